@@ -1,14 +1,13 @@
-"""Do a scan, Chroma and exact search give the same answers? The same store, asked side by side.
+"""Do Chroma and exact search give the same answers? The same store, asked side by side.
 
-    python benchmarks/agreement.py [-n 20000] [--queries 500] [--index scan,faiss,chroma]
+    python benchmarks/agreement.py [-n 20000] [--queries 500] [--notes]
                                    [--embedder default|hash] [--root DIR] [--json OUT]
 
-The texts are made up (corpus.py) and stand in sessions of forty turns. The store is filled once and
-opened once for each index, all at the same time: exact search, a scan of bits (``scan``), a scan of
-product codes (``faiss``, if it is installed), and Chroma, once it has loaded and learnt all of it.
-Each question is put to all of them before the next one, ten hits each, nothing recorded. An answer
-differs if another memory is in it; the questions with other answers are printed. CPU is that of the
-whole process a question, in turns.
+The texts are made up (corpus.py) and stand in sessions of forty turns; with ``--notes`` in none.
+The store is filled once and opened twice at the same time: with exact search, and with Chroma, once
+it has loaded and learnt all of it. Each question is put to both before the next one, ten hits each,
+nothing recorded. An answer differs if another memory is in it; the questions with other answers are
+printed. CPU is that of the whole process a question, in turns.
 
 With ``--root`` the store is made in that folder, or taken from there if it is there. At 100,000
 memories the default model embeds for some minutes, and Chroma links for as long.
@@ -20,7 +19,6 @@ import argparse
 import time
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -29,7 +27,6 @@ from common import FIGURE_HEADERS, Figure, embedder_named, median, table, uninde
 from corpus import Corpus
 
 from memento import Config, MemoryManager
-from memento.config.tiers import ChooseConfig
 from memento.types import Draft
 
 if TYPE_CHECKING:
@@ -39,13 +36,9 @@ DEPTH = 10
 TURNS = 40
 BITE = 1000
 WAIT = 120.0
-FLOORS = {"scan": 99.0, "faiss": 99.0, "chroma": 95.0}
-CONFIGS = {
-    "exact": Config(long_index="exact"),
-    "scan": Config(long_index="scan"),
-    "faiss": Config(long_index="scan", choose=ChooseConfig(codes="product")),
-    "chroma": Config(long_index="chroma"),
-}
+FLOOR = 98.0
+INDEXES = ("chroma", "exact")
+"""In the order in which they are opened: the folder of Chroma has one owner."""
 SHOWN = 5
 """Differences that are printed of each index."""
 
@@ -65,21 +58,19 @@ class Answer:
     cpu: float
 
 
-def fill(root: Path, options: argparse.Namespace, *, chroma: bool) -> None:
-    """Fill the store and wait until all of it has vectors, and Chroma knows it if it is asked."""
+def fill(root: Path, options: argparse.Namespace) -> None:
+    """Fill the store and wait until Chroma knows all of it."""
     with MemoryManager(root=root, embedder=embedder_named(options.embedder)) as memory:
         there = memory.store.stats().memories
         texts = Corpus(3).texts(options.memories, sentences=1)
         for start in range(there, len(texts), BITE):
             memory.add_many(
-                Draft(text, "medium", session=f"s{n // TURNS}")
+                Draft(text, "medium", session=None if options.notes else f"s{n // TURNS}")
                 for n, text in enumerate(texts[start : start + BITE], start)
             )
-        if chroma:
-            memory.flush(wait=True)
-            assert not unindexed(memory)
-        while memory.store.stats().backlog.get("embed"):
+        while not memory.flush(wait=True):
             time.sleep(0.1)
+        assert not unindexed(memory)
 
 
 def ask(memory: MemoryManager, text: str) -> Answer:
@@ -95,13 +86,10 @@ def ask(memory: MemoryManager, text: str) -> Answer:
 def opened(root: Path, index: str, first: str, model: str) -> Iterator[MemoryManager]:
     """Open the store with one index, and wait until it answers.
 
-    The codes of the other kind of scan are in files of the same name, so they are written again;
-    who has read the earlier ones goes on with them.
-
     Raises:
         RuntimeError: If Chroma does not load, so that another index would answer for it.
     """
-    config, embedder = CONFIGS[index], embedder_named(model)
+    config, embedder = Config(long_index=index), embedder_named(model)
     with MemoryManager(root=root, config=config, embedder=embedder) as memory:
         memory.retrieve(first, DEPTH, record=False)  # loads what answers
         ends = time.monotonic() + WAIT
@@ -110,22 +98,18 @@ def opened(root: Path, index: str, first: str, model: str) -> Iterator[MemoryMan
                 raise RuntimeError("Chroma did not load")
             time.sleep(0.1)
             memory.retrieve(first, DEPTH, record=False)
-        assert index not in {"scan", "faiss"} or any((root / "derived").glob("*.codes"))
         yield memory
 
 
-def side_by_side(
-    root: Path, indexes: Sequence[str], asked: Sequence[str], model: str
-) -> dict[str, list[Answer]]:
-    """Put each question to every index, and the next one to the last index first."""
+def side_by_side(root: Path, asked: Sequence[str], model: str) -> dict[str, list[Answer]]:
+    """Put each question to both indexes, and the next one to the other first."""
     with ExitStack() as stack:
         open_to = {
-            index: stack.enter_context(opened(root, index, asked[0], model))
-            for index in sorted(indexes)  # Chroma first: its folder has one owner
+            index: stack.enter_context(opened(root, index, asked[0], model)) for index in INDEXES
         }
-        found: dict[str, list[Answer]] = {index: [] for index in indexes}
+        found: dict[str, list[Answer]] = {index: [] for index in INDEXES}
         for number, text in enumerate(asked):
-            for index in indexes if number % 2 else reversed(indexes):
+            for index in INDEXES if number % 2 else reversed(INDEXES):
                 found[index].append(ask(open_to[index], text))
         return found
 
@@ -135,47 +119,42 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("-n", "--memories", type=int, default=20_000)
     parser.add_argument("--queries", type=int, default=500)
-    there = [name for name in FLOORS if name != "faiss" or find_spec("faiss")]
-    parser.add_argument("--index", default=",".join(there), help="compared with exact search")
+    parser.add_argument("--notes", action="store_true", help="in no sessions")
     parser.add_argument("--embedder", choices=("default", "hash"), default="default")
     parser.add_argument("--root", type=Path, metavar="DIR", help="make or take the store there")
     parser.add_argument("--json", type=Path, metavar="OUT", help="write the result there")
     options = parser.parse_args(arguments)
-    indexes = options.index.split(",")
-    if unknown := set(indexes) - FLOORS.keys():
-        parser.error(f"no such index: {', '.join(sorted(unknown))}")
     asked = Corpus(4).questions(options.queries)
     with TemporaryDirectory(prefix="memento-agreement-") as temporary:
         root = options.root or Path(temporary)
-        fill(root, options, chroma="chroma" in indexes)
-        found = side_by_side(root, ["exact", *indexes], asked, options.embedder)
+        fill(root, options)
+        found = side_by_side(root, asked, options.embedder)
     note = f"{len(asked)} questions, {options.memories} memories, embedder {options.embedder}"
-    figures = [figure for index in indexes for figure in compared(index, found, note)]
+    figures = compared(found, note)
     print(table(FIGURE_HEADERS, [figure.cells() for figure in figures]))
-    for index in indexes:
-        print_differences(index, asked, found)
+    print_differences(asked, found)
     write_json(options.json, {"figures": figures})
 
 
-def compared(index: str, found: Mapping[str, Sequence[Answer]], note: str) -> list[Figure]:
-    """Compare the answers of an index with those of exact search."""
-    pairs = list(zip(found["exact"], found[index], strict=True))
+def compared(found: Mapping[str, Sequence[Answer]], note: str) -> list[Figure]:
+    """Compare the answers of Chroma with those of exact search."""
+    pairs = list(zip(found["exact"], found["chroma"], strict=True))
     shared = [len(set(a.ids) & set(b.ids)) / max(1, len(a.ids), len(b.ids)) for a, b in pairs]
-    costs = {name: 1e3 * median([one.cpu for one in found[name]]) for name in ("exact", index)}
+    costs = {name: 1e3 * median([one.cpu for one in found[name]]) for name in INDEXES}
     how = f"median; exact search {costs['exact']:.1f} ms"
     return [
         Figure(
-            f"{index} and exact: the same ten hits",
+            "Chroma and exact: the same ten hits",
             100 * sum(set(a.ids) == set(b.ids) for a, b in pairs) / len(pairs),
-            FLOORS[index],
+            FLOOR,
             unit="%",
             higher=True,
             note=note,
         ),
-        _share(f"{index}: in the same order", [a.ids == b.ids for a, b in pairs]),
-        _share(f"{index}: with the same scores", [a.scores == b.scores for a, b in pairs]),
-        _share(f"{index}: hits in common", shared),
-        Figure(f"{index}: CPU a question", costs[index], unit="ms", note=how),
+        _share("Chroma: in the same order", [a.ids == b.ids for a, b in pairs]),
+        _share("Chroma: with the same scores", [a.scores == b.scores for a, b in pairs]),
+        _share("Chroma: hits in common", shared),
+        Figure("Chroma: CPU a question", costs["chroma"], unit="ms", note=how),
     ]
 
 
@@ -183,16 +162,14 @@ def _share(what: str, values: Sequence[float]) -> Figure:
     return Figure(what, 100 * sum(values) / len(values), unit="%", higher=True)
 
 
-def print_differences(
-    index: str, asked: Sequence[str], found: Mapping[str, Sequence[Answer]]
-) -> None:
+def print_differences(asked: Sequence[str], found: Mapping[str, Sequence[Answer]]) -> None:
     """Print the first questions whose hits are others, with those that only one of them found."""
     other = [
         (text, sorted({*a.ids} - {*b.ids}), sorted({*b.ids} - {*a.ids}))
-        for text, a, b in zip(asked, found["exact"], found[index], strict=True)
+        for text, a, b in zip(asked, found["exact"], found["chroma"], strict=True)
         if {*a.ids} != {*b.ids}
     ]
-    print(f"\n{index}: {len(other)} of {len(asked)} questions have other hits than exact search")
+    print(f"\nChroma: {len(other)} of {len(asked)} questions have other hits than exact search")
     for text, missed, instead in other[:SHOWN]:
         print(f"  {text}\n    not found: {', '.join(missed)}; instead: {', '.join(instead)}")
 

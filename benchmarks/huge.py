@@ -114,15 +114,12 @@ def added(memory: MemoryManager, corpus: Corpus) -> dict[str, float]:
 def ask(root: str, how: str) -> dict[str, Any]:
     """Put questions to the store; say what the first one and the others cost, and the memory."""
     import memento  # noqa: PLC0415 - before the clock starts
-    from memento.config.tiers import ChooseConfig  # noqa: PLC0415
 
     embedder = None if how == "words" else Questioned(asks=True)
-    codes = ChooseConfig(codes="product") if how == "product" else ChooseConfig()
-    config = memento.Config(choose=codes)
     opening = time.process_time()
     with (
         without_chroma(Path(root)),
-        memento.MemoryManager(root=root, embedder=embedder, config=config) as memory,
+        memento.MemoryManager(root=root, embedder=embedder) as memory,
     ):
         questions = Corpus(77).questions(WARM + QUERIES)
         first = [*asked(memory, questions[:1], opening), *asked(memory, questions[1:2])]

@@ -467,9 +467,7 @@ def huge_figures() -> Iterator[Figure]:
         each = 1e6 * filled["cpu"] / HUGE
         yield Figure("fill to 1M, CPU a memory, vectors included", each, unit="µs")
         yield from asked_figures(root, "words", "by words", 8)
-        yield from asked_figures(root, "bits", "hybrid", 20)
-        if find_spec("faiss"):
-            yield from asked_figures(root, "product", "hybrid, product codes", 15)
+        yield from asked_figures(root, "exact", "hybrid by exact search", 20)
         yield disk_figure(root)
 
 

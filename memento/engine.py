@@ -28,7 +28,6 @@ from memento.admit.novelty import Met, Novelty
 from memento.background import Background, nothing
 from memento.clock import to_micros
 from memento.config import Config
-from memento.config.tiers import ScanCodes
 from memento.embed import check as check_embedder
 from memento.errors import (
     EmbedderError,
@@ -110,7 +109,6 @@ class Engine:
             raise InvalidInput("config", f"must be a Config, not {type(config).__name__}")
         if not callable(clock):
             raise InvalidInput("clock", f"must be callable, not {type(clock).__name__}")
-        ScanCodes(config.choose.codes).require()
         self.config = config
         self.rules = Rules(ring=config.short.capacity, untrusted=config.untrusted)
         self.clock = clock
@@ -336,9 +334,9 @@ class Engine:
                     self.background.keep_outlines = found.keep_outlines
         return found
 
-    def long_tier(self) -> LongTier | None:
-        """Return the long tier for a search; if it is not open, ask the indexer to open it."""
-        if self._long is None or self._long.state in {"cold", "damaged"}:
+    def long_tier(self, wanted: bool) -> LongTier | None:
+        """Return the long tier for a search; if it is wanted, ask the indexer to open it."""
+        if wanted and (self._long is None or self._long.state in {"cold", "damaged"}):
             self.indexer.want_index()
         return self._long
 

@@ -51,9 +51,10 @@ OF_A_STORE = re.compile(
 )
 """Names that the store, SQLite, and what they set aside or leave unfinished have."""
 OF_DERIVED = re.compile(
-    r"[0-9]+\.(codes|outline)(\.[0-9a-f]{8}\.tmp)?|[0-9]+\.[0-9a-f]{16}\.vectors"
+    r"[0-9]+\.(vectors|outline)(\.[0-9a-f]{8}\.tmp)?|[0-9]+(\.[0-9a-f]{16}\.vectors|\.codes)"
 )
-"""Names of the files in the folder of derived files: each begins with its namespace's number."""
+"""Names of the files in the folder of derived files: each begins with its namespace's number. The
+last two are of earlier versions."""
 DRAFT = re.compile(r"\..+\.[a-z0-9_]{8}\.tmp(-journal|-wal|-shm)?")
 """Names of files and folders that are not finished, and of SQLite's own beside them."""
 

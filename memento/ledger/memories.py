@@ -225,22 +225,18 @@ def ids_like(connection: Session, ns: int, part: str, *, least: int) -> list[str
     return [memory_id for (memory_id,) in alike]
 
 
-def docids_in_place(connection: Session, ns: int, ids: Sequence[str]) -> tuple[str, str]:
+def docids_named(connection: Session, ns: int, ids: Sequence[str]) -> str:
     """Translate hundreds of ids of one namespace to row ids, in half the time of `docids_of`.
 
     Returns:
-        Places in ``ids``, from 0, and the row ids that belong there, each joined by commas; absent
-        ones are left out.
+        The row ids, joined by commas; absent ones are left out.
     """
-    places, docids = connection.execute(
-        _IN_PLACE,
-        (json.dumps(ids), ns),
-    ).fetchone()
-    return places or "", docids or ""
+    (docids,) = connection.execute(_NAMED, (json.dumps(ids), ns)).fetchone()
+    return docids or ""
 
 
-_IN_PLACE = (
-    f"SELECT {join_numbers('asked.key')}, {join_numbers('docid')} FROM {each_of('?')} AS asked"
+_NAMED = (
+    f"SELECT {join_numbers('docid')} FROM {each_of('?')} AS asked"
     " CROSS JOIN memories ON ns = ? AND memories.id = asked.value"
 )
 

@@ -230,22 +230,6 @@ def owed_in(connection: Session, ns: int, most: int) -> int:
     return int(count)
 
 
-def owed_up_to(connection: Session, ns: int, most: int) -> int:
-    """Count the memories of a namespace in the backlog of the embedder, but no further than so.
-
-    Args:
-        connection: Any connection.
-        ns: Namespace number.
-        most: Where to stop, >= 1.
-    """
-    (count,) = connection.execute(
-        "SELECT count(*) FROM (SELECT 1 FROM backlog WHERE docid BETWEEN ? AND ? AND op = 'embed'"
-        " LIMIT ?)",
-        (*docid_range(ns), most),
-    ).fetchone()
-    return int(count)
-
-
 WAITING = (
     f"docid > (namespaces.ns << {SEQ_BITS} | fts_upto)"
     f" AND docid <= (namespaces.ns << {SEQ_BITS} | {SEQ_MASK})"
@@ -304,15 +288,10 @@ def count(connection: Session, ns: int) -> int:
     return int(connection.execute(query, (ns,)).fetchone()[0])
 
 
-def unindexed(connection: Session, ns: int, model: int) -> list[tuple[int, bytes]]:
-    """Read the vectors that the long tier's index lacks: of the short tier, or not indexed yet."""
-    low, high = docid_range(ns)
-    return connection.execute(
-        "SELECT docid, vector FROM embeddings WHERE model = ?3 AND docid IN ("
-        f"SELECT docid FROM memories WHERE ns = ?4 AND tier = 'short' AND {sql('in_index')}"
-        " UNION SELECT docid FROM backlog WHERE docid BETWEEN ?1 AND ?2) ORDER BY docid",
-        (low, high, model, ns),
-    ).fetchall()
+def waiting_in(connection: Session, ns: int, most: int) -> list[int]:
+    """Return the row ids of a namespace that are on the backlog, ``most`` if there are more."""
+    query = "SELECT docid FROM backlog WHERE docid BETWEEN ? AND ? LIMIT ?"
+    return [docid for (docid,) in connection.execute(query, (*docid_range(ns), most))]
 
 
 def latest_stamp(connection: Session) -> int:

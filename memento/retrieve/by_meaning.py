@@ -7,7 +7,6 @@ cosines and a length kept in the roster.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -15,17 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memento.retrieve.roster import Floats, Mask, Rows, Snapshot, distinct, smoothable
-from memento.retrieve.source import WIDER, Nearest, Sieve
+from memento.retrieve.source import Nearest
 
 _SPARE = 2
-"""So many times more rows are looked at than are proposed. An index knows the nearest rows only by
-their own cosine; the nearest by smoothed cosine are looked for among those and their neighbours.
-Exact search does the same, since the value of a candidate depends on the other candidates."""
-
-_ALONE = 1.5
-"""The same if no row has neighbours, where both orders are equal: it only makes up for nearest rows
-that an index misses. Among 100,000 memories and for 400 queries, asking for 300 rows found the same
-ten as asking for 400 in all 400 cases; asking for 200, in 395."""
+"""So many times more rows are looked at than are proposed, if any row has neighbours. The nearest
+rows are known only by their own cosine; the nearest by smoothed cosine are looked for among those
+and their neighbours."""
 
 _SAMPLED = 8
 """One of so many rows is looked at first where the best of very many are chosen."""
@@ -71,93 +65,28 @@ class Meaning(Protocol):
         ...
 
 
-class Exact:
-    """Search over all vectors of the namespace, which the roster holds."""
-
-    def __init__(self, snap: Snapshot, vectors: Floats, query: Floats, share: float) -> None:
-        self._snap, self._vectors = snap, vectors
-        self._own = _even(dots(vectors, query))
-        self._smooth = self._own  # if no row has neighbours
-        if snap.talks:
-            padded = np.append(self._own, np.float32(0))  # at -1: no neighbour
-            rows = np.arange(snap.n)
-            mixed = self._own.copy()
-            for link in (snap.prev, snap.next):
-                near = smoothable(rows, link, snap.cues, snap.n)
-                mixed += np.float32(share) * padded[near]
-            self._smooth = _even(mixed / snap.smooth_norm)
-
-    def propose(self, allowed: Mask | None, count: int) -> Rows:
-        """Return the rows nearest by smoothed cosine."""
-        open_to = self._snap.has_vector if allowed is None else self._snap.has_vector & allowed
-        rows = np.flatnonzero(open_to)
-        if self._snap.talks and len(rows) > _SPARE * count:
-            rows = _and_neighbours(best_rows(rows, self._own, _SPARE * count), self._snap)
-            rows = rows[open_to[rows]]
-        return best_rows(rows, self._smooth, count)
-
-    def of(self, rows: Rows) -> Cosines:
-        """Return the cosines of rows."""
-        own = self._own[rows]
-        smooth = own if self._smooth is self._own else self._smooth[rows]
-        return Cosines(own, smooth, self._snap.has_vector[rows])
-
-    def vectors(self, rows: Rows) -> Floats:
-        """Return the rows' own vectors."""
-        return self._vectors[rows]
-
-
-class Approximate:
-    """Search through an index that returns only the nearest vectors."""
+class Smoothed:
+    """Search through an index that knows the nearest vectors, smoothed over neighbouring turns."""
 
     def __init__(self, snap: Snapshot, index: Nearest, query: Floats, share: float) -> None:
         self._snap, self._index, self._query, self._share = snap, index, query, np.float32(share)
-        self._near = np.zeros(0, np.intp)  # rows whose own cosine the index told, ascending
-        self._told = np.zeros(0, np.float32)
         self._rows = np.zeros(0, np.intp)  # rows whose cosines are known, ascending
         none = np.zeros(0, np.float32)
         self._cosines = Cosines(none, none, np.zeros(0, np.bool_))
 
     def propose(self, allowed: Mask | None, count: int) -> Rows:
         """Return the rows nearest by smoothed cosine, among the nearest and their neighbours."""
-        if isinstance(self._index, Sieve) and allowed is not None:
-            return self._proposed(self._near_among(self._index, allowed, count), allowed, count)
-        asked = wanted = _SPARE * count if self._snap.talks else int(_ALONE * count)
-        if allowed is not None:
-            wanted = min(wanted, int(np.count_nonzero(allowed)))
-        while True:
-            self._keep(*self._index.nearest(self._query, asked))
-            near = self._near if allowed is None else self._near[allowed[self._near]]
-            if len(near) >= wanted or asked >= self._snap.n:
-                break
-            asked *= WIDER  # too many of the nearest did not pass the filters
-        return self._proposed(self._near, allowed, count)
-
-    def _near_among(self, index: Sieve, allowed: Mask, count: int) -> Rows:
-        """Return the allowed rows that are nearest by their own cosine; as exact search does."""
+        allowed = np.ones(self._snap.n, np.bool_) if allowed is None else allowed
         asked = _SPARE * count if self._snap.talks else count
-        self._keep(*index.nearest_among(self._query, asked, allowed))
-        return self._near[np.lexsort((-self._near, -self._told))[:asked]]
-
-    def _proposed(self, near: Rows, allowed: Mask | None, count: int) -> Rows:
+        near, _ = self._index.nearest(self._query, asked, allowed)
         rows = _and_neighbours(near, self._snap)
-        if allowed is not None:
-            rows = rows[allowed[rows]]
+        rows = rows[allowed[rows]]
         found = self.of(rows)
         rows, smooth = rows[found.known], found.smooth[found.known]
         return rows[np.lexsort((-rows, -smooth))[:count]]
 
-    def _keep(self, docids: NDArray[np.int64], cosines: Floats) -> None:
-        """Keep the cosines from the index, for rows that are in the snapshot."""
-        order = np.argsort(docids)
-        docids, cosines = docids[order], cosines[order]
-        self._near = self._snap.rows_of(docids)
-        if len(self._near) < len(docids):
-            cosines = cosines[np.isin(docids, self._snap.docid[self._near])]
-        self._told = _even(cosines)
-
     def of(self, rows: Rows) -> Cosines:
-        """Return the cosines of rows; their vectors are read once."""
+        """Return the cosines of rows; each is computed once."""
         unread = rows[~_places(rows, self._rows)[1]]
         if len(unread):
             unread.sort()
@@ -168,7 +97,7 @@ class Approximate:
 
     def vectors(self, rows: Rows) -> Floats:
         """Return the rows' own vectors."""
-        return self._index.vectors_of(self._snap.docid[rows])
+        return self._index.vectors_of(rows)
 
     def _learn(self, unread: Rows) -> Rows:
         """Add rows to those whose cosines are known; return the order that sorts them."""
@@ -178,19 +107,22 @@ class Approximate:
         return order
 
     def _measure(self, rows: Rows) -> Cosines:
-        """Compute the cosines of rows, from their vectors where the index gave none."""
-        at, told = _places(rows, self._near)
+        """Compute the cosines of rows: those of smoothed vectors follow from the plain ones."""
         links = self._links(rows)
+        every = distinct(np.concatenate([rows, *links]))
+        every = every[every >= 0]
+        cosines, known = self._index.cosines(self._query, every)
+        at = np.searchsorted(every, rows)
+        own = cosines[at]
+        if not links:
+            return Cosines(own, own, known[at])
+        mixed = own.copy()
         for link in links:
-            told &= link < 0  # no neighbours: own and smoothed cosine are the same
-        own, smooth = np.empty((2, len(rows)), np.float32)
-        known = np.ones(len(rows), np.bool_)
-        own[told] = smooth[told] = self._told[at[told]]
-        if not told.all():
-            asked = ~told
-            linked = [link[asked] for link in links]
-            own[asked], smooth[asked], known[asked] = self._read(rows[asked], linked)
-        return Cosines(own, smooth, known)
+            near = np.searchsorted(every, link)  # for -1 it is the first, with weight 0
+            mixed += self._share * np.where(link < 0, np.float32(0), cosines[near])
+        before, after = links
+        lengths = self._index.lengths(rows, before, after, self._share)
+        return Cosines(own, even(mixed / lengths), known[at])
 
     def _links(self, rows: Rows) -> list[NDArray[np.int32]]:
         """Return the turns before and after that smooth each row; -1 where there is none."""
@@ -198,35 +130,6 @@ class Approximate:
         if not snap.talks:  # no row has neighbours
             return []
         return [smoothable(rows, link, snap.cues, snap.n) for link in (snap.prev, snap.next)]
-
-    def _read(self, rows: Rows, links: Sequence[NDArray[np.int32]]) -> tuple[Floats, Floats, Mask]:
-        """Return own and smoothed cosines, and which rows have a vector, from the vectors.
-
-        The results are bit for bit those of `Exact`; the lengths are those the roster would keep.
-        """
-        every = rows
-        if links:
-            every = distinct(np.concatenate([rows, *links]))
-            every = every[every >= 0]
-        table = self._index.vectors_of(self._snap.docid[every])
-        cosines = _even(dots(table, self._query))
-        known: Mask = np.any(table != 0, axis=1)
-        if not links:
-            return cosines, cosines, known
-        at = np.searchsorted(every, rows)
-        mixed, mix = cosines[at], table[at]
-        for link in links:
-            alone = link < 0
-            near = np.searchsorted(every, link)  # for -1 it is the first, with weight 0
-            mixed += self._share * np.where(alone, np.float32(0), cosines[near])
-            beside = table[near]
-            beside[alone] = 0
-            beside *= self._share
-            mix += beside
-        length: Floats = np.sqrt(np.einsum("ij,ij->i", mix, mix), dtype=np.float32)
-        length[length == 0] = 1
-        smooth = _even(mixed / length)
-        return cosines[at], smooth, known[at]
 
 
 def _places(rows: Rows, known: Rows) -> tuple[Rows, Mask]:
@@ -256,29 +159,11 @@ def _and_neighbours(rows: Rows, snap: Snapshot) -> Rows:
     return every[every >= 0]
 
 
-def _even(cosines: Floats) -> Floats:
+def even(cosines: Floats) -> Floats:
     """Round away differences of summation order, so that equal cosines are equal on every path."""
     even = np.multiply(cosines, _STEPS)  # as np.round does, at two thirds of its cost
     np.rint(even, out=even)
     return np.divide(even, _STEPS, out=even)
-
-
-def dots(matrix: Floats, vector: Floats) -> Floats:
-    """Return the dot product of every row with a vector, summed in the calling thread.
-
-    ``matrix @ vector`` lets BLAS divide 10,000 rows among its threads. Those spin while they wait,
-    and on a busy machine a query of half a millisecond takes tens of milliseconds. ``vecdot`` asks
-    BLAS for one row at a time, which is never divided, at half the cost of ``einsum``.
-
-    Args:
-        matrix: (n, dim).
-        vector: (dim,).
-
-    >>> dots(np.eye(2, dtype=np.float32), np.array([3, 4], np.float32)).tolist()
-    [3.0, 4.0]
-    """
-    products: Floats = np.vecdot(matrix, vector)
-    return products
 
 
 def best_rows(rows: Rows, score: Floats, count: int) -> Rows:

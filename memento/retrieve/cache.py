@@ -13,9 +13,9 @@ from memento.ledger.predicate import Filters
 from memento.retrieve.ledger_source import State
 from memento.retrieve.lifecycle import Strengths
 from memento.retrieve.roster import Mask, Roster
-from memento.retrieve.scan import Scan
 from memento.retrieve.visible import Open
 from memento.retrieve.vocabulary import Vocabulary
+from memento.tiers.exact import Vectors
 
 AROUND = 13_000
 """Bytes of a namespace besides its arrays: the objects around them, its snapshot, the mask for
@@ -31,13 +31,13 @@ class Followed(NamedTuple):
 
     Attributes:
         moment: The moment, of one thread.
-        needs: Number of the embedder whose vectors were needed, and whether all were.
+        model: Number of the embedder whose vectors were needed; None if none were.
         state: Newest revision, and edition of the full-text index.
         linked: Which relations there are.
     """
 
     moment: Moment
-    needs: tuple[int | None, bool]
+    model: int | None
     state: State
     linked: Linked
 
@@ -47,18 +47,16 @@ class Held:
     """The cached state of one namespace, and how far it has followed the ledger.
 
     Attributes:
-        roster: Outlines of its memories, and their vectors if it is searched exactly.
+        roster: Outlines of its memories.
         rev: Newest revision that is known.
         whole: Whether its rows could all be read.
         filed: Revision of the outline that was read or written last; 0 for none.
-        stamp: Newest vector that is known.
         lock: Held by the thread that brings it up to date.
         counted: Its bytes as last counted.
         open: Rows that a query without filters may find; None before the first such query.
         strengths: The sums of its events.
-        scan: Its open files, if it is scanned.
-        scanned: Whether a scan ever answered, so that its files are opened although Chroma is
-            preferred: it lacked vectors, or the filters were too narrow for it.
+        vectors: Where its vectors are; None before the first question that needs them.
+        compared: Vectors that exact search has compared since Chroma could have answered.
         followed: The moment of the ledger it was brought up to, and what was found then.
         owed: A moment of the ledger, and how many memories were still to be embedded then.
         words: Its words, empty before the first query with a word that is in no memory.
@@ -69,14 +67,13 @@ class Held:
     rev: int = 0
     whole: bool = True
     filed: int = 0
-    stamp: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
     counted: int = 0
     open: Open | None = None
     words: Vocabulary = field(default_factory=Vocabulary)
     strengths: Strengths = field(default_factory=Strengths)
-    scan: Scan | None = None
-    scanned: bool = False
+    vectors: Vectors | None = None
+    compared: int = 0
     followed: Followed | None = None
     owed: tuple[Moment, int] | None = None
     shown: tuple[str, ...] = ()
@@ -84,13 +81,13 @@ class Held:
     def drop_rows(self) -> None:
         """Drop the memories, and all that was made of them, to be read again."""
         self.roster, self.words = Roster(), Vocabulary()
-        self.stamp, self.scan, self.open = 0, None, None
+        self.vectors = self.open = None
 
     @property
     def nbytes(self) -> int:
         """Bytes of its arrays."""
-        scan = 0 if self.scan is None else self.scan.nbytes
-        return self.roster.nbytes + self.words.nbytes + self.strengths.nbytes + scan
+        vectors = 0 if self.vectors is None else self.vectors.nbytes
+        return self.roster.nbytes + self.words.nbytes + self.strengths.nbytes + vectors
 
     def open_at(self, filters: Filters) -> Mask:
         """Return the rows that a query without filters may find; the caller holds the lock.

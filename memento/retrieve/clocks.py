@@ -21,12 +21,13 @@ from memento.ledger.predicate import Filters
 from memento.ledger.rows import Row, damaged, docid_of, is_sound, strings_in
 from memento.retrieve.ledger_source import Docids, LedgerSource
 from memento.retrieve.request import Request
-from memento.retrieve.roster import Floats, Mask, Roster, RosterRow, Snapshot, distinct
+from memento.retrieve.roster import Floats, Mask, Roster, RosterRow, Rows, Snapshot, distinct
 from memento.retrieve.searcher import LEDGER, Searcher
 from memento.retrieve.source import WIDER, Nearest
 from memento.retrieve.visible import allow, needs_ledger
 from memento.retrieve.vocabulary import Vocabulary
 from memento.status import HEARD
+from memento.tiers.mapped import Links
 from memento.types import Retrieval
 
 MOST_REWORDED = 5_000
@@ -163,32 +164,47 @@ class PastSource(LedgerSource):
 
 
 class PastNearest:
-    """An index of the present vectors, for the memories that said the same then.
+    """A search of the present vectors, for the memories that said the same then.
 
     Args:
-        nearest: The index.
-        there: Docids of the memories that were there, ascending.
+        nearest: The search.
+        present: The rows that it knows.
+        then: The rows of then.
         revoiced: Docids of those among them that said something else.
     """
 
-    def __init__(self, nearest: Nearest, there: Docids, revoiced: Docids) -> None:
-        self._nearest, self._there, self._revoiced = nearest, there, revoiced
+    def __init__(
+        self, nearest: Nearest, present: Snapshot, then: Snapshot, revoiced: Docids
+    ) -> None:
+        self._nearest, self._present, self._then = nearest, present, then
+        self._same = ~np.isin(then.docid, revoiced)
+        self._rows = np.full(then.n, -1, np.intp)
+        self._rows[self._same] = present.rows_of(then.docid[self._same])
 
-    def nearest(self, vector: Floats, n: int) -> tuple[Docids, Floats]:
+    def nearest(self, vector: Floats, n: int, allowed: Mask) -> tuple[Rows, Floats]:
         """Return the n nearest, nearest first."""
-        size = n
-        while True:
-            docids, cosines = self._nearest.nearest(vector, size)
-            kept = np.isin(docids, self._there) & ~np.isin(docids, self._revoiced)
-            if np.count_nonzero(kept) >= n or len(docids) < size:
-                return docids[kept][:n], cosines[kept][:n]
-            size *= WIDER
+        open_to = np.zeros(self._present.n, np.bool_)
+        open_to[self._rows[allowed & self._same]] = True
+        rows, cosines = self._nearest.nearest(vector, n, open_to)
+        return self._then.rows_of(self._present.docid[rows]), cosines
 
-    def vectors_of(self, docids: Docids) -> Floats:
+    def cosines(self, vector: Floats, rows: Rows) -> tuple[Floats, Mask]:
+        """Return the cosine of each row, and which rows have a vector of then."""
+        cosines, known = self._nearest.cosines(vector, np.maximum(self._now(rows), 0))
+        known &= self._now(rows) >= 0
+        return np.where(known, cosines, np.float32(0)), known
+
+    def lengths(self, rows: Rows, before: Links, after: Links, share: np.float32) -> Floats:
+        """Return the lengths of vectors with shares of those that were before and after."""
+        return self._nearest.lengths(self._now(rows), self._now(before), self._now(after), share)
+
+    def vectors_of(self, rows: Rows) -> Floats:
         """Return vectors, zeros for a memory that said something else then."""
-        found = self._nearest.vectors_of(docids).copy()
-        found[np.isin(docids, self._revoiced)] = 0
-        return found
+        return self._nearest.vectors_of(self._now(rows))
+
+    def _now(self, rows: Links) -> Rows:
+        """Return the present row of each, -1 for -1 and for one that said something else then."""
+        return np.where(rows >= 0, self._rows[rows], -1)
 
 
 class PastSearcher(Searcher):
@@ -237,15 +253,12 @@ class PastSearcher(Searcher):
         present, _, nearest = super()._follow(source, every, model, exact=exact)
         world, roster = source.world, Roster()
         roster.apply(world.outlines)
-        if present.vectors is not None and nearest is None and model is not None:
-            said = present.has_vector & ~np.isin(present.docid, world.revoiced)
-            roster.set_vectors(present.docid[said], present.vectors[said])
         snap = roster.snapshot()
         docids = source.matching(filters) if needs_ledger(filters) else None
         allowed = allow(snap, filters, docids, source.hidden(filters))
         if nearest is None:
             return snap, allowed, None
-        return snap, allowed, PastNearest(nearest, snap.docid, world.revoiced)
+        return snap, allowed, PastNearest(nearest, present, snap, world.revoiced)
 
     def _life(self, source: LedgerSource, now: int) -> None:
         """Return nothing: uses and verdicts that came later would move what was found then."""

@@ -11,7 +11,7 @@ from memento.config.retrieve import RetrieveConfig
 from memento.language import words as spelling
 from memento.retrieve import by_time, by_words, scoring
 from memento.retrieve import former as pasts
-from memento.retrieve.by_meaning import Approximate, Exact, Meaning, best_rows
+from memento.retrieve.by_meaning import Meaning, Smoothed, best_rows
 from memento.retrieve.by_name import Called
 from memento.retrieve.look import Look
 from memento.retrieve.question import Query
@@ -77,13 +77,9 @@ def meaning_of(
     snap: Snapshot, vector: Floats | None, nearest: Nearest | None, config: RetrieveConfig
 ) -> Meaning | None:
     """Return the search by vector, or None without a vector to search for or to search in."""
-    if vector is None:
+    if vector is None or nearest is None:
         return None
-    if nearest is not None:
-        return Approximate(snap, nearest, vector, config.smooth)
-    if snap.vectors is None or not snap.has_vector.any():
-        return None
-    return Exact(snap, snap.vectors, vector, config.smooth)
+    return Smoothed(snap, nearest, vector, config.smooth)
 
 
 def in_order(named: Mapping[int, float], above: float, upto: float) -> Rows:

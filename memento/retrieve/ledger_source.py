@@ -1,33 +1,27 @@
-"""The inputs of `find` from the ledger and the long tier, limited to one namespace."""
+"""The inputs of `find` from the ledger, limited to one namespace."""
 
 from __future__ import annotations
 
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memento.language.words import words
-from memento.ledger import memories, since, vectors
+from memento.ledger import memories, since
 from memento.ledger.claims import Linked
 from memento.ledger.contract import Ledger, Session, Tail
 from memento.ledger.match import All, Match
 from memento.ledger.predicate import Filters
 from memento.ledger.rows import Row, docid_of, string_in
 from memento.ledger.schema import SEQ_MASK
-from memento.retrieve.by_meaning import dots
 from memento.retrieve.lifecycle import Strengths
 from memento.retrieve.roster import distinct
-from memento.retrieve.source import WIDER
 from memento.retrieve.vocabulary import Vocabulary
 from memento.retrieve.wholes import Together, Wholes
 from memento.status import HEARD
-
-if TYPE_CHECKING:
-    from memento.tiers.long import LongTier
 
 _FEW = 20
 """Memories up to which reading all of them costs less than reading those that are shown again."""
@@ -234,89 +228,3 @@ def _heard_words(
 
 def _together(found: Docids, waiting: Docids, limit: int) -> Docids:
     return distinct(np.concatenate([found, waiting]))[-limit:] if len(waiting) else found
-
-
-def _numbers(listed: str) -> Docids:
-    """Read numbers joined by commas."""
-    return np.fromstring(listed, np.int64, sep=",")
-
-
-class LongSearch:
-    """Search in the long tier's index, and exactly in the vectors it lacks, for one query.
-
-    Args:
-        ledger: The store.
-        source: The namespace.
-        model: Number of the embedder.
-        dim: Length of its vectors.
-        long: The index.
-        tail: Row ids and vectors that the index does not have yet.
-        overfetch: The index is asked for so many times more, >= 1.
-        seen: Row ids that are visible, ascending; None for all.
-    """
-
-    def __init__(
-        self,
-        ledger: Ledger,
-        source: LedgerSource,
-        *,
-        model: int,
-        dim: int,
-        long: LongTier,
-        tail: Sequence[tuple[int, bytes]],
-        overfetch: int,
-        seen: Docids | None = None,
-    ) -> None:
-        self._ledger, self._ns, self._labels = ledger, source.ns, source.labels
-        self._model, self._none = model, bytes(4 * dim)
-        self._long, self._tail, self._overfetch = long, tail, overfetch
-        self._seen = seen
-        self._read: dict[int, bytes] = {}
-
-    def nearest(self, vector: NDArray[np.float32], n: int) -> tuple[Docids, NDArray[np.float32]]:
-        """Return the n nearest, nearest first."""
-        rows, cosines = self._indexed(vector, n * self._overfetch)
-        if self._tail:  # a vector that changed after it was indexed is taken from here
-            fresh = np.array([docid for docid, _ in self._tail], np.int64)
-            matrix = np.frombuffer(b"".join(blob for _, blob in self._tail), np.float32)
-            kept = ~np.isin(rows, fresh)
-            rows = np.concatenate([rows[kept], fresh])
-            now = dots(matrix.reshape(len(fresh), -1), vector)
-            cosines = np.concatenate([cosines[kept], now])
-            rows, cosines = self._visible(rows, cosines)
-        order = np.lexsort((-rows, -cosines))
-        return rows[order], cosines[order]
-
-    def _indexed(self, vector: NDArray[np.float32], n: int) -> tuple[Docids, NDArray[np.float32]]:
-        """Return the n nearest visible rows that the index knows, nearest first."""
-        asked = n
-        while True:
-            found = self._long.search(self._labels, vector, asked)
-            names = [memory_id for memory_id, _ in found]
-            known = self._ledger.read(
-                lambda c, names=names: memories.docids_in_place(c, self._ns, names)  # type: ignore[misc]
-            )
-            places, rows = (_numbers(listed) for listed in known)
-            cosines = np.array([cosine for _, cosine in found], np.float32)[places]
-            rows, cosines = self._visible(rows, cosines)
-            if self._seen is None or len(rows) >= n or len(found) < asked:
-                return rows[:n], cosines[:n]
-            asked *= WIDER
-
-    def _visible(
-        self, rows: Docids, cosines: NDArray[np.float32]
-    ) -> tuple[Docids, NDArray[np.float32]]:
-        if self._seen is None:
-            return rows, cosines
-        kept = np.isin(rows, self._seen)
-        return rows[kept], cosines[kept]
-
-    def vectors_of(self, docids: Docids) -> NDArray[np.float32]:
-        """Return vectors from the ledger, each read once; zeros for a memory without one."""
-        asked = docids.tolist()
-        unread = [docid for docid in asked if docid not in self._read]
-        if unread:
-            self._read |= dict.fromkeys(unread, self._none)
-            self._read |= self._ledger.read(lambda c: vectors.read(c, unread, self._model))
-        held = b"".join([self._read[docid] for docid in asked])
-        return np.frombuffer(held, np.float32).reshape(len(asked), -1)

@@ -21,9 +21,10 @@ import numpy as np
 from memento.language.amounts import Other, asked
 from memento.language.change import may_tell_change, tells_event_of_another
 from memento.language.words import Cue, content, words
-from memento.retrieve.by_meaning import Meaning, dots
+from memento.retrieve.by_meaning import Meaning
 from memento.retrieve.rank import Candidate, Said
 from memento.retrieve.roster import Snapshot
+from memento.tiers.mapped import dots
 
 _ALIKE = 0.35
 """Least cosine of two statements about the same thing that share a common word."""

@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 from memento.ledger import derived as facts_of
 from memento.ledger.contract import Ledger, Session
 from memento.retrieve.by_name import Names
-from memento.retrieve.filing import Filing
 from memento.retrieve.roster import COLUMNS, INTERNED, KINDS, STATUSES, TIERS, Roster, State
 from memento.tiers import derived
 from memento.tiers.derived import Unusable
+from memento.tiers.filing import Filing
 
 KIND = "outline"
 FORMAT = 1

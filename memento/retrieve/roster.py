@@ -35,7 +35,6 @@ ALWAYS = int(np.iinfo(np.int64).min)
 """Value for an open beginning."""
 _NONE = np.int32(-1)
 _SPARSE = 8  # so many times more docids than rows are looked up by bisection
-_BITE = 8192  # rows whose vectors are gathered at once, to bound memory
 
 Rows = NDArray[np.intp]
 Floats = NDArray[np.float32]
@@ -94,7 +93,7 @@ class RosterRow(NamedTuple):
     aliases: tuple[str, ...] = ()
 
 
-_TYPES: dict[str, type[np.generic]] = {
+COLUMNS: dict[str, type[np.generic]] = {
     "docid": np.int64,
     "session": np.int32,
     "actor": np.int32,
@@ -115,12 +114,7 @@ _TYPES: dict[str, type[np.generic]] = {
     "prev": np.int32,
     "next": np.int32,
     "window_words": np.float32,
-    "has_vector": np.bool_,
-    "smooth_norm": np.float32,
 }
-
-COLUMNS = {name: kind for name, kind in _TYPES.items() if name not in ("has_vector", "smooth_norm")}
-"""The columns that follow from the rows, without any vector."""
 INTERNED = ("session", "actor", "scope")
 """Columns of codes, each with names of its own."""
 _FIRST_ROOM = 64
@@ -152,8 +146,6 @@ class Snapshot:
             is not heard has no neighbours and is not a neighbour.
         next: Row of the next heard turn, or -1; may point past ``n``.
         window_words: Words of the row and of the heads of the two turns before and after.
-        vectors: (n, dim) unit vectors, zero for a row without one; None without exact search.
-        smooth_norm: Length of the vector smoothed over neighbours, 1 for a row without one.
         sessions: Words of the heard rows of each session.
         actors, scopes, session_names: Names of the codes.
         people: Names of participants with a heard row to their codes, see `tally.people`.
@@ -191,9 +183,6 @@ class Snapshot:
     prev: NDArray[np.int32]
     next: NDArray[np.int32]
     window_words: Floats
-    has_vector: Mask
-    smooth_norm: Floats
-    vectors: Floats | None
     sessions: NDArray[np.int64]
     actors: Interned
     scopes: Interned
@@ -231,7 +220,7 @@ class Snapshot:
 
 
 class State(NamedTuple):
-    """All that a roster holds but vectors; see `Roster.restored`.
+    """All that a roster holds; see `Roster.restored`.
 
     Attributes:
         n: Number of rows.
@@ -249,16 +238,12 @@ class State(NamedTuple):
 
 
 class Roster:
-    """The rows of one namespace, kept up to date from the ledger.
-
-    It holds vectors only after `set_vectors`: a namespace that Chroma searches needs none.
-    """
+    """The rows of one namespace, kept up to date from the ledger."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._n = 0
-        self._columns = {name: np.zeros(0, kind) for name, kind in _TYPES.items()}
-        self._vectors: Floats | None = None
+        self._columns = {name: np.zeros(0, kind) for name, kind in COLUMNS.items()}
         self._last_of_session: dict[int, int] = {}
         self._sessions, self._actors, self._scopes = Interned(), Interned(), Interned()
         self._names = Names()
@@ -277,8 +262,6 @@ class Roster:
         with self._lock:
             if self._taken is None or not self._bytes:
                 arrays = [*self._columns.values(), self._row_at]
-                if self._vectors is not None:
-                    arrays.append(self._vectors)
                 self._bytes = sum(array.nbytes for array in arrays)
             return self._bytes
 
@@ -300,7 +283,6 @@ class Roster:
         roster._n = state.n
         for name, values in state.columns.items():
             roster._columns[name][: state.n] = values
-        roster._columns["smooth_norm"][: state.n] = 1.0
         roster._names.restore(state.heard, state.unheard)
         roster._recount()
         return roster
@@ -328,7 +310,7 @@ class Roster:
 
     def _take(self) -> Snapshot:
         n = self._n
-        column = {name: self._columns[name][:n] for name in Snapshot.__slots__ if name in _TYPES}
+        column = {name: self._columns[name][:n] for name in Snapshot.__slots__ if name in COLUMNS}
         tally = self._tally
         lone = column["session"] < 0
         return Snapshot(
@@ -344,7 +326,6 @@ class Roster:
             lone=lone,
             succeeded=np.flatnonzero(column["successor"] > 0),
             years=tally.years(),
-            vectors=None if self._vectors is None else self._vectors[:n],
             sessions=tally.session_words(),
             actors=self._actors,
             scopes=self._scopes,
@@ -396,35 +377,6 @@ class Roster:
             self._change(at, changed)
             self._append(fresh)
 
-    def set_vectors(self, docids: NDArray[np.int64], matrix: Floats) -> None:
-        """Set the vectors of memories; vectors of unknown docids are ignored.
-
-        Args:
-            docids: Ascending or not, no repeats.
-            matrix: (len(docids), dim) float32, unit length.
-        """
-        with self._lock:
-            self._taken = None
-            if self._vectors is None:
-                self._vectors = np.zeros((len(self._columns["docid"]), matrix.shape[1]), np.float32)
-            known = self._columns["docid"][: self._n]
-            at = np.searchsorted(known, docids)
-            inside = at < self._n
-            inside[inside] = known[at[inside]] == docids[inside]
-            at = at[inside]
-            self._vectors[at] = matrix[inside]
-            self._columns["has_vector"][at] = True
-            self._smooth(self._with_neighbours(at, 1))
-
-    def drop_vectors(self) -> None:
-        """Drop all vectors, because Chroma searches them from now on."""
-        if self._vectors is None:
-            return
-        with self._lock:
-            self._vectors = self._taken = None
-            for name, value in (("has_vector", False), ("smooth_norm", 1.0)):
-                self._columns[name] = np.full_like(self._columns[name], value)
-
     # -- writing, under the lock ------------------------------------------------------------
 
     def _append(self, fresh: Sequence[RosterRow]) -> None:
@@ -434,13 +386,7 @@ class Roster:
         self._reserve(end)
         for name, values in self._coded(fresh).items():
             self._columns[name][start:end] = values
-        for name, value in (
-            ("prev", -1),
-            ("next", -1),
-            ("has_vector", False),
-            ("smooth_norm", 1.0),
-        ):
-            self._columns[name][start:end] = value
+        self._columns["prev"][start:end] = self._columns["next"][start:end] = _NONE
         self._n = end
         rows = np.arange(start, end)
         self._link(rows)
@@ -449,7 +395,6 @@ class Roster:
             if row.key is not None or row.aliases:
                 self._names.put(at, row.key, row.aliases, heard=row.status in HEARD)
         self._measure(self._with_neighbours(rows, 2))
-        self._smooth(rows)  # a turn not embedded yet still has its neighbours' vectors
 
     def _change(self, at: Rows, changed: Sequence[RosterRow]) -> None:
         """Overwrite rows and recompute the windows of the rows around them."""
@@ -466,7 +411,6 @@ class Roster:
             self._names.put(one, row.key, row.aliases, heard=row.status in HEARD)
         touched = np.union1d(touched, self._with_neighbours(at, 2))
         self._measure(touched)
-        self._smooth(touched)
 
     def _coded(self, rows: Sequence[RosterRow]) -> dict[str, Sequence[float]]:
         """Turn rows into columns of numbers."""
@@ -496,8 +440,6 @@ class Roster:
         room = max(size, 2 * room, _FIRST_ROOM)
         for name, column in self._columns.items():
             self._columns[name] = grown(column, room)
-        if self._vectors is not None:
-            self._vectors = grown(self._vectors, room)
 
     def _link(self, rows: Rows) -> None:
         """Link new rows, later than all linked ones, to the turn before them in their session."""
@@ -573,19 +515,6 @@ class Roster:
             for near in (first, second):
                 column[rows] += _take(words, near, np.int32(0))
         self._tally.window += float(column[heard].sum(dtype=np.float64))
-
-    def _smooth(self, rows: Rows) -> None:
-        """Recompute the length of the smoothed vectors of rows."""
-        if self._vectors is None:
-            return
-        for start in range(0, len(rows), _BITE):
-            bite = rows[start : start + _BITE]
-            mix = self._vectors[bite].copy()
-            for name in ("prev", "next"):
-                near = smoothable(bite, self._columns[name], self._columns["cues"], self._n)
-                mix += 0.5 * np.where((near >= 0)[:, None], self._vectors[near], np.float32(0))
-            length = np.sqrt(np.einsum("ij,ij->i", mix, mix))
-            self._columns["smooth_norm"][bite] = np.where(length > 0, length, 1.0)
 
 
 def smoothable(

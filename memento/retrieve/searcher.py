@@ -37,19 +37,18 @@ from memento.ledger.rows import Row, damaged, is_sound, strings_in, to_memory
 from memento.ledger.schema import SEQ_MASK
 from memento.retrieve import confidence, spellings
 from memento.retrieve.answer import Found, Ranking, find
-from memento.retrieve.by_meaning import best_rows, dots
 from memento.retrieve.by_words import known_from
 from memento.retrieve.cache import Followed, Held, Kept
 from memento.retrieve.chosen import chosen, set_aside
 from memento.retrieve.conflicts import Links
-from memento.retrieve.indexes import Indexes
 from memento.retrieve.ledger_source import Docids, LedgerSource, Postings, State
 from memento.retrieve.lifecycle import Life
 from memento.retrieve.look import Rerank
 from memento.retrieve.outline import Outlines, is_due
 from memento.retrieve.request import Request
 from memento.retrieve.roster import ERASED, Mask, Roster, RosterRow, Snapshot, having_trait
-from memento.retrieve.source import WIDER, Nearest, Sieve
+from memento.retrieve.source import Nearest
+from memento.retrieve.vector_search import Exact, VectorSearch
 from memento.retrieve.visible import allow, needs_ledger
 from memento.scopes import contains
 from memento.status import having
@@ -128,7 +127,7 @@ class Searcher:
         config: Settings.
         embedding: The embedder, or None for full text only.
         reranker: Reorders the best candidates, or None.
-        long: Returns the long tier; None while the store has no long tier.
+        long: Returns the long tier if it is open; with True it is opened if it is not, later.
         trouble: Returns the problems of the indexer in a namespace: part to reason.
     """
 
@@ -138,7 +137,7 @@ class Searcher:
         config: Config,
         embedding: StoreEmbedder | None,
         reranker: Reranker | None,
-        long: Callable[[], LongTier | None],
+        long: Callable[[bool], LongTier | None],
         trouble: Callable[[int], Mapping[str, str]],
     ) -> None:
         self._ledger = ledger
@@ -146,7 +145,7 @@ class Searcher:
         self._embedding = embedding
         self._rerank = None if reranker is None else partial(rerank_checked, reranker)
         self._outlines = Outlines(ledger)
-        self._indexes = Indexes(ledger, config, embedding, long)
+        self._by_vector = VectorSearch(ledger, config, embedding, long)
         self._trouble = trouble
         self._kept = Kept(config.retrieve.kept_mb * 1_000_000)
         self._tail = ledger.make_tail()
@@ -211,7 +210,7 @@ class Searcher:
             near = list(self._near(source, _Embedded(asked, model), k, filters, exact=False))
         except TierUnavailable:  # Chroma failed just now; exact search has all vectors
             near = list(self._near(source, _Embedded(asked, model), k, filters, exact=True))
-        found = Ranking(tuple(self._by_vector(near, least)), weighed=False)
+        found = Ranking(tuple(self._found_by_vector(near, least)), weighed=False)
         hits = self._hits(source, found, filters, filters.statuses, missing)
         sure = max((hit.confidence for hit in hits), default=0.0)
         return Retrieval("", hits, missing, sure, {"total": time.perf_counter() - began})
@@ -255,27 +254,18 @@ class Searcher:
     def _name_most_owed(
         self, ns: int, snap: Snapshot, nearest: Nearest | None, missing: dict[str, str]
     ) -> None:
-        """Report it if most of a namespace cannot be found by its meaning yet.
-
-        The rows with a vector are known here unless Chroma searches them; then the backlog tells,
-        which is usually empty.
-        """
+        """Report it if most of a namespace cannot be found by its meaning yet."""
         if self._embedding is None or Tier.LONG.value in missing:
             return
-        if nearest is not None and not isinstance(nearest, Sieve):
-            most = snap.live // 2 + 1
-            if self._ledger.read(lambda c: vectors.owed_up_to(c, ns, most)) == most:
-                missing[Tier.LONG.value] = self._still_owed(ns, "most", most)
-            return
-        embedded = np.count_nonzero(snap.has_vector) if nearest is None else nearest.embedded()
-        if _FEW_LACK * (snap.n - embedded) > snap.live:  # of forgotten ones, some have a vector too
+        has_vector = nearest.has_vector() if isinstance(nearest, Exact) else np.zeros(snap.n, bool)
+        lack = snap.n - np.count_nonzero(has_vector)
+        if _FEW_LACK * lack > snap.live:  # of forgotten ones, some have a vector too
             active = having_trait(snap.status, "found")
-            has_vector = snap.has_vector if nearest is None else nearest.has_vector()
             owed = int(np.count_nonzero(active & ~has_vector))
             if 2 * owed > np.count_nonzero(active):
                 missing[Tier.LONG.value] = self._still_owed(ns, f"{owed:,}", owed)
 
-    def _by_vector(self, near: Sequence[tuple[int, float]], least: float) -> Iterator[Found]:
+    def _found_by_vector(self, near: Sequence[tuple[int, float]], least: float) -> Iterator[Found]:
         cosines = np.array([cosine for _, cosine in near], np.float32)
         sure = confidence.of_nearest(cosines, self._config.retrieve.sure).tolist()
         for place, ((docid, cosine), chance) in enumerate(zip(near, sure, strict=True), start=1):
@@ -318,7 +308,7 @@ class Searcher:
         model = self._model(request.query, source, missing)
         try:
             return self._rank(request, source, model, rerank, missing, took, exact=False)
-        except TierUnavailable:  # Chroma failed just now; exact search has all vectors
+        except TierUnavailable:  # Chroma failed just now, or a file: the ledger has all vectors
             return self._rank(request, source, model, rerank, missing, took, exact=True)
 
     def _rank(
@@ -376,24 +366,10 @@ class Searcher:
     ) -> Iterator[tuple[int, float]]:
         """Yield row ids and cosines in [0, 1], nearest first."""
         snap, allowed, nearest = self._follow(source, filters, asked.model, exact=exact)
-        if isinstance(nearest, Sieve):
-            docids, cosines = nearest.nearest_among(asked.vector, k, allowed)
-            docids, cosines = docids[:k], cosines[:k]
-        elif nearest is not None:
-            wanted, sought = min(k, int(np.count_nonzero(allowed))), k
-            while True:
-                docids, cosines = nearest.nearest(asked.vector, sought)
-                keep = np.isin(docids, snap.docid[allowed])
-                if np.count_nonzero(keep) >= wanted or sought >= snap.n:
-                    break
-                sought *= WIDER  # too many of the nearest did not pass the filters
-            docids, cosines = docids[keep][:k], cosines[keep][:k]
-        elif snap.vectors is None:
+        if nearest is None:
             return
-        else:
-            every = dots(snap.vectors, asked.vector)
-            rows = best_rows(np.flatnonzero(snap.has_vector & allowed), every, k)
-            docids, cosines = snap.docid[rows], every[rows]
+        rows, cosines = nearest.nearest(asked.vector, k, allowed)
+        docids = snap.docid[rows]
         yield from zip(docids.tolist(), np.clip(cosines, 0, 1).tolist(), strict=True)
 
     def _follow(
@@ -405,67 +381,61 @@ class Searcher:
             source: The namespace.
             filters: The caller's filters.
             model: Number of the embedder whose vectors are needed, or None.
-            exact: Whether to search without the long tier's index.
+            exact: Whether to search without Chroma.
 
         Returns:
-            The namespace, with its vectors if no index searches them; the rows that pass the
-            filters; the index, or None.
+            The namespace; the rows that pass the filters; the search by vector, or None.
         """
         docids = source.matching(filters) if needs_ledger(filters) else None
         hidden = source.hidden(filters)
         held = self._kept.hold((source.ns, source.shown))
-        exact = exact or bool(source.shown)  # no index is of a part alone
-
-        def catch_up(*, exact: bool) -> tuple[Snapshot, Mask]:
-            source.state, source.linked = self._followed(source, held, model, exact=exact)
+        with held.lock:
+            if model is not None:
+                self._by_vector.file(source.ns, held, model)
+            source.state, source.linked = self._followed(source, held, model)
             source.known, source.strengths = held.words, held.strengths
             snap = held.roster.snapshot()
             source.members = snap.docid if source.shown else None
-            return snap, allow(snap, filters, docids, hidden) if narrow else held.open_at(filters)
-
-        nearest: Nearest | None = None
-        narrow = filters.narrow
-        with held.lock:
-            if model is None or exact:
-                snap, allowed = catch_up(exact=exact)
+            passed, nearest = None, None
+            if not filters.narrow:
+                allowed = held.open_at(filters)
             else:
-                snap, allowed, nearest = self._indexes.search(
-                    source, held, model, lambda: catch_up(exact=False), narrow=narrow
+                allowed = allow(snap, filters, docids, hidden)
+                passed = int(np.count_nonzero(allowed))
+            if model is not None:
+                nearest = self._by_vector.search(
+                    source.ns, source.labels, held, snap, passed, exact=exact
                 )
-                if nearest is None and not self._indexes.is_small(held):
-                    snap, allowed = catch_up(exact=True)
         self._kept.make_room((source.ns, source.shown))
         return snap, allowed, nearest
 
     def _followed(
-        self, source: LedgerSource, held: Held, model: int | None, *, exact: bool
+        self, source: LedgerSource, held: Held, model: int | None
     ) -> tuple[State, claims.Linked]:
         """Bring a namespace up to date, unless nothing was written since that was done."""
         moment, known = source.moment, held.followed
         if (
             known is not None
             and known.moment == moment
-            and known.needs == (model, exact)
-            and self._indexes.has_followed(held, model, exact=exact)
+            and known.model == model
+            and (model is None or self._by_vector.is_at_hand(held))
         ):
             return known.state, known.linked
-        state, linked = self._ledger.read(
-            lambda c: self._follow_all(c, source.ns, held, model, exact=exact)
-        )
-        held.followed = Followed(moment, (model, exact), state, linked)
+        state, linked = self._ledger.read(lambda c: self._follow_all(c, source.ns, held, model))
+        held.followed = Followed(moment, model, state, linked)
         return state, linked
 
     def _follow_all(
-        self, connection: Session, ns: int, held: Held, model: int | None, *, exact: bool
+        self, connection: Session, ns: int, held: Held, model: int | None
     ) -> tuple[State, claims.Linked]:
-        """Read the new and changed rows, and the vectors too if no index can search them.
+        """Read the new and changed rows, and the vectors.
 
         Both are of one moment: a vector of a row that is not known yet would be lost.
         """
         held.rev, edition = self._follow_rows(connection, ns, held)
         if not held.shown:  # how the owner used a memory, beside which others, is not shown
             held.strengths.follow(connection, ns)
-        self._indexes.follow(connection, ns, held, model, exact=exact)
+        self._by_vector.follow(connection, ns, held, model)
         return (held.rev, edition), claims.linked_in(connection, ns)
 
     def _follow_rows(self, connection: Session, ns: int, held: Held) -> tuple[int, int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 
 from memento.ledger.match import Match
 from memento.retrieve.vocabulary import Vocabulary
+from memento.tiers.mapped import Links
 
 WIDER = 4
 """A search that proposes too few memories that pass the filters is repeated for so many times
@@ -46,52 +46,43 @@ class TextSource(Protocol):
 
 
 class Nearest(Protocol):
-    """Approximate search by vector, for namespaces too large for exact search."""
+    """Search by vector among the rows of one snapshot."""
 
     def nearest(
-        self, vector: NDArray[np.float32], n: int
-    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Return the docids of the n nearest vectors and their cosines, nearest first."""
-        ...
-
-    def vectors_of(self, docids: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Return the (len(docids), dim) unit vectors of memories; zeros for one without vector."""
-        ...
-
-
-class Sieve(ABC):
-    """A search by vector that applies the filters before it chooses the nearest; a `Nearest`.
-
-    It is a class: every query asks which kind of search it has, and a protocol takes 20 µs for the
-    answer.
-    """
-
-    @abstractmethod
-    def nearest(
-        self, vector: NDArray[np.float32], n: int
-    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Return the docids of the n nearest vectors and their cosines, nearest first."""
-
-    @abstractmethod
-    def vectors_of(self, docids: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Return the (len(docids), dim) unit vectors of memories; zeros for one without vector."""
-
-    @abstractmethod
-    def nearest_among(
         self, vector: NDArray[np.float32], n: int, allowed: NDArray[np.bool_]
-    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Return docids and cosines of the n nearest among the allowed rows, nearest first.
+    ) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
+        """Return the n nearest allowed rows and their cosines, nearest first; of equals the newest.
 
         Args:
             vector: (dim,) float32.
-            n: How many, >= 1; rows as near as the last, but for rounding, are returned as well.
+            n: How many, >= 1.
             allowed: For each row of the snapshot, whether it may be found.
         """
+        ...
 
-    @abstractmethod
-    def embedded(self) -> int:
-        """Count the rows that have a vector, without a look at each of them."""
+    def cosines(
+        self, vector: NDArray[np.float32], rows: NDArray[np.intp]
+    ) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+        """Return the cosine of each row, 0 for one without vector, and which rows have one."""
+        ...
 
-    @abstractmethod
-    def has_vector(self) -> NDArray[np.bool_]:
-        """Mark the rows of the snapshot that have a vector."""
+    def lengths(
+        self,
+        rows: NDArray[np.intp],
+        before: Links,
+        after: Links,
+        share: np.float32,
+    ) -> NDArray[np.float32]:
+        """Return the lengths of vectors with shares of those before and after; 1 for none.
+
+        Args:
+            rows: The rows.
+            before: For each the row that comes before it; -1 for none.
+            after: For each the row that comes after it; -1 for none.
+            share: Weight of the vectors beside it.
+        """
+        ...
+
+    def vectors_of(self, rows: NDArray[np.intp]) -> NDArray[np.float32]:
+        """Return the (len(rows), dim) unit vectors of rows; zeros for one without vector."""
+        ...

@@ -4,9 +4,8 @@ Everything in it comes from the ledger and can be deleted at any time. A file be
 that says what it is, and with which state of the ledger it agrees; one that is torn, corrupt,
 outdated, of another store or not memento's is never used, and is made again.
 
-    derived/NS.codes              see ``retrieve.scan_files``
-    derived/NS.LINEAGE.vectors    the vectors of these codes, to which more are appended
-    derived/NS.outline            see ``retrieve.outline``
+    derived/NS.vectors    see ``mapped``
+    derived/NS.outline    see ``retrieve.outline``
 
 Files are opened below the folder and never through a link. They are written by the process that
 holds ``derived.lock``, and read by all.
@@ -155,7 +154,7 @@ def read_file(
     file = open_file(folder, name)
     try:
         head = read_head(os.pread(file, HEAD, 0))
-        _compare(head, expected, marks)
+        compare(head, expected, marks)
         content = _rest(file, int(head.get("size", 0)) - HEAD)
     finally:
         os.close(file)
@@ -164,7 +163,12 @@ def read_file(
     return head, content
 
 
-def _compare(head: Mapping[str, Any], expected: Mapping[str, Any], marks: Collection[str]) -> None:
+def compare(head: Mapping[str, Any], expected: Mapping[str, Any], marks: Collection[str]) -> None:
+    """Check the head of a file; see `read_file`.
+
+    Raises:
+        Unusable: If it does not say what is expected.
+    """
     for key, value in expected.items():
         if head.get(key) != value:
             raise Unusable(f"has {key} {head.get(key)!r}, not {value!r}")
@@ -258,9 +262,7 @@ def clear(root: Path, keep: Callable[[Mapping[str, Any]], bool]) -> list[str]:
     try:
         with opened(root) as folder:
             doomed = [name for name in names(folder) if is_ours(folder, name)]
-            kept = {name: head for name in doomed if (head := _kept(folder, name, keep))}
-            stay = {*kept, *(vectors_of(head) for head in kept.values())}
-            gone = [name for name in doomed if name not in stay and remove(folder, name)]
+            gone = [n for n in doomed if not _stays(folder, n, keep) and remove(folder, n)]
             return [f"{layout.DERIVED}/{name}" for name in gone]
     except (FileNotFoundError, NotADirectoryError):
         return []
@@ -270,21 +272,13 @@ def clear(root: Path, keep: Callable[[Mapping[str, Any]], bool]) -> list[str]:
         raise
 
 
-def vectors_of(head: Mapping[str, Any]) -> str:
-    """Return the name of the file with the vectors of a file of codes."""
-    return f"{head.get('ns')}.{head.get('lineage')}.vectors"
-
-
-def _kept(
-    folder: int, name: str, keep: Callable[[Mapping[str, Any]], bool]
-) -> Mapping[str, Any] | None:
-    if not name.endswith((".codes", ".outline")):
-        return None
+def _stays(folder: int, name: str, keep: Callable[[Mapping[str, Any]], bool]) -> bool:
+    if not name.endswith((".vectors", ".outline")):
+        return False
     try:
-        head = head_of(folder, name)
+        return keep(head_of(folder, name))
     except Unusable:
-        return None
-    return head if keep(head) else None
+        return False
 
 
 def head_of(folder: int, name: str) -> dict[str, Any]:

@@ -11,7 +11,9 @@ from memento.language import words as spelling
 from memento.ledger.lite.expressions import expression
 from memento.retrieve.answer import find
 from memento.retrieve.roster import Roster, RosterRow
+from memento.retrieve.vector_search import Exact
 from memento.retrieve.vocabulary import Vocabulary
+from memento.tiers.exact import Vectors
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 FIRST = 7 << 40
@@ -26,6 +28,7 @@ class Shelf:
         self.first = first
         self.roster = Roster()
         self.text_of = {}
+        self.vectors = {}
         self.asked = []
         self.database.execute(
             "CREATE VIRTUAL TABLE IF NOT EXISTS fulltext USING fts5"
@@ -63,8 +66,16 @@ class Shelf:
 
     def embed(self, vectors):
         """Give rows their vectors."""
-        docids = np.array(list(vectors), np.int64)
-        self.roster.set_vectors(docids, np.array(list(vectors.values()), np.float32))
+        self.vectors |= {docid: np.array(one, np.float32) for docid, one in vectors.items()}
+
+    def search(self):
+        """Return the search by vector; None without any."""
+        if not self.vectors:
+            return None
+        snap, docids = self.roster.snapshot(), sorted(self.vectors)
+        matrix = np.array([self.vectors[docid] for docid in docids])
+        none = Vectors.of(None, snap.docid, matrix.shape[1], (1, 0))
+        return Exact(none.take(np.array(docids), matrix, snap.docid), snap, lambda _: None)
 
     def postings(self, matches, limit):
         """Ask the index; see `TextSource`."""
@@ -98,7 +109,7 @@ class Shelf:
             self,
             vector,
             config or RetrieveConfig(),
-            **{"now": NOW, **options},
+            **{"now": NOW, "nearest": self.search(), **options},
         )
 
     def hits(self, query, *args, **options):

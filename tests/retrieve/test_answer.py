@@ -13,6 +13,7 @@ from memento.ledger.lite.expressions import expression
 from memento.ledger.match import In
 from memento.ledger.predicate import Filters
 from memento.retrieve.question import match_term, parse
+from memento.retrieve.vector_search import ByChroma
 from memento.retrieve.visible import allow
 
 FACTS = [
@@ -388,41 +389,27 @@ def test_context_of_neighbours(shelf):
     assert "Lisbon, in spring." in shelf.hits("which city did Tom move to?")
 
 
-def test_both_paths_give_the_same_evidence():
-    """The approximate path scores a small namespace as the exact path does."""
+def test_chroma_gives_the_same_evidence():
+    """Its candidates are scored as those of exact search, also the ones that it lacks."""
     random = np.random.default_rng(4)
     shelf = Shelf()
     docids = [shelf.add(f"word{i % 7} cat {i}", session=f"s{i % 5}") for i in range(60)]
     matrix = random.normal(size=(60, 16)).astype(np.float32)
     matrix /= np.linalg.norm(matrix, axis=1, keepdims=True)
     shelf.embed(dict(zip(docids, matrix, strict=True)))
-    index = Index(docids, matrix)
+    exactly = shelf.search()
     for query in ("cat", "word3", "zebra", "word1 word2"):
         vector = matrix[random.integers(60)]
+        nearest = np.argsort(-(matrix[5:] @ vector)) + 5
+        index = ByChroma(
+            exactly,
+            lambda _vector, n, found=nearest: [str(docids[at]) for at in found[:n]],
+            lambda ids: np.array(ids, np.int64),
+            np.arange(5),
+        )
         exact = shelf.find(query, vector, k=10)
         near = shelf.find(query, vector, k=10, nearest=index)
-        assert [one.docid for one in exact.found] == [one.docid for one in near.found]
-        assert [one.score for one in exact.found] == pytest.approx(
-            [one.score for one in near.found], abs=1e-4
-        )
-
-
-class Index:
-    """A complete index by vector."""
-
-    def __init__(self, docids, matrix):
-        self.docids, self.matrix = np.array(docids, np.int64), matrix
-        self.at = {docid: i for i, docid in enumerate(docids)}
-
-    def nearest(self, vector, n):
-        """Search; see `Nearest`."""
-        cosines = self.matrix @ vector
-        order = np.argsort(-cosines, kind="stable")[:n]
-        return self.docids[order], cosines[order]
-
-    def vectors_of(self, docids):
-        """Read vectors; see `Nearest`."""
-        return self.matrix[[self.at[docid] for docid in docids.tolist()]]
+        assert near.found == exact.found
 
 
 def test_missing_vectors_do_not_harm():

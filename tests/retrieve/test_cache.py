@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import tracemalloc
 
-import numpy as np
 from shelves import Shelf
 
 from memento.retrieve.cache import AROUND, Kept
@@ -61,13 +60,6 @@ def test_one_let_go_meanwhile_is_not_counted():
     kept.make_room((1, ()))
     again = filled(kept, 3, 5)
     assert kept.hold((3, ())) is again
-
-
-def test_vectors_count():
-    """A namespace that is searched exactly takes more of the room."""
-    roster = of_size(4)
-    roster.set_vectors(np.array([1, 2]), np.zeros((2, 384), np.float32))
-    assert roster.nbytes >= FEW + 4 * 384 * 4
 
 
 def test_many_users_are_answered_from_little_room(open_memory, monkeypatch):

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from shelves import Shelf
 
 from memento import Config, MemoryManager, Source
 from memento.config.tiers import ShortConfig
@@ -165,26 +166,19 @@ def test_a_changed_text_has_no_vector_of_then(tmp_path, clock):
         assert "meaning" in found[0].ranks
 
 
-class _Index:
-    """An index of five vectors, the nearest of which has the largest docid."""
-
-    def nearest(self, vector, n):
-        """Return as many as there are."""
-        docids = np.arange(5, 0, -1)[:n]
-        return docids, docids / vector
-
-    def vectors_of(self, docids):
-        """Return a vector that is no zero."""
-        return np.ones((len(docids), 2), np.float32)
-
-
-def test_an_index_of_present_vectors_answers_for_what_did_not_change():
-    """It is asked for more as long as what came later, or said something else, is in the way."""
-    then = clocks.PastNearest(_Index(), np.array([1, 2, 3]), np.array([3]))
-    docids, cosines = then.nearest(10.0, 1)
-    assert (docids.tolist(), cosines.tolist()) == ([2], [0.2])
-    assert then.nearest(10.0, 4)[0].tolist() == [2, 1]
-    assert then.vectors_of(np.array([2, 3])).tolist() == [[1, 1], [0, 0]]
+def test_vectors_of_now_do_not_match_what_was_said_then():
+    """Nor do memories that came later; the rest is nearest in the same order."""
+    now, then = Shelf(), Shelf()
+    docids = [now.add(f"note {n}") for n in range(5)]
+    now.embed({docid: [1 - n / 10, n / 10] for n, docid in enumerate(docids)})
+    for n in range(1, 4):
+        then.roster.apply([then.row(f"note {n}", docid=docids[n])])
+    present, past = now.roster.snapshot(), then.roster.snapshot()
+    index = clocks.PastNearest(now.search(), present, past, np.array(docids[2:3]))
+    rows, cosines = index.nearest(np.array([1, 0], np.float32), 9, np.ones(3, np.bool_))
+    assert rows.tolist() == [0, 2]
+    assert cosines.tolist() == pytest.approx([0.9, 0.7])
+    assert index.vectors_of(np.array([1, 2])) == pytest.approx(np.array([[0, 0], [0.7, 0.3]]))
 
 
 def test_quarantine_never_appears_through_history(memory, clock):

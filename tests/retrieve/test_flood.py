@@ -145,7 +145,7 @@ class Harbour(HashEmbedder):
         return np.array(rows, np.float32)
 
 
-@pytest.mark.parametrize("index", ["chroma", "exact", "scan"])
+@pytest.mark.parametrize("index", ["chroma", "exact"])
 def test_an_index_full_of_what_is_not_wanted_hides_nothing(open_memory, clock, index):
     """Nearest through Chroma: other sessions and expired memories stand before all that pass."""
     memory = open_memory(embedder=Harbour(8), config=Config(long_index=index))

@@ -6,9 +6,9 @@ import threading
 
 import pytest
 
-from memento import Config, MemoryManager
-from memento.config.tiers import LongIndex
+from memento import MemoryManager
 from memento.ledger.claims import Linked
+from memento.retrieve import vector_search
 from memento.testing import HashEmbedder
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -96,10 +96,10 @@ def test_a_blank_question_does_not_keep_vectors_from_the_next(memory):
     assert all("meaning" in hit.ranks for hit in found)
 
 
-def test_a_scan_that_was_just_written_is_opened(tmp_path):
+def test_a_file_of_vectors_that_was_just_written_is_opened(tmp_path, monkeypatch):
     """Derived files are written without a change of the ledger."""
-    config = Config(long_index=LongIndex.SCAN)
-    with MemoryManager(tmp_path, embedder=HashEmbedder(64), config=config) as memory:
+    monkeypatch.setattr(vector_search, "TAIL", 20)
+    with MemoryManager(tmp_path, embedder=HashEmbedder(64)) as memory:
         memory.add_many([f"Ada writes down line {n} of the log" for n in range(50)])
         memory.flush(wait=True)
         first, second = ask(memory, "line 7 of the log"), ask(memory, "line 7 of the log")

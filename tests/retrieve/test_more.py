@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from shelves import Shelf
 
 from memento.config.retrieve import RetrieveConfig
-from memento.retrieve.by_meaning import Approximate, Exact, dots
+from memento.retrieve.by_meaning import Smoothed
 
 WORDS = ("tea", "coffee", "harbour", "invoice", "Ana", "Rex", "walk", "blue")
 SENTENCES = st.lists(st.sampled_from(WORDS), min_size=1, max_size=5).map(" ".join)
@@ -68,26 +68,9 @@ def test_an_echo_waits_for_better_ones_wherever_they_are():
     assert all(one.score <= found[place].score for one in found[place:])
 
 
-class Complete:
-    """An index by vector that misses nothing."""
-
-    def __init__(self, docids, rows):
-        self.docids, self.rows = np.array(docids, np.int64), rows
-
-    def nearest(self, vector, n):
-        """Search; see `Nearest`."""
-        cosines = dots(self.rows, vector)
-        order = np.argsort(-cosines, kind="stable")[:n]
-        return self.docids[order], cosines[order]
-
-    def vectors_of(self, docids):
-        """Read vectors; see `Nearest`."""
-        return self.rows[np.searchsorted(self.docids, docids)]
-
-
 @pytest.mark.parametrize("talk", [True, False], ids=["sessions", "no sessions"])
-def test_an_index_proposes_what_exact_search_proposes(talk):
-    """Both ways of searching choose the same of far more, and tell the same cosines to the bit."""
+def test_cosines_are_smoothed_over_short_neighbours(talk):
+    """A turn is as near as its vector with half of each neighbour's; a note as its own."""
     shelf = Shelf()
     rng = np.random.default_rng(5)
     docids = [
@@ -98,25 +81,26 @@ def test_an_index_proposes_what_exact_search_proposes(talk):
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     shelf.embed(dict(zip(docids, rows, strict=True)))
     snap = shelf.roster.snapshot()
+    padded = np.vstack([rows, np.zeros((1, 16), np.float32)])
+    mixed = padded[:-1] + 0.5 * padded[snap.prev] + 0.5 * padded[snap.next]
+    mixed /= np.linalg.norm(mixed, axis=1, keepdims=True)
     for query in rows[::60]:
-        exact = Exact(snap, snap.vectors, query, 0.5)
-        index = Approximate(snap, Complete(docids, rows), query, 0.5)
-        chosen = exact.propose(None, 20)
-        assert chosen.tolist() == index.propose(None, 20).tolist()
+        found = Smoothed(snap, shelf.search(), query, 0.5)
+        chosen = found.propose(None, 20)
+        assert found.of(chosen).smooth == pytest.approx((mixed @ query)[chosen], abs=2e-5)
+        assert found.of(chosen).own == pytest.approx((rows @ query)[chosen], abs=2e-5)
+        assert chosen[0] == np.argmax(mixed @ query)
         beside = np.arange(0, 600, 7)
-        assert index.of(beside).own.tolist() == exact.of(beside).own.tolist()
-        assert index.of(beside).smooth.tolist() == exact.of(beside).smooth.tolist()
+        assert found.of(beside).smooth == pytest.approx((mixed @ query)[beside], abs=2e-5)
 
 
-def test_what_an_index_knows_of_others_is_left_out():
-    """Docids that are not in the snapshot do not shift what is told of the rest."""
+def test_what_is_known_of_others_is_left_out():
+    """Vectors of docids that are not in the snapshot do not shift what is told of the rest."""
     shelf = Shelf()
     docids = [shelf.add(f"note {n}") for n in range(5)]
     rows = np.eye(7, dtype=np.float32)
-    shelf.embed(dict(zip(docids, rows[1:6], strict=True)))
-    snap = shelf.roster.snapshot()
-    index = Complete([docids[0] - 1, *docids, docids[-1] + 1], rows)
+    shelf.embed(dict(zip([docids[0] - 1, *docids, docids[-1] + 1], rows, strict=True)))
     query = np.array([7, 6, 5, 4, 3, 2, 1], np.float32) / np.float32(np.sqrt(140))
-    found = Approximate(snap, index, query, 0.5)
+    found = Smoothed(shelf.roster.snapshot(), shelf.search(), query, 0.5)
     assert found.propose(None, 5).tolist() == [0, 1, 2, 3, 4]
     assert found.of(np.arange(5)).own == pytest.approx(query[1:6], abs=3e-5)

@@ -71,7 +71,7 @@ def said(roster):
     found = snap.names.called(["blue", "car", "colour", "slot", "name", "ada"], unheard=True)
     found = [(sorted(one.rows), one.length, one.typos, one.start) for one in found]
     numbers = (snap.n, snap.live, snap.mean_window, snap.mean_session, snap.talks, snap.years)
-    return columns, people, words, found, numbers, snap.has_vector.tolist()
+    return columns, people, words, found, numbers
 
 
 def reread(roster):

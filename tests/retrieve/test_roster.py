@@ -80,26 +80,6 @@ def _check(snap, known):
             assert snap.sessions[snap.session_names.find(session)] == total
 
 
-@given(changes, st.integers(0, 2**32 - 1))
-def test_smoothed_length_after_any_changes(batches, seed):
-    """The kept length is that of the vector with half of each neighbour's."""
-    random = np.random.default_rng(seed)
-    roster = Roster()
-    for rows, known in valid(batches):
-        roster.apply(rows)
-        docids = np.array(random.permutation(sorted(known))[:5], np.int64)
-        matrix = random.normal(size=(len(docids), 3)).astype(np.float32)
-        roster.set_vectors(docids, matrix / np.linalg.norm(matrix, axis=1, keepdims=True))
-    snap = roster.snapshot()
-    if snap.vectors is None:  # nothing was embedded
-        assert not snap.has_vector.any()
-        return
-    padded = np.vstack([snap.vectors, np.zeros((1, 3), np.float32)])
-    mix = padded[:-1] + 0.5 * padded[snap.prev] + 0.5 * padded[snap.next]
-    length = np.linalg.norm(mix, axis=1)
-    assert snap.smooth_norm == pytest.approx(np.where(length > 0, length, 1), abs=1e-5)
-
-
 def test_a_snapshot_does_not_grow():
     """A query sees the rows there were when it began, and no neighbour beyond them."""
     roster = Roster()
@@ -116,16 +96,14 @@ def test_a_snapshot_serves_until_something_changes():
     roster = Roster()
     for change in (
         lambda: roster.apply([row(1, "s"), row(2, "s")]),
-        lambda: roster.set_vectors(np.array([1]), np.eye(1, 3, dtype=np.float32)),
         lambda: roster.apply([row(1, "t")]),
-        roster.drop_vectors,
     ):
         before = roster.snapshot()
         change()
         after = roster.snapshot()
         assert after is not before
         assert roster.snapshot() is after
-    roster.drop_vectors()
+    roster.apply([])
     assert roster.snapshot() is after
 
 
@@ -144,15 +122,6 @@ def test_erased_rows_do_not_count():
     roster.apply([row(1), row(2), row(3)])
     roster.apply([row(2, status=ERASED)])
     assert roster.snapshot().live == 2
-
-
-def test_vectors_of_unknown_rows_are_passed_over():
-    """A vector may arrive before its row is known; it is not kept, nor does it disturb."""
-    roster = Roster()
-    roster.apply([row(4)])
-    roster.set_vectors(np.array([9, 4]), np.eye(2, dtype=np.float32))
-    assert roster.snapshot().vectors.tolist() == [[0.0, 1.0]]
-    assert roster.snapshot().has_vector.tolist() == [True]
 
 
 HIDDEN = ("quarantined", "forgotten", ERASED)
@@ -180,10 +149,9 @@ def _row(docid, status, session, actor, words, year, key):
     return one._replace(actor=actor, occurred_at=moment)
 
 
-@given(mixed, st.integers(0, 2**32 - 1))
-def test_what_is_hidden_leaves_no_trace(batches, seed):
+@given(mixed)
+def test_what_is_hidden_leaves_no_trace(batches):
     """After any changes all is as in a roster that never heard of what is hidden."""
-    random = np.random.default_rng(seed)
     roster, newest, last = Roster(), 0, {}
     for batch in batches:
         known = {one["docid"]: _row(**one) for one in batch}
@@ -191,19 +159,10 @@ def test_what_is_hidden_leaves_no_trace(batches, seed):
         roster.apply(known.values())
         last |= known
         newest = max([newest, *known])
-        docids = np.array(random.permutation(sorted(last))[:8], np.int64)
-        roster.set_vectors(docids, _unit(docids))
     alone = Roster()
     alone.apply(one for one in last.values() if one.status not in HIDDEN)
     told = roster.snapshot()
-    held = told.docid[told.has_vector & told.heard]
-    alone.set_vectors(held, _unit(held))
     _same_to_those_heard(told, alone.snapshot())
-
-
-def _unit(docids):
-    rows = [np.random.default_rng(docid).normal(size=3) for docid in docids.tolist()]
-    return np.array([one / np.linalg.norm(one) for one in rows], np.float32).reshape(-1, 3)
 
 
 def _same_to_those_heard(told, alone):
@@ -212,7 +171,6 @@ def _same_to_those_heard(told, alone):
     heard = np.flatnonzero(told.heard)
     assert told.docid[heard].tolist() == alone.docid.tolist()
     assert told.window_words[heard].tolist() == alone.window_words.tolist()
-    assert told.smooth_norm[heard] == pytest.approx(alone.smooth_norm)
     for step in (1, -1):
         near = told.neighbours(heard, step)
         mine = alone.neighbours(np.arange(alone.n), step)

@@ -13,7 +13,6 @@ ROOT = Path(__file__).parents[2]
 NEEDS = {
     "openai": "httpx",
     "llm": "pydantic_ai",
-    "faiss": "faiss",
     "sentence-transformers": "sentence_transformers",
     "langchain": "langchain",
     "langchain-classic": "langchain_classic",
@@ -55,7 +54,6 @@ def test_all_and_test_take_in_the_others():
         "crewai",
         "openai",
         "llm",
-        "faiss",
     ):
         for whole in ("all", "test"):
             assert set(known[extra]) <= set(check.asked(whole, known))

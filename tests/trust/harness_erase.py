@@ -2,7 +2,7 @@
 
 Each round fills a store with a canary in every place that can hold one (text, an earlier text, id,
 key, aliases, tags, metadata, source, a session's ring and its snapshot, what still waits for the
-index, copies set aside, vectors in the ledger, in Chroma and in the files of a scan) of two
+index, copies set aside, vectors in the ledger, in Chroma and in files of vectors) of two
 namespaces, and lets a child erase it from both. The vectors looked for are those that the ledger
 really held, and each is shown to be in the ledger, and in the files of the indexes if it belongs
 there, before anything is erased. Files of a restore beside the store are not erased, but have to be
@@ -33,6 +33,7 @@ from trust_result import TrustResult
 from memento import Config, MemoryManager, Source
 from memento.errors import NotFound
 from memento.ledger.lite import sqlite, tend
+from memento.retrieve import vector_search
 from memento.testing import HashEmbedder
 
 ROUNDS = {False: 2, True: 60}
@@ -50,7 +51,8 @@ LATEST = 0.12
 WAIT = 60.0
 
 
-SCAN = Config(long_index="scan")
+EXACT = Config(long_index="exact")
+vector_search.TAIL = 1  # a file of vectors for every namespace, in this process and its children
 """A question then writes all vectors of its namespace to files."""
 
 
@@ -74,7 +76,7 @@ class Planted:
 
 def fill(root: Path, canary: str, others: int = OTHERS) -> Planted:
     """Put a canary everywhere, in both namespaces; returns what must be gone with it."""
-    with MemoryManager(root, embedder=embedder(), config=SCAN) as memory:
+    with MemoryManager(root, embedder=embedder(), config=EXACT) as memory:
         views = [memory.of(*labels) for labels in NAMESPACES]
         for view in views:
             plant(view, canary, others)
@@ -87,8 +89,8 @@ def fill(root: Path, canary: str, others: int = OTHERS) -> Planted:
         memory.flush(wait=True, timeout=WAIT)
         vectors = stored(root, canary)
     absent = [*missing_before(root, vectors)]
-    if not scanned(root, vectors) or not scanned(root, earlier):
-        absent.append("the files of a scan held none of the vectors, or of the earlier ones")
+    if not filed(root, vectors) or not filed(root, earlier):
+        absent.append("the files of vectors held none of the vectors, or of the earlier ones")
     if len(vectors) < 3 * len(NAMESPACES) or not earlier.keys() - vectors.keys():
         absent.append(f"{len(vectors)} vectors were stored, and {len(earlier)} before the update")
     snapshot = b'{"format": 1, "sha256": "0", "content": {"revs": {}, "rings": ['
@@ -129,8 +131,8 @@ def stored(root: Path, canary: str) -> dict[bytes, str]:
         return {bytes(vector): tier for vector, tier in file.execute(query, (canary,))}
 
 
-def scanned(root: Path, vectors: dict[bytes, str]) -> list[str]:
-    """Name the files of a scan that hold one of some vectors."""
+def filed(root: Path, vectors: dict[bytes, str]) -> list[str]:
+    """Name the derived files that hold one of some vectors."""
     return holding(root / "derived", [*vectors])
 
 
@@ -147,7 +149,7 @@ def missing_before(root: Path, vectors: dict[bytes, str]) -> Iterator[str]:
 
 def erase(root: Path, canary: str, how: str) -> None:
     """Be the child: add one more that waits for the index, then erase all of it, or forget it."""
-    with MemoryManager(root, embedder=embedder(), config=SCAN) as memory:
+    with MemoryManager(root, embedder=embedder(), config=EXACT) as memory:
         memory.flush(wait=True, timeout=WAIT)
         memory.retrieve("which note?", record=False)
         for labels in NAMESPACES:
@@ -269,7 +271,7 @@ def terms(root: Path) -> list[str]:
 
 def finish(root: Path, canary: str, how: str, others: int) -> list[str]:
     """Open what was left, erase again if need be; returns what is wrong with the store."""
-    with MemoryManager(root, embedder=embedder(), config=SCAN) as memory:
+    with MemoryManager(root, embedder=embedder(), config=EXACT) as memory:
         began = time.monotonic()
         rub_out(memory, canary, how)
         while not memory.flush(wait=True, timeout=WAIT) and time.monotonic() - began < WAIT:

@@ -11,7 +11,6 @@ import tempfile
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -22,11 +21,10 @@ from harness_iofault import QUIET
 
 from memento import MemoryManager, Source, Status, Turn, engine
 from memento.config.sleep import Sleep
-from memento.config.tiers import ChooseConfig
 from memento.errors import InvalidInput, NotFound, NothingToUndo, TargetExists
 from memento.layout import LEDGER
 from memento.ledger import erase_many
-from memento.retrieve import outline
+from memento.retrieve import outline, vector_search
 from memento.testing import HashEmbedder
 from memento.upkeep import import_lines as lines
 from memento.upkeep.backup import restore
@@ -185,38 +183,29 @@ def embedded(folder: Path) -> None:
         memory.flush(wait=True, timeout=60)
 
 
-def scannable(folder: Path) -> None:
-    """Make a store whose vectors can be scanned, and were not yet."""
+def embedded_notes(folder: Path) -> None:
+    """Make a store whose vectors are in no file yet."""
     with MemoryManager(store_of(folder), embedder=HashEmbedder(16)) as memory:
         for n in range(20):
             memory.add(f"note {n} of the garden", "short", id=f"m{n}")
         memory.flush(wait=True, timeout=60)
 
 
-def scanned(folder: Path, codes: str = "bits") -> list[str]:
-    """Ask a store by a scan of its vectors, for which it writes files; returns what it finds."""
-    config = replace(QUIET, long_index="scan", choose=ChooseConfig(codes=codes))
-    with MemoryManager(
-        store_of(folder), embedder=HashEmbedder(16), config=config, clock=lambda: END
-    ) as memory:
+def found_by_vector(folder: Path) -> list[str]:
+    """Ask a store, which writes its vectors to a file for that; returns what it finds."""
+    with (
+        mock.patch.object(vector_search, "TAIL", 5),
+        MemoryManager(
+            store_of(folder), embedder=HashEmbedder(16), config=QUIET, clock=lambda: END
+        ) as memory,
+    ):
         found = memory.retrieve("note 7 of the garden", record=False)
         return [hit.id for hit in found if "meaning" in hit.ranks]
 
 
-def scan(folder: Path) -> None:
+def file_vectors(folder: Path) -> None:
     """Ask for the first time."""
-    scanned(folder)
-
-
-def scanned_by_product(folder: Path) -> list[str]:
-    """Do the same by the codes of faiss."""
-    return scanned(folder, "product")
-
-
-def scan_by_product(folder: Path) -> None:
-    """Ask for the first time by the codes of faiss, which replace those of another kind."""
-    scanned(folder, "bits")
-    scanned(folder, "product")
+    found_by_vector(folder)
 
 
 def outlined_before(folder: Path) -> None:
@@ -668,12 +657,7 @@ THINGS = {
     "snapshot": Thing(filled, verb(snapshot)),
     "first opening": Thing(nothing, verb(nothing)),
     "reindex": Thing(embedded, verb(lambda memory: memory.store.reindex(), 32), dim=32),
-    "scan": Thing(scannable, scan, scanned, dim=16),
-    **(
-        {"scan by faiss": Thing(scannable, scan_by_product, scanned_by_product, dim=16)}
-        if find_spec("faiss")
-        else {}
-    ),
+    "file of vectors": Thing(embedded_notes, file_vectors, found_by_vector, dim=16),
     "outline": Thing(outlined_before, write_outline, outlined),
     "forget": Thing(filled, verb(forget)),
     "forget_source": Thing(from_the_web, verb(forget_source), between=is_cut),

@@ -12,7 +12,7 @@ from memento.ledger.contract import Ledger, Session
 from memento.tiers import derived
 from memento.tiers.derived import Unusable
 
-log = logging.getLogger("memento.retrieve.filing")
+log = logging.getLogger("memento.tiers.filing")
 
 PAUSE = 30.0
 """Seconds until files that could not be written are tried again."""

@@ -1,0 +1,362 @@
+"""Search by vector in the namespaces of a store: exactly, or by Chroma's neighbours.
+
+Both have the same vectors. Chroma only chooses candidates, whose cosines are computed from the
+stored vectors, so that scores and order are those of exact search.
+
+What a namespace shows to another is searched by the vectors of its members alone, in RAM: files and
+Chroma are of the whole namespace.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from memento.config import Config
+from memento.config.tiers import LongIndex
+from memento.errors import TierUnavailable
+from memento.ledger import derived as facts_of
+from memento.ledger import memories, vectors
+from memento.ledger.contract import Ledger, Session
+from memento.retrieve.by_meaning import best_rows, even
+from memento.retrieve.cache import Held
+from memento.retrieve.roster import TIERS, Floats, Mask, Rows, Snapshot, distinct, having_trait
+from memento.retrieve.source import WIDER
+from memento.tiers import derived, mapped
+from memento.tiers.derived import Unusable
+from memento.tiers.embedder import StoreEmbedder
+from memento.tiers.exact import Vectors
+from memento.tiers.filing import Filing
+from memento.tiers.long import LongState
+from memento.tiers.mapped import KIND, Docids, Links, Table, dots
+from memento.tiers.who_answers import LACKS, who_answers
+from memento.types import Tier
+
+if TYPE_CHECKING:
+    from memento.tiers.long import LongTier
+
+log = logging.getLogger("memento.retrieve.vector_search")
+
+TAIL = 4_096
+"""Vectors in the tail from which it is written to the file, or
+a sixteenth of the file if that is more, up to four times as many: comparing 4,096 takes 0.4 ms."""
+_SHARE = 16
+_ROOM = 2
+"""So many times the size of the file has to be free on the disk before it is written."""
+_AGAIN = 4
+"""If one of so many vectors in the file is outdated, all are written again."""
+MORE = 32
+"""Neighbours that Chroma is asked for besides those that are wanted: of equally near ones the
+newest come first, and its graph is approximate."""
+WORTH_OPENING = 20_000_000
+"""Vectors that a process compares before it opens Chroma only to ask it: that costs as much as the
+second of CPU that Chroma takes to import. A process that writes has opened it before."""
+
+
+class VectorSearch:
+    """Keeps the vectors of namespaces at hand, and searches them. The caller holds their locks.
+
+    Args:
+        ledger: The store.
+        config: Settings.
+        embedding: The embedder, or None for full text only.
+        long: Returns the long tier if it is open; with True it is opened if it is not, later.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        config: Config,
+        embedding: StoreEmbedder | None,
+        long: Callable[[bool], LongTier | None],
+    ) -> None:
+        self._ledger, self._setting = ledger, LongIndex(config.long_index)
+        self._embedding, self._long = embedding, long
+        self._filing = Filing(ledger, KIND)
+        self._damaged: set[str] = set()  # marks of files that hold a damaged vector
+
+    def is_at_hand(self, held: Held) -> bool:
+        """Tell whether the vectors of a namespace were followed, and no damage was seen since."""
+        table = None if held.vectors is None else held.vectors.table
+        return held.vectors is not None and (table is None or table.mark not in self._damaged)
+
+    def file(self, ns: int, held: Held, model: int) -> None:
+        """Write the file of a large namespace before its vectors are read, if there is none."""
+        if held.shown or self.is_at_hand(held) or self._embedding is None:
+            return
+        dim = self._embedding.dim
+
+        def is_due(connection: Session) -> bool:
+            facts = facts_of.facts(connection, KIND, ns)
+            return vectors.count(connection, ns) >= TAIL and not self._table(ns, facts, model, dim)
+
+        if self._ledger.read(is_due):
+            self._filing.write(ns, lambda folder: self._write_all(folder, ns, model, dim))
+
+    def follow(self, connection: Session, ns: int, held: Held, model: int | None) -> None:
+        """Bring the vectors of a namespace up to date with a read.
+
+        Args:
+            connection: A read in which all rows were followed before. A vector of a row that is
+                not known yet would be lost.
+            ns: Namespace number.
+            held: The namespace.
+            model: Number of the embedder whose vectors are needed; None for none.
+        """
+        if model is None or self._embedding is None:
+            return
+        docids, dim = held.roster.snapshot().docid, self._embedding.dim
+        facts = facts_of.facts(connection, KIND, ns)
+        found = held.vectors if self.is_at_hand(held) else None
+        if found is not None and (found.source != (model, facts.erased) or found.outdated):
+            found = None
+        if found is None:
+            table = None if held.shown else self._table(ns, facts, model, dim)
+            found = Vectors.of(table, docids, dim, (model, facts.erased))
+        if found.stamp != facts.stamp:
+            bites = (
+                _of_members(connection, docids, model)
+                if held.shown and not found.stamp
+                else vectors.since(connection, ns, model, found.stamp)
+            )
+            for some, matrix in _arrays(bites, dim):
+                found = found.take(some, matrix, docids)
+            found = replace(found, stamp=facts.stamp)
+        held.vectors = found
+
+    def _table(self, ns: int, facts: facts_of.Facts, model: int, dim: int) -> Table | None:
+        """Open the file of a namespace, if it agrees with the ledger."""
+        try:
+            table = mapped.open_table(self._ledger.root, ns, facts, model=model, dim=dim)
+        except (Unusable, OSError) as error:
+            log.debug("namespace %s has no file of vectors: %s", ns, error)
+            return None
+        return None if table.mark in self._damaged else table
+
+    def search(
+        self,
+        ns: int,
+        labels: tuple[str, ...],
+        held: Held,
+        snap: Snapshot,
+        allowed: int | None,
+        *,
+        exact: bool,
+    ) -> Exact | None:
+        """Return the search of one query, by who answers it.
+
+        Args:
+            ns: Namespace number.
+            labels: Its labels.
+            held: The namespace, up to date.
+            snap: Its rows.
+            allowed: How many of them pass the filters; None without filters.
+            exact: Whether Chroma is not to be asked.
+
+        Returns:
+            The search; None if nothing has a vector.
+        """
+        found = held.vectors
+        if found is None or not found.embedded:
+            return None
+        if not held.shown:
+            self._settle(ns, held, snap)
+        lacking = np.zeros(0, np.intp)
+
+        def chroma() -> tuple[LongState, int]:
+            nonlocal lacking
+            long = self._long(self._setting is LongIndex.CHROMA or held.compared > WORTH_OPENING)
+            if long is None or long.state is not LongState.READY:
+                return LongState.COLD if long is None else long.state, 0
+            lacking = self._lacking(ns, snap, found)
+            return long.state, len(lacking)
+
+        by_chroma, _why = who_answers(
+            LongIndex.EXACT if exact or held.shown else self._setting,
+            vectors=found.embedded,
+            allowed=allowed,
+            chroma=chroma,
+        )
+        compare = Exact(found, snap, self._note_damage)
+        if by_chroma and (long := self._long(False)) is not None:
+            return ByChroma(
+                compare,
+                lambda vector, n: [name for name, _ in long.search(labels, vector, n)],
+                lambda ids: self._docids(ns, ids),
+                lacking,
+            )
+        held.compared += found.embedded
+        return compare
+
+    def _docids(self, ns: int, ids: list[str]) -> Docids:
+        listed = self._ledger.read(lambda c: memories.docids_named(c, ns, ids))
+        return np.fromstring(listed, np.int64, sep=",")
+
+    def _lacking(self, ns: int, snap: Snapshot, found: Vectors) -> Rows:
+        """Return the rows whose vectors Chroma lacks: of the short tier, or not handed on yet."""
+        most = found.embedded // LACKS + 1
+        waiting = self._ledger.read(lambda c: vectors.waiting_in(c, ns, most))
+        short = (snap.tier == TIERS[Tier.SHORT.value]) & having_trait(snap.status, "in_index")
+        short &= found.known(snap.n)
+        waited = snap.rows_of(np.array(waiting, np.int64))
+        return distinct(np.concatenate([np.flatnonzero(short), waited]))
+
+    def _note_damage(self, table: Table) -> None:
+        self._damaged.add(table.mark)
+
+    def _settle(self, ns: int, held: Held, snap: Snapshot) -> None:
+        """Write the tail to the file if it is long; the next query opens that again."""
+        found = held.vectors
+        assert found is not None  # noqa: S101 - see search
+        tail, table, model = len(found.tail), found.table, found.source[0]
+        if tail < min(max(TAIL, found.filed // _SHARE), 4 * TAIL):
+            return
+
+        def job(folder: int) -> bool:
+            if table is None or (found.filed + tail - found.embedded) * _AGAIN > found.filed + tail:
+                return self._write_all(folder, ns, model, found.dim)
+            if derived.head_of(folder, f"{ns}.{KIND}").get("mark") == table.mark:
+                name_it = self._filing.naming(ns, found.source[1], table.mark)
+                mapped.append(folder, table, *found.live_tail(snap.docid), found.stamp, name_it)
+            return True  # else another process was faster
+
+        if self._filing.write(ns, job):
+            held.vectors = None
+
+    def _write_all(self, folder: int, ns: int, model: int, dim: int) -> bool:
+        """Write the file of a namespace."""
+        count = self._ledger.read(lambda c: vectors.count(c, ns))
+        disk = os.fstatvfs(folder)
+        if disk.f_bavail * disk.f_frsize < _ROOM * mapped.size_of(count, dim):
+            raise Unusable("too little room on the disk")
+
+        def job(connection: Session) -> None:
+            facts = facts_of.facts(connection, KIND, ns)
+            bites = _arrays(vectors.since(connection, ns, model, 0), dim)
+            name_it = self._filing.naming(ns, facts.erased, None)
+            mapped.write_all(folder, ns, facts, bites, name_it, model=model, dim=dim)
+
+        self._ledger.read(job)
+        return True
+
+
+class Exact:
+    """Compares all vectors of a namespace; a `Nearest`.
+
+    Args:
+        vectors: Where the vectors are.
+        snap: The rows.
+        note_damage: Called with a file that holds a damaged vector.
+    """
+
+    def __init__(
+        self, vectors: Vectors, snap: Snapshot, note_damage: Callable[[Table], None]
+    ) -> None:
+        self._vectors, self._snap, self._note_damage = vectors, snap, note_damage
+        self._asked: tuple[Floats, Floats] | None = None  # the last vector, and its cosines
+
+    def nearest(self, vector: Floats, n: int, allowed: Mask) -> tuple[Rows, Floats]:
+        """Return the n nearest allowed rows, nearest first."""
+        cosines = self._every(vector)
+        rows = best_rows(np.flatnonzero(allowed & self.has_vector()), cosines, n)
+        self.vectors_of(rows)  # checks that they are undamaged now
+        return rows, cosines[rows]
+
+    def _every(self, vector: Floats) -> Floats:
+        """Return the cosine of each row of the snapshot, 0 for one without vector."""
+        if self._asked is None or self._asked[0] is not vector:
+            with self._checked():
+                self._asked = vector, even(self._vectors.cosines(vector, self._snap.n))
+        return self._asked[1]
+
+    def cosines(self, vector: Floats, rows: Rows) -> tuple[Floats, Mask]:
+        """Return the cosine of each row, 0 for one without vector, and which rows have one."""
+        return self._every(vector)[rows], self._vectors.places(rows) >= 0
+
+    def lengths(self, rows: Rows, before: Links, after: Links, share: np.float32) -> Floats:
+        """Return the lengths of vectors with shares of those before and after; 1 for none."""
+        with self._checked():
+            return self._vectors.lengths(rows, before, after, share)
+
+    def vectors_of(self, rows: Rows) -> Floats:
+        """Return the unit vectors of rows."""
+        with self._checked():
+            return self._vectors.of_rows(rows)
+
+    def has_vector(self) -> Mask:
+        """Mark the rows that have a vector."""
+        return self._vectors.known(self._snap.n)
+
+    @contextmanager
+    def _checked(self) -> Iterator[None]:
+        try:
+            yield
+        except Unusable as error:
+            if self._vectors.table is not None:
+                self._note_damage(self._vectors.table)
+            raise TierUnavailable(Tier.LONG, f"a derived file is damaged: {error}") from error
+
+
+class ByChroma(Exact):
+    """Compares the nearest that Chroma names, and what Chroma lacks; a `Nearest`.
+
+    Args:
+        exact: The vectors.
+        chroma: Returns the ids of the nearest that Chroma knows.
+        docids: Translates ids to row ids.
+        lacking: Rows whose vectors it lacks, ascending.
+    """
+
+    def __init__(
+        self,
+        exact: Exact,
+        chroma: Callable[[Floats, int], list[str]],
+        docids: Callable[[list[str]], Docids],
+        lacking: Rows,
+    ) -> None:
+        self.__dict__.update(exact.__dict__)
+        self._chroma, self._docids, self._lacking = chroma, docids, lacking
+
+    def nearest(self, vector: Floats, n: int, allowed: Mask) -> tuple[Rows, Floats]:
+        """Return the n nearest allowed rows, nearest first."""
+        every = int(np.count_nonzero(allowed))
+        asked = MORE + n * self._snap.n // max(1, every)
+        while True:
+            ids = self._chroma(vector, asked)
+            rows = self._snap.rows_of(self._docids(ids))
+            rows = rows[allowed[rows]]
+            if len(rows) >= min(n, every) or len(ids) < asked:
+                break
+            asked *= WIDER  # too many of the nearest did not pass the filters
+        rows = distinct(np.concatenate([rows, self._lacking[allowed[self._lacking]]]))
+        rows = rows[self.has_vector()[rows]]
+        cosines, _ = self.cosines(vector, rows)
+        order = np.lexsort((-rows, -cosines))[:n]
+        return rows[order], cosines[order]
+
+    def cosines(self, vector: Floats, rows: Rows) -> tuple[Floats, Mask]:
+        """Return the cosine of each row, 0 for one without vector, and which rows have one."""
+        return even(dots(self.vectors_of(rows), vector)), self._vectors.places(rows) >= 0
+
+
+def _of_members(
+    connection: Session, members: Docids, model: int
+) -> Iterator[list[tuple[int, bytes]]]:
+    """Read the vectors of a part of a namespace, in bites that bound memory."""
+    for start in range(0, len(members), vectors.BITE):
+        bite = members[start : start + vectors.BITE].tolist()
+        yield list(vectors.read(connection, bite, model).items())
+
+
+def _arrays(bites: Iterable[list[tuple[int, bytes]]], dim: int) -> Iterator[tuple[Docids, Floats]]:
+    """Yield the row ids and the vectors of each bite."""
+    for bite in bites:
+        docids = np.array([docid for docid, _ in bite], np.int64)
+        matrix = np.frombuffer(b"".join(blob for _, blob in bite), np.float32)
+        yield docids, matrix.reshape(len(bite), dim)

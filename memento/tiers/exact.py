@@ -1,0 +1,236 @@
+"""Exact search: all vectors of a namespace are compared, and none is missed.
+
+Most of them are in a file that is mapped into memory (``mapped``), so that a process which only
+asks has no index of its own. Those that came after it was written, the tail, are read from the
+ledger into RAM, until there are enough of them to be appended.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memento.tiers.mapped import Docids, Floats, Links, Table, dots
+
+Mask = NDArray[np.bool_]
+Rows = NDArray[np.intp]
+
+Places = NDArray[np.int32]
+"""Where vectors are; -1 for none."""
+
+_NOWHERE = np.int32(-1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Vectors:
+    """Where the vector of each row is. Never changed: a query may go on with an earlier one.
+
+    Attributes:
+        dim: Length of a vector.
+        table: The open file; None if there is none.
+        tail_docids: Row ids of the vectors that came later.
+        tail: Those vectors, (n, dim).
+        at: (rows,) int32: place of each row's vector in the file, or the number of places there
+            plus its position in the tail; -1 for none.
+        embedded: Rows that have a vector.
+        stamp: Stamp of the newest vector.
+        source: Number of the embedder, and newest erasure when the vectors were read.
+    """
+
+    dim: int
+    source: tuple[int, int]
+    table: Table | None
+    tail_docids: Docids
+    tail: Floats
+    at: NDArray[np.int32]
+    embedded: int
+    stamp: int
+    _room: Floats
+    _lengths: Lengths
+
+    @classmethod
+    def of(cls, table: Table | None, docids: Docids, dim: int, source: tuple[int, int]) -> Vectors:
+        """Start with the vectors of a file.
+
+        Args:
+            table: The file; None if there is none.
+            docids: Row ids of all rows, ascending.
+            dim: Length of a vector.
+            source: Number of the embedder, and newest erasure of the namespace.
+        """
+        none, no_ids = np.zeros((0, dim), np.float32), np.zeros(0, np.int64)
+        stamp = 0 if table is None else int(table.head["stamp"])
+        empty = cls(
+            dim, source, table, no_ids, none, np.zeros(0, np.int32), 0, stamp, none, Lengths()
+        )
+        return empty.placed(no_ids if table is None else table.docids, docids, 0)
+
+    @property
+    def filed(self) -> int:
+        """Number of places in the file."""
+        return 0 if self.table is None else len(self.table)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes it holds in RAM."""
+        docids = 0 if self.table is None else self.table.docids.nbytes
+        return (
+            docids
+            + self.tail_docids.nbytes
+            + self._room.nbytes
+            + self.at.nbytes
+            + self._lengths.nbytes
+        )
+
+    @property
+    def outdated(self) -> bool:
+        """Whether they are all in RAM, and most are outdated."""
+        return self.table is None and len(self.tail) > 2 * self.embedded
+
+    def take(self, new: Docids, matrix: Floats, docids: Docids) -> Vectors:
+        """Return the vectors with more of them, which were stored after the others.
+
+        Args:
+            new: Their row ids, no repeats; those of unknown rows are left out.
+            matrix: (len(new), dim) float32.
+            docids: Row ids of all rows, ascending.
+        """
+        _, known = rows_of(new, docids)
+        new, start = new[known], len(self.tail)
+        end, room = start + len(new), self._room
+        if end > len(room):
+            room = np.zeros((max(end, 2 * len(room)), self.dim), np.float32)
+            room[:start] = self.tail
+        room[start:end] = matrix[known]
+        tail_docids = np.concatenate([self.tail_docids, new])
+        longer = replace(self, tail=room[:end], tail_docids=tail_docids, _room=room)
+        return longer.placed(new, docids, self.filed + start)
+
+    def placed(self, new: Docids, docids: Docids, first: int) -> Vectors:
+        """Note where vectors are: from a place on, one after the other."""
+        rows, known = rows_of(new, docids)
+        at = np.full(len(docids), _NOWHERE)
+        at[: len(self.at)] = self.at
+        at[rows[known]] = first + np.flatnonzero(known)  # of equal ones the last
+        return replace(self, at=at, embedded=int(np.count_nonzero(at >= 0)))
+
+    def live_tail(self, docids: Docids) -> tuple[Docids, Floats]:
+        """Return the row ids and vectors of the tail that are not outdated."""
+        rows, _ = rows_of(self.tail_docids, docids)
+        live = self.at[rows] == self.filed + np.arange(len(rows))
+        return self.tail_docids[live], self.tail[live]
+
+    def known(self, n: int) -> Mask:
+        """Mark which of the first n rows have a vector."""
+        found = np.zeros(n, np.bool_)
+        found[: len(self.at)] = self.at[:n] >= 0
+        return found
+
+    def cosines(self, vector: Floats, n: int) -> Floats:
+        """Return the dot product of each of the first n rows with a vector; 0 for one without.
+
+        Raises:
+            Unusable: If the file is damaged.
+        """
+        parts = [dots(self.tail, vector), np.zeros(1, np.float32)]
+        if self.table is not None:
+            parts.insert(0, self.table.cosines(vector))
+        every, found = np.concatenate(parts), np.zeros(n, np.float32)
+        found[: len(self.at)] = every[self.at[:n]]  # at -1: the zero
+        return found
+
+    def places(self, rows: Links) -> Places:
+        """Return where the vectors of rows are; -1 for a row without one, and for row -1."""
+        at = np.full(len(rows), _NOWHERE)
+        inside = (rows >= 0) & (rows < len(self.at))
+        at[inside] = self.at[rows[inside]]
+        return at
+
+    def of_rows(self, rows: Rows) -> Floats:
+        """Return the vectors of rows; zeros for a row without one.
+
+        Raises:
+            Unusable: If one of them is damaged in the file.
+        """
+        return self._read(self.places(rows))
+
+    def _read(self, at: Places) -> Floats:
+        filed, kept = (at >= 0) & (at < self.filed), at >= self.filed
+        if self.table is not None and filed.all():  # nearly always
+            return self.table.vectors(at)
+        found = np.zeros((len(at), self.dim), np.float32)
+        if self.table is not None and filed.any():
+            found[filed] = self.table.vectors(at[filed])
+        found[kept] = self.tail[at[kept] - self.filed]
+        return found
+
+    def lengths(self, rows: Rows, before: Links, after: Links, share: np.float32) -> Floats:
+        """Return the lengths of vectors with shares of those before and after; 1 for none.
+
+        Args:
+            rows: The rows.
+            before: For each the row that comes before it; -1 for none.
+            after: For each the row that comes after it; -1 for none.
+            share: Weight of the vectors beside it, the same at every call.
+
+        Raises:
+            Unusable: If a vector is damaged in the file.
+        """
+        places = np.stack([self.places(some) for some in (rows, before, after)], axis=1)
+        found, known = self._lengths.find(rows, places)
+        if not known.all():
+            new = places[~known]
+            mix = self._read(new[:, 0])
+            for beside in (new[:, 1], new[:, 2]):
+                there = beside >= 0
+                mix[there] += share * self._read(beside[there])
+            length = np.sqrt(np.einsum("ij,ij->i", mix, mix), dtype=np.float32)
+            found[~known] = np.where(length > 0, length, np.float32(1))
+            self._lengths.put(rows[~known], new, found[~known])
+        return found
+
+
+class Lengths:
+    """Lengths of vectors with shares of others, as far as they were computed. Thread-safe.
+
+    Each is kept with the places of the vectors that it was computed of.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._places = np.zeros((0, 3), np.int32)
+        self._length = np.zeros(0, np.float32)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of its arrays."""
+        return self._places.nbytes + self._length.nbytes
+
+    def find(self, rows: Rows, places: Places) -> tuple[Floats, Mask]:
+        """Return the length of each row, and whether it is known for these places."""
+        with self._lock:
+            if rows.max(initial=-1) >= len(self._length):
+                more = max(64, 2 * int(rows.max())) - len(self._length)
+                self._places = np.concatenate([self._places, np.zeros((more, 3), np.int32)])
+                self._length = np.concatenate([self._length, np.zeros(more, np.float32)])
+            found: Floats = self._length[rows]
+            return found, (found > 0) & (self._places[rows] == places).all(axis=1)
+
+    def put(self, rows: Rows, places: Places, lengths: Floats) -> None:
+        """Keep lengths, > 0."""
+        with self._lock:
+            self._places[rows], self._length[rows] = places, lengths
+
+
+def rows_of(some: Docids, docids: Docids) -> tuple[Rows, Mask]:
+    """Return the row of each row id, 0 if it is not known, and whether it is known."""
+    if not len(docids):
+        return np.zeros(len(some), np.intp), np.zeros(len(some), np.bool_)
+    rows = np.searchsorted(docids, some)
+    rows[rows == len(docids)] = 0
+    known = docids[rows] == some
+    rows[~known] = 0
+    return rows, known

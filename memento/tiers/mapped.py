@@ -1,0 +1,285 @@
+"""The file of one namespace's vectors, which exact search maps into memory.
+
+``derived/NS.vectors`` holds blocks of 1,024 places: row ids, a sum of each vector, and the vectors
+in float32, in the order in which they were filed. More are appended to it, and then the head is
+written again, which says how many there are; a process that knows fewer reads on in it undisturbed.
+It is not waited for until it is on the disk: each vector is checked when it is read.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from secrets import token_hex
+from sys import byteorder
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memento.ledger.derived import Facts
+from memento.ledger.vectors import BITE
+from memento.tiers import derived
+from memento.tiers.derived import HEAD, Unusable
+from memento.tiers.filing import NameIt
+
+KIND = "vectors"
+FORMAT = 2
+"""Version of the file; others are made again."""
+BLOCK = BITE
+"""Places in a block: its row ids are read without a look at its vectors."""
+
+Docids = NDArray[np.int64]
+Floats = NDArray[np.float32]
+Links = NDArray[np.int32] | NDArray[np.intp]
+"""A row for each of some rows; -1 for none."""
+Blocks = NDArray[np.void]
+
+
+class _File:
+    """A descriptor, closed with the object."""
+
+    def __init__(self, descriptor: int) -> None:
+        self.descriptor = descriptor
+
+    def require(self, size: int) -> None:
+        """Refuse a file that was cut off: reading what is gone from memory would end the process.
+
+        Raises:
+            Unusable: If it is shorter than this.
+        """
+        if os.fstat(self.descriptor).st_size < size:
+            raise Unusable("the vectors are cut off")
+
+    def __del__(self) -> None:
+        os.close(self.descriptor)
+
+
+@dataclass(slots=True, eq=False)
+class Table:
+    """The open file of one namespace.
+
+    Attributes:
+        head: What its head says: number of the namespace, embedder, dimension, number of vectors,
+            stamp of the newest, newest erasure when they were read, and the mark by which the
+            ledger knows it.
+        blocks: What it holds, where that is in memory.
+        docids: Row ids, in order of arrival; of equal ones the last has the present vector.
+    """
+
+    head: dict[str, Any]
+    _file: _File
+    blocks: Blocks
+    docids: Docids = field(init=False)
+    _checked: bool = False
+
+    def __post_init__(self) -> None:
+        self.docids = self.blocks["docid"].reshape(-1)[: len(self)].copy()
+
+    def __len__(self) -> int:
+        return int(self.head["rows"])
+
+    @property
+    def mark(self) -> str:
+        """The word by which ledger and file know each other."""
+        return str(self.head["mark"])
+
+    def vectors(self, places: NDArray[np.int32]) -> Floats:
+        """Read vectors by their places in the file.
+
+        Raises:
+            Unusable: If one is damaged, or the file was cut off.
+        """
+        self._require()
+        at = np.divmod(places, BLOCK)
+        found: Floats = self.blocks["vector"][at]  # a copy: what was checked does not change
+        _check(self.docids[places], found, self.blocks["sum"][at])
+        return found
+
+    def cosines(self, vector: Floats) -> Floats:
+        """Return the dot product of every vector with one; all are checked at the first time.
+
+        Raises:
+            Unusable: If one is damaged, or the file was cut off.
+        """
+        self._require()
+        if not self._checked:
+            for first, block in zip(range(0, len(self), BLOCK), self.blocks, strict=True):
+                docids = self.docids[first : first + BLOCK]
+                _check(docids, block["vector"][: len(docids)], block["sum"][: len(docids)])
+            self._checked = True
+        return dots(self.blocks["vector"], vector).reshape(-1)[: len(self)]
+
+    def _require(self) -> None:
+        self._file.require(HEAD + self.blocks.nbytes)
+
+
+def dots(matrix: Floats, vector: Floats) -> Floats:
+    """Return the dot product of every row with a vector, summed in the calling thread.
+
+    ``matrix @ vector`` lets BLAS divide 10,000 rows among its threads. Those spin while they wait,
+    and on a busy machine a query of half a millisecond takes tens of milliseconds. ``vecdot`` asks
+    BLAS for one row at a time, which is never divided, at half the cost of ``einsum``.
+
+    Args:
+        matrix: (..., dim).
+        vector: (dim,).
+
+    >>> dots(np.eye(2, dtype=np.float32), np.array([3, 4], np.float32)).tolist()
+    [3.0, 4.0]
+    """
+    products: Floats = np.vecdot(matrix, vector)
+    return products
+
+
+def _check(docids: Docids, vectors: Floats, sums: NDArray[np.uint64]) -> None:
+    if not np.array_equal(_sums_of(docids, vectors), sums):
+        raise Unusable("a vector is damaged")
+
+
+def _sums_of(docids: Docids, vectors: Floats) -> NDArray[np.uint64]:
+    """Add up a row id and the bytes of its vector, as numbers of 64 bits, or of 32.
+
+    Any damage shows, also if all became zeros.
+    """
+    wide = np.uint64 if vectors.shape[1] % 2 == 0 else np.uint32
+    found: NDArray[np.uint64] = vectors.view(wide).sum(axis=1, dtype=np.uint64)
+    return found + docids.view(np.uint64)
+
+
+def _block(dim: int) -> np.dtype[np.void]:
+    return np.dtype(
+        [
+            ("docid", np.int64, (BLOCK,)),
+            ("sum", np.uint64, (BLOCK,)),
+            ("vector", np.float32, (BLOCK, dim)),
+        ]
+    )
+
+
+def size_of(n: int, dim: int) -> int:
+    """Return the bytes of a file of so many vectors."""
+    return HEAD + -(-n // BLOCK) * _block(dim).itemsize
+
+
+def _filled(blocks: Blocks, start: int, docids: Docids, matrix: Floats) -> Blocks:
+    """Put vectors into blocks, from a place on."""
+    at = np.divmod(np.arange(start, start + len(docids)), BLOCK)
+    blocks["docid"][at], blocks["vector"][at], blocks["sum"][at] = (
+        docids,
+        matrix,
+        _sums_of(docids, matrix),
+    )
+    return blocks
+
+
+def open_table(root: Path, ns: int, facts: Facts, *, model: int, dim: int) -> Table:
+    """Open the file of a namespace.
+
+    Args:
+        root: The folder of the store.
+        ns: Namespace number.
+        facts: What the ledger says; the file may be older and must not be newer.
+        model: Number of the embedder in use.
+        dim: Length of its vectors.
+
+    Raises:
+        Unusable: If it is missing, damaged, or of something else.
+        OSError: If it cannot be read.
+    """
+    with derived.opened(root) as folder:
+        file = _File(derived.open_file(folder, f"{ns}.{KIND}"))
+    head = derived.read_head(os.pread(file.descriptor, HEAD, 0))
+    derived.compare(head, _head(ns, facts.erased, model, dim), facts.marks)
+    rows, stamp = head.get("rows"), head.get("stamp")
+    if not isinstance(rows, int) or not isinstance(stamp, int) or rows < 1:
+        raise Unusable("its head does not say what it holds")
+    if stamp > facts.stamp:
+        raise Unusable("newer than this moment")
+    file.require(size_of(rows, dim))
+    mapped = mmap.mmap(file.descriptor, size_of(rows, dim), access=mmap.ACCESS_READ)
+    table = Table(head, file, np.frombuffer(mapped, _block(dim), offset=HEAD))
+    if table.docids.min() < 1:
+        raise Unusable("a row id is damaged")
+    return table
+
+
+def _head(ns: int, erased: int, model: int, dim: int) -> dict[str, Any]:
+    return {
+        "kind": KIND, "format": FORMAT, "order": byteorder, "block": BLOCK,
+        "ns": ns, "erased": erased, "model": model, "dim": dim,
+    }  # fmt: skip
+
+
+def write_all(
+    folder: int,
+    ns: int,
+    facts: Facts,
+    bites: Iterable[tuple[Docids, Floats]],
+    name_it: NameIt,
+    *,
+    model: int,
+    dim: int,
+) -> None:
+    """Write all vectors of a namespace into a new file. Only for the lock holder.
+
+    Args:
+        folder: Descriptor of the folder of derived files.
+        ns: Namespace number.
+        facts: What the ledger says at the moment of the vectors.
+        bites: Row ids and vectors, a block at a time.
+        name_it: Gives the file its name, or raises.
+        model: Number of the embedder.
+        dim: Length of its vectors.
+
+    Raises:
+        OSError: If it cannot be written.
+    """
+    mark = token_hex(8)
+    head = {**_head(ns, facts.erased, model, dim), "stamp": facts.stamp, "rows": 0, "mark": mark}
+
+    def parts() -> Iterator[bytes]:
+        for docids, matrix in bites:
+            head["rows"] += len(docids)
+            yield _filled(np.zeros(1, _block(dim)), 0, docids, matrix).tobytes()
+
+    derived.write_file(folder, f"{ns}.{KIND}", head, parts(), lambda name: name_it(mark, name))
+
+
+def append(
+    folder: int, table: Table, docids: Docids, matrix: Floats, stamp: int, name_it: NameIt
+) -> None:
+    """Append vectors to a file. Only for the lock holder.
+
+    Args:
+        folder: Descriptor of the folder of derived files.
+        table: The file as it is.
+        docids: Row ids of the vectors.
+        matrix: The vectors, (n, dim).
+        stamp: Stamp of the newest of them.
+        name_it: Notes the mark of what the file is now, or raises.
+
+    Raises:
+        Unusable: If it is not there any more.
+        OSError: If they cannot be written.
+    """
+    file = _File(derived.open_file(folder, f"{table.head['ns']}.{KIND}", write=True))
+    full, begun = divmod(len(table), BLOCK)
+    blocks = np.zeros(-(-(begun + len(docids)) // BLOCK), _block(table.head["dim"]))
+    if begun:
+        blocks[0] = table.blocks[full]
+    at = size_of(full * BLOCK, table.head["dim"])
+    _write(file, at, _filled(blocks, begun, docids, matrix).tobytes())
+    mark, rows = token_hex(8), len(table) + len(docids)
+    head = derived.spell({**table.head, "stamp": stamp, "rows": rows, "mark": mark})
+    name_it(mark, lambda: _write(file, 0, head))
+
+
+def _write(file: _File, at: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        done = os.pwrite(file.descriptor, view, at)
+        view, at = view[done:], at + done

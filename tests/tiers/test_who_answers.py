@@ -1,0 +1,47 @@
+"""The choice between Chroma and exact search, and its reasons."""
+
+import pytest
+
+from memento.config.tiers import LongIndex
+from memento.tiers.long import LongState
+from memento.tiers.who_answers import CHROMA_FROM, who_answers
+
+BIG = CHROMA_FROM
+AUTO, CHROMA, EXACT = LongIndex
+READY, COLD, ELSEWHERE = LongState.READY, LongState.COLD, LongState.ELSEWHERE
+
+
+@pytest.mark.parametrize(
+    ("setting", "vectors", "allowed", "state", "lacking", "expected"),
+    [
+        (AUTO, BIG, None, READY, 0, (True, "Chroma has the vectors")),
+        (AUTO, BIG, None, READY, BIG // 2, (True, "Chroma has the vectors")),
+        (AUTO, BIG, BIG // 4, READY, 0, (True, "Chroma has the vectors")),
+        (AUTO, 10 * BIG, None, READY, BIG, (True, "Chroma has the vectors")),
+        (CHROMA, 1, None, READY, 0, (True, "Chroma has the vectors")),
+        (AUTO, BIG - 1, None, READY, 0, (False, "fewer than 12000 vectors")),
+        (AUTO, BIG, BIG // 4 - 1, READY, 0, (False, "the filters leave less than one in 4")),
+        (CHROMA, 8, 1, READY, 0, (False, "the filters leave less than one in 4")),
+        (AUTO, BIG, None, COLD, 0, (False, "Chroma is cold in this process")),
+        (CHROMA, 8, None, ELSEWHERE, 0, (False, "Chroma is elsewhere in this process")),
+        (AUTO, BIG, None, READY, BIG // 2 + 1, (False, "Chroma lacks more than one in 2")),
+        (EXACT, BIG, None, READY, 0, (False, "exact search is asked for")),
+    ],
+)
+def test_who_answers_and_why(setting, vectors, allowed, state, lacking, expected):
+    """Chroma does if the namespace is large, it has the vectors, and no filter is narrow."""
+    found = who_answers(setting, vectors=vectors, allowed=allowed, chroma=lambda: (state, lacking))
+    assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("setting", "vectors", "allowed"),
+    [(EXACT, BIG, None), (AUTO, BIG - 1, None), (AUTO, BIG, 1), (CHROMA, 8, 1)],
+)
+def test_chroma_is_looked_at_only_where_that_decides(setting, vectors, allowed):
+    """Its state costs a look at the backlog, and may load it."""
+
+    def look():
+        raise AssertionError("Chroma was looked at")
+
+    who_answers(setting, vectors=vectors, allowed=allowed, chroma=look)
