@@ -8,7 +8,7 @@ import pytest
 HEAVY = [
     "numpy", "chromadb", "onnxruntime", "tokenizers", "sqlite_utils", "sentence_transformers",
     "torch", "langchain", "langchain_core", "langgraph", "crewai", "openai", "httpx", "typer",
-    "rich", "pydantic", "pydantic_ai", "faiss",
+    "rich", "pydantic", "pydantic_ai",
 ]  # fmt: skip
 
 WATCHED = """

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from memento.retrieve.roster import Floats, Mask, Rows, Snapshot, distinct, smoothable
 from memento.retrieve.source import Nearest
@@ -70,15 +69,19 @@ class Smoothed:
 
     def __init__(self, snap: Snapshot, index: Nearest, query: Floats, share: float) -> None:
         self._snap, self._index, self._query, self._share = snap, index, query, np.float32(share)
-        self._rows = np.zeros(0, np.intp)  # rows whose cosines are known, ascending
-        none = np.zeros(0, np.float32)
-        self._cosines = Cosines(none, none, np.zeros(0, np.bool_))
+        self._own = np.zeros(snap.n, np.float32)
+        self._smooth = np.zeros(snap.n, np.float32) if snap.talks else self._own
+        self._seen, self._known = np.zeros((2, snap.n), np.bool_)
 
     def propose(self, allowed: Mask | None, count: int) -> Rows:
         """Return the rows nearest by smoothed cosine, among the nearest and their neighbours."""
         allowed = np.ones(self._snap.n, np.bool_) if allowed is None else allowed
-        asked = _SPARE * count if self._snap.talks else count
-        near, _ = self._index.nearest(self._query, asked, allowed)
+        if not self._snap.talks:  # no row has neighbours
+            near, cosines = self._index.nearest(self._query, count, allowed)
+            self._own[near] = cosines
+            self._seen[near] = self._known[near] = True
+            return near
+        near, _ = self._index.nearest(self._query, _SPARE * count, allowed)
         rows = _and_neighbours(near, self._snap)
         rows = rows[allowed[rows]]
         found = self.of(rows)
@@ -87,73 +90,42 @@ class Smoothed:
 
     def of(self, rows: Rows) -> Cosines:
         """Return the cosines of rows; each is computed once."""
-        unread = rows[~_places(rows, self._rows)[1]]
+        unread = rows[~self._seen[rows]]
         if len(unread):
-            unread.sort()
-            self._cosines = _joined(self._cosines, self._measure(unread), self._learn(unread))
-        at, _ = _places(rows, self._rows)
-        known = self._cosines
-        return Cosines(known.own[at], known.smooth[at], known.known[at])
+            self._measure(np.sort(unread))
+        own = self._own[rows]
+        smooth = self._smooth[rows] if self._snap.talks else own
+        return Cosines(own, smooth, self._known[rows])
 
     def vectors(self, rows: Rows) -> Floats:
         """Return the rows' own vectors."""
         return self._index.vectors_of(rows)
 
-    def _learn(self, unread: Rows) -> Rows:
-        """Add rows to those whose cosines are known; return the order that sorts them."""
-        every = np.concatenate([self._rows, unread])
-        order: Rows = np.argsort(every, kind="stable")
-        self._rows = every[order]
-        return order
-
-    def _measure(self, rows: Rows) -> Cosines:
+    def _measure(self, rows: Rows) -> None:
         """Compute the cosines of rows: those of smoothed vectors follow from the plain ones."""
-        links = self._links(rows)
-        every = distinct(np.concatenate([rows, *links]))
+        self._seen[rows] = True
+        if not self._snap.talks:
+            self._own[rows], self._known[rows] = self._index.cosines(self._query, rows)
+            return
+        snap = self._snap
+        before, after = (
+            smoothable(rows, link, snap.cues, snap.n) for link in (snap.prev, snap.next)
+        )
+        every = distinct(np.concatenate([rows, before, after]))
         every = every[every >= 0]
         cosines, known = self._index.cosines(self._query, every)
         at = np.searchsorted(every, rows)
-        own = cosines[at]
-        if not links:
-            return Cosines(own, own, known[at])
-        mixed = own.copy()
-        for link in links:
+        mixed = cosines[at]
+        self._own[rows], self._known[rows] = mixed, known[at]
+        for link in (before, after):
             near = np.searchsorted(every, link)  # for -1 it is the first, with weight 0
             mixed += self._share * np.where(link < 0, np.float32(0), cosines[near])
-        before, after = links
         lengths = self._index.lengths(rows, before, after, self._share)
-        return Cosines(own, even(mixed / lengths), known[at])
-
-    def _links(self, rows: Rows) -> list[NDArray[np.int32]]:
-        """Return the turns before and after that smooth each row; -1 where there is none."""
-        snap = self._snap
-        if not snap.talks:  # no row has neighbours
-            return []
-        return [smoothable(rows, link, snap.cues, snap.n) for link in (snap.prev, snap.next)]
-
-
-def _places(rows: Rows, known: Rows) -> tuple[Rows, Mask]:
-    """Return the place of each row among known rows, which ascend, and whether it is one."""
-    if not len(known):
-        return np.zeros(len(rows), np.intp), np.zeros(len(rows), np.bool_)
-    at = np.searchsorted(known, rows)
-    at[at == len(known)] = 0
-    return at, known[at] == rows
-
-
-def _joined(one: Cosines, other: Cosines, order: Rows) -> Cosines:
-    """Join two sets of cosines and bring them into an order."""
-    return Cosines(
-        np.concatenate([one.own, other.own])[order],
-        np.concatenate([one.smooth, other.smooth])[order],
-        np.concatenate([one.known, other.known])[order],
-    )
+        self._smooth[rows] = even(mixed / lengths)
 
 
 def _and_neighbours(rows: Rows, snap: Snapshot) -> Rows:
     """Add the turns before and after; ascending, without repeats."""
-    if not snap.talks:
-        return np.sort(rows)
     around = [rows, snap.neighbours(rows, 1), snap.neighbours(rows, -1)]
     every = distinct(np.concatenate(around))
     return every[every >= 0]

@@ -259,13 +259,15 @@ class Exact:
         self, vectors: Vectors, snap: Snapshot, note_damage: Callable[[Table], None]
     ) -> None:
         self._vectors, self._snap, self._note_damage = vectors, snap, note_damage
+        self._known = vectors.known(snap.n)
         self._asked: tuple[Floats, Floats] | None = None  # the last vector, and its cosines
 
     def nearest(self, vector: Floats, n: int, allowed: Mask) -> tuple[Rows, Floats]:
         """Return the n nearest allowed rows, nearest first."""
         cosines = self._every(vector)
         rows = best_rows(np.flatnonzero(allowed & self.has_vector()), cosines, n)
-        self.vectors_of(rows)  # checks that they are undamaged now
+        if self._vectors.table is not None and self._vectors.table.mapped:
+            self.vectors_of(rows)  # checks that they are undamaged now
         return rows, cosines[rows]
 
     def _every(self, vector: Floats) -> Floats:
@@ -277,7 +279,7 @@ class Exact:
 
     def cosines(self, vector: Floats, rows: Rows) -> tuple[Floats, Mask]:
         """Return the cosine of each row, 0 for one without vector, and which rows have one."""
-        return self._every(vector)[rows], self._vectors.places(rows) >= 0
+        return self._every(vector)[rows], self._known[rows]
 
     def lengths(self, rows: Rows, before: Links, after: Links, share: np.float32) -> Floats:
         """Return the lengths of vectors with shares of those before and after; 1 for none."""
@@ -291,7 +293,7 @@ class Exact:
 
     def has_vector(self) -> Mask:
         """Mark the rows that have a vector."""
-        return self._vectors.known(self._snap.n)
+        return self._known
 
     @contextmanager
     def _checked(self) -> Iterator[None]:
@@ -342,7 +344,7 @@ class ByChroma(Exact):
 
     def cosines(self, vector: Floats, rows: Rows) -> tuple[Floats, Mask]:
         """Return the cosine of each row, 0 for one without vector, and which rows have one."""
-        return even(dots(self.vectors_of(rows), vector)), self._vectors.places(rows) >= 0
+        return even(dots(self.vectors_of(rows), vector)), self._known[rows]
 
 
 def _of_members(

@@ -76,9 +76,12 @@ class Vectors:
     @property
     def nbytes(self) -> int:
         """Bytes it holds in RAM."""
-        docids = 0 if self.table is None else self.table.docids.nbytes
+        table = self.table
+        read = 0 if table is None or table.mapped else table.blocks.nbytes
+        docids = 0 if table is None else table.docids.nbytes
         return (
-            docids
+            read
+            + docids
             + self.tail_docids.nbytes
             + self._room.nbytes
             + self.at.nbytes

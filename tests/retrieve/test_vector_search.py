@@ -78,8 +78,9 @@ def answers(memory, **options):
 
 @pytest.fixture(autouse=True)
 def short_tail(monkeypatch):
-    """Write vectors to the file from 20 on."""
+    """Write vectors to the file from 20 on, and map it."""
     monkeypatch.setattr(vector_search, "TAIL", 20)
+    monkeypatch.setattr(mapped, "MAPPED_FROM", 20)
 
 
 def plain(memory):
@@ -276,8 +277,12 @@ DAMAGE = {
 
 @pytest.mark.parametrize("how", DAMAGE)
 @pytest.mark.parametrize("while_open", [False, True], ids=["closed", "open"])
-def test_damaged_files_cost_no_answer(open_memory, tmp_path, how, while_open):
+@pytest.mark.parametrize("mapped_from", [20, 10_000], ids=["mapped", "read"])
+def test_damaged_files_cost_no_answer(
+    open_memory, tmp_path, how, while_open, mapped_from, monkeypatch
+):
     """Lost, torn, corrupt or replaced by something else: the answers are those of before."""
+    monkeypatch.setattr(mapped, "MAPPED_FROM", mapped_from)
     filing, exact = both(open_memory, tmp_path / "store")
     filled(filing, 200)
     expected = answers(exact)
