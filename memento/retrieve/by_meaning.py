@@ -92,7 +92,7 @@ class Smoothed:
         """Return the cosines of rows; each is computed once."""
         unread = rows[~self._seen[rows]]
         if len(unread):
-            self._measure(np.sort(unread))
+            self._measure(unread)
         own = self._own[rows]
         smooth = self._smooth[rows] if self._snap.talks else own
         return Cosines(own, smooth, self._known[rows])
@@ -111,17 +111,12 @@ class Smoothed:
         before, after = (
             smoothable(rows, link, snap.cues, snap.n) for link in (snap.prev, snap.next)
         )
-        every = distinct(np.concatenate([rows, before, after]))
-        every = every[every >= 0]
-        cosines, known = self._index.cosines(self._query, every)
-        at = np.searchsorted(every, rows)
-        mixed = cosines[at]
-        self._own[rows], self._known[rows] = mixed, known[at]
-        for link in (before, after):
-            near = np.searchsorted(every, link)  # for -1 it is the first, with weight 0
-            mixed += self._share * np.where(link < 0, np.float32(0), cosines[near])
+        beside = np.concatenate([rows, before, after])
+        cosines, known = self._index.cosines(self._query, beside)
+        own, back, ahead = cosines.reshape(3, -1)
+        self._own[rows], self._known[rows] = own, known[: len(rows)]
         lengths = self._index.lengths(rows, before, after, self._share)
-        self._smooth[rows] = even(mixed / lengths)
+        self._smooth[rows] = even((own + self._share * back + self._share * ahead) / lengths)
 
 
 def _and_neighbours(rows: Rows, snap: Snapshot) -> Rows:

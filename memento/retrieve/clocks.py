@@ -190,9 +190,7 @@ class PastNearest:
 
     def cosines(self, vector: Floats, rows: Rows) -> tuple[Floats, Mask]:
         """Return the cosine of each row, and which rows have a vector of then."""
-        cosines, known = self._nearest.cosines(vector, np.maximum(self._now(rows), 0))
-        known &= self._now(rows) >= 0
-        return np.where(known, cosines, np.float32(0)), known
+        return self._nearest.cosines(vector, self._now(rows))
 
     def lengths(self, rows: Rows, before: Links, after: Links, share: np.float32) -> Floats:
         """Return the lengths of vectors with shares of those that were before and after."""

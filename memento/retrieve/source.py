@@ -63,7 +63,7 @@ class Nearest(Protocol):
     def cosines(
         self, vector: NDArray[np.float32], rows: NDArray[np.intp]
     ) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
-        """Return the cosine of each row, 0 for one without vector, and which rows have one."""
+        """Return the cosine of each row, 0 for one without vector and -1, and which have one."""
         ...
 
     def lengths(

@@ -128,6 +128,8 @@ class VectorSearch:
             for some, matrix in _arrays(bites, dim):
                 found = found.take(some, matrix, docids)
             found = replace(found, stamp=facts.stamp)
+        if len(found.at) <= len(docids):  # no vector came with the last rows
+            found = found.placed(docids[:0], docids, 0)
         held.vectors = found
 
     def _table(self, ns: int, facts: facts_of.Facts, model: int, dim: int) -> Table | None:
@@ -203,7 +205,7 @@ class VectorSearch:
         most = found.embedded // LACKS + 1
         waiting = self._ledger.read(lambda c: vectors.waiting_in(c, ns, most))
         short = (snap.tier == TIERS[Tier.SHORT.value]) & having_trait(snap.status, "in_index")
-        short &= found.known(snap.n)
+        short &= found.known[:-1]
         waited = snap.rows_of(np.array(waiting, np.int64))
         return distinct(np.concatenate([np.flatnonzero(short), waited]))
 
@@ -259,7 +261,6 @@ class Exact:
         self, vectors: Vectors, snap: Snapshot, note_damage: Callable[[Table], None]
     ) -> None:
         self._vectors, self._snap, self._note_damage = vectors, snap, note_damage
-        self._known = vectors.known(snap.n)
         self._asked: tuple[Floats, Floats] | None = None  # the last vector, and its cosines
 
     def nearest(self, vector: Floats, n: int, allowed: Mask) -> tuple[Rows, Floats]:
@@ -271,15 +272,15 @@ class Exact:
         return rows, cosines[rows]
 
     def _every(self, vector: Floats) -> Floats:
-        """Return the cosine of each row of the snapshot, 0 for one without vector."""
+        """Return the cosine of each row of the snapshot, 0 for one without vector and row -1."""
         if self._asked is None or self._asked[0] is not vector:
             with self._checked():
-                self._asked = vector, even(self._vectors.cosines(vector, self._snap.n))
+                self._asked = vector, even(self._vectors.cosines(vector))
         return self._asked[1]
 
     def cosines(self, vector: Floats, rows: Rows) -> tuple[Floats, Mask]:
-        """Return the cosine of each row, 0 for one without vector, and which rows have one."""
-        return self._every(vector)[rows], self._known[rows]
+        """Return the cosine of each row, 0 for one without vector and -1, and which have one."""
+        return self._every(vector)[rows], self._vectors.known[rows]
 
     def lengths(self, rows: Rows, before: Links, after: Links, share: np.float32) -> Floats:
         """Return the lengths of vectors with shares of those before and after; 1 for none."""
@@ -293,7 +294,7 @@ class Exact:
 
     def has_vector(self) -> Mask:
         """Mark the rows that have a vector."""
-        return self._known
+        return self._vectors.known[:-1]
 
     @contextmanager
     def _checked(self) -> Iterator[None]:
@@ -343,8 +344,13 @@ class ByChroma(Exact):
         return rows[order], cosines[order]
 
     def cosines(self, vector: Floats, rows: Rows) -> tuple[Floats, Mask]:
-        """Return the cosine of each row, 0 for one without vector, and which rows have one."""
-        return even(dots(self.vectors_of(rows), vector)), self._known[rows]
+        """Return the cosine of each row, 0 for one without vector and -1, and which have one."""
+        every = distinct(rows)
+        every = every[every >= 0]
+        cosines = np.append(even(dots(self.vectors_of(every), vector)), np.float32(0))
+        at = np.searchsorted(every, rows)
+        at[rows < 0] = -1
+        return cosines[at], self._vectors.known[rows]
 
 
 def _of_members(

@@ -33,8 +33,9 @@ class Vectors:
         table: The open file; None if there is none.
         tail_docids: Row ids of the vectors that came later.
         tail: Those vectors, (n, dim).
-        at: (rows,) int32: place of each row's vector in the file, or the number of places there
-            plus its position in the tail; -1 for none.
+        at: (rows + 1,) int32: place of each row's vector in the file, or the number of places there
+            plus its position in the tail; -1 for none. The last is for row -1, which has none.
+        known: (rows + 1,) whether each has a vector.
         embedded: Rows that have a vector.
         stamp: Stamp of the newest vector.
         source: Number of the embedder, and newest erasure when the vectors were read.
@@ -45,7 +46,8 @@ class Vectors:
     table: Table | None
     tail_docids: Docids
     tail: Floats
-    at: NDArray[np.int32]
+    at: Places
+    known: Mask
     embedded: int
     stamp: int
     _room: Floats
@@ -63,9 +65,8 @@ class Vectors:
         """
         none, no_ids = np.zeros((0, dim), np.float32), np.zeros(0, np.int64)
         stamp = 0 if table is None else int(table.head["stamp"])
-        empty = cls(
-            dim, source, table, no_ids, none, np.zeros(0, np.int32), 0, stamp, none, Lengths()
-        )
+        at, known = np.full(1, _NOWHERE), np.zeros(1, np.bool_)
+        empty = cls(dim, source, table, no_ids, none, at, known, 0, stamp, none, Lengths())
         return empty.placed(no_ids if table is None else table.docids, docids, 0)
 
     @property
@@ -85,6 +86,7 @@ class Vectors:
             + self.tail_docids.nbytes
             + self._room.nbytes
             + self.at.nbytes
+            + self.known.nbytes
             + self._lengths.nbytes
         )
 
@@ -115,10 +117,11 @@ class Vectors:
     def placed(self, new: Docids, docids: Docids, first: int) -> Vectors:
         """Note where vectors are: from a place on, one after the other."""
         rows, known = rows_of(new, docids)
-        at = np.full(len(docids), _NOWHERE)
-        at[: len(self.at)] = self.at
+        at = np.full(len(docids) + 1, _NOWHERE)
+        at[: len(self.at) - 1] = self.at[:-1]
         at[rows[known]] = first + np.flatnonzero(known)  # of equal ones the last
-        return replace(self, at=at, embedded=int(np.count_nonzero(at >= 0)))
+        embedded = at >= 0
+        return replace(self, at=at, known=embedded, embedded=int(np.count_nonzero(embedded)))
 
     def live_tail(self, docids: Docids) -> tuple[Docids, Floats]:
         """Return the row ids and vectors of the tail that are not outdated."""
@@ -126,14 +129,8 @@ class Vectors:
         live = self.at[rows] == self.filed + np.arange(len(rows))
         return self.tail_docids[live], self.tail[live]
 
-    def known(self, n: int) -> Mask:
-        """Mark which of the first n rows have a vector."""
-        found = np.zeros(n, np.bool_)
-        found[: len(self.at)] = self.at[:n] >= 0
-        return found
-
-    def cosines(self, vector: Floats, n: int) -> Floats:
-        """Return the dot product of each of the first n rows with a vector; 0 for one without.
+    def cosines(self, vector: Floats) -> Floats:
+        """Return the dot product of each row with a vector, 0 for one without; and 0 for row -1.
 
         Raises:
             Unusable: If the file is damaged.
@@ -141,16 +138,8 @@ class Vectors:
         parts = [dots(self.tail, vector), np.zeros(1, np.float32)]
         if self.table is not None:
             parts.insert(0, self.table.cosines(vector))
-        every, found = np.concatenate(parts), np.zeros(n, np.float32)
-        found[: len(self.at)] = every[self.at[:n]]  # at -1: the zero
+        found: Floats = np.concatenate(parts)[self.at]  # at -1: the zero
         return found
-
-    def places(self, rows: Links) -> Places:
-        """Return where the vectors of rows are; -1 for a row without one, and for row -1."""
-        at = np.full(len(rows), _NOWHERE)
-        inside = (rows >= 0) & (rows < len(self.at))
-        at[inside] = self.at[rows[inside]]
-        return at
 
     def of_rows(self, rows: Rows) -> Floats:
         """Return the vectors of rows; zeros for a row without one.
@@ -158,7 +147,7 @@ class Vectors:
         Raises:
             Unusable: If one of them is damaged in the file.
         """
-        return self._read(self.places(rows))
+        return self._read(self.at[rows])
 
     def _read(self, at: Places) -> Floats:
         filed, kept = (at >= 0) & (at < self.filed), at >= self.filed
@@ -182,12 +171,12 @@ class Vectors:
         Raises:
             Unusable: If a vector is damaged in the file.
         """
-        places = np.stack([self.places(some) for some in (rows, before, after)], axis=1)
+        places = self.at[np.concatenate([rows, before, after])].reshape(3, -1)
         found, known = self._lengths.find(rows, places)
         if not known.all():
-            new = places[~known]
-            mix = self._read(new[:, 0])
-            for beside in (new[:, 1], new[:, 2]):
+            new = places[:, ~known]
+            mix = self._read(new[0])
+            for beside in new[1:]:
                 there = beside >= 0
                 mix[there] += share * self._read(beside[there])
             length = np.sqrt(np.einsum("ij,ij->i", mix, mix), dtype=np.float32)
@@ -204,7 +193,7 @@ class Lengths:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._places = np.zeros((0, 3), np.int32)
+        self._places = np.zeros((3, 0), np.int32)
         self._length = np.zeros(0, np.float32)
 
     @property
@@ -217,15 +206,15 @@ class Lengths:
         with self._lock:
             if rows.max(initial=-1) >= len(self._length):
                 more = max(64, 2 * int(rows.max())) - len(self._length)
-                self._places = np.concatenate([self._places, np.zeros((more, 3), np.int32)])
+                self._places = np.append(self._places, np.zeros((3, more), np.int32), axis=1)
                 self._length = np.concatenate([self._length, np.zeros(more, np.float32)])
             found: Floats = self._length[rows]
-            return found, (found > 0) & (self._places[rows] == places).all(axis=1)
+            return found, (found > 0) & (self._places[:, rows] == places).all(axis=0)
 
     def put(self, rows: Rows, places: Places, lengths: Floats) -> None:
         """Keep lengths, > 0."""
         with self._lock:
-            self._places[rows], self._length[rows] = places, lengths
+            self._places[:, rows], self._length[rows] = places, lengths
 
 
 def rows_of(some: Docids, docids: Docids) -> tuple[Rows, Mask]:

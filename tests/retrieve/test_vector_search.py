@@ -760,4 +760,4 @@ def test_an_answer_says_so_while_most_rows_have_no_vector(open_memory):
     settled(memory)
     assert not memory.retrieve("lamp").missing
     memory.retrieve("lamp")  # opens the file, which has just grown
-    assert vectors_of(memory).embedded == np.count_nonzero(vectors_of(memory).known(1_000)) == 100
+    assert vectors_of(memory).embedded == np.count_nonzero(vectors_of(memory).known) == 100
