@@ -197,7 +197,7 @@ def test_a_damaged_long_tier_is_mended_by_the_next_search(open_memory):
     tier = memory._engine.open_long()
     tier._note_damage(tier._chroma, "a test says so")
     assert tier.state == "damaged"
-    memory._engine.long_tier()
+    memory._engine.long_tier(wanted=True)
     assert memory.flush(wait=True, timeout=60)
     assert tier.state == "ready"
     assert tier.count(memory.namespace) == 1
