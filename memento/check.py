@@ -112,7 +112,7 @@ def check_share(field: str, value: object) -> float:
         raise InvalidInput(field, f"must be a number in [0, 1], not {type_name(value)}")
     if not 0.0 <= value <= 1.0:
         raise InvalidInput(field, f"must be in [0, 1], not {shown(value)}")
-    return float(value)
+    return float(value) + 0.0  # never -0.0, which a ledger does not give back
 
 
 def check_seconds(field: str, value: object) -> float:

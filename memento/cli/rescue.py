@@ -25,5 +25,7 @@ def salvage(*, as_json: AsJson = False, root: Root = HERE) -> int:
         typer.echo(f"{done.root}  {counted(done.kept)} kept, {done.lost} lost")
         for memory_id in done.changed:
             typer.echo(f"  {memory_id} was changed outside memento and is left out")
+        if done.lost_links:
+            typer.echo(f"  links lost between the memories that are kept: {done.lost_links}")
         typer.echo(f"{done.aside}  the damaged store")
-    return NOT_WELL if done.lost else 0
+    return NOT_WELL if done.lost or done.lost_links else 0

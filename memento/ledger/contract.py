@@ -573,6 +573,11 @@ class Salvaged(Protocol):
         ...
 
     @property
+    def lost_links(self) -> int:
+        """Number of links between memories that are kept, of which nothing whole is left."""
+        ...
+
+    @property
     def versions(self) -> Sequence[Any]:
         """Earlier states that are whole."""
         ...

@@ -251,7 +251,7 @@ def each_line(stream: IO[bytes]) -> Iterator[bytes]:
 def _number(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         refuse("weight", "must be a finite number")
-    return float(value)
+    return float(value) + 0.0  # never -0.0, which a ledger does not give back
 
 
 def _vector(encoded: Any, dim: int) -> bytes | None:

@@ -23,6 +23,7 @@ class Salvaged:
         kept: Number of intact memories, of every status and namespace.
         lost: Number of lost memories, as far as there is still a trace of them.
         changed: Ids of lost memories whose row exists but was changed.
+        lost_links: Number of lost links between intact memories, such as what replaced what.
         versions: Number of intact earlier states of memories.
     """
 
@@ -31,6 +32,7 @@ class Salvaged:
     kept: int
     lost: int
     changed: tuple[str, ...]
+    lost_links: int
     versions: int
 
 
@@ -79,5 +81,6 @@ def salvage(root: str | Path = "agent_memory") -> Salvaged:
         kept=len(found.memories),
         lost=len(found.lost),
         changed=tuple(i for docid, i in sorted(found.changed.items()) if docid in found.lost),
+        lost_links=found.lost_links,
         versions=len(found.versions),
     )

@@ -1,9 +1,10 @@
 """A healthy store that is salvaged keeps every memory in its newest state, and loses none.
 
-A store lives: several namespaces add, correct, judge, pin, forget, undo, erase, import and sleep,
-at random, and in some lives the store is restored from a backup in between. It is closed, or left
-with its newest part in the write-ahead log as by a kill, and salvaged. Every namespace must then
-say what it said before: each memory, its earlier states, and what it is believed and worth.
+A store lives: several namespaces add, correct, judge, pin, forget, undo, erase, import, sleep,
+link and loop, at random, and in some lives the store is restored from a backup in between. It is
+closed, or left with its newest part in the write-ahead log as by a kill, and salvaged. Every
+namespace must then say what it said before: each memory, its earlier states, its links, and what it
+is believed and worth; and to approve what is quarantined must do what it would have done before.
 
 The control reads the pages as a salvage once did: what an index says of a row, three numbers, was
 taken for the row's revision, whichever index it was.
@@ -32,7 +33,9 @@ from memento import Config, MemoryManager
 from memento.config.tiers import ShortConfig
 from memento.errors import MementoError
 from memento.layout import LEDGER
+from memento.ledger.links import put_link
 from memento.ledger.lite import salvage as ledger_salvage
+from memento.ledger.rows import docid_of
 from memento.ledger.schema import SEQ_BITS
 from memento.testing import HashEmbedder, ManualClock
 from memento.upkeep.backup import restore
@@ -91,6 +94,7 @@ class Life:
             source=self.dice.choice(["user", "user", "agent", "web"]),
             kind=self.dice.choice(["fact", "rule", "episode"]),
             expires_in=self.dice.choice([None, None, 7200]),
+            importance=self.dice.choice([None, 0.0, 0, 0.5, 1, 1.0]),
         )  # fmt: skip
 
     def add_many(self, view: MemoryManager) -> None:
@@ -126,6 +130,13 @@ class Life:
             lambda: view.touch(chosen, 3600),
             lambda: view.quarantine.approve(chosen),
             lambda: view.quarantine.reject(chosen),
+            lambda: view.update(chosen, importance=dice.choice([0.0, 0.25, 1.0])),
+            lambda: view.add(
+                f"The door is {dice.choice(THINGS)}",
+                supersedes=chosen,
+                source=dice.choice(["user", "web"]),
+                importance=dice.choice([None, 0.0, 1.0]),
+            ),
             lambda: view.promote(chosen),
         )
         dice.choice(ways)()
@@ -152,6 +163,26 @@ class Life:
         talk = [{"role": "user", "content": f"I took the {thing}"} for thing in THINGS[:3]]
         view.keep(talk, session="s2")
         view.session("s2").checkpoint(done=["talked"])
+
+    def link(self, view: MemoryManager) -> None:
+        """Link two memories, with a weight that the page may hold as an integer."""
+        ends = (view.get(self.some(view)), view.get(self.some(view)))
+        ledger = self.memory._engine.ledger
+        (ns,) = ledger.read(
+            lambda session: session.execute(
+                "SELECT ns FROM memories WHERE id = ?", (ends[0].id,)
+            ).fetchone()
+        )
+        src, dst = (docid_of(ns, one.seq) for one in ends)
+        weight = self.dice.choice([0.0, 0.5, 1.0, -3.0, 2.0**40, 2.0**70])
+        ledger.write(lambda session: put_link(session, src, dst, "seen", weight))
+
+    def loop(self, view: MemoryManager) -> None:
+        """Do a turn whose outcome is told, or never is."""
+        loop = view.open_loop("s3")
+        loop.retrieve(f"which {self.dice.choice(THINGS)}?")
+        if self.dice.random() < 0.7:
+            loop.outcome(self.dice.choice([0, 0.5, 1]))
 
     def carry(self, view: MemoryManager) -> None:
         """Import what another namespace has, as one's own backup."""
@@ -189,8 +220,8 @@ class Life:
 
 VERBS = (
     *(3 * (Life.add, Life.feedback, Life.change)), *(2 * (Life.ask, Life.judge_all, Life.undo)),
-    Life.add_many, Life.retract, Life.sleep, Life.erase, Life.talk, Life.carry, Life.index,
-    Life.restored,
+    Life.add_many, Life.link, Life.loop, Life.retract, Life.sleep, Life.erase, Life.talk,
+    Life.carry, Life.index, Life.restored,
 )  # fmt: skip
 
 
@@ -209,8 +240,15 @@ def told(memory: MemoryManager) -> dict[str, Any]:
                 "history": [replace(old, change=None, by=None) for old in view.history(one.id)],
                 "belief": [replace(each, event=0) for each in belief.evidence] + [belief.mean],
             }
-    said["log"] = {"events": memory._engine.ledger.read(_events)}
+    ledger = memory._engine.ledger
+    said["log"] = {"events": ledger.read(_events), "links": ledger.read(_links)}
     return said
+
+
+def _links(session: Session) -> list[tuple[Any, ...]]:
+    """Read every link, as it is."""
+    query = "SELECT src, dst, relation, weight, seal FROM links ORDER BY src, dst, relation"
+    return session.execute(query).fetchall()
 
 
 def _events(session: Session) -> list[tuple[Any, ...]]:
@@ -242,11 +280,29 @@ def wrong_after(folder: Path, dice: random.Random, steps: int) -> tuple[int, lis
     done = salvage(root)
     with life.opened(root) as memory:
         after = told(memory)
-    wrong = [] if done.lost == 0 else [f"{done.lost} are said to be lost: {done.changed[:3]}"]
+        approved = approve_all(memory)
+    lost = (done.lost, done.lost_links)
+    wrong = [] if lost == (0, 0) else [f"{lost} are said to be lost: {done.changed[:3]}"]
+    with life.opened(done.aside) as memory:
+        if approved != (unsalvaged := approve_all(memory)):
+            wrong.append(f"once all is approved: {approved}, and without a salvage {unsalvaged}")
     gone, new = sorted(before.keys() - after.keys()), sorted(after.keys() - before.keys())
     wrong += [f"{len(gone)} of {len(before)} are gone: {gone[:3]}"] if gone else []
     wrong += [f"came back: {new[:3]}"] if new else []
     return len(before) - 1, wrong + list(_differing(before, after))
+
+
+def approve_all(memory: MemoryManager) -> dict[str, str]:
+    """Approve whatever is quarantined; return what stands then, and in whose place."""
+    stands = {}
+    for who in WHO:
+        view = memory.of(who)
+        for one in view.list(status="quarantined", limit=10_000):
+            with suppress(MementoError):
+                view.quarantine.approve(one.id)
+        for one in view.list(**EVERY):
+            stands[f"{who} {one.id}"] = f"{one.status.value} {one.superseded_by}"
+    return stands
 
 
 def _differing(before: dict[str, Any], after: dict[str, Any]) -> Iterable[str]:

@@ -8,6 +8,7 @@ from harness_salvage import told, wrong_after
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from memento.cli import main
 from memento.ledger.lite import sqlite
 from memento.upkeep.salvage import salvage
 
@@ -77,3 +78,50 @@ def test_the_log_keeps_its_order_and_its_answers(open_memory):
     assert uses > 0
     assert memory.strength(one.id).uses == uses
     assert told(memory)["log"] == before
+
+
+@pytest.mark.parametrize("importance", [0, 0.0, -0.0, 0.5, 1, 1.0])
+def test_a_memory_is_kept_whatever_its_importance(open_memory, importance):
+    """A share that is a whole number is an integer on the page, and yet the number it was."""
+    memory = open_memory()
+    added = memory.add("the kettle is red", importance=importance)
+    changed = memory.add("the kettle is new", importance=0.25)
+    memory.update(changed.id, importance=importance)
+    before = told(memory)
+    memory.close()
+    done = salvage(memory.root)
+    assert (done.kept, done.lost, done.lost_links) == (2, 0, 0)
+    memory = open_memory()
+    assert told(memory) == before
+    assert memory.get(added.id).importance == memory.get(changed.id).importance == importance
+
+
+def test_what_takes_whose_place_is_kept(open_memory):
+    """A quarantined memory still proposes to replace another, and a forgotten one gives way."""
+    memory = open_memory()
+    old = memory.add("the door code is 1234", key="door/code")
+    new = memory.add("the door code is 5678", source="web", supersedes=old.id)
+    first, second = (memory.add(f"tea number {n}", key="tea") for n in range(2))
+    before = told(memory)
+    memory.close()
+    assert salvage(memory.root).lost_links == 0
+    memory = open_memory()
+    assert told(memory)["log"] == before["log"]
+    memory.quarantine.approve(new.id)
+    assert memory.get(old.id).superseded_by == new.id
+    memory.forget(second.id)
+    assert memory.get(first.id).status == "superseded"
+
+
+def test_a_lost_link_is_counted(open_memory, capsys):
+    """A link that is not as it was written is left out, and not in silence."""
+    memory = open_memory()
+    old = memory.add("the kettle is red")
+    memory.add("the kettle is new", supersedes=old.id)
+    memory.close()
+    with sqlite.sqlite3.connect(memory.root / "ledger.db") as file:
+        file.execute("UPDATE links SET weight = 2")
+    file.close()
+    assert main(["salvage", "--root", str(memory.root)]) == 1
+    assert "links lost between the memories that are kept: 1" in capsys.readouterr().out
+    assert salvage(memory.root).lost_links == 0

@@ -11,7 +11,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from memento.ledger.files import read_regular
 
@@ -186,6 +186,15 @@ def _value(payload: bytes, at: int, kind: int) -> tuple[Value, int]:
             data = payload[at : at + size]
             return (data if kind % 2 == 0 else data.decode()), size
     raise ValueError(f"no such type: {kind}")
+
+
+def real(value: Any) -> Any:
+    """Read a column of type REAL, as SQL would: on the page a whole number is an integer.
+
+    >>> real(1), real(0.5), real(None)
+    (1.0, 0.5, None)
+    """
+    return float(value) if isinstance(value, int) else value
 
 
 def committed(log: bytes, size: int) -> dict[int, bytes]:

@@ -21,7 +21,7 @@ from memento.language.words import cues
 from memento.ledger import checks, descent, namespaces, replays, schema, scopes, secret, sessions
 from memento.ledger.happenings import Happening
 from memento.ledger.lite import held, migrations
-from memento.ledger.lite.pages import Pages
+from memento.ledger.lite.pages import Pages, real
 from memento.ledger.lite.sqlite import Connection, connect, translated
 from memento.ledger.rows import (
     COLUMNS,
@@ -63,6 +63,7 @@ class Rescued:
         key: The key that their digests are made with.
         changed: Ids of rows that are there but not as they were, by row id.
         known: Row ids that indexes tell of, to how often; each memory is in two at least.
+        known_links: Links that indexes tell of, as the two row ids and the relation.
         seals: Checksums of labels by namespace number.
         sessions: Sessions by namespace number and name, the newest state of each.
         checkpoints: Their checkpoints, by namespace number, session and number.
@@ -79,6 +80,7 @@ class Rescued:
     key: bytes | None = None
     changed: dict[int, str] = field(default_factory=dict)
     known: Counter[int] = field(default_factory=Counter)
+    known_links: set[tuple[frozenset[int], str]] = field(default_factory=set)
     seals: dict[int, bytes] = field(default_factory=dict)
     sessions: dict[tuple[int, str], Begun] = field(default_factory=dict)
     checkpoints: dict[tuple[int, str, int], Noted] = field(default_factory=dict)
@@ -89,6 +91,12 @@ class Rescued:
         """Row ids of memories that were there and of which nothing whole is left."""
         believed = {docid for docid, times in self.known.items() if times > 1}  # else it is corrupt
         return (believed | self.changed.keys()) - self.memories.keys() - self.erased.keys()
+
+    @property
+    def lost_links(self) -> int:
+        """Number of links that were there between memories that are kept, and are not whole."""
+        kept = {_link_between(src, dst, relation) for src, dst, relation, *_ in self.links}
+        return sum(ends <= self.memories.keys() for ends, _ in self.known_links - kept)
 
 
 def find(path: Path) -> Rescued:
@@ -219,7 +227,9 @@ def _take_row(found: Rescued, rowid: int, values: tuple[Any, ...]) -> None:
         case (None, int(ns), int(rev)) if rowid >> SEQ_BITS == ns:
             found.erased[rowid] = (rowid, ns, rev)
         case (None, int(ns), *_) if len(values) == len(NAMES) and rowid >> SEQ_BITS == ns:
-            _take_memory(found, Row(rowid, *values[1:]))
+            row = Row(rowid, *values[1:])
+            row.importance = real(row.importance)
+            _take_memory(found, row)
 
 
 def _take_event(
@@ -267,23 +277,32 @@ def _take_indexed(found: Rescued, values: tuple[Any, ...]) -> None:
             found.turns.append((ns, turn))
         case (secret.NAME, bytes(key)):
             found.key = key
-        case (int(src), str(relation), int(dst), float(weight)) | (
-            int(src),
-            str(relation),
-            int(dst),
-            float(weight),
-            None,
-        ) if relation in RELATIONS:
-            found.links.append((src, dst, relation, weight, None))
-        case (int(src), str(relation), int(dst), float(weight), bytes(seal)):
-            if not is_changed_link(src, dst, relation, weight, seal):
-                found.links.append((src, dst, relation, weight, seal))
+        case (int(dst), int(src), str(relation)):
+            found.known_links.add(_link_between(src, dst, relation))
+        case (int(), str(), int(), int() | float(), *seal) if len(seal) <= 1:
+            _take_link(found, *values)
         case (int(), int(), int(), str(), str(), str(), int(), str(), str(), *change) if (
             len(change) <= 1
         ):
             found.versions.append(values[:9])
         case _:
             _take_named(found, values)
+
+
+def _take_link(
+    found: Rescued, src: int, relation: str, dst: int, weight: float, seal: bytes | None = None
+) -> None:
+    """Keep a link that its seal says is whole; of one without a seal the relation must be ours."""
+    if seal is None and relation not in RELATIONS:
+        return
+    link = (src, dst, relation, real(weight), seal)
+    if not is_changed_link(*link):
+        found.links.append(link)
+
+
+def _link_between(src: int, dst: int, relation: str) -> tuple[frozenset[int], str]:
+    """Name a link as the indexes do, one of which has its ends the other way round."""
+    return frozenset((src, dst)), relation
 
 
 def _drop_outdated(found: Rescued) -> None:
