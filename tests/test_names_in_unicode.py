@@ -2,9 +2,10 @@
 
 import unicodedata
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from memento import MemoryManager, Source
@@ -53,6 +54,7 @@ def test_a_name_is_found_in_either_form(tmp_path: Path, name: str, kept: str, as
             {"any_tags": [there, "other"]},
             {"where": {f"{there}.of": there}},
             {"where": {there: {"of": {"$in": [there]}}}},
+            {"where": {there: {"of": {"$gte": there, "$lte": there}}}},
         ):
             assert len(same.list(**filters)) == 1, filters
         assert same.value(there, scope=f"project/{there}") is not None
@@ -118,3 +120,26 @@ def test_folding_is_the_same_for_every_form(text: str) -> None:
     """Both Unicode forms of a text fold to the same words, and folded words stay as they are."""
     forms = {squeeze(unicodedata.normalize(form, text)) for form in FORMS}
     assert {fold(one).strip() for one in forms} == {fold(text).strip()}
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(("first", "second"), [FORMS, FORMS[::-1]])
+def test_one_text_in_two_forms_is_stored_once(memory, name: str, first: str, second: str) -> None:
+    """The same text, added in either form, is one memory, which keeps the form it came in."""
+    added = memory.add(f"{written(first, name)} likes tea")
+    assert memory.add(f"{written(second, name)} likes tea").id == added.id
+    assert [one.text for one in memory.list()] == [f"{written(first, name)} likes tea"]
+
+
+@settings(max_examples=40, suppress_health_check=list(HealthCheck))
+@given(st.text(max_size=6), st.text(max_size=6))
+def test_ranges_compare_texts_in_one_form(memory, value: str, bound: str) -> None:
+    """A text is greater or less than another whichever form either is written in."""
+    assume("\0" not in value + bound and (value + bound).isprintable())
+    view = memory.of(uuid4().hex)
+    one, other = (unicodedata.normalize("NFC", text) for text in (value, bound))
+    for form in FORMS:
+        view.add(form, metadata={"name": written(form, value)})
+        for asked in FORMS:
+            found = view.list(where={"name": {"$gte": written(asked, bound)}})
+            assert bool(found) == (one >= other)

@@ -15,6 +15,7 @@ from urllib.parse import unquote
 from langgraph.store.base import MatchCondition
 
 from memento.errors import InvalidInput, InvalidScope
+from memento.language.plain import composed
 from memento.scopes import MAX_LABEL
 
 MAIN = ("text", "content", "memory")
@@ -79,7 +80,8 @@ def prefix_of(namespace: tuple[str, ...]) -> str:
 def passes(value: Mapping[str, Any], conditions: Mapping[str, Any] | None) -> bool:
     """Tell whether a value passes a filter, as ``InMemoryStore`` does.
 
-    A missing value, or one that is not a number, is neither greater nor less than any other.
+    A missing value, or one that is not a number, is neither greater nor less than any other. Names
+    and texts are compared in one form of Unicode.
 
     >>> passes({"age": 7}, {"age": {"$gte": 7, "$ne": 8}}), passes({"a": {"b": 1}}, {"a": {"b": 2}})
     (True, False)
@@ -87,7 +89,10 @@ def passes(value: Mapping[str, Any], conditions: Mapping[str, Any] | None) -> bo
     Raises:
         InvalidInput: If an operator is not known, or is given no number to compare with.
     """
-    return all(_equal(value.get(key), wanted) for key, wanted in (conditions or {}).items())
+    return all(
+        any(_equal(field, wanted) for field in _fields(value, key))
+        for key, wanted in (conditions or {}).items()
+    )
 
 
 def spelt(conditions: Mapping[str, Any] | None) -> dict[str, str | None]:
@@ -214,14 +219,29 @@ def _equal(value: Any, wanted: Any) -> bool:
             and len(value) == len(wanted)
             and all(map(_equal, value, wanted))
         )
-    return bool(value == wanted)
+    return bool(_folded(value) == _folded(wanted))
+
+
+def _fields(value: Mapping[str, Any], key: str) -> list[Any]:
+    """Return the fields of a name, one for each form of Unicode it is there in; None if none is."""
+    name = _folded(key)
+    return [field for each, field in value.items() if _folded(each) == name] or [None]
+
+
+def _folded(value: Any) -> Any:
+    """Return a value with the names and texts in it in one form of Unicode."""
+    if isinstance(value, str):
+        return composed(value)
+    if isinstance(value, Mapping):
+        return {_folded(name): _folded(field) for name, field in value.items()}
+    return [_folded(one) for one in value] if isinstance(value, list) else value
 
 
 def _holds(value: Any, operator: str, bound: Any) -> bool:
     if operator == "$eq":
-        return bool(value == bound)
+        return bool(_folded(value) == _folded(bound))
     if operator == "$ne":
-        return bool(value != bound)
+        return bool(_folded(value) != _folded(bound))
     if operator not in _COMPARED:
         known = ", ".join(["$eq", "$ne", *_COMPARED])
         raise InvalidInput("filter", f"{operator!r} is not an operator; known: {known}")

@@ -5,19 +5,18 @@ statement, never written into it, so that a name may hold any character.
 
 A number is compared with numbers only, a string with strings only (by code point), and true and
 false with themselves: a field of another type fits no such condition. Numbers are compared as
-SQLite reads them: integers to 64 bits exactly, others to 15 significant digits. A string equals
-another, and a name is another, in each of Unicode's forms: metadata is kept as it was given.
+SQLite reads them: integers to 64 bits exactly, others to 15 significant digits. Strings and names
+are compared in one form of Unicode, whichever they are kept in: a value stays as it was given.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any
-from unicodedata import normalize
 
-from memento.ledger.dialect import each_below, each_of
+from memento.language.plain import composed
+from memento.ledger.dialect import each_below, each_of, in_one_form
 
 Scalar = str | int | float | bool | None
 Clause = tuple[str, list[Any]]
@@ -60,20 +59,20 @@ def clause(condition: Condition) -> Clause:
         there = _has(condition, _ANY, [])
         return there if condition.values[0] else _not(there)
     sign, bound = COMPARED[condition.operator], condition.values[0]
-    return _has(condition, f"{_type_of(bound)} AND {{at}}.atom {sign} ?", [bound])
+    return _has(condition, f"{_type_of(bound)} AND {_atom(bound)} {sign} ?", [_bound(bound)])
 
 
 def _one_of(condition: Condition) -> Clause:
     """Match a field that is one of some values."""
     truths = [("true" if one else "false") for one in condition.values if isinstance(one, bool)]
-    texts = [form for one in condition.values if isinstance(one, str) for form in _forms(one)]
+    texts = [_bound(one) for one in condition.values if isinstance(one, str)]
     numbers = [one for one in condition.values if _is_number(one)]
     tests = [
         f"{test} IN ({_marks(options)})"
         for test, options in (
             ("{at}.type", truths),
-            (f"{_type_of('')} AND {{at}}.atom", texts),
-            (f"{_type_of(0)} AND {{at}}.atom", numbers),
+            (f"{_type_of('')} AND {_atom('')}", texts),
+            (f"{_type_of(0)} AND {_atom(0)}", numbers),
         )
         if options
     ]
@@ -94,6 +93,16 @@ def _type_of(value: Scalar) -> str:
     return "{at}.type = 'text'" if isinstance(value, str) else "{at}.type IN ('integer', 'real')"
 
 
+def _atom(value: Scalar) -> str:
+    """Return what of a field is compared with a number or a string."""
+    return in_one_form("{at}.atom") if isinstance(value, str) else "{at}.atom"
+
+
+def _bound(value: Scalar) -> Scalar | bytes:
+    """Return a number or a string as it is bound, to be compared with `_atom`."""
+    return composed(value).encode() if isinstance(value, str) else value
+
+
 def _not(given: Clause) -> Clause:
     return f"NOT {given[0]}", given[1]
 
@@ -112,23 +121,11 @@ def _field(names: tuple[str, ...], test: str, values: Sequence[Any]) -> Clause:
     """Match metadata whose field at exactly this path passes a test."""
     levels = [f"{each_of('metadata')} AS level0"]
     levels += [f"{each_below(f'level{n}')} AS level{n + 1}" for n in range(len(names) - 1)]
-    forms = [_forms(name) for name in names]
-    keys = " AND ".join(f"level{n}.key IN ({_marks(one)})" for n, one in enumerate(forms))
+    keys = " AND ".join(f"{in_one_form(f'level{n}.key')} = ?" for n in range(len(names)))
     passes = test.format(at=f"level{len(names) - 1}")
     found = f"SELECT 1 FROM {', '.join(levels)} WHERE {keys} AND ({passes})"
-    return f"EXISTS ({found})", [*chain(*forms), *values]
+    return f"EXISTS ({found})", [*map(_bound, names), *values]
 
 
 def _marks(values: Sequence[Any]) -> str:
     return ", ".join("?" * len(values))
-
-
-def _forms(text: str) -> tuple[str, ...]:
-    r"""Return a string in the forms of Unicode that its equal in the metadata may have.
-
-    >>> len(_forms("Zoe")), len(_forms("Zo\u00eb"))
-    (1, 2)
-    """
-    if text.isascii():
-        return (text,)
-    return tuple(dict.fromkeys((text, normalize("NFC", text), normalize("NFD", text))))

@@ -107,6 +107,17 @@ def differs(column: str, hole: str = "?") -> str:
     return f"{column} IS NOT {hole}"
 
 
+def in_one_form(text: str) -> str:
+    """Return a text as UTF-8 in Unicode's composed form, in which it is compared.
+
+    Bytes, since damage may have left what is no UTF-8. PostgreSQL: ``normalize``, of the text.
+
+    >>> in_one_form("atom")
+    'composed(CAST(atom AS BLOB))'
+    """
+    return f"composed(CAST({text} AS BLOB))"
+
+
 def join_numbers(column: str) -> str:
     """Return the values of a column as one text, joined by commas, in no promised order.
 

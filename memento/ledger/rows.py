@@ -16,6 +16,7 @@ from memento import layout
 from memento.check import first_of
 from memento.clock import from_micros
 from memento.errors import StoreUnusable
+from memento.language.plain import composed
 from memento.language.words import Columns, columns
 from memento.ledger.schema import SEQ_BITS, SEQ_MASK
 from memento.levels import PINNED, lock_of
@@ -291,13 +292,14 @@ def checksum(row: Row) -> bytes:
 
 
 def content_hash(*parts: object, condition: str | None = None) -> bytes:
-    """Digest what makes two memories the same: equal parts, equal hash.
+    """Digest what makes two memories the same: equal parts, in any Unicode form, equal hash.
 
     Args:
         parts: Text, scope, key, session, actor, role and time of a memory.
         condition: When it applies; None for always, which adds nothing to the digest.
     """
-    parts = parts if condition is None else (*parts, condition)
+    said = parts if condition is None else (*parts, condition)
+    parts = tuple(composed(one) if isinstance(one, str) else one for one in said)
     return blake2b(repr(parts).encode(), digest_size=16).digest()
 
 

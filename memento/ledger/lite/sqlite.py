@@ -22,6 +22,7 @@ from memento.errors import (
     StoreError,
     StoreUnusable,
 )
+from memento.language.plain import composed
 from memento.ledger.files import explain_os
 from memento.ledger.lite.library import Error, sqlite3
 from memento.ledger.lite.words import LiteWords
@@ -121,12 +122,20 @@ def connect(
                 _enter_wal(connection, busy_seconds)
             elif writable:
                 connection.execute("PRAGMA journal_mode=DELETE")
+            connection.create_function("composed", 1, _composed, deterministic=True)
             for pragma in (f"mmap_size={MMAP_BYTES}", *(_WRITER if writable else _READER)):
                 connection.execute(f"PRAGMA {pragma}")
         except Error:
             connection.close()
             raise
     return connection
+
+
+def _composed(text: bytes | None) -> bytes | None:
+    """Compose UTF-8; what is not UTF-8 stays as it is. See ``dialect.in_one_form``."""
+    if text is None or text.isascii():
+        return text
+    return composed(text.decode(errors="surrogateescape")).encode(errors="surrogateescape")
 
 
 def uri_of(path: Path) -> str:
