@@ -180,7 +180,12 @@ def _plain(value: Any, path: tuple[str | int, ...]) -> Any:
     if isinstance(value, dict):
         if wrong := [key for key in value if not isinstance(key, str)]:
             raise InvalidInput("metadata", f"keys must be strings, not {shown(wrong[0])}")
-        return {storable("metadata", k): _plain(item, (*path, k)) for k, item in value.items()}
+        names = [composed(storable("metadata", key)) for key in value]
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise InvalidInput("metadata", f"holds {shown(twice)} twice, in two forms of Unicode")
+        items = zip(names, value.values(), strict=True)
+        return {name: _plain(item, (*path, name)) for name, item in items}
     if isinstance(value, list | tuple):
         return [_plain(item, (*path, at)) for at, item in enumerate(value)]
     if isinstance(value, float) and not isfinite(value):

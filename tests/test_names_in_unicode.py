@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from memento import MemoryManager, Source
+from memento.errors import InvalidInput
 from memento.language.words import fold, squeeze
 
 FORMS = ("NFC", "NFD")
@@ -81,8 +82,8 @@ def test_a_conversation_is_one_whatever_the_form_of_its_name(tmp_path: Path) -> 
 
 
 def test_metadata_is_kept_as_it_was_given(tmp_path: Path) -> None:
-    """Metadata is data of the caller's: it comes back unchanged, whatever finds it."""
-    both = {written(form, "caf\u00e9"): written(form, "\u00e0 la carte") for form in FORMS}
+    """The values of metadata are the caller's: they come back unchanged, whatever finds them."""
+    both = {form: written(form, "\u00e0 la carte") for form in FORMS}
     with MemoryManager(tmp_path, embedder=None) as memory:
         memory.add("One fact.", metadata=both)
         assert memory.list()[0].metadata == both
@@ -129,6 +130,15 @@ def test_one_text_in_two_forms_is_stored_once(memory, name: str, first: str, sec
     added = memory.add(f"{written(first, name)} likes tea")
     assert memory.add(f"{written(second, name)} likes tea").id == added.id
     assert [one.text for one in memory.list()] == [f"{written(first, name)} likes tea"]
+
+
+def test_one_key_of_metadata_is_not_two(memory) -> None:
+    """A key is a name: it is kept in one form, and one that is there twice is refused."""
+    name, apart = (written(form, "cl\u00e9") for form in FORMS)
+    added = memory.add("tea", metadata={apart: {apart: apart}})
+    assert added.metadata == {name: {name: apart}}  # the value stays as it was given
+    with pytest.raises(InvalidInput, match="twice, in two forms of Unicode"):
+        memory.add("coffee", metadata={name: 1, apart: 2})
 
 
 @settings(max_examples=40, suppress_health_check=list(HealthCheck))
