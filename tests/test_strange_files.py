@@ -11,6 +11,7 @@ import pytest
 
 from memento import MemoryManager
 from memento.embed.onnx import MINILM
+from memento.errors import StoreUnusable
 
 LOOK = {
     "project": "from memento_mcp._project import project_scope as see; print(see(path))",
@@ -113,3 +114,19 @@ def test_a_store_ends_whatever_stands_in_place_of_its_files(tmp_path):
         assert look("store", root), f"nothing is said of {name}"
         file.unlink(missing_ok=True)
         file.write_bytes(held)
+
+
+@pytest.mark.parametrize(
+    ("target", "below", "reason"),
+    [
+        ("nowhere", "", "link to nowhere, which is not there"),
+        ("nowhere", "sub", "link to nowhere, which is not there"),
+        ("link", "", "leads back to itself"),
+        ("link", "sub", "leads back to itself"),
+    ],
+)
+def test_a_link_that_leads_nowhere_is_called_one(tmp_path, target, below, reason):
+    """The reason is the link, not that something is there already."""
+    (tmp_path / "link").symlink_to(target)
+    with pytest.raises(StoreUnusable, match=reason):
+        MemoryManager(tmp_path / "link" / below, embedder=None)

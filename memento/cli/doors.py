@@ -58,7 +58,7 @@ def mcp(
         raise InvalidInput("--everywhere", "contradicts --scope")
     doors = Doors(
         lambda: open_store(root, namespace, embedder, make=not read_only),
-        scope=("" if everywhere else project_scope(Path.cwd())) if scope is None else scope,
+        scope=("" if everywhere else project_scope(_here())) if scope is None else scope,
         session=next((said for name in SESSIONS if (said := os.environ.get(name))), None),
         read_only=read_only,
         more=more,
@@ -74,6 +74,14 @@ def mcp(
     with os.fdopen(os.dup(1), "wb") as answers:
         os.dup2(2, 1)  # what a library prints must not stand between two messages
         serve_stdio(doors, stdout=answers, warm=True)
+
+
+def _here() -> Path:
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        problem = "is not given, and the working folder was removed; give it, or --everywhere"
+        raise InvalidInput("--scope", problem) from None
 
 
 def _print(tools: list[dict[str, Any]]) -> None:

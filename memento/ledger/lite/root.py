@@ -54,7 +54,28 @@ def make_root(root: Path) -> None:
     except NotADirectoryError as error:
         raise StoreUnusable(root, "lies under a file; give another folder") from error
     except OSError as error:
+        _refuse_broken_link(root)
         raise explain_os(root, error) from error
+
+
+def _refuse_broken_link(root: Path) -> None:
+    """Refuse a folder whose name is, or lies under, a link that leads nowhere.
+
+    Raises:
+        StoreUnusable: If it does; says which link.
+    """
+    for path in (root, *root.parents):
+        if path.is_symlink():
+            try:
+                path.stat()
+            except FileNotFoundError:
+                problem = f"{path.name} is a link to {path.readlink()}, which is not there"
+                raise StoreUnusable(root, f"{problem}; give another folder") from None
+            except OSError as error:
+                if error.errno != errno.ELOOP:
+                    continue
+                problem = f"{path.name} is a link that leads back to itself; give another folder"
+                raise StoreUnusable(root, problem) from None
 
 
 def _make(root: Path) -> None:

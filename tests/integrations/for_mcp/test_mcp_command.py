@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from memento import MemoryManager
+from memento.cli import main
 
 COMMAND = [sys.executable, "-m", "memento", "mcp"]
 
@@ -120,3 +121,16 @@ async def test_the_protocols_own_client_understands_it(tmp_path):
         assert "allergic" in prompt.messages[0].content.text
         with pytest.raises(mcp.McpError, match="unknown tool"):
             await session.call_tool("erase", {})
+
+
+def test_a_working_folder_that_was_removed_is_said_in_one_line(tmp_path, monkeypatch, capsys):
+    """Which project the agent works in cannot be told then; the caller can tell it."""
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    root = ["--root", str(tmp_path / "store"), "--print-tools"]
+    assert main(["mcp", *root]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "--scope: is not given, and the working folder was removed" in line
+    assert main(["mcp", *root, "--everywhere"]) == 0
