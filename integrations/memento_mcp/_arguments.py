@@ -13,9 +13,9 @@ from memento.conversation import mended
 def plain(schema: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
     """Return arguments as models mean them, by the types that the schema says.
 
-    A number, a flag or a null may be written as text, a whole number as 8.0, and one value instead
-    of a list; what no database can hold becomes the replacement character, and an optional text
-    that is empty is absent.
+    A number, a flag or a null may be written as text, a flag also as yes or 0, a whole number as
+    8.0, an id with space around it, and one value instead of a list. What no database can hold
+    becomes the replacement character, and an optional text that is empty is absent.
 
     >>> fields = {"k": {"type": "integer"}, "all": {"type": "boolean"}, "kind": {"type": "string"}}
     >>> plain({"properties": fields}, {"k": "8", "all": "True", "kind": "null"})
@@ -26,7 +26,15 @@ def plain(schema: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]
         name: _read(schema["properties"].get(name, {}), value, needed=name in needed)
         for name, value in given.items()
     }
+    if isinstance(given_id := read.get("id"), str):
+        read["id"] = given_id.strip()
     return {name: value for name, value in read.items() if value is not None}
+
+
+_FLAGS: Mapping[str, bool] = {
+    "true": True, "yes": True, "on": True, "1": True,
+    "false": False, "no": False, "off": False, "0": False,
+}  # fmt: skip
 
 
 def _read(field: Mapping[str, Any], value: object, *, needed: bool) -> object:
@@ -39,7 +47,7 @@ def _read(field: Mapping[str, Any], value: object, *, needed: bool) -> object:
         if not needed and word in {"", "null", "none"}:
             return None
         if field.get("type") == "boolean":
-            return {"true": True, "false": False}.get(word, value)
+            return _FLAGS.get(word, value)
         if field.get("type") == "integer":
             with suppress(ValueError):
                 value = float(word)

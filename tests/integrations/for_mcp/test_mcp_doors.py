@@ -334,3 +334,22 @@ def test_a_setting_that_cannot_be_is_refused(memory, wrong):
     """Before any agent comes."""
     with pytest.raises(InvalidInput):
         Doors(memory, **wrong)
+
+
+@pytest.mark.parametrize("flag", ["true", "Yes", " ON ", "1", "false", "no", "Off", "0"])
+def test_a_flag_in_words_is_a_flag(doors, flag):
+    """Whatever can mean one thing alone is taken as that."""
+    said = doors.call("remember", {"text": "Ada eats no nuts", "everywhere": flag})
+    assert not said.refused, said.text
+    meant = flag.strip().lower() in {"true", "yes", "on", "1"}
+    schema = {"properties": {"everywhere": {"type": "boolean"}}}
+    assert plain(schema, {"everywhere": flag}) == {"everywhere": meant}
+
+
+@pytest.mark.parametrize("around", [" {}", "{} ", "\n{}\t"])
+def test_an_id_is_taken_without_the_space_around_it(doors, around):
+    """A model that copies a line copies its ends as well."""
+    kept = id_in(doors.call("remember", {"text": "Ada eats no nuts"}))
+    said = doors.call("correct", {"id": around.format(kept), "text": "Ada eats nuts"})
+    assert not said.refused, said.text
+    assert not doors.call("forget", {"id": around.format(id_in(said))}).refused
