@@ -279,7 +279,7 @@ def _take_indexed(found: Rescued, values: tuple[Any, ...]) -> None:
             found.key = key
         case (int(dst), int(src), str(relation)):
             found.known_links.add(_link_between(src, dst, relation))
-        case (int(), str(), int(), int() | float(), *seal) if len(seal) <= 1:
+        case (int(), str(), int(), int() | float(), bytes()):
             _take_link(found, *values)
         case (int(), int(), int(), str(), str(), str(), int(), str(), str(), *change) if (
             len(change) <= 1
@@ -290,11 +290,9 @@ def _take_indexed(found: Rescued, values: tuple[Any, ...]) -> None:
 
 
 def _take_link(
-    found: Rescued, src: int, relation: str, dst: int, weight: float, seal: bytes | None = None
+    found: Rescued, src: int, relation: str, dst: int, weight: float, seal: bytes
 ) -> None:
-    """Keep a link that its seal says is whole; of one without a seal the relation must be ours."""
-    if seal is None and relation not in RELATIONS:
-        return
+    """Keep a link that its seal says is whole."""
     link = (src, dst, relation, real(weight), seal)
     if not is_changed_link(*link):
         found.links.append(link)
