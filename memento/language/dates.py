@@ -63,9 +63,24 @@ _NAMED_DAY = (
     "|fri(?:day)?|sat(?:urday)?|sun(?:day)?"
 )
 _SEASON = "|".join(_SEASONS)
-_FEAST = (
-    r"christmas(?:\s+eve)?|new\s+year(?:'s)?\s+(?:eve|day)|halloween|valentine(?:'s)?\s+day"
-    r"|thanksgiving|easter"
+_FEASTS: dict[str, tuple[int, int] | int] = {
+    "christmas": (12, 25), "christmas day": (12, 25), "christmas eve": (12, 24),
+    "boxing day": (12, 26), "halloween": (10, 31), "valentine day": (2, 14), "new year day": (1, 1),
+    "new year eve": (12, 31), "heiligabend": (12, 24), "silvester": (12, 31),
+    "nochebuena": (12, 24), "nochevieja": (12, 31), "easter": 0, "easter sunday": 0, "easter monday": 1, "good friday": -2,
+    "maundy thursday": -3, "ash wednesday": -46, "palm sunday": -7, "ascension day": 39,
+    "whit sunday": 49, "whit monday": 50, "ostersonntag": 0, "ostermontag": 1, "karfreitag": -2,
+    "pfingstsonntag": 49, "pfingstmontag": 50, "lundi de pâques": 1, "vendredi saint": -2,
+    "lundi de pentecôte": 50, "domingo de pascua": 0, "lunes de pascua": 1, "viernes santo": -2,
+    "lunedì di pasqua": 1, "pasquetta": 1, "venerdì santo": -2, "domingo de páscoa": 0,
+    "sexta-feira santa": -2, "goede vrijdag": -2, "tweede paasdag": 1, "tweede pinksterdag": 50,
+}  # fmt: skip
+"""Days of the year by name: month and day, or days after Easter Sunday. Thanksgiving is apart."""
+FEAST = "|".join(
+    name.replace(" ", r"(?:'s)?\s+" if name.startswith(("new", "valentine")) else r"\s+").replace(
+        r"new(?:'s)?", "new"
+    )
+    for name in sorted((*_FEASTS, "thanksgiving"), key=len, reverse=True)
 )
 _SHAPE = rf"""\b(?:
       (?P<iso>(?<!\d[./-])(?P<iy>\d{{4}})[-/.](?P<im>\d{{1,2}})(?:[-/.](?P<id>\d{{1,2}}))?)(?!\d)
@@ -76,7 +91,7 @@ _SHAPE = rf"""\b(?:
     | (?P<shift>(?P<way>last|next|this|past|previous|coming)\s+
         (?P<su>week-?end|week|month|year|night|{_SEASON}|{_NAMED_DAY}))
     | (?P<season>(?P<sn>{_SEASON})\s+(?:of\s+)?(?P<sy>\d{{4}}))
-    | (?P<feast>{_FEAST})(?:,?\s+(?:of\s+)?(?P<fy>\d{{4}}))?
+    | (?P<feast>{FEAST})(?:,?\s+(?:of\s+)?(?P<fy>\d{{4}}))?
     | (?P<near>(?:the\s+day\s+before\s+)?yesterday|last\s+night|today|tonight|this\s+morning
         |tomorrow)
     | (?:in|of|since|during|year)\s+(?P<year>(?:19|20)\d{{2}})
@@ -87,7 +102,7 @@ _SMALL = re.compile(_SHAPE, re.VERBOSE)
 _TOKEN = re.compile(r"[a-z]+|\d+")
 _TELLING = frozenset(_MONTH_OF) | {
     "ago", "back", "earlier", "yesterday", "today", "tonight", "tomorrow",
-    "christmas", "halloween", "valentine", "thanksgiving", "easter", "eve", "day",
+    "thanksgiving", *(_TOKEN.findall(name)[-1] for name in _FEASTS),
 }  # fmt: skip
 _WAYS = frozenset(["last", "next", "this", "past", "previous", "coming"])
 _UNITS = ("week", "month", "year", "night", "morning", *_SEASONS, *_WEEKDAYS)
@@ -258,25 +273,19 @@ def _season_of(match: re.Match[str], _on: date, _years: Years) -> Iterator[Perio
 
 
 def _feast(match: re.Match[str], on: date, years: Years) -> Iterator[Period]:
-    name = " ".join(match["feast"].lower().replace("'s", "").removesuffix("day").split())
+    name = " ".join(match["feast"].lower().replace("'s", "").split())
     for year in [int(match["fy"])] if match["fy"] else years(_feast_day(name, on.year).month, on):
         yield from known(year, lambda year: around(_feast_day(name, year), 1))
 
 
-_FEASTS = {
-    "christmas": (12, 25), "christmas eve": (12, 24), "halloween": (10, 31),
-    "valentine": (2, 14), "new year": (1, 1), "new year eve": (12, 31),
-}  # fmt: skip
-
-
 def _feast_day(name: str, year: int) -> date:
-    if name == "easter":
-        found: date = easter(year)
-        return found
     if name == "thanksgiving":
         return _shifted(date(year, 11, 1), relativedelta(weekday=TH(+4)))
-    month, day = _FEASTS[name]
-    return date(year, month, day)
+    told = _FEASTS[name]
+    if isinstance(told, tuple):
+        return date(year, *told)
+    found: date = easter(year) + timedelta(days=told)
+    return found
 
 
 def _near(match: re.Match[str], on: date, _years: Years) -> Iterator[Period]:

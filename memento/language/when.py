@@ -43,11 +43,7 @@ class Times:
         return [period for one in self.named for period in one]
 
 
-NAMED_TIMES = re.compile(
-    r"\b(?:christmas(?:\s+eve)?|new\s+year(?:'s)?\s+(?:eve|day)|halloween|valentine(?:'s)?\s+day"
-    r"|thanksgiving|easter|spring|summer|autumn|fall|winter)\b",
-    re.IGNORECASE,
-)
+NAMED_TIMES = re.compile(rf"\b(?:{dates.FEAST}|spring|summer|autumn|fall|winter)\b", re.IGNORECASE)
 """Names of feasts and seasons, which may also be what a text is about."""
 _SINCE = re.compile(
     r"(?:\b(?:since|seit|(?:à\s+partir|a\s+partir)\s+d[eu]l?|depuis|desde|from|ab)(?:\s+(?:the|dem|der|le|la|el|last))?|[自从從])\s*$",

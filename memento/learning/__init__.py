@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, tzinfo
 from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack, cast
@@ -74,6 +74,12 @@ Then: TypeAlias = Callable[[Work, list[Row]], list[Row]]
 Foresights: TypeAlias = "list[Foresight]"
 _NEVER = datetime(1970, 1, 1, tzinfo=UTC)
 """A moment for what has no date."""
+
+
+def _zone_of(moment: datetime) -> tzinfo | None:
+    """Return the time zone that a moment names; None for UTC, which is how machines write."""
+    zone = moment.tzinfo  # a place whose offset is 0 only in winter has no fixed one
+    return None if zone is None or zone.utcoffset(None) == timedelta(0) else zone
 
 
 class Confirming(TypedDict, total=False):
@@ -171,7 +177,7 @@ class Learning(View):
         moment, zone = self._engine.now(), None
         if occurred_at is not None:
             moment = check_moment("occurred_at", occurred_at)
-            zone = occurred_at.tzinfo if occurred_at.utcoffset() else None
+            zone = _zone_of(occurred_at)
         reader = reading.Reader(
             self,
             self._engine,

@@ -190,11 +190,22 @@ def _scope(plain: str, scope: str, slot: Slot | None, signal: Signal, kind: Kind
 
 
 _CLOCK = re.compile(
-    r"\b(?:at|um|by|from|à|a las)\s+(?P<h>[01]?\d|2[0-3])"
-    r"(?:[:.h](?P<m>[0-5]\d)|\s*(?P<half>am|pm)|\s*(?:uhr|o'clock)|(?=[.,;!]|$))(?:\s*(?P<late>am|pm))?",
+    r"\b(?:at|um|by|from|à|a las?|alle|às|om)\s+(?P<h>[01]?\d|2[0-3])"
+    r"(?:[:.h](?P<m>[0-5]\d)|\s*(?P<half>am|pm)|\s*(?:uhr|uur|h\b|o'clock)|(?=[.,;!]|$)"
+    r"|(?=\s(?:tonight|tomorrow|this|in the)\b))(?:\s*(?P<late>am|pm))?",
     re.IGNORECASE,
 )
+_NIGHT = re.compile(
+    r"\b(?:tonight|night|evening|abend|nacht|soir|soirée|nuit|noche|stasera|stanotte|sera"
+    r"|notte|noite|vanavond|avond|vannacht)\b",
+    re.IGNORECASE,
+)
+_AFTERNOON = re.compile(
+    r"\b(?:afternoon|nachmittag|après-midi|tarde|pomeriggio|middag|vanmiddag)\b", re.IGNORECASE
+)
 _NOON = 12
+_SMALL_HOURS = 5
+"""Hours of the morning that people call night: "tonight at 1" is after midnight."""
 
 
 def dates_of(plain: str, said_at: datetime) -> tuple[datetime | None, datetime | None]:
@@ -207,27 +218,38 @@ def dates_of(plain: str, said_at: datetime) -> tuple[datetime | None, datetime |
     periods = ahead(plain, said_at.date())
     if not periods:
         return None, None
-    first, last = periods[0], periods[-1]
-    zone = said_at.tzinfo
-    over = datetime.combine(date.fromordinal(last.end + 1), time(), zone)
-    return _due(plain, first, said_at), over
+    due = _due(plain, periods[0], said_at)
+    last = max(periods[-1].end, due.toordinal())
+    return due, datetime.combine(date.fromordinal(last + 1), time(), said_at.tzinfo)
 
 
 def _due(plain: str, first: Period, said_at: datetime) -> datetime:
     """Return the moment named, or the last minute of the day or period that is."""
     zone = said_at.tzinfo
     if first.days == 1 and (clock := _CLOCK.search(plain)):
-        at = time(_hour(clock), int(clock["m"] or 0))
-        return datetime.combine(date.fromordinal(first.start), at, zone)
+        days, hour = _hour(clock, plain)
+        if days and first.start == said_at.toordinal() and said_at.hour < hour:
+            days = 0  # "tonight at 3", said at 1
+        return datetime.combine(
+            date.fromordinal(first.start + days), time(hour, int(clock["m"] or 0)), zone
+        )
     day = first.start - 1 if _is_before(plain) and first.start > said_at.toordinal() else first.end
     return datetime.combine(date.fromordinal(day + 1), time(), zone) - timedelta(minutes=1)
 
 
-def _hour(clock: re.Match[str]) -> int:
+def _hour(clock: re.Match[str], plain: str) -> tuple[int, int]:
+    """Return how many days after the day that is named an hour is, and the hour of the day."""
     hour, half = int(clock["h"]), (clock["half"] or clock["late"] or "").casefold()
-    if half and hour <= _NOON:
-        return hour % _NOON + (_NOON if half == "pm" else 0)
-    return hour
+    night = _NIGHT.search(plain) is not None
+    small = hour < _SMALL_HOURS or hour == _NOON
+    if hour > _NOON:
+        return 0, hour
+    if night and small and half != "pm":
+        return 1, hour % _NOON
+    if half:
+        return 0, hour % _NOON + (_NOON if half == "pm" else 0)
+    late = (night or _AFTERNOON.search(plain)) and hour != _NOON
+    return 0, hour + (_NOON if late and hour else 0)
 
 
 def _is_before(plain: str) -> bool:

@@ -54,7 +54,6 @@ def test_a_weekday_that_says_when_is_a_date(text: str) -> None:
         "I want to learn to cook a Sunday roast.",
         "I have to beat the Monday blues.",
         "I will watch Saturday Night Live.",
-        "Good Friday is a holiday.",
         "Jeden Freitag gehe ich laufen.",
         "Cada lunes nado.",
     ],
