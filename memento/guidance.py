@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
+from memento import blocks
 from memento.check import (
     MAX_K,
     MAX_TOKENS,
@@ -31,7 +32,7 @@ from memento.ledger.predicate import Filters
 from memento.ledger.rows import Row
 from memento.lifecycle import owners
 from memento.lifecycle import sessions as rules
-from memento.policy import conditions, frame, prompt, tail, zones
+from memento.policy import conditions, prompt, tail, zones
 from memento.policy import kept as kept_heads
 from memento.policy.kept import Made
 from memento.policy.prompt import escape
@@ -351,10 +352,10 @@ class Guidance(View):
         if asked.session is None and fixed in known.heads:
             return known.heads[fixed]
         head = zones.compile_head(known.placed, known.pairs, asked.tokens, ids=asked.ids)
-        digits = frame.tag(known.secret, [self._namespace, *names], head.lines)
+        digits = blocks.tag(known.secret, [self._namespace, *names], head.lines)
         text = ""
         if head.shown:
-            text = zones.framed("policy", digits, [zones.NOTICE, *head.lines])
+            text = blocks.framed("policy", digits, head.lines)
         made = kept_heads.of_head(head, text, known.rows)
         if asked.session is None:
             known.heads[fixed] = made
@@ -451,7 +452,7 @@ class Guidance(View):
     ) -> Policy:
         """Put head, tail and what is recalled together."""
         names = [self._namespace, asked.session or "", "tail"]
-        digits = frame.tag(known.secret, names, [one.line for one in items])
+        digits = blocks.tag(known.secret, names, [one.line for one in items])
         block, kept, dropped = tail.render(items, digits, asked.tail_tokens)
         shown = [Shown(id_, zone, text) for _, id_, zone, text in head.shown]
         shown += [one.shown for one in kept if one.shown is not None]
@@ -487,7 +488,7 @@ class Guidance(View):
             record=False,
             **options,
         )
-        digits = frame.tag(known.secret, [self._namespace, "recalled"], [h.text for h in found])
+        digits = blocks.tag(known.secret, [self._namespace, "recalled"], [h.text for h in found])
         made = prompt.compose(
             found,
             nonce=digits,

@@ -9,7 +9,7 @@ import memento
 
 ROOMS = [
     {"errors"},
-    {"forks", "language", "layout", "clock", "display", "levels"},
+    {"forks", "language", "layout", "clock", "display", "levels", "blocks"},
     {"later"},
     {"types", "scopes", "protocols"},
     {"past", "strength", "tick"},

@@ -1,4 +1,4 @@
-"""Take secrets out of a memory before anything keeps it. Pure.
+"""Take out of a memory what must not be kept, before anything keeps it. Pure.
 
 A key that was pasted into a conversation must not be stored, embedded, logged or shown again. It
 is taken out at validation: a match of one of the formats of `memento.admit.secrets` is replaced by
@@ -7,6 +7,9 @@ kind; the secrets themselves are not kept.
 
 Formats are promised, not secrecy: a password that looks like a word, or a key of a format not
 listed, is not noticed.
+
+A block of memories that was shown goes the same way, whatever the policy on secrets: a copy of it
+would outlive the memories in it, see `memento.blocks`.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, TypeAlias
 
+from memento import blocks
 from memento.admit.proofs import MARK
 from memento.admit.secrets import (
     ANYWHERE,
@@ -109,10 +113,10 @@ def redact_value(value: Any, found: Counter[str]) -> Any:
 
 
 class Redaction:
-    """Takes the secrets out of the parts of one memory, and counts them.
+    """Takes secrets and shown blocks out of the parts of one memory, and counts them.
 
     Args:
-        policy: What becomes of a part that holds one.
+        policy: What becomes of a part that holds a secret.
 
     Attributes:
         found: What was taken out, by kind, and how often.
@@ -125,11 +129,12 @@ class Redaction:
         self.found: Counter[str] = Counter()
 
     def text(self, field: str, text: str) -> str:
-        """Return a text without its secrets.
+        """Return a text without its secrets and without memento's own blocks.
 
         Raises:
-            SecretFound: If it has any and the policy is to refuse it.
+            SecretFound: If it has a secret and the policy is to refuse it.
         """
+        text = self._shown(text, blocks.hide(text))
         if self._policy == Secrets.ALLOW:
             return text
         spans = _secrets_in(text)
@@ -164,7 +169,10 @@ class Redaction:
 
     def json(self, field: str, encoded: str) -> str:
         """As ``text``, for the strings of a JSON object and the names of its fields."""
-        if self._policy == Secrets.ALLOW or encoded == "{}" or _innocent(encoded):
+        if encoded == "{}":
+            return encoded
+        encoded = self._shown(encoded, blocks.hide_in_json(encoded))
+        if self._policy == Secrets.ALLOW or _innocent(encoded):
             return encoded
         found: Counter[str] = Counter()
         kept = redact_value(json.loads(encoded), found)
@@ -172,6 +180,11 @@ class Redaction:
             return encoded
         self._note(field, found)
         return json.dumps(kept, ensure_ascii=False)
+
+    def _shown(self, before: str, after: str) -> str:
+        if after != before:
+            self.found["block"] += 1
+        return after
 
     def _note(self, field: str, found: Counter[str]) -> None:
         if self._policy == Secrets.REJECT:

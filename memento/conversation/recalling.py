@@ -127,7 +127,7 @@ def queries(said: Sequence[Said]) -> list[str]:
     it asks the world, it is put alone: "Is it raining?" points to nothing that was said before. If
     it points back to the turns before it or only goes on, the last answer stands between them.
     """
-    texts = [one.turn.text.strip()[:QUERY_CHARS] for one in said if one.turn.role == "user"]
+    texts = [one.words.strip()[:QUERY_CHARS] for one in said if one.turn.role == "user"]
     if not texts or not texts[-1] or is_chatter(texts[-1]):
         return []
     earlier = [text for text in texts[:-1] if text and not is_chatter(text)][1 - TURNS :]
@@ -139,7 +139,7 @@ def queries(said: Sequence[Said]) -> list[str]:
 
 def _last_answer(said: Sequence[Said]) -> list[str]:
     """Return the last answer of the assistant, if there is one."""
-    texts = [one.turn.text.strip()[:QUERY_CHARS] for one in said if one.turn.role == "assistant"]
+    texts = [one.words.strip()[:QUERY_CHARS] for one in said if one.turn.role == "assistant"]
     return [text for text in texts[-1:] if text]
 
 

@@ -8,16 +8,13 @@ the user's own words, and outlive the memories that it shows.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections import Counter
 
+from memento import blocks
 from memento.admit.redact import redact
 
 LEAST = 200
 """Fewest characters of a run of base64 that is a payload; keys and digests are shorter."""
-_MARK = re.compile(r"<(/?)((?:memories|policy|policy-now|unfinished)-[0-9A-Za-z]{8,64})>")
-"""The marks around what ``policy`` and ``sessions`` render."""
-_GAP = re.compile(r"\n[^\S\n]*\n|\Z")
 _URI = re.compile(
     r"""\bdata:(?:[\w.+-]{1,99}/[\w.+-]{1,99}(?:;[\w.+-]{1,99}(?:=[^\s;,]{0,99})?){0,9}|;base64)
     ,[^\s"'<>()\[\]`]*""",
@@ -35,41 +32,12 @@ _AROUND = 80
 
 
 def spoken(text: str) -> str:
-    r"""Return a message without memento's own blocks and without payloads.
+    """Return a message with notes in the places of memento's own blocks and of payloads.
 
-    >>> spoken('May Ada eat nuts?\n\n<memories-0123abcd>\n{"text": "no"}\n</memories-0123abcd>')
-    'May Ada eat nuts?'
     >>> spoken("Here: data:image/png;base64,iVBORw0KGgo=")
     'Here: [data: 12 characters]'
     """
-    return _without_payloads(_without_blocks(text))
-
-
-def _without_blocks(text: str) -> str:
-    """Leave out what memento rendered; of a block that is cut off, what goes on to a gap."""
-    marks = list(_MARK.finditer(text)) if "<" in text else []
-    if not marks:
-        return text
-    ends: dict[str, list[int]] = {}
-    for mark in marks:
-        if mark[1]:
-            ends.setdefault(mark[2], []).append(mark.end())
-    kept: list[str] = []
-    at = 0
-    for mark in marks:
-        if mark[1] or mark.start() < at:
-            continue
-        after = ends.get(mark[2], [])
-        place = bisect_right(after, mark.end())
-        kept.append(text[at : mark.start()].rstrip())
-        at = after[place] if place < len(after) else _gap(text, mark.end())
-    kept.append(text[at:].strip() if at else text)
-    return "\n\n".join(part for part in kept if part)
-
-
-def _gap(text: str, start: int) -> int:
-    found = _GAP.search(text, start)
-    return len(text) if found is None else found.start()
+    return _without_payloads(blocks.hide(text))
 
 
 def _without_payloads(text: str) -> str:

@@ -15,6 +15,7 @@ from hashlib import blake2b
 from typing import Any
 
 from memento.admit import Redaction
+from memento.blocks import own_words
 from memento.check import member, optional_name, short_name, type_name
 from memento.config import Config
 from memento.conversation.speech import spoken
@@ -90,10 +91,15 @@ class Said:
     count: int | None = None
 
     @property
+    def words(self) -> str:
+        """What is said beside the blocks of memories that were put into the turn."""
+        return own_words(self.turn.text)
+
+    @property
     def key(self) -> str:
-        """Its identity: its place; without a session and an id, its text."""
+        """Its identity: its place; without a session and an id, its words."""
         if self.nameless:
-            return turn_id(self.turn.role, self.turn.text)
+            return turn_id(self.turn.role, self.words)
         return turn_id(self.session, self.name)
 
     @property
@@ -103,7 +109,7 @@ class Said:
 
     def numbered(self, count: int) -> Said:
         """Return it as what was said so often before."""
-        return replace(self, name=turn_id(self.turn.role, self.turn.text, str(count)), count=count)
+        return replace(self, name=turn_id(self.turn.role, self.words, str(count)), count=count)
 
     def digests(self, config: Config) -> dict[str, str]:
         """Return the ids of its pieces, each with the digest of what it says; {} if nameless."""
@@ -150,7 +156,7 @@ def placed(turns: Iterable[Turn], session: str | None, speaker: Trust) -> list[S
     for one in turns:
         text = spoken(one.text)
         turn = one if text == one.text else replace(one, text=text)
-        said = (turn.role, turn.text)
+        said = (turn.role, own_words(turn.text))
         named = Said(turn, session, turn_id(turn.role, turn.id), trust_of(turn, speaker))
         found.append(named if turn.id is not None else named.numbered(before[said]))
         before[said] += 1
@@ -193,8 +199,8 @@ def turn_id(*parts: str | None) -> str:
 
 
 def digest_of(text: str) -> str:
-    """Return a short digest of a text."""
-    return blake2b(text.encode(errors="surrogatepass"), digest_size=8).hexdigest()
+    """Return a short digest of a text, whatever was shown beside it."""
+    return blake2b(own_words(text).encode(errors="surrogatepass"), digest_size=8).hexdigest()
 
 
 def session_of(name: str) -> str:
@@ -223,7 +229,7 @@ def pieces(text: str, config: Config) -> list[str]:
     """Cut a text into what fits a memory, and mend what no database can hold.
 
     Cuts are between lines or words where there are any, and never inside a secret: those are taken
-    out before. A blank text gives nothing.
+    out before. A text that says nothing gives nothing.
 
     >>> pieces("  ", Config()), pieces("tea", Config())
     ([], ['tea'])
@@ -238,4 +244,4 @@ def pieces(text: str, config: Config) -> list[str]:
         cut = next((gap + 1 for gap in gaps if gap >= 0), most)
         found.append(clean[:cut])
         clean = clean[cut:]
-    return [piece for piece in (*found, clean) if piece.strip()]
+    return [piece for piece in (*found, clean) if own_words(piece).strip()]

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from memento.blocks import hide
 from memento.errors import InvalidInput
 from memento.ingest.fields import checked, list_of, mapping, string, time_of
 from memento.ingest.parts import TURN_LIMIT, pieces
@@ -45,6 +46,7 @@ class _Talk:
         at: datetime | None = None,
     ) -> Iterator[Draft]:
         """Yield the draft of one turn; none if nothing was said in it, several if a great deal."""
+        text = hide(text)
         for piece in pieces(text, TURN_LIMIT) if text.strip() else ():
             yield Draft(
                 piece,

@@ -226,7 +226,7 @@ class Reader:
     def place(self, turns: Sequence[Turn], *, numbered: bool, dated: datetime | None) -> list[Said]:
         """Give each turn its name in the conversation."""
         given = placed(turns, self._session, self._origin.kind)
-        said = [one for one in given if one.turn.text.strip()]
+        said = [one for one in given if one.words.strip()]
         if numbered and self._session is not None:
             said = [self._named(one, dated) for one in said]
         else:
@@ -245,7 +245,7 @@ class Reader:
         if turn.id is not None:
             return said
         if dated is not None:
-            name = turn_id(turn.role, turn.text, dated.isoformat())
+            name = turn_id(turn.role, said.words, dated.isoformat())
             return replace(said, name=name, count=None)
         last = next((row for row in self._newest() if row.role == turn.role), None)
         alike = [said.numbered(count) for count in range(_MOST_EQUAL)]

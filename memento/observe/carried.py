@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import re
 
-from memento.observe.mask import HIDDEN
+from memento.blocks import SHOWN
+from memento.observe.mask import HIDDEN, OWN
 from memento.observe.shown import is_own_lead
 
 LONGEST = 600
@@ -63,9 +64,9 @@ def carries(text: str, masked: str) -> str | None:
         None for a short line of plain prose. ``PROSE`` for prose of several lines, or with words
         before a colon that may say who speaks, or of more than 600 characters. Otherwise
         ``"length"`` (more than 8,000), ``"quotes"`` (a quotation that is not closed, or several),
-        ``"marks"`` (markup, a table, code, what a program printed, a moment or an address before
-        the words) or ``"speaker"`` (a name or a field before a colon, a line that announces the
-        lines below, or a name behind the words).
+        ``"marks"`` (a block of memories or its tag, markup, a table, code, what a program printed,
+        a moment or an address before the words) or ``"speaker"`` (a name or a field before a colon,
+        a line that announces the lines below, or a name behind the words).
 
     >>> from memento.observe.mask import hide
     >>> said = ["Use tabs, never spaces.", "Review this\n\nUse tabs, never spaces."]
@@ -76,6 +77,8 @@ def carries(text: str, masked: str) -> str | None:
     lines = said.splitlines()
     if len(said) > MOST_READ:
         return "length"
+    if SHOWN in said or OWN.search(said):
+        return "marks"
     if len(_QUOTE.findall(said)) not in (0, 2):
         return "quotes"
     shown = [line for line in masked.strip().splitlines() if line.strip()]

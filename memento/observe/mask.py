@@ -11,7 +11,7 @@ import re
 HIDDEN = "\ufffc"
 """The character that stands for each hidden one."""
 
-_OWN = re.compile(r"<([a-z]+-[0-9A-Za-z]{8,64})>.*?(?:</\1>|\Z)", re.DOTALL)
+OWN = re.compile(r"<([a-z]+-[0-9A-Za-z]{8,64})>.*?(?:</\1>|\Z)", re.DOTALL)
 """A block that memento rendered for a prompt; see ``memento.policy.prompt``. An open one hides the
 rest, so that a cut block cannot be learnt."""
 _FENCE = re.compile(
@@ -77,7 +77,7 @@ def hide(text: str) -> str:
     >>> hide("Say `rm` and go").replace(HIDDEN, "*")
     'Say **** and go'
     """
-    for pattern in (_OWN, _FENCE):
+    for pattern in (OWN, _FENCE):
         text = pattern.sub(_covered, text)
     text = "".join(_lines(text))
     text = _INLINE.sub(_covered, text)

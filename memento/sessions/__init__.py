@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from uuid_utils import uuid7
 
+from memento import blocks
 from memento.admit.redact import Redaction
 from memento.check import (
     MAX_TOKENS,
@@ -31,7 +32,6 @@ from memento.ledger.schema import SEQ_MASK
 from memento.ledger.sessions import Begun, Noted
 from memento.lifecycle import owners
 from memento.lifecycle import sessions as rules
-from memento.policy import frame
 from memento.scopes import parse_scope
 from memento.sessions import accept, extract
 from memento.sessions.handle import Named, Session
@@ -250,7 +250,7 @@ class Sessions(View):
         """Compose the answer of ``resume``."""
         sections = _sections(begun.goal, last, turns, learnt)
         texts = [item for section in sections for item in section.items]
-        tag = frame.tag(known, [self._namespace, begun.id, "resume"], texts)
+        tag = blocks.tag(known, [self._namespace, begun.id, "resume"], texts)
         text, used = render(sections, tag, tokens, self._engine.count_tokens)
         return Resumption(self._info(begun), last, tuple(turns), tuple(learnt), text, used)
 

@@ -11,13 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memento import Config, Source
+from memento import Config, Source, blocks
 from memento.config.policy import PolicyConfig
 from memento.errors import InvalidInput
 from memento.language.tokens import estimate
 from memento.ledger import links, memories
 from memento.levels import USER
-from memento.policy import frame
 from memento.policy.values import ZONES
 from memento.policy.zones import compile_head, placed
 
@@ -391,17 +390,17 @@ def test_a_random_tag_would_not_do(full, monkeypatch):
     from memento.policy.prompt import new_nonce  # noqa: PLC0415 - for this test alone
 
     assert full.policy(tokens=700).head == full.policy(tokens=700).head
-    monkeypatch.setattr(frame, "tag", lambda *_: new_nonce())
+    monkeypatch.setattr(blocks, "tag", lambda *_: new_nonce())
     heads = {full.policy(tokens=700 + n).head.split("\n")[0] for n in range(3)}
     assert len(heads) == 3
 
 
 def test_a_tag_is_in_none_of_the_texts():
     """It is drawn again as long as it is."""
-    first = frame.tag(b"k", ["s"], [])
-    second = frame.tag(b"k", ["s"], [f"I know {first}"])
+    first = blocks.tag(b"k", ["s"], [])
+    second = blocks.tag(b"k", ["s"], [f"I know {first}"])
     assert second != first
-    assert frame.tag(b"k", ["s"], [first, second]) not in (first, second)
+    assert blocks.tag(b"k", ["s"], [first, second]) not in (first, second)
 
 
 @pytest.mark.parametrize(

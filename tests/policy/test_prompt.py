@@ -11,10 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memento import MemoryManager
+from memento.blocks import BRIEF_NOTICE, NOTICE
 from memento.errors import InvalidInput
 from memento.language.tokens import estimate
 from memento.policy import Relevant
-from memento.policy.prompt import BRIEF_NOTICE, NOTICE, compose, escape, new_nonce, render
+from memento.policy.prompt import compose, escape, new_nonce, render
 from memento.testing import HashEmbedder
 from memento.types import Hit, Kind, Memory, Source, Status, Tier, Trust
 

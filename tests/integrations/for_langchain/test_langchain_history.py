@@ -507,3 +507,19 @@ def test_any_text_names_a_session(open_memory):
         MementoChatMessageHistory(name, manager).add_messages([HumanMessage(name)])
     said = [MementoChatMessageHistory(name, manager).messages for name in names]
     assert [[one.text for one in some] for some in said] == [[name] for name in names]
+
+
+@pytest.mark.parametrize("size", [1, 40_000])
+@pytest.mark.parametrize("blocks", [False, True])
+def test_a_history_keeps_no_copy_of_what_was_recalled(open_memory, size, blocks):
+    """Erased is erased, also if the recalled block stood in a message, however large it is."""
+    memory = open_memory()
+    fact = memory.add("Rami is allergic to nuts", "long", source="agent")
+    shown = memory.recall("What is Rami allergic to?", min_confidence=0).block
+    text = f"What is Rami allergic to?\n\n{shown}\n\n{'Please. ' * size}"
+    content = [{"type": "text", "text": text}] if blocks else text
+    history = MementoChatMessageHistory("monday", memory)
+    history.add_messages([HumanMessage(content)])
+    assert memory.store.erase([fact.id]).complete
+    assert "allergic to nuts" not in str(history.messages)
+    assert not any("to nuts" in one.text for one in memory.list(session="monday"))
