@@ -29,23 +29,32 @@ _TOOLS = _names(
     functionoutput functionresponse observation ipython"""
 )
 """Names of who speaks, in the formats of chat APIs and of models."""
+_ENUM = "role_"
+"""How the names of A2A's roles begin."""
 ROLE_FIELDS = ("role", "role_type", "type", "sender", "author", "from", "speaker")
 """Where messages name who speaks. A role may be any name, as agents have names; in the others an
 unknown name may be that of a person or the type of an event, and says nothing."""
 WORD_FIELDS = ("parts", "content", "text", "output", "value", "message", "refusal")
-"""Where messages have their words; the first that has any counts, as several say the same."""
+"""Where messages have their words, as a rule the same ones in several."""
 _WRAPPED = ("data", "kwargs", "message")
 """Where LangChain's dumps, and answers and exports of chats, have the message itself."""
 _DEEPEST = 8
 
-_SPOKEN = _names("text input_text output_text user_prompt multimodal_text text_content")
+_SPOKEN = _names(
+    """text input_text output_text user_prompt multimodal_text text_content audio_transcription"""
+)
 """Blocks of words; also ChatGPT's and Pydantic AI's."""
-_WORDLESS = _names(
+_ATTACHED = _names(
     """image image_url image_file input_image output_image image_asset_pointer audio audio_url
-    input_audio output_audio audio_transcription audio_asset_pointer video video_url
+    input_audio output_audio audio_asset_pointer video video_url
     real_time_user_audio_video_asset_pointer file input_file file_url uploaded_file document
     document_url binary media speech resource resource_link container_upload search_result
-    text_plain citations source source_url source_document thinking redacted_thinking reasoning
+    text_plain"""
+)
+"""Blocks of attachments. Speech is words if its transcript is there; any other text in one is not
+known to be the speaker's: a file would be taken for the user's own statement."""
+_WORDLESS = _ATTACHED | _names(
+    """citations source source_url source_document thinking redacted_thinking reasoning
     reasoning_file thoughts reasoning_recap summary_text reasoning_text encrypted_content
     tool_call tool_call_chunk invalid_tool_call tool_use tool_result tool_return
     tool_call_output server_tool_call server_tool_call_chunk server_tool_result server_tool_use
@@ -58,8 +67,7 @@ _WORDLESS = _names(
     mcp_approval_request mcp_approval_response compaction_trigger additional_tools program
     program_output remove"""
 )
-"""Blocks and items that hold no words of who speaks: attachments, thoughts, calls and their
-results. A file that is attached would be taken for the user's own statement."""
+"""Blocks and items that hold no words of who speaks: attachments, thoughts, calls, results."""
 _WORDLESS_STARTS = ("tool_", "data_")
 _WORDLESS_ENDS = ("_call", "_call_output", "_tool_result", "_tool_use", "_search_output")
 _WORDLESS_KEYS = _names(
@@ -106,7 +114,8 @@ def read(message: Mapping[str, Any], where: str) -> Said:
         where: Its place, for errors.
 
     Raises:
-        InvalidInput: If it does not say who speaks, or has content and no words are found in it.
+        InvalidInput: If it does not say who speaks, or has content and no words are found in it,
+            unless all of it is known to hold none, such as pictures and calls.
     """
     names: list[tuple[str, object]] = []
     fields = message
@@ -119,11 +128,12 @@ def read(message: Mapping[str, Any], where: str) -> Said:
             break
         fields = inner
     role = _speaker(names, message, where)
+    inner: list[str] = []
     try:
-        text = _words_in(fields, role, where)
+        text = _words_in(fields, role, where, inner)
     except RecursionError:
         raise InvalidInput(where, "is nested too deep") from None
-    return Said(role, text, fields)
+    return Said(_least([role, *inner]), text, fields)
 
 
 def is_one(value: object) -> bool:
@@ -155,7 +165,7 @@ def named(role: str) -> str:
     ('user', 'assistant', 'assistant', 'Critic')
     """
     role = role.strip()
-    small = _stem(role.lower())
+    small = _stem(role.lower().removeprefix(_ENUM))
     if small in _USERS:
         return "user"
     if _folded(role) in _ASSISTANTS:
@@ -175,7 +185,13 @@ def words_of(content: object, where: str, *, strict: bool = True) -> str:
     Raises:
         InvalidInput: If it is none of these, or a block of it is not known.
     """
-    return "\n".join(text for text in _texts(content, where, strict=strict) if text)
+    return _words(content, where, [], strict=strict)
+
+
+def is_made(fields: Mapping[str, Any]) -> bool:
+    """Tell whether LangChain itself wrote a message in the name of a person, such as a summary."""
+    more = fields.get("additional_kwargs")
+    return isinstance(more, Mapping) and "lc_source" in more
 
 
 def _names_in(fields: Mapping[str, Any]) -> list[tuple[str, object]]:
@@ -196,6 +212,8 @@ def _names_in(fields: Mapping[str, Any]) -> list[tuple[str, object]]:
         and all(isinstance(part, Mapping) and "part_kind" in part for part in parts)
     ):  # Pydantic AI's
         found.append(("type", speaker))
+    if is_made(fields):
+        found.append(("type", "assistant"))
     return found
 
 
@@ -219,6 +237,11 @@ def _speaker(names: Sequence[tuple[str, object]], message: Mapping[str, Any], wh
             f"does not say who speaks: {shape(message)}; give it a role, such as 'user' or"
             " 'assistant'",
         )
+    return _least(found)
+
+
+def _least(found: Sequence[str]) -> str:
+    """Return the first of the least trusted roles."""
     least = Trust.least([trust_of(name) for name in found])
     return next(name for name in found if trust_of(name) is least)
 
@@ -234,7 +257,8 @@ def _is_output(name: str) -> bool:
 
 def _folded(name: str) -> str:
     """Return the letters of a name, without the ending of a class of messages."""
-    return _stem("".join(filter(str.isalpha, normalize("NFKC", name).casefold())))
+    small = normalize("NFKC", name).casefold().strip().removeprefix(_ENUM)
+    return _stem("".join(filter(str.isalpha, small)))
 
 
 def _stem(name: str) -> str:
@@ -243,21 +267,28 @@ def _stem(name: str) -> str:
     return name
 
 
-def _words_in(fields: Mapping[str, Any], role: str, where: str) -> str:
-    """Return the words of a message; a message of another shape is refused."""
+def _words_in(fields: Mapping[str, Any], role: str, where: str, inner: list[str]) -> str:
+    """Return the words of a message; a message of another shape is refused.
+
+    The roles that stand inside its content are added to ``inner``.
+    """
     strict = trust_of(role) is not Trust.TOOL  # what a tool returns has any shape
     given = [field for field in WORD_FIELDS if field in fields]
     if strict and "output" in given:
         given.remove("output")  # of a call that holds its result: that is a tool's
     for field in given:
-        if text := words_of(fields[field], f"{where}.{field}", strict=strict):
-            return text
+        if text := _words(fields[field], f"{where}.{field}", inner, strict=strict):
+            return _whole(text, [fields.get("content"), fields.get("text")])
+    if heard := _transcript(fields.get("audio")):
+        return heard
     kind = fields.get("type")
     silent = isinstance(kind, str) and _is_wordless(kind)
     if silent or not strict or any(fields.get(key) for key in _ACTS):
+        _refuse_unread([fields[field] for field in given] if strict else (), where)
         return ""
     others = fields.keys() - _NOTES - {*ROLE_FIELDS, *WORD_FIELDS} if role == "user" else ()
     if any(fields[field] for field in given):
+        _refuse_unread([fields[field] for field in given], where)
         return ""  # blocks of no words
     if given and not any(_may_speak(fields[key]) for key in others):
         return ""
@@ -266,47 +297,119 @@ def _words_in(fields: Mapping[str, Any], role: str, where: str) -> str:
     )
 
 
+def _words(content: object, where: str, inner: list[str], *, strict: bool) -> str:
+    return "\n".join(text for text in _texts(content, where, inner, strict=strict) if text)
+
+
+def _whole(text: str, others: Sequence[object]) -> str:
+    """Return the words of a field, and those that only the others have."""
+    for other in others:
+        if isinstance(other, str):
+            own, theirs = ("".join(one.split()) for one in (text, other))
+            if theirs not in own:
+                text = other if own in theirs else f"{text}\n{other}"
+    return text
+
+
+def _transcript(audio: object) -> str:
+    """Return what is said in a recording, if that stands beside it."""
+    said = audio.get("transcript") if isinstance(audio, Mapping) else None
+    if said is None and isinstance(audio, Mapping):
+        return _transcript(audio.get("input_audio"))
+    return said if isinstance(said, str) and said.strip() else ""
+
+
+def _refuse_unread(content: object, where: str) -> None:
+    """Refuse attachments with a text if a message has nothing else: it would be lost."""
+    if isinstance(content, Sequence) and not isinstance(content, str | bytes | bytearray):
+        for one in content:
+            _refuse_unread(one, where)
+    elif isinstance(content, Mapping) and _has_text(content):
+        raise InvalidInput(
+            where,
+            f"has no words but those of an attachment: {shape(content)}; give what the speaker says"
+            " as a text, and a document to add_document",
+        )
+
+
+def _has_text(block: Mapping[str, Any]) -> bool:
+    """Tell whether a block of an attachment has a text."""
+    kind = _kind_of(block)
+    if kind is None:
+        inner = (block.get(key) for key in ("document", "image", "video", "audio"))
+        return any(_has_text({"type": "file", **one}) for one in inner if isinstance(one, Mapping))
+    source = block.get("source")
+    given = [block.get(key) for key in ("text", "caption", "context", "alt", "description")]
+    if isinstance(source, Mapping):
+        given += [source.get("text"), source.get("content")]
+        given.append(source.get("data") if source.get("type") == "text" else None)
+    attached = isinstance(kind, str) and _plain(kind) in _ATTACHED
+    return attached and any(isinstance(one, str | list) and len(one) > 0 for one in given)
+
+
 def _may_speak(value: object) -> bool:
     return isinstance(value, str | Mapping | Sequence) and bool(value)
 
 
-def _texts(content: object, where: str, *, strict: bool) -> Iterator[str]:
+def _texts(content: object, where: str, inner: list[str], *, strict: bool) -> Iterator[str]:
     if content is None:
         return
     if isinstance(content, str):
         yield content
     elif isinstance(content, Mapping):
-        yield from _block(content, where, strict=strict)
+        yield from _block(content, where, inner, strict=strict)
     elif isinstance(content, Sequence) and not isinstance(content, bytes | bytearray):
         for at, one in enumerate(content):
             if isinstance(one, str | Mapping):
-                yield from _texts(one, f"{where}[{at}]", strict=strict)
+                yield from _texts(one, f"{where}[{at}]", inner, strict=strict)
             elif strict:
                 raise InvalidInput(f"{where}[{at}]", f"must be a block, not {type_name(one)}")
     elif strict:
         raise InvalidInput(where, f"must be a text or blocks, not {type_name(content)}")
 
 
-def _block(block: Mapping[str, Any], where: str, *, strict: bool) -> Iterator[str]:
-    """Yield the words of one block, if it is one of words."""
-    kind = next(
-        (block[key] for key in ("type", "part_kind", "content_type", "kind") if key in block), None
-    )
+def _kind_of(block: Mapping[str, Any]) -> object:
+    keys = ("type", "part_kind", "content_type", "kind")
+    return next((block[key] for key in keys if key in block), None)
+
+
+def _block(
+    block: Mapping[str, Any], where: str, inner: list[str], *, strict: bool
+) -> Iterator[str]:
+    """Yield the words of one block, if it is one of words, and note whose they are."""
+    kind = _kind_of(block)
     if kind is None:
-        yield from _untyped(block, where, strict=strict)
+        yield from _untyped(block, where, inner, strict=strict)
     elif kind == "refusal":
-        yield from _texts(block.get(kind), where, strict=strict)
+        inner += _roles_of(block, where)
+        yield from _texts(block.get(kind), where, inner, strict=strict)
     elif isinstance(kind, str) and _plain(kind) in _SPOKEN:
         keys = ("text", "parts", "content", "value")
         words = next((block[key] for key in keys if block.get(key) is not None), None)
         if words is None and strict:
             raise InvalidInput(where, f"is a block without its words: {shape(block)}")
-        yield from _texts(words, where, strict=strict)
+        inner += _roles_of(block, where)
+        yield from _texts(words, where, inner, strict=strict)
+    elif isinstance(kind, str) and "audio" in kind and (heard := _transcript(block)):
+        inner += _roles_of(block, where)
+        yield heard
     elif strict and not (isinstance(kind, str) and _is_wordless(kind)):
         raise InvalidInput(where, f"is a block of an unknown type, {shown(kind)}: {shape(block)}")
 
 
-def _untyped(block: Mapping[str, Any], where: str, *, strict: bool) -> Iterator[str]:
+def _roles_of(block: Mapping[str, Any], where: str) -> list[str]:
+    """Return who speaks in a block, if it says so."""
+    names = [
+        (field, name)
+        for field, name in _names_in(block)
+        if field in {"role", "role_type"} or (isinstance(name, str) and _known(name))
+    ]
+    return [_speaker(names, block, where)] if names else []
+
+
+def _untyped(
+    block: Mapping[str, Any], where: str, inner: list[str], *, strict: bool
+) -> Iterator[str]:
     if block.get("thought"):
         return  # Gemini's summary of what the model thinks
     keys = ("text", "parts", "value", *_WRAPPED_BLOCKS)
@@ -314,7 +417,8 @@ def _untyped(block: Mapping[str, Any], where: str, *, strict: bool) -> Iterator[
     if words is None and isinstance(block.get("content"), list):
         words = block["content"]  # Bedrock's citations have their words there
     if words is not None:
-        yield from _texts(words, where, strict=strict)
+        inner += _roles_of(block, where)
+        yield from _texts(words, where, inner, strict=strict)
     elif strict and block and not block.keys() & _WORDLESS_KEYS:
         raise InvalidInput(where, f"is a block of an unknown shape: {shape(block)}")
 

@@ -267,3 +267,86 @@ def test_equal_ids_of_two_speakers_are_two_turns(memory):
     edited = replace(talk[1], text="Noted!")
     memory.keep([edited], session="s")
     assert sorted(one.text for one in memory.list()) == ["I am allergic to nuts.", "Noted!"]
+
+
+SAID = "I am allergic to nuts."
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"content": [{"type": "input_audio", "transcript": SAID}]},
+        {"content": [{"type": "input_audio", "input_audio": {"data": "x"}, "transcript": SAID}]},
+        {"content": [{"type": "input_audio", "input_audio": {"data": "x", "transcript": SAID}}]},
+        {"content": [{"type": "output_audio", "transcript": SAID}]},
+        {"content": None, "audio": {"id": "1", "transcript": SAID}},
+        {"parts": [{"content_type": "audio_transcription", "text": SAID, "direction": "in"}]},
+        {"content": f"Hello. {SAID}", "parts": [{"type": "text", "text": "Hello."}]},
+        {"content": "Hello.", "parts": [{"type": "text", "text": f"Hello.\n{SAID}"}]},
+        {"content": [{"type": "text", "text": "Hello."}], "text": SAID},
+        {"role": "ROLE_USER", "parts": [{"text": SAID}]},
+    ],
+)
+def test_what_is_spoken_or_written_twice_is_not_lost(fields):
+    """A transcript is what the speaker says, and the fuller of two fields counts."""
+    said = read({"role": "user", **fields}, "message")
+    assert said.role == "user"
+    assert said.text.count(SAID) == 1
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        {"type": "image", "caption": SAID},
+        {"type": "document", "source": {"type": "text", "data": SAID}},
+        {"type": "document", "source": {"type": "content", "content": [{"text": SAID}]}},
+        {"type": "text-plain", "text": SAID},
+        {"document": {"name": "a", "source": {"text": SAID}}},
+    ],
+)
+@pytest.mark.parametrize("role", ["user", "assistant"])
+def test_a_message_whose_only_words_are_an_attachments_is_refused(block, role):
+    """They are not the speaker's, and would be lost without a word; beside words they stay out."""
+    with pytest.raises(InvalidInput, match="those of an attachment"):
+        read({"role": role, "content": [block]}, "message")
+    picture = {"type": "image_url", "image_url": {"url": "x"}}
+    assert read({"role": role, "content": [picture]}, "message").text == ""
+    assert (
+        read({"role": role, "content": [block, {"type": "text", "text": "Hi"}]}, "m").text == "Hi"
+    )
+
+
+ROLES = ["user", "human", "assistant", "model", "system", "tool", "Critic", "ROLE_AGENT", None]
+
+
+@st.composite
+def nested(draw):
+    """Draw a content with the words somewhere inside, and the roles that stand on the way."""
+    content, roles = draw(st.sampled_from([SAID, [SAID], [{"type": "text", "text": SAID}]])), []
+    for _ in range(draw(st.integers(0, 4))):
+        role = draw(st.sampled_from(ROLES))
+        field = draw(st.sampled_from(["role", "author", "sender"]))
+        kind = draw(st.sampled_from([{}, {"type": "text"}, {"kind": "text"}]))
+        block = {**kind, draw(st.sampled_from(["text", "parts"])): content}
+        if role is not None:
+            block[field] = {"role": role} if draw(st.booleans()) else role
+            if field == "role" or role != "Critic":  # an author may be a person of any name
+                roles.append(role)
+        content = draw(st.sampled_from([block, [block]]))
+    return content, roles
+
+
+@given(nested(), st.sampled_from(["content", "parts", "text", "value"]))
+def test_no_nesting_of_roles_makes_other_peoples_words_the_users(made, field):
+    """The least trusted of all roles on the way to the words counts."""
+    content, roles = made
+    said = read({"role": "user", field: content}, "message")
+    assert said.text == SAID
+    assert trust_of(said.role) is Trust.least([trust_of(role) for role in ["user", *roles]])
+
+
+@pytest.mark.parametrize("form", ["{}", '{{"type": "human", "data": {}}}', '{{"kwargs": {}}}'])
+def test_what_langchain_wrote_in_the_users_name_is_the_models(form):
+    """A summary that was dumped is no word of the user's."""
+    summary = {"type": "human", "content": SAID, "additional_kwargs": {"lc_source": "summary"}}
+    assert read(json.loads(form.format(json.dumps(summary))), "message").role == "assistant"

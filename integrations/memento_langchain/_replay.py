@@ -15,6 +15,7 @@ from typing import Any
 from langchain_core.messages import BaseMessage, messages_from_dict
 
 from memento import Memory, Status, Trust
+from memento.messages import is_made
 from memento.status import having
 from memento_langchain._parts import UNREADABLE, unpack
 from memento_langchain._turns import made_here, source_of
@@ -95,5 +96,7 @@ def _trusts_of(spelt: Mapping[str, Any]) -> Sequence[Trust]:
     is its type. An earlier version trusted messages of type ``function`` like the model's.
     """
     types = [spelt["type"], spelt["data"]["role"]] if spelt["type"] == "chat" else [spelt["type"]]
+    if is_made(spelt["data"]):
+        types = ["ai"]
     trusts = [Trust(source_of(one).kind) for one in types]
     return [*trusts, Trust.AGENT] if spelt["type"] == "function" else trusts

@@ -11,7 +11,7 @@ from langchain_core.messages import BaseMessage
 from memento import Memory, MemoryManager, Source, Trust, Turn
 from memento.conversation import kept_here
 from memento.errors import InvalidInput
-from memento.messages import named, trust_of, words_of
+from memento.messages import is_made, named, trust_of, words_of
 
 WAIT = 5.0
 """Seconds to wait at most, by default, until the latest turn is also found by its meaning.
@@ -26,7 +26,12 @@ _MADE = re.compile(rf"{ID}[0-9a-f]{{32}}(-[0-9]+)?")
 
 
 def role_of(message: BaseMessage) -> str:
-    """Return the chat role of a message: ``user``, ``assistant``, ``tool`` ..."""
+    """Return the chat role of a message: ``user``, ``assistant``, ``tool`` ...
+
+    What LangChain itself writes in the user's name, such as a summary, is the assistant's.
+    """
+    if is_made({"additional_kwargs": message.additional_kwargs}):
+        return "assistant"
     own = getattr(message, "role", None)  # a ChatMessage, whose type says nothing
     told_by_tool = isinstance(own, str) and trust_of(own) is Trust.TOOL
     return "tool" if told_by_tool else named(message.type)

@@ -523,3 +523,13 @@ def test_a_history_keeps_no_copy_of_what_was_recalled(open_memory, size, blocks)
     assert memory.store.erase([fact.id]).complete
     assert "allergic to nuts" not in str(history.messages)
     assert not any("to nuts" in one.text for one in memory.list(session="monday"))
+
+
+def test_a_summary_of_langchains_is_kept_as_the_models(open_memory):
+    """It comes back as it was, and is no statement of the user's."""
+    memory = open_memory()
+    history = MementoChatMessageHistory("monday", memory)
+    summary = HumanMessage("I am Bob.", additional_kwargs={"lc_source": "summarization"})
+    history.add_messages([summary])
+    assert [one.source.kind for one in memory.list(session="monday")] == [Trust.AGENT]
+    assert history.messages == [summary]
