@@ -12,8 +12,9 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 from unicodedata import normalize
 
-from memento.check import short_name, shown, type_name
+from memento.check import MAX_NAME, short_name, shown, type_name
 from memento.errors import InvalidInput
+from memento.scopes import short_form
 from memento.types import Trust
 
 
@@ -128,12 +129,12 @@ def read(message: Mapping[str, Any], where: str) -> Said:
             break
         fields = inner
     role = _speaker(names, message, where)
-    inner: list[str] = []
+    within: list[str] = []
     try:
-        text = _words_in(fields, role, where, inner)
+        text = _words_in(fields, role, where, within)
     except RecursionError:
         raise InvalidInput(where, "is nested too deep") from None
-    return Said(_least([role, *inner]), text, fields)
+    return Said(_least([role, *within]), text, fields)
 
 
 def is_one(value: object) -> bool:
@@ -224,7 +225,7 @@ def _speaker(names: Sequence[tuple[str, object]], message: Mapping[str, Any], wh
         if not isinstance(name, str):
             raise InvalidInput(where, f"{field} must be a string, not {type_name(name)}")
         if field in {"role", "role_type"}:
-            found.append(named(short_name(f"{where} role", name)))
+            found.append(named(short_name(f"{where} role", short_form(name, MAX_NAME))))
         elif _known(name):
             found.append(named(name))
         elif _is_output(name):

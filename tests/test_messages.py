@@ -350,3 +350,24 @@ def test_what_langchain_wrote_in_the_users_name_is_the_models(form):
     """A summary that was dumped is no word of the user's."""
     summary = {"type": "human", "content": SAID, "additional_kwargs": {"lc_source": "summary"}}
     assert read(json.loads(form.format(json.dumps(summary))), "message").role == "assistant"
+
+
+@pytest.mark.parametrize(
+    ("fields", "actor"),
+    [
+        ({"name": ""}, None),
+        ({"name": " "}, None),
+        ({"name": "a\0b"}, "a\ufffdb"),
+        ({"name": "N" * 300}, "N"),
+        ({"role": "R" * 300}, None),
+    ],
+)
+def test_the_name_of_a_speaker_refuses_no_message(memory, fields, actor):
+    """An empty one is none; a long one has a short form, which is the same each time."""
+    messages = [{"role": "user", "content": WORDS, **fields}, {"role": "user", "content": "Hello."}]
+    kept = memory.keep(messages, session="a")
+    assert [one.text for one in kept] == [WORDS, "Hello."]
+    assert memory.keep(messages, session="a")[0].id == kept[0].id
+    assert kept[0].actor == actor or (kept[0].actor or "").startswith("NNN")
+    assert memory.observe(messages=messages, session="b").turns[0].role == kept[0].role
+    assert turns_of([Turn(WORDS, **{"actor" if k == "name" else k: v for k, v in fields.items()})])

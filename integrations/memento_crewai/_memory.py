@@ -283,7 +283,10 @@ class MementoCrewMemory(Memory):
             InvalidInput: If a value cannot be accepted.
             UntrustedSource: If the store does not trust agents.
         """
-        stored, kept = active(self.manager, record_id, within=to_scope(self.root_scope)), None
+        stored, kept = (
+            active(self.manager, record_id, within=to_scope(self.root_scope)),
+            None,
+        )
         if stored is None:
             raise NotFound(record_id)
         if self.read_only:
@@ -300,7 +303,7 @@ class MementoCrewMemory(Memory):
             "importance": importance,
         }
         given = {name: value for name, value in wanted.items() if value is not None}
-        return to_record(self.manager.update(record_id, **given, source=Trust.AGENT))
+        return to_record(self.manager.update(stored.id, **given, source=Trust.AGENT))
 
     def forget(
         self,

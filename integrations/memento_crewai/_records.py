@@ -21,7 +21,7 @@ from crewai.memory.types import MemoryMatch, MemoryRecord
 from crewai.memory.utils import normalize_scope_path
 
 from memento import Config, Filtering, conversation
-from memento.check import MAX_NAME, type_name
+from memento.check import MAX_ID, MAX_NAME, type_name
 from memento.errors import InvalidInput
 from memento.policy import escape
 from memento.scopes import parse_scope, short_form
@@ -60,7 +60,11 @@ class Wanted:
 
         Raises:
             InvalidScope: If the path is not well formed.
+            InvalidInput: If no category has a name: that is not the same as any category.
         """
+        tags = to_tags(self.categories)
+        if self.categories and not tags:
+            raise InvalidInput("categories", "are empty")
         where: dict[str, Any] = {
             key: [value] for key, value in self.metadata.items() if key not in self.nested
         }
@@ -68,7 +72,7 @@ class Wanted:
             where |= visible(self.source)
         return Filtering(
             within=to_scope(self.scope),
-            any_tags=to_tags(self.categories) or None,
+            any_tags=tags or None,
             where=where,
             until=None if self.older_than is None else aware(self.older_than),
         )
@@ -116,8 +120,13 @@ def to_session(source: str | None) -> str | None:
 
 
 def to_tags(categories: Iterable[str] | None) -> tuple[str, ...]:
-    """Spell CrewAI's categories, any texts, as tags."""
-    return tuple(short_form(mended(one), MAX_NAME) for one in categories or ())
+    """Spell CrewAI's categories, any texts, as tags; an empty one is none."""
+    return tuple(short_form(mended(one), MAX_NAME) for one in categories or () if one.strip())
+
+
+def to_id(record_id: str) -> str:
+    """Spell the id of a record, any text, as that of a memory."""
+    return short_form(record_id, MAX_ID)
 
 
 def to_record(memory: Memory) -> MemoryRecord:
@@ -146,7 +155,7 @@ def to_match(hit: Hit) -> MemoryMatch:
 def to_draft(record: MemoryRecord) -> Draft:
     """Spell CrewAI's record as what ``add_many`` takes."""
     return Draft(
-        id=record.id,
+        id=to_id(record.id),
         text=mended(record.content),
         scope=to_scope(record.scope),
         tags=to_tags(record.categories),

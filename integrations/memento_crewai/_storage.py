@@ -30,6 +30,7 @@ from memento_crewai._records import (
     naive,
     piece_of,
     to_draft,
+    to_id,
     to_record,
     to_scope,
     to_tags,
@@ -166,7 +167,11 @@ class MementoStorage:
         With a record that is a piece of a long text go the other pieces.
         """
         wanted = Wanted(scope_prefix, categories or (), metadata_filter or {}, older_than)
-        filters = asked(self.manager, wanted, with_pieces(self.manager, record_ids))
+        filters = asked(
+            self.manager,
+            wanted,
+            with_pieces(self.manager, record_ids),
+        )
         return 0 if filters is None else len(self.manager.forget_many(**filters))
 
     @noted
@@ -183,7 +188,7 @@ class MementoStorage:
         if stored is None:
             raise NotFound(record.id)
         self.manager.update(
-            record.id,
+            stored.id,
             text=mended(record.content),
             scope=to_scope(record.scope),
             tags=to_tags(record.categories),
@@ -326,6 +331,7 @@ def asked(manager: MemoryManager, wanted: Wanted, ids: list[str] | None = None) 
 
 def with_pieces(manager: MemoryManager, ids: list[str] | None) -> list[str] | None:
     """Add to some ids those of the other pieces of the same long texts."""
+    ids = None if ids is None else [*map(to_id, ids)]
     found = manager.list(ids=ids, limit=ALL) if ids else []
     marks = {mark for memory in found if (mark := piece_of(memory)) is not None}
     if not ids or not marks:
@@ -342,7 +348,7 @@ def warn(missing: Mapping[str, str]) -> None:
 
 def active(manager: MemoryManager, memory_id: str, *, within: str = "") -> Memory | None:
     """Return one memory, or None if no active one has this id at a scope or below."""
-    return next(iter(manager.list(ids=memory_id, within=within)), None)
+    return next(iter(manager.list(ids=to_id(memory_id), within=within)), None)
 
 
 def install(manager: MemoryManager, *, strict: bool = True, wait: float = SETTLE) -> None:

@@ -12,9 +12,9 @@ from langchain_core.vectorstores import VectorStore
 from langchain_core.vectorstores.utils import maximal_marginal_relevance
 
 from memento import Draft, Hit, Kind, Memory, MemoryManager, Source, Status, Tier, Trust
-from memento.check import check_seconds
+from memento.check import MAX_ID, check_seconds
 from memento.errors import InvalidInput
-from memento.scopes import contains, parse_scope
+from memento.scopes import contains, parse_scope, short_form
 from memento.types import TrustName
 from memento_langchain._embeddings import MementoEmbeddings
 from memento_langchain._turns import WAIT, warn
@@ -77,7 +77,7 @@ class MementoVectorStore(VectorStore):
             kwargs: None are accepted.
 
         Returns:
-            The ids, in order.
+            The ids, in order; one of more than 128 characters in its short form.
 
         Raises:
             InvalidInput: If a value cannot be accepted, or an id is that of a memory elsewhere in
@@ -87,7 +87,7 @@ class MementoVectorStore(VectorStore):
         _refuse(kwargs)
         given = list(texts)
         data = [{}] * len(given) if metadatas is None else metadatas
-        named = [one or uuid4().hex for one in ids or [None] * len(given)]
+        named = [_kept(one) if one else uuid4().hex for one in ids or [None] * len(given)]
         if not len(given) == len(data) == len(named):
             counts = f"{len(given)} texts, {len(data)} metadatas and {len(named)} ids"
             raise InvalidInput("texts", f"do not fit: {counts}")
@@ -104,7 +104,7 @@ class MementoVectorStore(VectorStore):
             )
             for text, metadata, name in zip(given, data, named, strict=True)
         ]
-        self._check_places([one for one in ids or () if one])
+        self._check_places([_kept(one) for one in ids or () if one])
         self._manager.add_many(drafts, replace=True)
         return named
 
@@ -132,14 +132,15 @@ class MementoVectorStore(VectorStore):
         if ids is None:
             raise InvalidInput("ids", "none given; for all memories use MemoryManager.forget_many")
         if ids:
-            self._manager.forget_many(ids=ids, within=self._scope)
+            self._manager.forget_many(ids=[*map(_kept, ids)], within=self._scope)
         return True
 
     def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
         """Return the documents that have some ids, in that order; unknown ids are left out."""
         if not ids:
             return []
-        found = self._manager.list(ids=list(ids), within=self._scope, limit=len(ids))
+        ids = [*map(_kept, ids)]
+        found = self._manager.list(ids=ids, within=self._scope, limit=len(ids))
         known = {one.id: one for one in found}
         return [_document(known[one]) for one in ids if one in known]
 
@@ -271,3 +272,8 @@ def _refuse(given: Mapping[str, object]) -> None:
 def _document(memory: Memory) -> Document:
     """Show a memory as the document that it was."""
     return Document(id=memory.id, page_content=memory.text, metadata=dict(memory.metadata))
+
+
+def _kept(name: str) -> str:
+    """Return an id, any text such as an address, as it is kept."""
+    return short_form(name, MAX_ID) if isinstance(name, str) else name

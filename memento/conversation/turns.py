@@ -16,7 +16,7 @@ from typing import Any
 
 from memento.admit import Redaction
 from memento.blocks import own_words
-from memento.check import member, optional_name, short_name, type_name
+from memento.check import MAX_NAME, member, optional_name, short_name, type_name
 from memento.config import Config
 from memento.conversation.speech import spoken
 from memento.conversation.values import Turn
@@ -25,6 +25,7 @@ from memento.language.questions import merely_asks
 from memento.ledger.replays import SAID, TURN
 from memento.messages import named, read
 from memento.messages import trust_of as trust_of_role
+from memento.scopes import short_form
 from memento.types import Draft, Kind, Memory, Source, Tier, Trust
 
 PIECE_CHARS = 16_000
@@ -68,7 +69,16 @@ def _turn_of(message: object, where: str) -> Turn:
         raise InvalidInput(where, f"text must be a string, not {type_name(turn.text)}")
     if not isinstance(turn.id, str | None):
         raise InvalidInput(where, f"id must be a string, not {type_name(turn.id)}")
-    return replace(turn, role=named(short_name(f"{where} role", turn.role)))
+    role = short_form(turn.role, MAX_NAME) if isinstance(turn.role, str) else turn.role
+    role = named(short_name(f"{where} role", role))
+    return replace(turn, role=role, actor=_actor(turn.actor, where))
+
+
+def _actor(name: object, where: str) -> str | None:
+    """Return the name of a speaker, which a framework takes from anywhere, as it is kept."""
+    if not isinstance(name, str | None):
+        raise InvalidInput(where, f"name must be a string, not {type_name(name)}")
+    return short_form(mended(name), MAX_NAME) if name and name.strip() else None
 
 
 @dataclass(frozen=True, slots=True)

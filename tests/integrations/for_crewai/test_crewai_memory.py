@@ -507,7 +507,6 @@ class TestErrors:
             ({"content": " "}, InvalidInput),
             ({"content": "x", "scope": "/a/../b"}, InvalidScope),
             ({"content": "x", "importance": 2}, InvalidInput),
-            ({"content": "x", "categories": ["  "]}, InvalidInput),
         ):
             with pytest.raises(error):
                 memory.remember(**wrong)

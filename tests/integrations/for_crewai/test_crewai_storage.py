@@ -530,3 +530,17 @@ class TestEmbeddingFunction:
             MementoEmbeddingFunction(HashEmbedder(8))([""])
         with pytest.raises(InvalidInput):
             MementoEmbeddingFunction(HashEmbedder(8)).get_config()
+
+
+def test_any_text_is_an_id_or_a_category(storage):
+    """A long id has a short form that every method knows; an empty category is none."""
+    name = "https://example.org/" + "a" * 300
+    storage.save([record("tea", id=name, categories=["", "drinks", "x" * 300])])
+    storage.save([record("coffee", id=f"{name}b")])
+    assert storage.get_record(name).content == "tea"
+    assert "drinks" in storage.get_record(name).categories
+    with pytest.raises(InvalidInput):
+        storage.delete(categories=[""])
+    assert storage.delete(record_ids=[name]) == 1
+    assert storage.get_record(name) is None
+    assert storage.get_record(f"{name}b").content == "coffee"

@@ -144,3 +144,17 @@ def test_no_embedder_is_an_error(open_memory):
             make(open_memory(embedder=None))
     with pytest.raises(InvalidInput):
         MementoEmbeddings(None)
+
+
+def test_an_address_of_any_length_is_an_id(manager):
+    """Two that begin alike stay two; each is found, replaced and deleted by the id given."""
+    store = MementoVectorStore(manager)
+    one, two = (f"https://example.org/{'a' * 300}{end}" for end in "12")
+    store.add_texts(["Tea is green.", "Ink is blue."], ids=[one, two])
+    store.add_texts(["Tea is black."], ids=[one])
+    assert [doc.page_content for doc in store.get_by_ids([one, two])] == [
+        "Tea is black.",
+        "Ink is blue.",
+    ]
+    store.delete([one])
+    assert [doc.page_content for doc in store.get_by_ids([one, two])] == ["Ink is blue."]
