@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from tempfile import TemporaryDirectory
+from unicodedata import normalize
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from memento import Draft, MemoryManager, Source, Turn
 from memento.conversation import keep_new
@@ -116,13 +121,204 @@ def test_a_new_message_of_the_user_is_stored(again, door, name, how, restarted):
 @pytest.mark.parametrize("how", AWAY)
 def test_each_new_message_can_be_erased(again, how):
     """Said, erased, said, erased: what is given again then has no turn of it."""
-    memory = again()
+    memory, talk = again(), []
     for _ in range(3):
-        memory.keep(NAMELESS[:1], session="s")
+        talk.append(Turn(HOME))
+        memory.keep(talk, session="s")
         assert texts(memory) == [HOME]
         AWAY[how](memory)
-    memory.keep([*NAMELESS[:1], Turn("Hm.")], session="s")
+    memory.keep([*talk, Turn("Hm.")], session="s")
     assert texts(memory) == ["Hm."]
+
+
+GREETING = [Turn("Good morning."), Turn("Good morning!", "assistant")]
+CALLS = {
+    "a first message": [Turn(HOME)],
+    "a first message and its answer": [Turn(HOME), Turn("Zebraville, noted.", "assistant")],
+    "a later message": [*GREETING, Turn(HOME)],
+    "a message said twice": [*GREETING, Turn(HOME), Turn("So be it.", "assistant"), Turn(HOME)],
+}
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+@pytest.mark.parametrize("how", AWAY)
+@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("call", CALLS)
+def test_the_same_call_again_is_a_replay(again, call, door, how, restarted):
+    """Without ids nobody can tell it from a retry, so that nothing of it comes back."""
+    memory = again()
+    DOORS[door](memory, CALLS[call])
+    AWAY[how](memory)
+    memory = again() if restarted else memory
+    prompt = Turn("Today is Tuesday.", "system")
+    for _ in range(2):
+        DOORS[door](memory, CALLS[call])
+        DOORS[door](memory, [prompt, *CALLS[call]])
+    assert set(texts(memory)) <= {prompt.text}
+
+
+@pytest.mark.parametrize("how", AWAY)
+@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize(
+    "before",
+    [
+        [*GREETING, Turn(HOME), Turn("So be it.", "assistant")],
+        [Turn("Good evening.")],
+        [GREETING[0], Turn("Hello!", "assistant")],
+        [],
+    ],
+    ids=["later", "after other words", "after another answer", "first"],
+)
+def test_elsewhere_the_same_words_are_new(again, before, door, how):
+    """At a later place, or behind other turns, the last message of the user is stored."""
+    memory = again()
+    DOORS[door](memory, [*GREETING, Turn(HOME)])
+    AWAY[how](memory)
+    for _ in range(2):
+        DOORS[door](memory, [*before, Turn(HOME)])
+    kept = [one for one in memory.list(session="s") if one.text == HOME and one.role == "user"]
+    assert len(kept) == 1
+    DOORS[door](memory, [*before, Turn(HOME), Turn("As I said.")])
+    assert [one.text for one in memory.list(session="s")].count(HOME) == 1
+
+
+BEFORE = {
+    "other metadata": lambda m, kept: m.update(kept.id, metadata={"topic": "home"}),
+    "a false digest": lambda m, kept: m.update(kept.id, metadata={"said": "x", "after": "y"}),
+    "other words": lambda m, kept: m.update(kept.id, text="I live in Zebraville now."),
+    "replaced": lambda m, kept: m.add_many([Draft("Mine.", id=kept.id)], replace=True),
+    "an edit": lambda m, _: m.keep([Turn("I live in Zebraton.", id="u1")], session="s"),
+    "two edits": lambda m, _: [
+        m.keep([Turn(f"I live in Zebra{n}.", id="u1")], session="s") for n in "ab"
+    ],
+    "archived": lambda m, kept: m.archive(kept.id),
+}
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+@pytest.mark.parametrize("how", AWAY)
+@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("change", BEFORE)
+def test_a_turn_that_was_changed_before_stays_away(again, change, door, how, restarted):
+    """No change of the memory makes the store forget what its message ever said."""
+    memory = again()
+    (kept,) = memory.keep(TALK[:1], session="s")
+    BEFORE[change](memory, kept)
+    every = memory.list(status=list(Status))
+    if how in ERASED:
+        memory.store.erase([one.id for one in every])
+    else:
+        for one in every:
+            memory.forget(one.id)
+    memory = again() if restarted else memory
+    for _ in range(2):
+        DOORS[door](memory, [*TALK[:1], Turn("Hm.", id="u9")])
+    assert texts(memory) == ["Hm."]
+
+
+def test_a_corrected_turn_keeps_the_correction_whatever_its_metadata(again):
+    """What tells that the message stayed the same is no field that a caller can lose."""
+    memory = again()
+    (kept,) = memory.keep(TALK[:1], session="s")
+    memory.update(kept.id, text="I live in Porto.", metadata={"checked": True})
+    memory.keep(TALK[:1], session="s")
+    assert texts(memory) == ["I live in Porto."]
+
+
+def test_words_that_were_edited_away_are_not_brought_back(again):
+    """The message has other words since it was erased; a stale copy of it changes nothing."""
+    memory = again()
+    memory.keep(TALK[:1], session="s")
+    memory.store.erase(everything=True)
+    memory.keep([Turn("I moved to Porto.", id="u1")], session="s")
+    for _ in range(2):
+        memory.keep(TALK[:1], session="s")
+    assert texts(memory) == ["I moved to Porto."]
+
+
+@pytest.mark.parametrize("named", [True, False], ids=["by id", "by place"])
+@pytest.mark.parametrize("how", AWAY)
+@settings(max_examples=20, deadline=None)
+@given(data=st.data())
+def test_another_spelling_of_a_turn_is_the_same_turn(named, how, data):
+    """In another Unicode form, or with other white space, it stays away as well."""
+    words = data.draw(st.lists(st.sampled_from(["café", "Zoë", "ﬁn", "각", "tea"]), min_size=2))
+    gap = data.draw(st.sampled_from(["  ", "\n", "\r\n", "\u00a0"]))
+    end = data.draw(st.sampled_from(["", " ", "\n", "\n\n"]))
+    form = data.draw(st.sampled_from(["NFC", "NFD"]))
+    again = normalize(form, gap.join(words)) + end
+    name = "u1" if named else None
+    with TemporaryDirectory() as folder, MemoryManager(folder, embedder=None) as memory:
+        observes(memory, [Turn(" ".join(words), id=name)])
+        AWAY[how](memory)
+        observes(memory, [Turn(again, id=name), Turn("Hm.", id=name and "u9")])
+        assert texts(memory) == ["Hm."]
+
+
+def test_another_spelling_of_a_long_turn_is_the_same_turn(again):
+    """It is cut at the same places."""
+    memory = again()
+    long = "\n".join(f"café {n}" for n in range(6_000))
+    memory.keep([Turn(long, id="u1")], session="s")
+    memory.store.erase(everything=True)
+    memory.keep([Turn(normalize("NFD", long) + "\n", id="u1")], session="s")
+    assert texts(memory) == []
+
+
+def test_a_piece_that_an_edit_made_needless_comes_back_with_its_words(again):
+    """Nobody took it out: the message had become shorter, and is as long as before again."""
+    memory = again()
+    long = Turn(" ".join(f"word{n}" for n in range(9_000)), id="u1")
+    kept = [one.text for one in memory.keep([long], session="s")]
+    memory.keep([Turn("Short.", id="u1")], session="s")
+    memory.keep([long], session="s")
+    assert sorted(texts(memory)) == sorted(kept)
+
+
+class TestNeitherSessionNorId:
+    """Turns of a program that sends its whole history, and names nothing."""
+
+    @pytest.mark.parametrize("restarted", [False, True])
+    @pytest.mark.parametrize("how", ["ids", "everything", *HIDDEN])
+    @pytest.mark.parametrize("door", ["keep", "observe", "adapter"])
+    def test_what_stands_before_the_last_message_stays_away(self, again, door, how, restarted):
+        """It is history, and not said now."""
+        memory = again()
+        doors = {
+            "keep": lambda m, talk: m.keep(talk),
+            "observe": lambda m, talk: m.observe(messages=talk),
+            "adapter": lambda m, talk: keep_new(m, talk, session=None),
+        }
+        give = doors[door]
+        give(memory, NAMELESS[:2])
+        AWAY[how](memory)
+        memory = again() if restarted else memory
+        for _ in range(2):
+            give(memory, [*NAMELESS[:2], Turn("Hm.")])
+        assert texts(memory) == ["Hm."]
+        give(memory, [*NAMELESS[:2], Turn("Hm."), Turn(HOME)])
+        assert HOME in texts(memory)
+
+    def test_the_last_message_is_always_new(self, again):
+        """Nobody can tell a retry from another conversation."""
+        memory = again()
+        memory.keep(HOME)
+        memory.store.erase(everything=True)
+        memory.keep(HOME)
+        assert texts(memory) == [HOME]
+
+
+def test_an_erased_edit_of_an_untrusted_source_stays_away(again):
+    """The edit waits beside what was approved; erased or rejected, it is not proposed again."""
+    memory = again()
+    (kept,) = memory.keep([Turn("Old page.", id="1", trust="web")], session="s")
+    memory.quarantine.approve(kept.id)
+    edit = Turn("New page.", id="1", trust="web")
+    (proposed,) = memory.keep([edit], session="s")
+    memory.store.erase(proposed.id)
+    memory.keep([edit], session="s")
+    assert memory.quarantine.list() == []
+    assert texts(memory) == ["Old page."]
 
 
 @pytest.mark.parametrize("how", AWAY)

@@ -78,9 +78,12 @@ class Conversations(Texts):
         rendered for a prompt is no part of what is said, and a payload, such as a picture as a
         ``data:`` URI, becomes a short note.
 
-        A turn that was erased or forgotten stays away when it is given again. A new message is
-        stored, whatever its words: one with another id or other words, and without an id the last
-        message of the user with what follows it.
+        A turn that was erased or forgotten stays away when it is given again, also in words that
+        its message said earlier. A new message is stored, whatever its words: one with another id
+        or other words, and without an id the last message of the user with what follows it, unless
+        it stands behind the same turns as when it was taken out: then nobody can tell it from a
+        retry. With neither a session nor an id the last message is always new, and what stands
+        before it is given again.
 
         A turn is trusted as far as who wrote it: ``user`` as ``speaker``, ``tool`` as a tool, so it
         is quarantined by default, and everything else as an agent. Other names and spellings of

@@ -11,13 +11,13 @@ from dataclasses import replace
 from typing import cast
 
 from memento.check import check_source
-from memento.conversation.turns import Said, kept_here, placed, turn_id
+from memento.conversation.turns import Said, kept_here, placed, session_of, turn_id
 from memento.conversation.values import Turn
 from memento.conversation.verbs import Verbs
 from memento.errors import IdConflict, TurnErased
 from memento.language.plain import composed
 from memento.ledger import memories, replays
-from memento.ledger.replays import SAID, Kept
+from memento.ledger.replays import SAID, Kept, Told
 from memento.status import having
 from memento.types import Draft, Memory, Status, Trust
 from memento.views import View
@@ -53,76 +53,121 @@ def keep_new(
     """
     verbs = cast("Verbs", view)
     said = placed(turns, None if session is None else composed(session), speaker)
-    fresh = _unknown(verbs, said_anew(verbs, said) if now else said)
+    fresh = _unknown(verbs, said_anew(verbs, said, now=now))
     kept = {memory.id for memory in keep(verbs, fresh)} if fresh else set()
     return [one for one in fresh if one.nameless or one.piece_id(0) in kept]
 
 
-def said_anew(view: Verbs, said: Sequence[Said]) -> list[Said]:
-    """Let the user say again what was erased or forgotten: from the last message on, it is new.
+def said_anew(
+    view: Verbs, said: Sequence[Said], *, now: bool = True, scope: str = ""
+) -> list[Said]:
+    """Let the user say again what was erased or forgotten: from the last message on, it may be new.
 
-    Turns before that, and those with an id, are given again, and stay away.
+    Turns before that, and those with an id, are given again. So is one that stands where it stood
+    when it was taken out, after the same turns: nobody can tell it from a retry.
+
+    Args:
+        view: The manager, and the namespace.
+        said: The turns of the conversation, in order.
+        now: Whether the last of them are what is said now.
+        scope: Where nameless ones are kept.
+
+    Returns:
+        The turns; those that are new have another number. Nameless ones given again are left out.
     """
-    users = [at for at, one in enumerate(said) if one.turn.role == "user"]
+    users = [at for at, one in enumerate(said) if one.turn.role == "user"] if now else []
     start = users[-1] if users else len(said)
-    found = [*said[:start]]
-    away = gone(view, said[start:])
+    gone = _nameless_gone(view, said[:start], scope)
+    found = [_begun(one) for one in said[:start] if not (one.nameless and one.key in gone)]
     taken: set[str] = set()
     for one in said[start:]:
-        while one.count is not None and (one.key in away or (away and one.key in taken)):
+        words, places = taken_away(view, [one])
+        while (
+            one.count is not None
+            and not one.nameless
+            and not (one.key in places and _is_retry(view, one))
+            and (one.key in words or (taken and one.key in taken))
+        ):
             one = one.numbered(one.count + 1)  # noqa: PLW2901 - the same turn, later
-            away |= gone(view, [one])
+            words, places = taken_away(view, [one])
         taken.add(one.key)
         found.append(one)
     return found
 
 
-def gone(view: Verbs, said: Iterable[Said]) -> set[str]:
+def _begun(said: Said) -> Said:
+    """Leave out the place of a first turn that others follow: alone, it begins another talk."""
+    return said if said.after else replace(said, after=None)
+
+
+def _is_retry(view: Verbs, said: Said) -> bool:
+    """Tell whether what stands where it stood is given again: the session is given whole."""
+    ledger = view._engine.ledger  # noqa: SLF001 - a part of the manager
+    ns, session = ledger.find_namespace(view.namespace), session_of(said.session or "")
+    if said.after or ns is None:
+        return True
+    return not ledger.read(lambda c: replays.begins_often(c, ns, session))
+
+
+def taken_away(view: Verbs, said: Iterable[Said]) -> replays.Away:
     """Return the keys of the turns of which a part was erased or forgotten."""
-    return there(view, said, (Status.FORGOTTEN,))
+    ids = {name: (told, one.key) for one in said for name, told in one.told(view.config).items()}
+    words, places = _stored(view, {name: told for name, (told, _) in ids.items()})[0]
+    return replays.Away({ids[name][1] for name in words}, {ids[name][1] for name in places})
 
 
-def there(view: Verbs, said: Iterable[Said], statuses: Iterable[Status] = Status) -> set[str]:
-    """Return the keys of the turns of which a part was erased, or has one of some statuses."""
-    ids = {name: (digest, one.key) for one in said
-           for name, digest in one.digests(view.config).items()}  # fmt: skip
-    erased, kept = _stored(view, {name: digest for name, (digest, _) in ids.items()})
-    among = frozenset(one.value for one in statuses)
-    return {ids[name][1] for name in (*erased, *kept)
-            if name in erased or kept[name].status in among}  # fmt: skip
+def stored(view: Verbs, said: Iterable[Said]) -> set[str]:
+    """Return the keys of the turns of which a part is stored, or was erased."""
+    ids = {name: (told, one.key) for one in said for name, told in one.told(view.config).items()}
+    away, kept = _stored(view, {name: told for name, (told, _) in ids.items()})
+    return {ids[name][1] for name in (*away.words, *kept)}
 
 
-def _stored(view: Verbs, digests: Mapping[str, str]) -> tuple[set[str], dict[str, Kept]]:
-    """Return which ids were erased with such words, and what is stored under the ids."""
+def _stored(view: Verbs, turns: Mapping[str, Told]) -> tuple[replays.Away, dict[str, Kept]]:
+    """Return which turns were taken out, and what is stored under the ids."""
     ledger = view._engine.ledger  # noqa: SLF001 - a part of the manager
     ns = ledger.find_namespace(view.namespace)
-    if ns is None or not digests:
-        return set(), {}
-    kept, erased = ledger.read(
-        lambda c: (replays.kept(c, ns, digests), replays.erased(c, ns, digests))
-    )
-    return erased - kept.keys(), kept
+    if ns is None or not turns:
+        return replays.Away(set(), set()), {}
+    return ledger.read(lambda c: (replays.away(c, ns, turns), replays.kept(c, ns, turns)))
+
+
+def _nameless_gone(view: Verbs, said: Iterable[Said], scope: str) -> set[str]:
+    """Return the keys of the turns without session and id of which a part was taken out."""
+    engine = view._engine  # noqa: SLF001 - a part of the manager
+    ns = engine.ledger.find_namespace(view.namespace)
+    nameless = {one.key: one for one in said if one.nameless}
+    if ns is None or not nameless:
+        return set()
+    now = engine.now()
+    rows = [
+        (engine.admitted(replace(draft, scope=scope), now).row, key)
+        for key, one in nameless.items()
+        for draft in one.drafts(view.config)
+    ]
+    gone = engine.ledger.read(lambda c: replays.nameless_gone(c, ns, [row for row, _ in rows]))
+    return {key for row, key in rows if row.content_hash in gone}
 
 
 def _unknown(view: Verbs, said: Sequence[Said]) -> list[Said]:
     """Return the turns that the store does not have as they are; the last ones of equal name."""
     last = {(one.key, _trusted(view, one)): one for one in said}
-    turns = [(one, one.digests(view.config)) for one in last.values()]
-    ends = {one.piece_id(len(parts)): "" for one, parts in turns}
-    looked = {name: digest for _, parts in turns for name, digest in parts.items()}
-    erased, kept = _stored(view, {**{end: "" for end in ends if end}, **looked})
+    turns = [(one, one.told(view.config)) for one in last.values()]
+    ends = {one.piece_id(len(parts)): Told("") for one, parts in turns}
+    looked = {name: told for _, parts in turns for name, told in parts.items()}
+    away, kept = _stored(view, {**{end: no for end, no in ends.items() if end}, **looked})
     known = _known_by_words(view, [one for one, _ in turns if one.nameless])
 
-    def has(one: Said, name: str, digest: str) -> bool:
+    def has(one: Said, name: str, told: Told) -> bool:
         there = kept.get(name)
-        same = there is not None and (there.said, there.trust) == (digest, one.source.kind)
-        return same or name in erased
+        same = there is not None and (there.said, there.trust) == (told.said, one.source.kind)
+        return same or name in away.words
 
     return [
         one
         for one, parts in turns
         if (one.nameless and one.key not in known)
-        or not all(has(one, name, digest) for name, digest in parts.items())
+        or not all(has(one, name, told) for name, told in parts.items())
         or _is_left(kept.get(one.piece_id(len(parts)) or ""))
     ]
 
@@ -160,9 +205,11 @@ def keep(view: Verbs, said: Sequence[Said]) -> list[Memory]:
 
 
 def _keep_last(view: Verbs, said: Sequence[Said]) -> list[Memory]:
-    """Keep the last turn of each name; what was erased stays away."""
+    """Keep the last turn of each name; what was erased or forgotten stays away."""
     last = {one.key: (one, one.drafts(view.config)) for one in said}
-    drafts = [draft for _, some in last.values() for draft in some]
+    away = _stored(view, {name: told for one, _ in last.values()
+                          for name, told in one.told(view.config).items()})[0]  # fmt: skip
+    drafts = [draft for _, some in last.values() for draft in some if draft.id not in away.words]
     while True:
         try:
             kept = list(_kept(view, drafts))
@@ -226,7 +273,8 @@ def _propose(view: Verbs, draft: Draft, first: Memory) -> Memory:
     approved, last = None, first
     while later := view.list(ids=turn_id(last.id, EDIT), status=list(Status)):
         approved, last = last, later[0]
-    if _said(last) == _said(draft):
+    gone = _stored(view, {name: Told(_said(draft)) for name in (last.id, turn_id(last.id, EDIT))})
+    if _said(last) == _said(draft) or gone[0].words:
         return last
     name = last.id
     if last.status in having("found") or last.source.kind not in view.config.untrusted:

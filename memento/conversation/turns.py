@@ -21,8 +21,9 @@ from memento.config import Config
 from memento.conversation.speech import spoken
 from memento.conversation.values import Turn
 from memento.errors import InvalidInput
+from memento.language.plain import composed, worded
 from memento.language.questions import merely_asks
-from memento.ledger.replays import SAID, TURN
+from memento.ledger.replays import AFTER, SAID, TURN, Told
 from memento.messages import named, read
 from memento.messages import trust_of as trust_of_role
 from memento.scopes import short_form
@@ -31,6 +32,8 @@ from memento.types import Draft, Kind, Memory, Source, Tier, Trust
 PIECE_CHARS = 16_000
 """Most characters of a turn in one memory; a longer turn is kept in pieces."""
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
+_TALKING = ("user", "assistant")
+"""Roles whose turns make the place of the next one; what a program adds may change each time."""
 _MADE = re.compile(rf"{TURN}[0-9a-f]{{32}}")
 
 
@@ -92,6 +95,8 @@ class Said:
             how often that was said before.
         source: How far it is trusted.
         count: How often it was said before; None if the name is not made of that.
+        after: Digest of what was said before it in this conversation, ``""`` for nothing; None if
+            it has an id, or if it was given alone.
     """
 
     turn: Turn
@@ -99,11 +104,12 @@ class Said:
     name: str
     source: Source
     count: int | None = None
+    after: str | None = None
 
     @property
     def words(self) -> str:
         """What is said beside the blocks of memories that were put into the turn."""
-        return own_words(self.turn.text)
+        return words_of(self.turn.text)
 
     @property
     def key(self) -> str:
@@ -121,10 +127,10 @@ class Said:
         """Return it as what was said so often before."""
         return replace(self, name=turn_id(self.turn.role, self.words, str(count)), count=count)
 
-    def digests(self, config: Config) -> dict[str, str]:
-        """Return the ids of its pieces, each with the digest of what it says; {} if nameless."""
+    def told(self, config: Config) -> dict[str, Told]:
+        """Return the ids of its pieces, each with what tells it; {} if nameless."""
         texts = () if self.nameless else pieces(self.turn.text, config)
-        return {turn_id(self.session, self.name, str(at)): digest_of(one)
+        return {turn_id(self.session, self.name, str(at)): Told(digest_of(one), self.after)
                 for at, one in enumerate(texts)}  # fmt: skip
 
     def drafts(self, config: Config) -> list[Draft]:
@@ -142,11 +148,17 @@ class Said:
                 actor=self.turn.actor,
                 source=self.source,
                 session=session,
-                metadata={} if self.nameless else {SAID: digest_of(piece)},
+                metadata=self._reserved(piece),
                 id=self.piece_id(at),
             )
             for at, piece in enumerate(pieces(self.turn.text, config))
         ]
+
+    def _reserved(self, piece: str) -> dict[str, str]:
+        """Return what the store keeps of a piece to know it again."""
+        if self.nameless:
+            return {}
+        return {SAID: digest_of(piece)} | ({} if self.after is None else {AFTER: self.after})
 
     def piece_id(self, at: int) -> str | None:
         """Return the id of a piece; an edited piece keeps it. None if the turn is nameless."""
@@ -162,14 +174,18 @@ def placed(turns: Iterable[Turn], session: str | None, speaker: Trust) -> list[S
         speaker: Who writes what has the role ``user``.
     """
     before: Counter[tuple[str, str]] = Counter()
-    found = []
+    found, after = [], ""
     for one in turns:
         text = spoken(one.text)
         turn = one if text == one.text else replace(one, text=text)
-        said = (turn.role, own_words(turn.text))
+        said = (turn.role, words_of(turn.text))
         named = Said(turn, session, turn_id(turn.role, turn.id), trust_of(turn, speaker))
-        found.append(named if turn.id is not None else named.numbered(before[said]))
+        if turn.id is None:
+            named = replace(named.numbered(before[said]), after=after)
+        found.append(named)
         before[said] += 1
+        if turn.role in _TALKING and said[1]:
+            after = digest_of(repr((after, *said)))
     return found
 
 
@@ -208,9 +224,14 @@ def turn_id(*parts: str | None) -> str:
     )
 
 
+def words_of(text: str) -> str:
+    """Return the words of a text in one form, without the blocks of memories shown beside them."""
+    return worded(own_words(text))
+
+
 def digest_of(text: str) -> str:
-    """Return a short digest of a text, whatever was shown beside it."""
-    return blake2b(own_words(text).encode(errors="surrogatepass"), digest_size=8).hexdigest()
+    """Return a short digest of the words of a text, whatever was shown beside it."""
+    return blake2b(words_of(text).encode(errors="surrogatepass"), digest_size=8).hexdigest()
 
 
 def session_of(name: str) -> str:
@@ -247,7 +268,7 @@ def pieces(text: str, config: Config) -> list[str]:
     clean = mended(text)
     most = min(PIECE_CHARS, config.limits.text_chars)
     if len(clean) > most:
-        clean = Redaction(config.secrets).text("text", clean)
+        clean = composed(Redaction(config.secrets).text("text", clean)).strip()
     found: list[str] = []
     while len(clean) > most:
         gaps = (clean.rfind(gap, most // 2, most) for gap in ("\n", " "))

@@ -8,6 +8,15 @@ def plain(text: str) -> str:
     return str.__str__(text)
 
 
+def worded(text: str) -> str:
+    r"""Return the words of a message as its copies are told: in NFC, with single spaces.
+
+    >>> worded("My  cafe\u0301\r\n") == "My caf\u00e9"
+    True
+    """
+    return " ".join(composed(text).split())
+
+
 def composed(name: str) -> str:
     r"""Return a name in the one Unicode form (NFC) in which names are kept and compared.
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, cast
 from memento.admit.draft import admit, to_json
 from memento.admit.entry import Entry
 from memento.clock import from_micros, to_micros
-from memento.conversation.keeping import gone, said_anew, there
+from memento.conversation.keeping import said_anew, stored, taken_away
 from memento.conversation.turns import Said, mended, placed, turn_id
 from memento.conversation.values import Turn
 from memento.conversation.verbs import Verbs
@@ -228,10 +228,10 @@ class Reader:
         given = placed(turns, self._session, self._origin.kind)
         said = [one for one in given if one.words.strip()]
         if numbered and self._session is not None:
-            said = [self._named(one, dated) for one in said]
+            said = [self._named(replace(one, after=None), dated) for one in said]
         else:
-            said = said_anew(self._view, said)
-        away = gone(self._view, said)
+            said = said_anew(self._view, said, scope=self.scope)
+        away = taken_away(self._view, said).words
         said = [one for one in said if one.key not in away]
         return [
             replace(one, source=self._origin) if one.turn.role == "user" and not _lowered(one)
@@ -249,7 +249,7 @@ class Reader:
             return replace(said, name=name, count=None)
         last = next((row for row in self._newest() if row.role == turn.role), None)
         alike = [said.numbered(count) for count in range(_MOST_EQUAL)]
-        known = there(self._view, alike)
+        known = stored(self._view, alike)
         count = next((at for at, one in enumerate(alike) if one.key not in known), _MOST_EQUAL - 1)
         again = count > 0 and last is not None and last.id == alike[count - 1].piece_id(0)
         return alike[count - 1 if again else count]

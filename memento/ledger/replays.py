@@ -1,32 +1,53 @@
-"""Digests by which an erased turn of a conversation is known when it is given again. SQL only.
+"""Tell a turn of a conversation that was erased or forgotten and is given again. SQL only.
 
-A thread is often given again from its beginning, by a checkpointer or a program that keeps it. An
-erased turn would come back with it. So a digest of the turn stays, made with a key that only this
-store has: of its id, which is made of its session and its place or id there, and of what it said.
-It tells no words; but who has the whole store, and guesses all of this, can check the guess.
+A thread is often given again from its beginning, by a checkpointer or a program that keeps it. What
+was taken out would come back with it. A forgotten turn is still there, with its earlier states. Of
+an erased one digests stay, made with a key that only this store has: of its id, which is made of
+its session and its place or id there, and of what it said in each of its states; without an id also
+of where it stood. They tell no words; but who has the whole store, and guesses all of this, can
+check the guess.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from hashlib import blake2b
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
+from memento.language.plain import worded
 from memento.ledger import secret
 from memento.ledger.contract import Session
 from memento.ledger.dialect import SKIP_IF_THERE, one_of
 from memento.ledger.memories import NOT_ERASED
-from memento.ledger.rows import mapping_in
+from memento.ledger.rows import Row, mapping_in
 from memento.ledger.schema import SEQ_BITS
+from memento.types import Status
 
 TURN = "turn-"
 """First characters of the ids of kept turns."""
 SAID = "said"
-"""Metadata: digest of what the message said when it was kept, whatever the memory says by now."""
+"""Metadata: digest of what the message said when it was kept, whatever the memory says by now;
+``""`` once the message has become so short that it says nothing of this."""
+AFTER = "after"
+"""Metadata of a turn without an id: digest of what was said before it in its conversation."""
+RESERVED = (SAID, AFTER)
+T = TypeVar("T", bound=tuple[str, ...])
 _SIZE = 16
 _DIGEST = re.compile(f"[0-9a-f]{{{2 * _SIZE}}}")
+
+
+class Told(NamedTuple):
+    """What tells a turn beside its id.
+
+    Attributes:
+        said: Digest of what its message says.
+        after: Digest of what was said before it, if it has no id.
+    """
+
+    said: str
+    after: str | None = None
 
 
 class Kept(NamedTuple):
@@ -43,31 +64,127 @@ class Kept(NamedTuple):
     said: str
 
 
+class Away(NamedTuple):
+    """Ids of turns that were erased or forgotten.
+
+    Attributes:
+        words: Those that said what they say now.
+        places: Those of them that also stood where they stand now.
+    """
+
+    words: set[str]
+    places: set[str]
+
+
 def note(db: Session, docids: Iterable[int]) -> None:
     """Note the turns among some rows that are about to be deleted. Inside a transaction."""
-    found = db.execute(
-        f"SELECT docid, id, metadata FROM memories WHERE docid {one_of()}"
-        " AND id >= ? AND id < ? AND source_uri IS NULL",
-        (json.dumps([*docids]), TURN, f"{TURN}~"),
-    ).fetchall()
-    said = [(docid, name, mapping_in(metadata).get(SAID)) for docid, name, metadata in found]
-    turns = [(docid >> SEQ_BITS, name, one) for docid, name, one in said if isinstance(one, str)]
-    key = secret.make(db) if turns else b""
-    for ns, name, one in turns:
-        db.execute(
-            f"INSERT INTO erased_turns (ns, turn) VALUES (?, ?) {SKIP_IF_THERE}",
-            (ns, _digest(key, name, one)),
-        )
+    which = json.dumps([*docids])
+    noted: list[tuple[int, tuple[str, ...]]] = []
+    for docid, name, told in _states(db, which):
+        ns = docid >> SEQ_BITS
+        noted.append((ns, (name, told.said)))
+        if told.after is not None:
+            noted.append((ns, (name, told.said, told.after)))
+    noted += [(docid >> SEQ_BITS, (role, words)) for docid, role, words in _nameless(db, which)]
+    key = secret.make(db) if noted else b""
+    for ns, parts in noted:
+        query = f"INSERT INTO erased_turns (ns, turn) VALUES (?, ?) {SKIP_IF_THERE}"
+        db.execute(query, (ns, _digest(key, *parts)))
+
+
+def _states(db: Session, docids: str) -> Iterator[tuple[int, str, Told]]:
+    """Yield what each state of turns said that were kept here: row id, id and what tells it."""
+    turn = f"docid {one_of()} AND id >= '{TURN}' AND id < '{TURN}~'"
+    present = db.execute(
+        f"SELECT docid, id, metadata, source_uri FROM memories WHERE {turn}", (docids,)
+    )
+    ids = {}
+    for docid, name, metadata, uri in present.fetchall():
+        ids[docid] = name
+        yield from _told(docid, name, metadata, uri)
+    query = f"SELECT docid, earlier FROM versions WHERE docid {one_of()} AND earlier IS NOT NULL"
+    for docid, spelt in db.execute(query, (json.dumps([*ids]),)).fetchall():
+        earlier = mapping_in(spelt)
+        yield from _told(docid, ids[docid], earlier.get("metadata"), earlier.get("source_uri"))
+
+
+def _told(
+    docid: int, name: str, metadata: object, uri: str | None
+) -> Iterator[tuple[int, str, Told]]:
+    said = mapping_in(metadata)
+    if uri is None and isinstance(said.get(SAID), str):  # a file chooses the ids of what it brings
+        after = said.get(AFTER)
+        yield docid, name, Told(said[SAID], after if isinstance(after, str) else None)
+
+
+def _nameless(db: Session, docids: str) -> Iterator[tuple[int, str, str]]:
+    """Yield what each state of turns said that have neither a session nor an id."""
+    nameless = (
+        f"docid {one_of()} AND session IS NULL AND role IS NOT NULL AND source_uri IS NULL"
+        f" AND NOT (id >= '{TURN}' AND id < '{TURN}~')"
+    )
+    query = (
+        f"SELECT docid, role, text FROM memories WHERE {nameless}"
+        f" UNION SELECT docid, memories.role, versions.text FROM versions"
+        f" JOIN memories USING (docid) WHERE {nameless}"
+    )
+    for docid, role, text in db.execute(query, (docids, docids)).fetchall():
+        yield docid, str(role), worded(str(text))
+
+
+def away(db: Session, ns: int, turns: Mapping[str, Told]) -> Away:
+    """Tell which turns were erased or forgotten, of ids to what tells them now."""
+    found = _erased(db, ns, turns)
+    query = (
+        f"SELECT docid, metadata FROM memories WHERE ns = ? AND id {one_of()}"
+        f" AND status = '{Status.FORGOTTEN.value}' AND {NOT_ERASED}"
+    )
+    rows = db.execute(query, (ns, json.dumps([*turns]))).fetchall()
+    hidden = [docid for docid, metadata in rows if mapping_in(metadata).get(SAID) != ""]
+    for _, name, told in _states(db, json.dumps(hidden)) if hidden else ():
+        if told.said == turns[name].said:
+            found.words.add(name)
+            if told.after is not None and told.after == turns[name].after:
+                found.places.add(name)
+    return found
 
 
 def erased(db: Session, ns: int, turns: Mapping[str, str]) -> set[str]:
     """Return the ids of turns that were erased, of ids to the digests of what they say."""
+    return _erased(db, ns, {name: Told(said) for name, said in turns.items()}).words
+
+
+def _erased(db: Session, ns: int, turns: Mapping[str, Told]) -> Away:
+    words = _noted(db, ns, [(name, told.said) for name, told in turns.items()])
+    stood = [
+        (name, told.said, told.after) for name, told in turns.items() if told.after is not None
+    ]
+    return Away({name for name, *_ in words}, {name for name, *_ in _noted(db, ns, stood)})
+
+
+def nameless_gone(db: Session, ns: int, rows: Iterable[Row]) -> set[bytes]:
+    """Return the contents of those turns without session and id that were erased or forgotten."""
+    contents = {row.content_hash: (str(row.role), worded(row.text)) for row in rows}
+    noted = set(_noted(db, ns, {*contents.values()}))
+    query = (
+        f"SELECT 1 FROM memories WHERE ns = ? AND content_hash = ? AND session IS NULL"
+        f" AND status = '{Status.FORGOTTEN.value}' AND {NOT_ERASED}"
+    )
+    return {
+        content
+        for content, words in contents.items()
+        if words in noted or db.execute(query, (ns, content)).fetchone() is not None
+    }
+
+
+def _noted(db: Session, ns: int, asked: Iterable[T]) -> list[T]:
+    """Return what is among the digests of erased turns."""
     key = secret.read(db)
-    if key is None or not turns:
-        return set()
-    digests = {_digest(key, name, said): name for name, said in turns.items()}
+    if key is None:
+        return []
+    digests = {_digest(key, *parts): parts for parts in asked}
     query = f"SELECT turn FROM erased_turns WHERE ns = ? AND turn {one_of()}"
-    return {digests[turn] for (turn,) in db.execute(query, (ns, json.dumps([*digests])))}
+    return [digests[turn] for (turn,) in db.execute(query, (ns, json.dumps([*digests])))]
 
 
 def kept(db: Session, ns: int, ids: Iterable[str]) -> dict[str, Kept]:
@@ -82,10 +199,19 @@ def kept(db: Session, ns: int, ids: Iterable[str]) -> dict[str, Kept]:
     }
 
 
+def begins_often(db: Session, ns: int, session: str) -> bool:
+    """Tell whether the user said something first in a session, so that it is not given whole."""
+    query = (
+        "SELECT metadata FROM memories WHERE ns = ? AND session = ? AND role = 'user'"
+        f" AND status <> '{Status.FORGOTTEN.value}' AND {NOT_ERASED}"
+    )
+    return any(mapping_in(one).get(AFTER) == "" for (one,) in db.execute(query, (ns, session)))
+
+
 def is_digest(text: str) -> bool:
     """Tell whether a text may be the digest of a turn."""
     return _DIGEST.fullmatch(text) is not None
 
 
-def _digest(key: bytes, name: str, said: str) -> str:
-    return blake2b(repr((name, said)).encode(), key=key, digest_size=_SIZE).hexdigest()
+def _digest(key: bytes, *parts: str) -> str:
+    return blake2b(repr(parts).encode(), key=key, digest_size=_SIZE).hexdigest()

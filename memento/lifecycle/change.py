@@ -21,6 +21,7 @@ from memento.ledger import changes as recorded
 from memento.ledger import memories, quotes, scopes
 from memento.ledger.contract import Session, Work
 from memento.ledger.predicate import Filters
+from memento.ledger.replays import RESERVED, TURN
 from memento.ledger.rows import (
     IDENTIFYING,
     IMPORTANCE_GIVEN,
@@ -28,6 +29,7 @@ from memento.ledger.rows import (
     Row,
     columns_of,
     identity,
+    mapping_in,
 )
 from memento.levels import LOCKS
 from memento.lifecycle import folding, locks, slots, trust
@@ -389,10 +391,21 @@ def _changes(row: Row, asked: Accepted) -> dict[str, Any]:
         wanted["cues"] = cues(wanted["text"], row.role)
     if "pinned" in wanted:
         wanted["pinned"] |= row.pinned & LOCKS
+    if "metadata" in wanted:
+        wanted["metadata"] = _with_reserved(row, wanted["metadata"])
     wanted["aliases"] = _aliases(row, asked)
     if not wanted.keys().isdisjoint(IDENTIFYING):
         wanted["content_hash"] = identity(row, wanted)
     return {name: value for name, value in wanted.items() if getattr(row, name) != value}
+
+
+def _with_reserved(row: Row, metadata: str) -> str:
+    """Leave a turn of a conversation that by which the store knows it again."""
+    there = mapping_in(row.metadata)
+    known = {name: there[name] for name in RESERVED if name in there}
+    if not known or not row.id.startswith(TURN):
+        return metadata
+    return json.dumps(known | mapping_in(metadata), ensure_ascii=False)
 
 
 def _aliases(row: Row, asked: Accepted) -> str:

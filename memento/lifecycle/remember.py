@@ -100,9 +100,8 @@ def _refuse_replays(work: Work, entries: Sequence[Entry]) -> None:
     """
     turns = [entry.row for entry in entries if entry.chosen_id and _is_kept_turn(entry.row)]
     said = {row.id: str(mapping_in(row.metadata).get(SAID)) for row in turns}
-    erased = replays.erased(work.db, work.ns, said)
-    if erased and (absent := erased - replays.kept(work.db, work.ns, erased).keys()):
-        raise TurnErased(absent)
+    if erased := replays.erased(work.db, work.ns, said):
+        raise TurnErased(erased)
 
 
 def _is_kept_turn(row: Row) -> bool:
@@ -298,6 +297,8 @@ def _fold(work: Work, entry: Entry, row: Row) -> None:
         changes = merged(row, entry.row, entry.derived, entry.metadata_bytes)
     if row.status in ENDED:
         changes.pop("valid_until", None)  # that ends where the next value begins
+    if _is_kept_turn(row):
+        changes.pop("metadata", None)  # where it stood first counts
     count: dict[str, Any] = {}
     if not entry.chosen_id:
         count = {"reinforced": row.reinforced + 1, "updated_at": work.now}
