@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from tempfile import TemporaryDirectory
 from unicodedata import normalize
 
@@ -11,7 +13,7 @@ from hypothesis import strategies as st
 
 from memento import Draft, MemoryManager, Source, Turn
 from memento.conversation import keep_new
-from memento.errors import IdConflict, TurnErased
+from memento.errors import IdConflict, MementoError, TurnErased, UntrustedSource
 from memento.types import Status
 from memento.upkeep.backup import restore
 from memento.upkeep.salvage import salvage
@@ -441,6 +443,56 @@ class TestAdd:
             assert memory.add(HOME, id="home", source=source).status is Status.ACTIVE
         assert texts(memory) == [HOME]
         assert [hit.id for hit in memory.retrieve("Zebraville")] == ["home"]
+
+    @pytest.mark.parametrize("source", ["user", "web"])
+    @pytest.mark.parametrize("hidden", ["archived", "forgotten", "superseded", "rejected", "none"])
+    @pytest.mark.parametrize("key", [None, "user/home"])
+    def test_acknowledged_is_found(self, again, hidden, source, key):
+        """Whatever became of the memory: it is found as a new one would be, or refused."""
+        memory = again()
+        memory.add(HOME, id="home", source=source, key=key)
+        with suppress(MementoError):
+            {
+                "archived": lambda: memory.archive("home"),
+                "forgotten": lambda: memory.forget("home"),
+                "superseded": lambda: memory.add("In Porto.", key=key, supersedes="home"),
+                "rejected": lambda: memory.quarantine.reject("home"),
+                "none": lambda: None,
+            }[hidden]()
+        for _ in range(2):
+            added = memory.add(HOME, id="home", source=source, key=key)
+        if source == "web":
+            assert "home" in [one.id for one in memory.quarantine.list()]
+        else:
+            assert added.status is Status.ACTIVE
+            assert "home" in [hit.id for hit in memory.retrieve("Zebraville")]
+            assert key is None or memory.value(key).id == "home"
+
+    @pytest.mark.parametrize("source", ["user", "web"])
+    def test_expired_it_begins_again(self, tmp_path, source):
+        """What is acknowledged is found from now on, and expires when the caller says now."""
+        moments = [datetime(2026, 1, 1, tzinfo=UTC)]
+        with MemoryManager(tmp_path, embedder=None, clock=lambda: moments[-1]) as memory:
+            day = {"id": "home", "source": source, "expires_in": timedelta(days=1)}
+            memory.add(HOME, **day)
+            moments.append(moments[-1] + timedelta(days=7))
+            memory.add(HOME, **day)
+            found = memory.list() if source == "user" else memory.quarantine.list()
+            assert [one.id for one in found] == ["home"]
+
+    @pytest.mark.parametrize("hide", ["archive", "supersede"])
+    def test_of_the_users_by_another_is_refused(self, again, hide):
+        """What the user put away is not brought out by a page, and the page is told so."""
+        memory = again()
+        memory.add(HOME, id="home")
+        if hide == "archive":
+            memory.archive("home")
+        else:
+            memory.add("In Porto.", supersedes="home")
+        before = memory.get("home")
+        with pytest.raises(UntrustedSource):
+            memory.add(HOME, id="home", source="web")
+        assert memory.get("home") == before
 
     def test_with_other_words_is_an_error(self, again):
         """Nothing is written under an id that belongs to something else."""

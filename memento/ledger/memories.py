@@ -241,13 +241,17 @@ _NAMED = (
 )
 
 
-def hidden_ids(connection: Session, ns: int, ids: Sequence[str]) -> set[str]:
-    """Return those of some ids whose memory is quarantined or forgotten."""
+def hidden_ids(connection: Session, ns: int, ids: Sequence[str], now: int) -> set[str]:
+    """Return those of some ids whose memory is not found without being asked for."""
     found: set[str] = set()
     for part in _chunks(ids):
         marks = ", ".join("?" * len(part))
-        query = f"SELECT id FROM memories WHERE ns = ? AND id IN ({marks}) AND {_KEEPS_NO_ID}"
-        found.update(memory_id for (memory_id,) in connection.execute(query, (ns, *part)))
+        query = (
+            f"SELECT id FROM memories WHERE ns = ? AND id IN ({marks}) AND ({_KEEPS_NO_ID}"
+            f" OR NOT {_FOUND} OR ifnull(expires_at <= ?, 0) OR ifnull(valid_until <= ?, 0))"
+        )
+        rows = connection.execute(query, (ns, *part, now, now))
+        found.update(memory_id for (memory_id,) in rows)
     return found
 
 

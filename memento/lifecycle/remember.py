@@ -44,6 +44,7 @@ from memento.lifecycle.steps import (
     log_event,
 )
 from memento.scopes import resolved
+from memento.status import having
 from memento.types import Event, Kind, Reason, Status, Tier, Trust
 
 _OWN = {
@@ -52,6 +53,7 @@ _OWN = {
 }  # fmt: skip
 _REPLACED = tuple(name for name in NAMES if name not in _OWN)
 """Columns that a replacement takes over."""
+_KEEPS_ID = frozenset(having("keeps_id"))
 _EMBEDDED = {"text", "actor", "role"}
 """Columns that a vector is made of."""
 
@@ -367,12 +369,12 @@ def _insert_taking_ids(work: Work, entries: Sequence[Entry]) -> list[Row]:
     rows: list[Row] = []
     start = 0
     for at, entry in enumerate(entries if contested else ()):
-        if not (entry.chosen_id and entry.row.id in contested and _is_accepted(entry)):
+        if not (entry.chosen_id and entry.row.id in contested):
             continue
         rows += insert_or_fold(work, entries[start:at])
         start = at
         row = memories.by_ids(work.db, work.ns, [entry.row.id]).get(entry.row.id)
-        if row is not None and (_gives_way(work, sound(row)) or _comes_back(row, entry)):
+        if row is not None and (_takes_id(work, row, entry) or _comes_back(work, row, entry)):
             _put_over(work, row, entry)
             memories.overflow(work, [entry.row.session])
             rows.append(row)
@@ -390,7 +392,14 @@ def _contested_ids(work: Work, entries: Sequence[Entry]) -> set[str]:
         return set()
     accepted = [entry.row.id for entry in chosen if _is_accepted(entry)]
     doubtful = {entry.row.id for entry in chosen if not _is_accepted(entry)}
-    return doubtful & set(accepted) | memories.hidden_ids(work.db, work.ns, accepted)
+    ids = [entry.row.id for entry in chosen]
+    return doubtful & set(accepted) | memories.hidden_ids(work.db, work.ns, ids, work.now)
+
+
+def _takes_id(work: Work, row: Row, entry: Entry) -> bool:
+    """Tell whether an entry replaces the memory that has its id, whatever that says."""
+    free = _is_accepted(entry) and row.status not in _KEEPS_ID
+    return free and _gives_way(work, sound(row))
 
 
 def _gives_way(work: Work, row: Row) -> bool:
@@ -399,14 +408,27 @@ def _gives_way(work: Work, row: Row) -> bool:
     return row.status == Status.QUARANTINED or hidden
 
 
-def _comes_back(row: Row, entry: Entry) -> bool:
-    """Tell whether a memory that was forgotten is added again by its id.
+def _comes_back(work: Work, row: Row, entry: Entry) -> bool:
+    """Tell whether a memory that nobody finds any more is added again by its id.
 
     A turn of a conversation and a part of a file are given again with the rest of it, so they stay
-    away until they are restored.
+    away until they are restored. A value that is given with its time belongs to the past.
+
+    Raises:
+        UntrustedSource: If it is trusted more than who adds it, so that it stays as it is.
     """
-    same = row.status == Status.FORGOTTEN and row.content_hash == entry.row.content_hash
-    return same and not _is_kept_turn(row) and row.source_uri is None
+    if row.content_hash != entry.row.content_hash or _is_kept_turn(row) or row.source_uri:
+        return False
+    if row.status in ENDED and "valid_from" not in entry.derived:
+        return False
+    found = row.status in FOUND or row.status == entry.row.status
+    if (found and holds(row, work.now)) or not holds(entry.row, work.now):
+        return False
+    if _outranks(sound(row), entry) and row.status != Status.FORGOTTEN:
+        raise _no_place(entry, 0, 1)
+    if not _is_accepted(entry) and not _gives_way(work, row):
+        raise _no_place(entry, 0, 1)
+    return True
 
 
 def _replace(work: Work, entries: Sequence[Entry]) -> list[Row]:
@@ -477,6 +499,8 @@ def _put_over(work: Work, row: Row, entry: Entry) -> None:
     locks.guard_replaced(row, entry.by or entry.row.trust)
     if row.source_parents != "[]":
         descent.stop_waiting(session, row.docid)
+    for after in memories.docids_of(session, work.ns, [row.superseded_by or ""]).values():
+        recorded.unlink(work, after, row.docid, "supersedes")
     reworded = renewed or not changes.keys().isdisjoint(_EMBEDDED)
     recorded.keep_version(work, row, Reason.REPLACED)
     changes |= {"version": row.version + 1} if isinstance(row.version, int) else {"version": 1}
