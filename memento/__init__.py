@@ -20,6 +20,7 @@ check        accept or refuse one value: the same rule at every entry
 status       one table: the meaning of each status to every part
 dynamics     uses and verdicts as numbers that change with time
 claims       what a statement claims, and how two claims relate
+blocks       the blocks that memento put into a text, told from all others
 messages     who speaks in a message of any chat API, and the words that are said
 ledger       the truth: one SQLite file, all SQL
 embed        local and remote embedders, rerankers
