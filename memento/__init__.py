@@ -9,6 +9,7 @@ layout       names of the files and folders of a store
 clock        the present moment, and times as microseconds
 levels       pins and locks: what the bits of a memory say
 display      values on one line, as a table of a notebook, and as JSON
+blocks       how memories are framed in a prompt, and how such a block is known again
 later        a module that is imported at its first use
 types        the values that callers see: memories, drafts, hits and their vocabulary
 protocols    the interfaces of replaceable parts: embedder, reranker, language model, clock
@@ -20,7 +21,6 @@ check        accept or refuse one value: the same rule at every entry
 status       one table: the meaning of each status to every part
 dynamics     uses and verdicts as numbers that change with time
 claims       what a statement claims, and how two claims relate
-blocks       the blocks that memento put into a text, told from all others
 messages     who speaks in a message of any chat API, and the words that are said
 ledger       the truth: one SQLite file, all SQL
 embed        local and remote embedders, rerankers
