@@ -499,10 +499,10 @@ def _put_over(work: Work, row: Row, entry: Entry) -> None:
     locks.guard_replaced(row, entry.by or entry.row.trust)
     if row.source_parents != "[]":
         descent.stop_waiting(session, row.docid)
-    for after in memories.docids_of(session, work.ns, [row.superseded_by or ""]).values():
-        recorded.unlink(work, after, row.docid, "supersedes")
     reworded = renewed or not changes.keys().isdisjoint(_EMBEDDED)
     recorded.keep_version(work, row, Reason.REPLACED)
+    for after in memories.docids_of(session, work.ns, [row.superseded_by or ""]).values():
+        recorded.unlink(work, after, row.docid, "supersedes")
     changes |= {"version": row.version + 1} if isinstance(row.version, int) else {"version": 1}
     changes |= {"created_at": work.now} if renewed else {}
     memories.overwrite(session, row, changes, anew=damaged)
