@@ -257,7 +257,8 @@ class MemoryManager(
             id: Your own id, 1 to 128 characters. It makes a retry harmless: a retry is not counted
                 as a repeat, and merges only arguments that the first call did not have. A trusted
                 memory may reuse the id of a quarantined or rejected one and replaces it. The same
-                text under the id of a forgotten memory brings that one back.
+                text under the id of a forgotten, archived, superseded or expired memory brings that
+                one back, as a new memory of this source would be.
             signal: How it was recognised in a conversation; ``observe`` sets it.
             condition: When a rule applies, in words. The same text under another condition is
                 another memory.
