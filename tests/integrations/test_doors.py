@@ -26,6 +26,7 @@ PUBLIC = {
     "memento.admit",  # Secrets and Redaction
     "memento.conversation",  # turns as memories: what keep does, for adapters
     "memento.policy",  # memories as text for a prompt
+    "memento.language.plain",  # names and words in one form
     "memento.language.questions",  # pure rules about text
     "memento.language.statements",
     "memento.messages",  # who speaks in a message, and what is said
