@@ -60,19 +60,6 @@ def test_doctor_and_backup_notice(memory, tmp_path, table, change):
         memory.store.backup(tmp_path / "file")
 
 
-def test_what_is_older_cannot_be_told(memory, tmp_path):
-    """A link, an event and a state without a seal are taken as they are."""
-    memory._engine.ledger.write(
-        lambda c: [
-            c.execute("UPDATE links SET seal = NULL, weight = 0.5"),
-            c.execute("UPDATE events SET seal = NULL, at = at + 1"),
-            c.execute("UPDATE versions SET earlier = json_remove(earlier, '$.ended'), until = 5"),
-        ]
-    )
-    assert wrong(memory) == set()
-    memory.store.backup(tmp_path / "file")
-
-
 @pytest.mark.parametrize(("table", "change"), CASES)
 def test_an_export_and_a_salvage_leave_it_out(memory, tmp_path, table, change):
     """No damaged line gets into another store; every memory does."""

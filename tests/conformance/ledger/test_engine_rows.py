@@ -265,7 +265,8 @@ class TestChange:
         bench.add(bench.entry("b", status="quarantined", id="b"))
         gone = bench.one("c", id="c")
         bench.change(hide, gone, Reason.FORGOTTEN)
-        assert bench.read(memories.hidden_ids, [kept.id, "b", "c", "nobody"]) == {"b", "c"}
+        ids = [kept.id, "b", "c", "nobody"]
+        assert bench.read(memories.hidden_ids, ids, bench.now) == {"b", "c"}
 
     def test_links_are_made_once(self, bench):
         """Linking again changes nothing, and says so."""
