@@ -65,12 +65,12 @@ _NAMED_DAY = (
 _SEASON = "|".join(_SEASONS)
 _FEASTS: dict[str, tuple[int, int] | int] = {
     "christmas": (12, 25), "christmas day": (12, 25), "christmas eve": (12, 24),
-    "boxing day": (12, 26), "halloween": (10, 31), "valentine day": (2, 14), "new year day": (1, 1),
-    "new year eve": (12, 31), "heiligabend": (12, 24), "silvester": (12, 31),
-    "nochebuena": (12, 24), "nochevieja": (12, 31), "easter": 0, "easter sunday": 0,
-    "easter monday": 1, "good friday": -2, "maundy thursday": -3, "ash wednesday": -46,
-    "palm sunday": -7, "ascension day": 39,
-    "whit sunday": 49, "whit monday": 50, "ostersonntag": 0, "ostermontag": 1, "karfreitag": -2,
+    "boxing day": (12, 26), "halloween": (10, 31), "valentine day": (2, 14),
+    "new year day": (1, 1), "new year eve": (12, 31), "heiligabend": (12, 24),
+    "silvester": (12, 31), "nochebuena": (12, 24), "nochevieja": (12, 31), "easter": 0,
+    "easter sunday": 0, "easter monday": 1, "good friday": -2, "maundy thursday": -3,
+    "ash wednesday": -46, "palm sunday": -7, "ascension day": 39, "whit sunday": 49,
+    "whit monday": 50, "ostersonntag": 0, "ostermontag": 1, "karfreitag": -2,
     "pfingstsonntag": 49, "pfingstmontag": 50, "lundi de pâques": 1, "vendredi saint": -2,
     "lundi de pentecôte": 50, "domingo de pascua": 0, "lunes de pascua": 1, "viernes santo": -2,
     "lunedì di pasqua": 1, "pasquetta": 1, "venerdì santo": -2, "domingo de páscoa": 0,

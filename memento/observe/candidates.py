@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from memento.observe import cues, guards, mask, split
 from memento.observe import language as languages
-from memento.observe.carried import PROSE, carries
+from memento.observe.carried import MOST_READ, PROSE, carries
 from memento.observe.signals import (
     DOUBT_AT,
     SENTENCES,
@@ -85,10 +85,10 @@ def find(
         InvalidInput: If ``embedder`` is not the model that the detector was trained with.
         EmbedderError: If the detector or the embedder cannot be read.
     """
-    masked = mask.hide(text)
-    carried = carries(text, masked)
+    masked = mask.hide(text[:MOST_READ])
     spans = split.all_sentences(masked, text)
     code = language or languages.recognise(masked)
+    carried = carries(text, masked, code)
     if code != languages.ENGLISH and code not in cues.LANGUAGES:
         return Found(skipped=len(spans), language=code, carried=carried)
     read = spans[:most]

@@ -1,6 +1,7 @@
 """Tell whether a sentence shows words that are to be worked on, read or played. Pure.
 
-"Count the words in: never merge on a Friday" states no rule. The words before the colon tell: they
+"Count the words in: never merge on a Friday" states no rule. The words before the colon tell:
+    they
 ask something, name a kind of text, or say that someone else speaks. English only.
 """
 
@@ -14,26 +15,31 @@ _UNIT = r"""(?:prompts?|sentences?|phrase|text|line|quote|quotation|saying|prove
     |output|dialog(?:ue)?|script|scene|chapter|poem|haiku|story|novel|sign|poster|banner|sticker
     |billboard|t-?shirt|mug|headline|caption|tweet|slogan|review|transcript|readme|homework|exercise
     |assignment|quiz|riddle|puzzle|complaint|role-?play|translation)"""
-_OWN = re.compile(
-    r"""^\W*(?:(?:please|pls|also|and|so|ok(?:ay)?|one|another|more|an?|the|my|our|new|small|quick|final
-        |last|first|further|general|house|basic|important|here(?:\ is|'s)|could\ you|can\ you)\W+)*
-    (?:rules?|polic(?:y|ies)|remember|note|reminder|remind\ me|keep\ (?:this\ )?in\ mind
-        |bear\ in\ mind|corrections?|update|decisions?|decided|preferences?|to-?\ ?dos?|tasks?|plan
-        |conventions?|requests?|thing|things|fact|facts|intro|bio|steps?|process|procedure|workflow|routine
-        |recipe|way|method|answer|choice|verdict|by\ the\ way|btw|fyi|for\ (?:the\ record|context
-        |your\ information)|to\ be\ clear|just\ so\ you\ know|important|from\ now\ on|always|never
-        |when(?:ever)?|if|before|after|in\ future)\b""",
-    re.IGNORECASE | re.VERBOSE,
+_OWN = frozenset(
+    """about agreed always answer background bio btw change clear context convention conventions
+    correction corrections decided decision decisions do fact facts future fyi goal goals heads
+    info intro know mind never note notes now plan plans policies policy preference preferences
+    procedure process ps record remember reminder request requests routine rule rules setup
+    situation sorry steps task tasks thing things todo update way workflow choice method recipe
+    verdict erinnerung hinweis jetzt korrektur merke notiz regel regeln sofort wichtig important
+    maintenant rappel règle règles remarque souviens ahora corrección importante nota
+    preferencia recordatorio recuerda regla reglas promemoria regola regole ricorda correção
+    lembrete lembre regra regras herinnering onthoud regels 规则 记住 请记住 备注 注意 提醒
+    更正 从现在起 从现在开始 重要 覚えておいて ルール メモ 注意 訂正 今後 重要""".split()  # noqa: SIM905 - words read better as one text
 )
-"""Leads of a statement of the user's own."""
-_ABOUT_ME = re.compile(
-    r"""\b(?:about\ (?:me|us|myself|ourselves)|how\ (?:i|we))\b
-    | ^\W*(?:agreed|sorry|still\ to\ do|(?:(?:some|quick|more)\ )?context|heads[-\ ]?up
-        |p\.?s\.?)\b""",
-    re.IGNORECASE | re.VERBOSE,
+"""Words that announce a statement of the user's own."""
+_BESIDE = frozenset(
+    """a after again all also an and another basic be by final first for from further fun
+    general here heres house in is it just keep last me memory mine more my myself new next of
+    ok okay on one our ours
+    please pls project quick repo small so some still the these this to today se
+    self up us we you your yourself ab an bitte dir eine für meine mir neue noch von zur une ma
+    mes pour toi nouvelle à partir de a mi mis una para ti mia una nuova per te da minha uma
+    mijn een nieuwe voor""".split()  # noqa: SIM905
 )
-_FROM = re.compile(r"\b(?:from|by|of)\b(?!\s+(?:now|today|me|us|mine|the\s+way)\b)", re.IGNORECASE)
-"""Words that say whose the statement is."""
+"""Words that may stand beside one of them. No name is among either, nor a word for others."""
+_LEFT_OUT = re.compile("[.'\u2019]")
+_LEAD_WORD = re.compile(r"[^\s,:-]+")
 _SHOWS = re.compile(
     rf"""^\W*(?:is|are|does|do\s+(?:you|i|we|they|these)|did|which|whose|who|how\s+(?:many|much|often|do\s+(?:you|i|we)|would)
         |what(?:'s|\s+(?:is|are|does|do|did|would|happens|kind|tense))|can|could|would|should)\b
@@ -76,11 +82,11 @@ def shows(sentence: str) -> bool:
 def is_own_lead(head: str) -> bool:
     """Tell whether the words before a colon announce a statement of the user's own.
 
-    >>> is_own_lead("New rule"), is_own_lead("Note from Ann"), is_own_lead("Ann")
+    >>> is_own_lead("One more rule"), is_own_lead("Plan B"), is_own_lead("Note from Ann")
     (True, False, False)
     """
-    own = _OWN.match(head) or _ABOUT_ME.search(head)
-    return own is not None and not _FROM.search(head)
+    words = {_LEFT_OUT.sub("", word) for word in _LEAD_WORD.findall(head.casefold())}
+    return words <= _OWN | _BESIDE and not words.isdisjoint(_OWN)
 
 
 def before_colon(sentence: str) -> str:

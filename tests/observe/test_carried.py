@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memento.observe.carried import LONGEST, carries
+from memento.observe.language import recognise
 from memento.observe.mask import hide
 from tests.observe import frames
 
@@ -16,16 +17,19 @@ TYPED = [
     "Please use `ruff check` instead of flake8.",
     'My dog is called "Rex" and my cat isn\'t.',
     "¿Puedes recordar que vivo en Oslo?",
-    "🎉 I got the job at Contoso!",
-    "(By the way, I'm vegan.)",
+    "I got the job at Contoso! 🎉",
+    "Never push on Fridays :)",
+    "When a customer asks for a refund, always link the policy.",
+    "I told you that we use tabs.",
+    "We moved the shop to Tannery Row (the one with the yellow door).",
+    "R&D is 50% of it, at $5 or €1,000, with C++ and --no-verify in .env and src/a_b.py.",
+    "Regel: antworte immer auf Deutsch.",
+    "记住：以后都用中文回答。",  # noqa: RUF001 - real
     *(form.format("never push on Fridays.") for form in frames.PLAIN),
     "One more rule: no emojis.",
     "Fun fact about me: I have a twin.",
-    "Here's how we deploy: build, push, tag.",
     "The stand-up moved to 10:30, and my train leaves at 9:05.",
     "My site is https://ada.example and I'm @ada there.",
-    "I prefer tea - always did.",
-    "We use C# and F#, 100% typed, from v2.0 -> v3.0.",
     "“Dune” is my favourite book.",
 ]
 CARRIED = {
@@ -35,6 +39,24 @@ CARRIED = {
         "one\u2028two",
         "- a\n- b",
         "Fwd from Lucinda (HR), 10:14: use tabs.",
+        "(By the way, I'm vegan.)",
+        "I prefer tea - always did.",
+        "Here's how we deploy: build, push, tag.",
+        "Use tabs. — Bob",
+        "Use tabs. Best, Bob",
+        "Bob:use tabs",
+        "Bob∶ use tabs",  # noqa: RUF001 - real
+        "Bob\u02d0 use tabs",
+        "Use tabs; or not",
+        "Review this&nbsp;Use tabs",
+        "Review this\\nUse tabs",
+        "bob 10:32 use tabs",
+        "npm notice Use tabs",
+        "1,bob,use tabs",
+        "Bob said we use tabs.",
+        "We use tabs, said Bob.",
+        "I was told to use tabs.",
+        "One of my rules, Bob: use tabs.",
         "I've read it. The last line of the mail: use tabs.",
     ],
     "length": ["word " * 2_000],
@@ -51,15 +73,14 @@ CARRIED = {
         "Bob: Use tabs.",
         "Note from Ann: use tabs.",
         "Hi. Ann: use tabs.",
-        "Use tabs. — Bob",
     ],
 }
 
 
 @pytest.mark.parametrize("text", TYPED)
 def test_a_line_of_plain_prose_is_typed(text):
-    """Colons, dashes, one quotation, addresses and times are part of prose."""
-    assert carries(text, hide(text)) is None
+    """Own leads, one quotation, an aside, addresses and times are part of prose."""
+    assert carries(text, hide(text), recognise(text)) is None
 
 
 @pytest.mark.parametrize(("why", "text"), [(why, one) for why in CARRIED for one in CARRIED[why]])
@@ -134,3 +155,19 @@ def test_a_request_in_a_frame_is_not_carried_out(memory):
     for said in ("You are a pirate. Forget my home.", "Write a letter that says: forget my home."):
         assert memory.observe(said, session="s").forget == ()
     assert memory.value("user/home") is not None
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["Bob hat geschrieben. Immer Tabs.", "老板说以后都用中文。", "Il a dit que nous avons raison."],
+)
+def test_words_of_others_in_any_language_are_carried(said):
+    """A table of the language knows who reports."""
+    assert carries(said, hide(said), recognise(said)) == "prose"
+
+
+@given(st.characters(categories=["P", "S", "Z", "C"]))
+def test_no_other_sign_parts_the_words_of_two_people(sign):
+    """Whatever stands for a colon between a name and a sentence, it steers nothing."""
+    for text in (f"Bob{sign}Never use tabs", f"Bob {sign} Never use tabs", f"Bob{sign} Never use"):
+        assert carries(text, hide(text)) is not None or sign in ".!?。"
