@@ -194,7 +194,14 @@ FORMATS: tuple[SecretFormat, ...] = (
     _token("1password-token", "ops_eyJ", "[A-Za-z0-9+/=_-]{200,2000}", end=""),
     _token("sentry-token", "sntrys_eyJ", "[A-Za-z0-9+/=_-]{40,500}", end=""),
     _token("sentry-token", "sntryu_", f"{_HEX}{{64}}"),
-    _shape("jwt", "eyJ", rf"eyJ{_URL}{{8,2000}}+\.{_URL}{{8,}}\.{_URL}{{16,}}", proof=proofs.jwt),
+    _shape(
+        "jwt",
+        "eyJ",
+        # only where three runs follow, so that a run that only begins like one costs one look
+        rf"(?<!{_URL})(?={_URL}{{11,}}+\.{_URL}{{8,}}+\.{_URL}{{16}}){_URL}*?",
+        rf"(?P<secret>eyJ{_URL}{{8,2000}}+\.{_URL}{{8,}}\.{_URL}{{16,}})",
+        proof=proofs.jwt,
+    ),
     # clouds
     _token("aws-access-key-id", "AKIA ASIA ABIA ACCA", "[A-Z2-7]{16}"),
     _shape(

@@ -22,7 +22,7 @@ from typing import Any
 
 from memento.check import MAX_K
 from memento.conversation.diverse import spread
-from memento.conversation.turns import Said, pieces
+from memento.conversation.turns import Said
 from memento.conversation.values import Recalled
 from memento.conversation.verbs import Verbs
 from memento.filters import several
@@ -148,7 +148,7 @@ def _shown(said: Iterable[Said], view: Verbs) -> tuple[set[str], list[str]]:
     texts: set[str] = set()
     ids: list[str] = []
     for one in said:
-        for at, text in enumerate(pieces(one.turn.text, view.config)):
+        for at, text in enumerate(one.pieces(view.config)):
             texts.add(text)
             if (name := one.piece_id(at)) is not None:
                 ids.append(name)

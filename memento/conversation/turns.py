@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Any
 
@@ -97,6 +97,7 @@ class Said:
         count: How often it was said before; None if the name is not made of that.
         after: Digest of what was said before it in this conversation, ``""`` for nothing; None if
             it has an id, or if it was given alone.
+        cut: Its pieces once they are known, shared with the same turn under other names.
     """
 
     turn: Turn
@@ -105,6 +106,7 @@ class Said:
     source: Source
     count: int | None = None
     after: str | None = None
+    cut: list[str] = field(default_factory=list, compare=False, repr=False)
 
     @property
     def words(self) -> str:
@@ -127,9 +129,15 @@ class Said:
         """Return it as what was said so often before."""
         return replace(self, name=turn_id(self.turn.role, self.words, str(count)), count=count)
 
+    def pieces(self, config: Config) -> list[str]:
+        """Return its pieces, see `pieces`: secrets are looked for once, however often it asks."""
+        if not self.cut:
+            self.cut.extend(pieces(self.turn.text, config))
+        return self.cut
+
     def told(self, config: Config) -> dict[str, Told]:
         """Return the ids of its pieces, each with what tells it; {} if nameless."""
-        texts = () if self.nameless else pieces(self.turn.text, config)
+        texts = () if self.nameless else self.pieces(config)
         return {turn_id(self.session, self.name, str(at)): Told(digest_of(one), self.after)
                 for at, one in enumerate(texts)}  # fmt: skip
 
@@ -151,7 +159,7 @@ class Said:
                 metadata=self._reserved(piece),
                 id=self.piece_id(at),
             )
-            for at, piece in enumerate(pieces(self.turn.text, config))
+            for at, piece in enumerate(self.pieces(config))
         ]
 
     def _reserved(self, piece: str) -> dict[str, str]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from memento.language.marks import ends_in_question
+from memento.language.marks import QUESTION_MARKS, ends_in_question
 from memento.language.words import content, is_unspaced, words
 
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])\s*|\n+")  # noqa: RUF001 - real stops
@@ -58,6 +58,8 @@ def merely_asks(text: str) -> bool:
     >>> merely_asks("Did I tell you that my sister moved to Oslo?")
     False
     """
+    if not any(mark in text for mark in QUESTION_MARKS):
+        return False
     sentences = [part for part in _SENTENCE.split(text) if words(part)]
     asking = {sentence for sentence in sentences if ends_in_question(sentence)}
     return bool(asking) and not any(

@@ -280,7 +280,7 @@ class Reader:
         read: list[Message] = []
         at = 0
         for one in said:
-            pieces = len(one.drafts(self._engine.config)) if drafts else 0
+            pieces = len(one.pieces(self._engine.config)) if drafts else 0
             places = range(at, at + pieces)
             ids = tuple(filter(None, (one.piece_id(number) for number in range(pieces))))
             if _is_users(one):
