@@ -33,9 +33,9 @@ from memento import Config, MemoryManager
 from memento.config.tiers import ShortConfig
 from memento.errors import MementoError
 from memento.layout import LEDGER
+from memento.ledger.contract import Session
 from memento.ledger.links import put_link
 from memento.ledger.lite import salvage as ledger_salvage
-from memento.ledger.rows import docid_of
 from memento.ledger.schema import SEQ_BITS
 from memento.testing import HashEmbedder, ManualClock
 from memento.upkeep.backup import restore
@@ -167,15 +167,15 @@ class Life:
     def link(self, view: MemoryManager) -> None:
         """Link two memories, with a weight that the page may hold as an integer."""
         ends = (view.get(self.some(view)), view.get(self.some(view)))
-        ledger = self.memory._engine.ledger
-        (ns,) = ledger.read(
-            lambda session: session.execute(
-                "SELECT ns FROM memories WHERE id = ?", (ends[0].id,)
-            ).fetchone()
-        )
-        src, dst = (docid_of(ns, one.seq) for one in ends)
         weight = self.dice.choice([0.0, 0.5, 1.0, -3.0, 2.0**40, 2.0**70])
-        ledger.write(lambda session: put_link(session, src, dst, "seen", weight))
+
+        def job(session: Session) -> None:
+            where = "SELECT docid FROM memories WHERE id = ?"  # one may just have been erased
+            found = [session.execute(where, (one.id,)).fetchone() for one in ends]
+            if None not in found:
+                put_link(session, *(docid for (docid,) in found), "seen", weight)
+
+        self.memory._engine.ledger.write(job)
 
     def loop(self, view: MemoryManager) -> None:
         """Do a turn whose outcome is told, or never is."""

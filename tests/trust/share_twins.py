@@ -135,7 +135,7 @@ def answers(
                 owner.update(f"ops-{n - 1}", text=f"Deploys of the {THINGS[n % 7]} are late")
                 with suppress(MementoError):
                     owner.forget(f"ops-{n - 3}")
-                    owner.update(f"ops-{n - 2}", scope="home")  # out of the share, or into it
+                    owner.update(f"ops-{n - 2}", scope="away")  # out of the share, or into it
                     owner.update(f"ops-{n // 2}", scope="ops")
         memory.flush(wait=True, timeout=60)
         return _asked(reader)
