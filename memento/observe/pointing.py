@@ -24,7 +24,6 @@ from memento.observe import cues, mask, split
 from memento.observe import language as languages
 from memento.observe.anchors import licenses
 from memento.observe.candidates import vetoes
-from memento.observe.carried import MOST_READ
 from memento.observe.derive import kind_of_correction
 from memento.observe.signals import SENTENCES, Signal, Span
 from memento.observe.slots import slot_of
@@ -177,7 +176,6 @@ def pointable(
         language: ISO 639-1 code of the message, if it is known.
         most: Most sentences to read, >= 1.
     """
-    text = text[:MOST_READ]
     masked = mask.hide(text)
     code = language or languages.recognise(masked)
     if code != languages.ENGLISH and code not in cues.LANGUAGES:
