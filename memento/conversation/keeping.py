@@ -86,7 +86,7 @@ def said_anew(
             one.count is not None
             and not one.nameless
             and not (one.key in places and _is_retry(view, one))
-            and (one.key in words or (taken and one.key in taken))
+            and (one.key in words or one.key in taken)
         ):
             one = one.numbered(one.count + 1)  # noqa: PLW2901 - the same turn, later
             words, places = taken_away(view, [one])
@@ -112,7 +112,7 @@ def _is_retry(view: Verbs, said: Said) -> bool:
 def taken_away(view: Verbs, said: Iterable[Said]) -> replays.Away:
     """Return the keys of the turns of which a part was erased or forgotten."""
     ids = {name: (told, one.key) for one in said for name, told in one.told(view.config).items()}
-    words, places = _stored(view, {name: told for name, (told, _) in ids.items()})[0]
+    words, places = _away(view, {name: told for name, (told, _) in ids.items()})
     return replays.Away({ids[name][1] for name in words}, {ids[name][1] for name in places})
 
 
@@ -121,6 +121,15 @@ def stored(view: Verbs, said: Iterable[Said]) -> set[str]:
     ids = {name: (told, one.key) for one in said for name, told in one.told(view.config).items()}
     away, kept = _stored(view, {name: told for name, (told, _) in ids.items()})
     return {ids[name][1] for name in (*away.words, *kept)}
+
+
+def _away(view: Verbs, turns: Mapping[str, Told]) -> replays.Away:
+    """Return which turns were taken out."""
+    ledger = view._engine.ledger  # noqa: SLF001 - a part of the manager
+    ns = ledger.find_namespace(view.namespace)
+    if ns is None or not turns:
+        return replays.Away(set(), set())
+    return ledger.read(lambda c: replays.away(c, ns, turns))
 
 
 def _stored(view: Verbs, turns: Mapping[str, Told]) -> tuple[replays.Away, dict[str, Kept]]:
@@ -207,9 +216,9 @@ def keep(view: Verbs, said: Sequence[Said]) -> list[Memory]:
 def _keep_last(view: Verbs, said: Sequence[Said]) -> list[Memory]:
     """Keep the last turn of each name; what was erased or forgotten stays away."""
     last = {one.key: (one, one.drafts(view.config)) for one in said}
-    away = _stored(view, {name: told for one, _ in last.values()
-                          for name, told in one.told(view.config).items()})[0]  # fmt: skip
-    drafts = [draft for _, some in last.values() for draft in some if draft.id not in away.words]
+    told = {name: told for one, _ in last.values() for name, told in one.told(view.config).items()}
+    away = _away(view, told).words
+    drafts = [draft for _, some in last.values() for draft in some if draft.id not in away]
     while True:
         try:
             kept = list(_kept(view, drafts))
@@ -273,8 +282,8 @@ def _propose(view: Verbs, draft: Draft, first: Memory) -> Memory:
     approved, last = None, first
     while later := view.list(ids=turn_id(last.id, EDIT), status=list(Status)):
         approved, last = last, later[0]
-    gone = _stored(view, {name: Told(_said(draft)) for name in (last.id, turn_id(last.id, EDIT))})
-    if _said(last) == _said(draft) or gone[0].words:
+    gone = _away(view, {name: Told(_said(draft)) for name in (last.id, turn_id(last.id, EDIT))})
+    if _said(last) == _said(draft) or gone.words:
         return last
     name = last.id
     if last.status in having("found") or last.source.kind not in view.config.untrusted:

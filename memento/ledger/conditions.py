@@ -5,8 +5,9 @@ statement, never written into it, so that a name may hold any character.
 
 A number is compared with numbers only, a string with strings only (by code point), and true and
 false with themselves: a field of another type fits no such condition. Numbers are compared as
-SQLite reads them: integers to 64 bits exactly, others to 15 significant digits. Strings and names
-are compared in one form of Unicode, whichever they are kept in: a value stays as it was given.
+SQLite reads them: integers to 64 bits exactly, others to 15 significant digits. Strings are
+compared in one form of Unicode, whichever they are kept in: a value stays as it was given. Names
+are kept in that form.
 """
 
 from __future__ import annotations
@@ -121,10 +122,10 @@ def _field(names: tuple[str, ...], test: str, values: Sequence[Any]) -> Clause:
     """Match metadata whose field at exactly this path passes a test."""
     levels = [f"{each_of('metadata')} AS level0"]
     levels += [f"{each_below(f'level{n}')} AS level{n + 1}" for n in range(len(names) - 1)]
-    keys = " AND ".join(f"{in_one_form(f'level{n}.key')} = ?" for n in range(len(names)))
+    keys = " AND ".join(f"level{n}.key = ?" for n in range(len(names)))
     passes = test.format(at=f"level{len(names) - 1}")
     found = f"SELECT 1 FROM {', '.join(levels)} WHERE {keys} AND ({passes})"
-    return f"EXISTS ({found})", [*map(_bound, names), *values]
+    return f"EXISTS ({found})", [*map(composed, names), *values]
 
 
 def _marks(values: Sequence[Any]) -> str:

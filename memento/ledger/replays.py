@@ -102,7 +102,7 @@ def _states(db: Session, docids: str) -> Iterator[tuple[int, str, Told]]:
     for docid, name, metadata, uri in present.fetchall():
         ids[docid] = name
         yield from _told(docid, name, metadata, uri)
-    query = f"SELECT docid, earlier FROM versions WHERE docid {one_of()} AND earlier IS NOT NULL"
+    query = f"SELECT docid, earlier FROM versions WHERE docid {one_of()}"
     for docid, spelt in db.execute(query, (json.dumps([*ids]),)).fetchall():
         earlier = mapping_in(spelt)
         yield from _told(docid, ids[docid], earlier.get("metadata"), earlier.get("source_uri"))

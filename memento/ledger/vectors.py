@@ -294,12 +294,6 @@ def waiting_in(connection: Session, ns: int, most: int) -> list[int]:
     return [docid for (docid,) in connection.execute(query, (*docid_range(ns), most))]
 
 
-def latest_stamp(connection: Session) -> int:
-    """Return the stamp of the vectors stored last."""
-    (stamp,) = connection.execute("SELECT value FROM meta WHERE name = 'stamp'").fetchone()
-    return int(stamp)
-
-
 def _identity(connection: Session, model: int) -> str:
     query = "SELECT name || ' (' || dim || ')' FROM embedders WHERE model = ?"
     return str(connection.execute(query, (model,)).fetchone()[0])

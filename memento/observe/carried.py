@@ -12,7 +12,7 @@ other messages nothing is.
 from __future__ import annotations
 
 import re
-from unicodedata import normalize
+from unicodedata import category, normalize
 
 from memento.blocks import SHOWN
 from memento.observe import cues
@@ -41,7 +41,7 @@ _SPEAKER = re.compile(
     r"\W*(?![\w'’-]+(?:\s[a-z\d'’,/+-]+){1,2}\s?:)(?P<label>[^\W_][^\s:]*(?:\s[^\s:]+){0,2})\s?[:：](?=\s|$)"  # noqa: RUF001
 )
 """Up to three words before the first colon, the later ones not all in small letters: who speaks."""
-_QUOTE = re.compile(r"[\"“”„«»「」『』]")
+_QUOTE = re.compile(r"[\"＂“”„«»「」『』]")  # noqa: RUF001 - real marks
 
 _CJK = r"\u3040-\u30ff\u3400-\u9fff"
 _LEAD = re.compile(rf"(?:^|(?<=[.!?。]))(?P<lead>[^:.!?。]{{1,60}}):(?=\s|[{_CJK}])")
@@ -57,13 +57,14 @@ _WITHIN = re.compile(
     re.VERBOSE,
 )
 """Signs at and within the words that people type, an aside in brackets, emoji behind the last."""
-_LOST = re.compile(r"\s?\ufffd")
-"""What stands for a character that no database can hold."""
+_LOST = re.compile(r"\s\ufffd")
+"""What stands, by itself, for a character that no database can hold."""
 _SIGN = re.compile(
     rf"""[^\w\s.,!?¿¡"“”„«»「」『』。、\u0300-\u036f]
     | (?<![\w\u0300-\u036f])[\u0300-\u036f]
     | [\u02b0-\u02ff\ua4d0-\ua4ff]
-    | ^[.,!?] | \s[.,] | \.\.(?=\w) | (?<![{_CJK}]),(?=[^\W\d])(?![{_CJK}])
+    | ^[.,!?] | \s[.,] | \.\.(?=\w) | (?<=\w)[¿¡]
+    | (?<![{_CJK}])、 | (?<![{_CJK}]),(?=[^\W\d])(?![{_CJK}])
     | (?<=[^\s.!?。])\s\s""",
     re.VERBOSE,
 )
@@ -121,7 +122,7 @@ def carries(text: str, masked: str, language: str = "en") -> str | None:
     said = text.strip()
     if len(said) > MOST_READ:
         return "length"
-    if SHOWN in said or OWN.search(said):
+    if SHOWN in said or HIDDEN in said or OWN.search(said):
         return "marks"
     if len(_QUOTE.findall(said)) not in (0, 2):
         return "quotes"
@@ -142,9 +143,18 @@ def _hard(line: str, masked: str) -> str | None:
     return "speaker" if speaker and not is_own_lead(speaker["label"]) else None
 
 
+def _is_odd(char: str) -> bool:
+    """Tell whether a sign becomes letters or other signs when it is normalised, as "℅" does."""
+    usual = char.isascii() or "\uff01" <= char <= "\uff60" or char == "…"  # full-width forms
+    return not usual and category(char)[0] in "PS" and normalize("NFKC", char) != char
+
+
 def _is_typed(masked: str, language: str) -> bool:
     """Tell whether a line is plain prose and gives nobody else the word."""
-    line = normalize("NFKC", _LOST.sub("", masked.replace(HIDDEN, "x"))).strip()
+    line = _LOST.sub("", masked.replace(HIDDEN, "x"))
+    if any(map(_is_odd, set(line))):
+        return False
+    line = normalize("NFKC", line).strip()
     line = _LEAD.sub(lambda m: " " if is_own_lead(m["lead"]) else m[0], line).strip()
     if _SIGN.search(_WITHIN.sub("x", line)) or _AGAIN.search(line):
         return False

@@ -1,8 +1,7 @@
 """Tell whether a sentence shows words that are to be worked on, read or played. Pure.
 
 "Count the words in: never merge on a Friday" states no rule. The words before the colon tell:
-    they
-ask something, name a kind of text, or say that someone else speaks. English only.
+they ask something, name a kind of text, or say that someone else speaks. English only.
 """
 
 from __future__ import annotations
@@ -31,11 +30,10 @@ _OWN = frozenset(
 _BESIDE = frozenset(
     """a after again all also an and another basic be by final first for from further fun
     general here heres house in is it just keep last me memory mine more my myself new next of
-    ok okay on one our ours
-    please pls project quick repo small so some still the these this to today se
-    self up us we you your yourself ab an bitte dir eine für meine mir neue noch von zur une ma
-    mes pour toi nouvelle à partir de a mi mis una para ti mia una nuova per te da minha uma
-    mijn een nieuwe voor""".split()  # noqa: SIM905
+    ok okay on one our ours please pls project quick repo se self small so some still the these
+    this to today up us we you your yourself ab an bitte dir eine für meine mir neue noch von
+    zur une ma mes pour toi nouvelle à partir de a mi mis una para ti mia una nuova per te da
+    minha uma mijn een nieuwe voor""".split()  # noqa: SIM905
 )
 """Words that may stand beside one of them. No name is among either, nor a word for others."""
 _LEFT_OUT = re.compile("[.'\u2019]")

@@ -179,22 +179,24 @@ class VectorSearch:
             lacking = self._lacking(ns, snap, found)
             return long.state, len(lacking)
 
-        by_chroma, _why = who_answers(
+        by_chroma, why = who_answers(
             LongIndex.EXACT if exact or held.shown else self._setting,
             vectors=found.embedded,
             allowed=allowed,
             chroma=chroma,
         )
-        compare = Exact(found, snap, self._note_damage)
+        log.debug("namespace %s: by_chroma=%s, because %s", ns, by_chroma, why)
         if by_chroma and (long := self._long(False)) is not None:
             return ByChroma(
-                compare,
+                found,
+                snap,
+                self._note_damage,
                 lambda vector, n: [name for name, _ in long.search(labels, vector, n)],
                 lambda ids: self._docids(ns, ids),
                 lacking,
             )
         held.compared += found.embedded
-        return compare
+        return Exact(found, snap, self._note_damage)
 
     def _docids(self, ns: int, ids: list[str]) -> Docids:
         listed = self._ledger.read(lambda c: memories.docids_named(c, ns, ids))
@@ -310,7 +312,9 @@ class ByChroma(Exact):
     """Compares the nearest that Chroma names, and what Chroma lacks; a `Nearest`.
 
     Args:
-        exact: The vectors.
+        vectors: Where the vectors are.
+        snap: The rows.
+        note_damage: Called with a file that holds a damaged vector.
         chroma: Returns the ids of the nearest that Chroma knows.
         docids: Translates ids to row ids.
         lacking: Rows whose vectors it lacks, ascending.
@@ -318,12 +322,14 @@ class ByChroma(Exact):
 
     def __init__(
         self,
-        exact: Exact,
+        vectors: Vectors,
+        snap: Snapshot,
+        note_damage: Callable[[Table], None],
         chroma: Callable[[Floats, int], list[str]],
         docids: Callable[[list[str]], Docids],
         lacking: Rows,
     ) -> None:
-        self.__dict__.update(exact.__dict__)
+        super().__init__(vectors, snap, note_damage)
         self._chroma, self._docids, self._lacking = chroma, docids, lacking
 
     def nearest(self, vector: Floats, n: int, allowed: Mask) -> tuple[Rows, Floats]:

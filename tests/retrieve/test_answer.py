@@ -402,7 +402,9 @@ def test_chroma_gives_the_same_evidence():
         vector = matrix[random.integers(60)]
         nearest = np.argsort(-(matrix[5:] @ vector)) + 5
         index = ByChroma(
-            exactly,
+            exactly._vectors,
+            exactly._snap,
+            exactly._note_damage,
             lambda _vector, n, found=nearest: [str(docids[at]) for at in found[:n]],
             lambda ids: np.array(ids, np.int64),
             np.arange(5),
