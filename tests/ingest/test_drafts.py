@@ -10,12 +10,13 @@ from hypothesis import strategies as st
 from ingested import lines, problem
 
 from memento.ingest import Format, drafts, read
+from memento.language.plain import composed
 from memento.types import Draft, Kind, Source, Tier, Trust
 
 plain = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=20)
 moments = st.datetimes(timezones=st.sampled_from([UTC, timezone(timedelta(hours=-7))]))
 moments = moments.filter(lambda moment: 2 < moment.year < 9998)
-names = plain.filter(str.strip)
+names = plain.filter(str.strip).map(composed)  # the one form of names
 ids = names.filter(str.isprintable)
 labels = st.lists(names, max_size=2, unique=True).map(tuple)
 several_ids = st.lists(ids, max_size=2, unique=True).map(tuple)
@@ -33,7 +34,7 @@ drafts_given = st.builds(
     role=st.none() | names,
     source=st.builds(Source, st.just(Trust.IMPORT), names, st.none(), several_ids),
     tags=labels,
-    metadata=st.dictionaries(plain, st.integers() | plain, max_size=2),
+    metadata=st.dictionaries(plain.map(composed), st.integers() | plain, max_size=2),
     occurred_at=st.none() | moments,
     valid_until=st.none() | moments,
     expires_in=st.none() | st.floats(1, 1e6),
