@@ -52,7 +52,6 @@ from memento.lifecycle.remember import remember
 from memento.protocols import Progress, Reranker
 from memento.tiers.embedder import StoreEmbedder
 from memento.tiers.indexer import Indexer
-from memento.tiers.marks import LedgerMarks
 from memento.tiers.progress import Owed, told
 from memento.tiers.short import ShortTier
 from memento.tiers.waiting import Wish
@@ -66,8 +65,8 @@ from memento.upkeep.import_take import Sessions
 if TYPE_CHECKING:
     from memento.protocols import Clock, Embedder
     from memento.retrieve.searcher import Searcher
+    from memento.tiers.chroma import LongSample
     from memento.tiers.long import LongTier
-    from memento.tiers.recovery import LongSample
 
 log = logging.getLogger("memento.engine")
 
@@ -364,7 +363,8 @@ class Engine:
                 dim=self.embedding.dim,
                 samples=self._samples,
                 on_reset=lambda _why: self._owe_index(model),
-                marks=LedgerMarks(self.ledger),
+                marks=lambda: self.ledger.read(vectors.marks),
+                set_marks=lambda marks: self.ledger.write(lambda c: vectors.set_marks(c, marks)),
                 config=self.config.long,
             )
             with self._lock:

@@ -14,6 +14,7 @@ import json
 import os
 import sys
 import threading
+from collections import defaultdict
 from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
 
 Sample = tuple[str, "NDArray[np.float32]"]
 """An id and the vector it was stored with."""
+
+LongSample = tuple[tuple[str, ...], str, "NDArray[np.float32]"]
+"""Namespace, id and vector of a row that the long tier should hold."""
 
 LOOK_AMONG = 10
 """A stored vector must be among this many of its nearest; equal vectors may push it out."""
@@ -119,6 +123,14 @@ def collection_name(namespace: tuple[str, ...]) -> str:
     """
     labels = json.dumps(namespace, ensure_ascii=False, separators=(",", ":"))
     return f"m-{hashlib.sha256(labels.encode()).hexdigest()[:32]}"
+
+
+def by_collection(samples: Sequence[LongSample]) -> dict[str, list[Sample]]:
+    """Group rows by the Chroma collection of their namespace."""
+    grouped: dict[str, list[Sample]] = defaultdict(list)
+    for namespace, row, vector in samples:
+        grouped[collection_name(namespace)].append((row, np.asarray(vector, np.float32)))
+    return dict(grouped)
 
 
 class ChromaFolder:

@@ -13,12 +13,12 @@ import zlib
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from memento.ledger.files import read_regular, sync_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Mapping
 
 logger = logging.getLogger("memento.tiers")
 
@@ -50,9 +50,6 @@ class Stamp:
             from an earlier day has an earlier word.
         files: Path inside the folder to its facts.
         rows: Collection name to its number of rows.
-        blanked: Whether remains of process memory in it were overwritten, see `unused`; earlier
-            versions did not do that.
-        marked: Whether the folder itself has a mark, see `own_files`; earlier versions put none in.
         format: Layout version.
     """
 
@@ -64,39 +61,21 @@ class Stamp:
     mark: str = ""
     files: Mapping[str, Facts] = field(default_factory=dict)
     rows: Mapping[str, int] = field(default_factory=dict)
-    blanked: bool = True
-    marked: bool = True
     format: int = FORMAT
-
-
-class Marks(Protocol):
-    """Storage for the marks of the folder that the caller fed; must survive a crash."""
-
-    def read(self) -> Sequence[str]:
-        """Return the marks written last; empty before the first write."""
-        ...
-
-    def write(self, marks: Sequence[str]) -> None:
-        """Store these one or two marks and replace the earlier ones."""
-        ...
 
 
 class StampUnreadable(ValueError):
     """The file exists but is not a stamp."""
 
 
-class FolderState(StrEnum):
-    """Degrees to which a Chroma folder can be trusted before it is opened."""
+class Trust(StrEnum):
+    """What is done with a Chroma folder before anything opens it."""
 
-    NEW = "new"
-    """There is no folder yet."""
-    FOREIGN = "foreign"
-    """From another embedder or layout, or without a stamp: set aside and rebuild."""
-    SUSPECT = "suspect"
-    """Ours, but not closed in order, or changed since: check it in a child process."""
-    FATAL = "fatal"
-    """Ours, but it may have killed its owners: set aside without a check and rebuild."""
-    CLEAN = "clean"
+    ANEW = "anew"
+    """Set aside what is there, and rebuild: it is not ours, or it may have killed its owners."""
+    CHECK = "check"
+    """Ours, but not closed in order, or changed since: look at it in a child process."""
+    OPEN = "open"
     """Ours and unchanged."""
 
 
@@ -105,7 +84,7 @@ def judge(
     files: Mapping[str, Facts],
     expected: Stamp,
     marks: Collection[str],
-) -> tuple[FolderState, str]:
+) -> tuple[Trust, str]:
     """Decide how far to trust a folder. Pure.
 
     Args:
@@ -118,17 +97,17 @@ def judge(
         The trust and the reason as a sentence.
     """
     if not files:
-        return FolderState.NEW, "new" if stamp is None else "the folder is gone or empty"
+        return Trust.ANEW, "new" if stamp is None else "the folder is gone or empty"
     if not isinstance(stamp, Stamp):
-        return FolderState.FOREIGN, "its stamp is missing" if stamp is None else str(stamp)
+        return Trust.ANEW, "its stamp is missing" if stamp is None else str(stamp)
     if foreign := _why_foreign(stamp, expected, marks):
-        return FolderState.FOREIGN, foreign
+        return Trust.ANEW, foreign
     if not stamp.clean:
-        kind = FolderState.FATAL if stamp.unclean >= MAX_UNCLEAN else FolderState.SUSPECT
-        return kind, f"not closed in order ({stamp.unclean} times in a row)"
+        trust = Trust.ANEW if stamp.unclean >= MAX_UNCLEAN else Trust.CHECK
+        return trust, f"not closed in order ({stamp.unclean} times in a row)"
     if suspect := _why_suspect(stamp, files, expected):
-        return FolderState.SUSPECT, suspect
-    return FolderState.CLEAN, "as it was left"
+        return Trust.CHECK, suspect
+    return Trust.OPEN, "as it was left"
 
 
 def _why_foreign(stamp: Stamp, expected: Stamp, marks: Collection[str]) -> str | None:
@@ -194,8 +173,6 @@ def _parse(data: dict[str, Any]) -> Stamp:
         mark=str(data["mark"]),
         files={name: (int(s), int(m), c) for name, (s, m, c) in data["files"].items()},
         rows={name: int(rows) for name, rows in data["rows"].items()},
-        blanked=data.get("blanked") is True,
-        marked=data.get("marked") is True,
         format=int(data["format"]),
     )
 

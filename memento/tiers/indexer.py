@@ -27,12 +27,11 @@ from memento.ledger.contract import Ledger, Moment
 from memento.ledger.owing import lines_of
 from memento.ledger.vectors import Owed
 from memento.tiers.express import Express
-from memento.tiers.feed import OPS, Index, tell
 from memento.tiers.ownership import Taken
 from memento.tiers.refused import Refused
 from memento.tiers.turns import Turns, within
 from memento.tiers.waiting import SHORT, Wish, Wishes
-from memento.tiers.work import UNFIT, Embedding, Work
+from memento.tiers.work import OPS, UNFIT, Embedding, Index, Work, tell
 
 log = logging.getLogger("memento.tiers.indexer")
 

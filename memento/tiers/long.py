@@ -1,14 +1,15 @@
 """The long tier: a Chroma folder that finds memories by meaning, and that can be rebuilt.
 
 Everything in it comes from the ledger, so every fault has the same cure: set the folder aside,
-start with an empty one, and tell the caller (``on_reset``) to feed it again. `Recovery` decides
-whether that is needed, and how often; this module has the state, the locks and the calls.
+start with an empty one, and tell the caller (``on_reset``) to feed it again. One that is damaged
+is replaced at most ``max_resets`` times per process; one that is missing, or of another embedder,
+without counting.
 
     COLD ──open──▶ READY ──Chroma fails, or a vector is lost──▶ DAMAGED ──open──▶ READY (empty)
       ╰──▶ ELSEWHERE (another process owns the folder)   too many resets ──▶ GIVEN_UP
 
-It does not know the ledger. `search` may be called from any thread; `open`, `upsert`, `remove`,
-`healthy` and `reset` only from the one background thread that feeds it.
+It does not know the ledger. `search` may be called from any thread; `open`, `upsert`, `remove`
+and `healthy` only from the one background thread that feeds it.
 """
 
 from __future__ import annotations
@@ -16,7 +17,10 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import secrets
 import threading
+from collections import Counter
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,18 +30,31 @@ import numpy as np
 from memento import layout
 from memento.config.tiers import LongConfig
 from memento.errors import InvalidInput, StoreUnusable, TierUnavailable
-from memento.tiers.check_in_child import ProbeCancelled
+from memento.tiers.check_in_child import ProbeCancelled, probe
 from memento.tiers.chroma import (
     ChromaFault,
     ChromaFolder,
     ForkedFolder,
+    LongSample,
+    Sample,
+    blank_all,
+    by_collection,
+    chroma_version,
     collection_name,
     load,
     refuse_if_shared,
 )
-from memento.tiers.folder_stamp import Marks, make_private
+from memento.tiers.folder_stamp import (
+    Stamp,
+    Trust,
+    judge,
+    make_private,
+    manifest,
+    read_stamp,
+    write_stamp,
+)
+from memento.tiers.own_files import is_ours, is_stamp, mark, set_aside
 from memento.tiers.ownership import FolderLock, Taken
-from memento.tiers.recovery import Holder, LongSample, Recovery, TooManyResets, by_collection
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -54,6 +71,13 @@ never written to the disk, and then does not find their rows."""
 
 logger = logging.getLogger("memento.tiers")
 
+_resets: Counter[Path] = Counter()
+"""Resets after damage, by folder, in this process."""
+
+
+class TooManyResets(Exception):
+    """The folder is damaged again, and was replaced too often in this process."""
+
 
 class LongState(StrEnum):
     """Whether the long tier can be searched."""
@@ -67,7 +91,7 @@ class LongState(StrEnum):
     DAMAGED = "damaged"
     """Its index cannot be trusted; the next `open` starts a new one."""
     GIVEN_UP = "given up"
-    """It was damaged too often in this process; a new process or a `reset` helps."""
+    """It was damaged too often in this process; a new process helps."""
     CLOSED = "closed"
     """Closed for good."""
 
@@ -85,7 +109,8 @@ class LongTier:
         samples: Returns some rows that the folder should hold; called while opening.
         on_reset: Called with the reason whenever the folder starts empty, before it takes
             rows: the caller must queue everything again. It may be called more than once.
-        marks: Storage for the marks by which the folder is recognised.
+        marks: Returns the marks that the ledger knows of the folder which was fed last.
+        set_marks: Stores one or two marks in their place; they must survive a crash.
         config: How to use Chroma.
     """
 
@@ -97,20 +122,15 @@ class LongTier:
         dim: int,
         samples: Callable[[], Sequence[LongSample]],
         on_reset: Callable[[str], None],
-        marks: Marks,
+        marks: Callable[[], Sequence[str]],
+        set_marks: Callable[[Sequence[str]], None],
         config: LongConfig = LongConfig(),
     ) -> None:
         self._folder = Path(folder).absolute()
-        self._recovery = Recovery(
-            self._folder,
-            identity=identity,
-            dim=dim,
-            samples=samples,
-            on_reset=on_reset,
-            marks=marks,
-            config=config,
-            holder=Holder(self._attach, lambda: self._leave(sound=False), self._note_rebuilding),
-        )
+        self._stamp_path = layout.stamp_of(self._folder)
+        self._identity, self._mark = identity, ""
+        self._samples, self._on_reset = samples, on_reset
+        self._marks, self._set_marks = marks, set_marks
         self._lock = FolderLock(layout.lock_of(self._folder))
         self._dim = dim
         self._config = config
@@ -155,24 +175,9 @@ class LongTier:
                 return
             if self._state is LongState.GIVEN_UP:
                 raise self._unavailable()
-            if self._state is LongState.DAMAGED:
-                how = self._recovery.rebuild(self._reason)
-            else:
-                how = self._recovery.enter(self._lock.fileno(), self._cancel)
+            damaged = self._state is LongState.DAMAGED
+            how = self._rebuild(self._reason) if damaged else self._enter()
             self._set(LongState.READY, how)
-
-    def reset(self, why: str) -> None:
-        """Set the folder aside and start with an empty one; as slow as `open`.
-
-        Args:
-            why: The reason, passed to ``on_reset``.
-
-        Raises:
-            TierUnavailable: As for `open`, but a tier that has given up tries again.
-        """
-        self._import()
-        with self._opening():
-            self._set(LongState.READY, self._recovery.start_empty(why))
 
     def close(self) -> None:
         """Close in order, so that the folder is trusted next time, and release it.
@@ -238,7 +243,7 @@ class LongTier:
     def remove(self, namespace: tuple[str, ...], ids: Sequence[str]) -> None:
         """Remove rows from the index; unknown ids are ignored.
 
-        The bytes of the vectors may stay in Chroma's files until the next `reset`.
+        The bytes of the vectors may stay in Chroma's files until the folder is set aside.
 
         Raises:
             TierUnavailable: If it is not ready or Chroma fails; some rows may be removed.
@@ -356,14 +361,86 @@ class LongTier:
             self._set(LongState.ELSEWHERE, f"{self._lock.holder()} owns the Chroma folder")
             raise Taken("long", self._reason)
 
-    def _note_rebuilding(self, why: str) -> None:
-        self._set(LongState.COLD, f"being rebuilt: {why}")
+    def _enter(self) -> str:
+        """Open the folder as it is if it can be trusted; otherwise start with an empty one.
 
-    def _attach(self, chroma: ChromaFolder) -> None:
-        """Use an open folder from now on; it is owned even if its files cannot be made private."""
-        self._chroma = chroma
-        self._served = 0
-        make_private(self._folder)
+        Returns:
+            How the tier became ready, for people; as do the next two.
+        """
+        stamp = read_stamp(self._stamp_path)
+        trust, why = judge(stamp, manifest(self._folder), self._stamp(), self._marks())
+        if trust is Trust.ANEW or not isinstance(stamp, Stamp):
+            return self._start_empty(why)
+        held = by_collection(self._samples())
+        if trust is Trust.CHECK and (problem := self._probe(held, stamp)):
+            return self._rebuild(f"{why}; {problem}")
+        if problem := self._load(held, stamp):
+            return self._rebuild(problem)
+        return "ready"
+
+    def _rebuild(self, why: str) -> str:
+        """Start with an empty folder after damage, unless that happened too often."""
+        if (done := _resets[self._folder]) >= self._config.max_resets:
+            self._leave(sound=False)
+            raise TooManyResets(f"rebuilt {done} times in this process, and again {why}")
+        _resets[self._folder] += 1
+        return self._start_empty(why)
+
+    def _start_empty(self, why: str) -> str:
+        """Set the present folder aside and begin with an empty one.
+
+        ``on_reset`` is called before the new folder is made: after a crash in between there is no
+        folder, and it is called again. It is also called before the tier is ready, so that no
+        search sees an empty index whose backlog is not known yet.
+        """
+        logger.info("starting the Chroma folder %s empty: %s", self._folder, why)
+        self._set(LongState.COLD, f"being rebuilt: {why}")
+        self._leave(sound=False)
+        with contextlib.suppress(PermissionError):  # nobody may look into it: kept, without a mark
+            if self._folder.is_dir() and is_ours(self._folder):
+                mark(self._folder)
+        set_aside(self._folder)
+        if not is_stamp(self._stamp_path):  # it would be written over
+            set_aside(self._stamp_path)
+        self._on_reset(why)
+        self._folder.mkdir(mode=0o700)
+        self._attach(unclean=1)
+        return f"started empty: {why}"
+
+    def _probe(self, held: Mapping[str, Sequence[Sample]], known: Stamp) -> str | None:
+        """Look at the folder in a child process; return its fault."""
+        seconds, lock = self._config.probe_seconds, self._lock.fileno()
+        return probe(
+            self._folder, held, known.rows, seconds=seconds, lock=lock, cancel=self._cancel
+        )
+
+    def _load(self, held: Mapping[str, Sequence[Sample]], known: Stamp) -> str | None:
+        """Open the folder as it is; return the damage that shows only then."""
+        try:
+            if not known.clean:
+                blank_all(self._folder)
+            chroma = self._attach(unclean=known.unclean + 1, before=known.mark)
+            return chroma.ailment(held, known.rows)
+        except ChromaFault as fault:
+            if fault.damage:
+                return str(fault)
+            self._leave(sound=False)
+            raise
+
+    def _attach(self, *, unclean: int, before: str | None = None) -> ChromaFolder:
+        """Open the folder with a new mark; until the stamp has it, the old mark is valid also."""
+        self._mark = secrets.token_hex(8)
+        self._set_marks([self._mark] if before is None else [self._mark, before])
+        write_stamp(self._stamp_path, replace(self._stamp(), unclean=unclean))
+        if before is not None:
+            self._set_marks([self._mark])
+        mark(self._folder)
+        self._chroma, self._served = ChromaFolder(self._folder), 0
+        make_private(self._folder)  # it is owned even if that fails
+        return self._chroma
+
+    def _stamp(self) -> Stamp:
+        return Stamp(self._identity, self._dim, chroma_version(), mark=self._mark)
 
     def _refresh(self) -> None:
         """Open the folder again when too many graphs are in RAM; its state does not change.
@@ -404,7 +481,9 @@ class LongTier:
             return
         make_private(self._folder)
         if sound and drained:
-            self._recovery.note_sound(rows)
+            stamp = replace(self._stamp(), clean=True, files=manifest(self._folder), rows=rows)
+            with contextlib.suppress(OSError):  # then it is probed next time
+                write_stamp(self._stamp_path, stamp)
 
     def _drain(self) -> bool:
         with self._guard:
@@ -446,7 +525,8 @@ class LongTier:
             settled = self._served == self._config.settled_after
             self._idle.notify_all()
             if settled and self._state is LongState.READY:
-                self._recovery.note_settled()
+                with contextlib.suppress(OSError):  # a lost note costs one rebuild
+                    write_stamp(self._stamp_path, self._stamp(), durable=False)
 
     def _note_damage(self, chroma: ChromaFolder, problem: str) -> None:
         with self._guard:

@@ -19,7 +19,7 @@ from memento import layout
 from memento.clock import in_name, system_clock
 from memento.ledger.files import read_regular, sync_folder
 from memento.ledger.schema import APPLICATION_ID
-from memento.tiers.folder_stamp import Stamp, StampUnreadable, read_stamp
+from memento.tiers.folder_stamp import StampUnreadable, read_stamp
 from memento.tiers.ownership import is_lock
 
 MARK = "memento.json"
@@ -106,21 +106,13 @@ def _drop(old: Path) -> None:
         logger.warning("could not remove %s, which is no longer needed", old)
 
 
-def is_ours(folder: Path, stamp: Stamp | StampUnreadable | None) -> bool:
-    """Tell whether the Chroma folder at the place of the store's is the store's.
-
-    Earlier versions put no mark into the folder: their stamp beside it, which says so, suffices.
-
-    Args:
-        folder: The folder; if it is absent, it may be removed.
-        stamp: The stamp beside it.
+def is_ours(folder: Path) -> bool:
+    """Tell whether the Chroma folder at the place of the store's is the store's, or is absent.
 
     Raises:
         OSError: If it cannot be looked into.
     """
-    if not os.path.lexists(folder):
-        return True
-    return (isinstance(stamp, Stamp) and not stamp.marked) or bears_mark(folder)
+    return not os.path.lexists(folder) or bears_mark(folder)
 
 
 def is_copy(path: Path) -> bool:
@@ -179,7 +171,7 @@ def left_alone(root: Path) -> list[str]:
     folder = root / layout.CHROMA
     stamp = layout.stamp_of(folder)
     told = read_stamp(stamp)
-    if not is_ours(folder, told):
+    if not is_ours(folder):
         found.append(folder)
     if isinstance(told, StampUnreadable) and not is_stamp(stamp):
         found.append(stamp)

@@ -1,10 +1,14 @@
-"""Embed lines of the backlog and store their vectors, through texts that the embedder refuses."""
+"""Do the work of the backlog: embed texts and store their vectors, and hand those on to the index.
+
+A text that the embedder refuses delays no other.
+"""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import groupby
 from typing import TYPE_CHECKING, Protocol
 
 from memento.errors import EmbedderError, InvalidInput, MissingExtra
@@ -22,6 +26,10 @@ log = logging.getLogger("memento.tiers.indexer")
 
 UNFIT = (EmbedderError, InvalidInput, MissingExtra)
 """Errors of an embedder that cannot work: broken, misnamed or not installed."""
+
+
+OPS = ("index", "drop")
+"""Operations of the backlog that the index is owed."""
 
 
 class Embedding(Protocol):
@@ -96,6 +104,44 @@ class Work:
             type(error).__name__,
         )
         self._wishes.ring()
+
+
+class Index(Protocol):
+    """The part of the long tier that the indexer uses."""
+
+    def upsert(  # noqa: D102 - see LongTier
+        self,
+        namespace: tuple[str, ...],
+        ids: Sequence[str],
+        vectors: NDArray[np.float32],
+        metadatas: Sequence[dict[str, str | int]],
+    ) -> None: ...
+
+    def remove(self, namespace: tuple[str, ...], ids: Sequence[str]) -> None: ...  # noqa: D102
+
+
+def tell(ledger: Ledger, index: Index, lines: Sequence[Owed], model: int) -> None:
+    """Bring the index to the present state of some memories.
+
+    Args:
+        ledger: The ledger with the vectors.
+        index: The open index.
+        lines: Lines of the backlog, in order of row ids.
+        model: Number of the embedder whose vectors it holds.
+    """
+    import numpy as np  # noqa: PLC0415 - must not load with memento
+
+    wanted = [line.docid for line in lines if line.op == "index"]
+    held = ledger.read(lambda c: vectors.read(c, wanted, model))
+    for ns, group in groupby(lines, key=lambda line: line.ns):
+        owed, labels = list(group), ledger.labels(ns)
+        keep = [line for line in owed if line.op == "index" and line.docid in held]
+        if keep:
+            matrix = np.stack([np.frombuffer(held[line.docid], np.float32) for line in keep])
+            tiers: list[dict[str, str | int]] = [{"tier": line.tier} for line in keep]
+            index.upsert(labels, [line.id for line in keep], matrix, tiers)
+        if gone := [line.id for line in owed if line.op == "drop"]:
+            index.remove(labels, gone)
 
 
 class _Contained:

@@ -44,7 +44,6 @@ from memento.ledger.derived import erased_at
 from memento.ledger.erase import Chosen
 from memento.ledger.files import explain_os, remove_litter, sync_folder, unfinished, written
 from memento.tiers import derived, own_files
-from memento.tiers.folder_stamp import read_stamp
 from memento.tiers.ownership import FolderLock
 from memento.tiers.short import ShortTier
 
@@ -417,7 +416,7 @@ class Eraser:
                 return f"{lock.holder()} has the Chroma folder open"
         try:
             stamp = layout.stamp_of(self._folder)
-            if own_files.is_ours(self._folder, read_stamp(stamp)):
+            if own_files.is_ours(self._folder):
                 self._remove(self._folder)
             if own_files.is_stamp(stamp):
                 self._remove(stamp)

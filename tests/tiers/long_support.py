@@ -54,13 +54,15 @@ class Feeder:
 
     def tier(self, *, identity: str = "hash-8", config: LongConfig | None = None) -> LongTier:
         """Make a tier over the folder."""
+        marks = FileMarks(self.folder.with_name("marks"))
         return LongTier(
             self.folder,
             identity=identity,
             dim=DIM,
             samples=self.samples,
             on_reset=self.resets.append,
-            marks=FileMarks(self.folder.with_name("marks")),
+            marks=marks.read,
+            set_marks=marks.write,
             config=config or LongConfig(),
         )
 

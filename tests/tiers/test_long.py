@@ -42,7 +42,7 @@ def test_making_one_loads_nothing_and_writes_nothing(tmp_path):
     code = (
         "import sys; from pathlib import Path; from memento.tiers.long import LongTier;"
         "t = LongTier(Path('x/chroma'), identity='a', dim=8, samples=list, on_reset=print,"
-        " marks=None);"
+        " marks=None, set_marks=None);"
         "print(t.state, 'chromadb' in sys.modules, list(Path().iterdir()))"
     )
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
@@ -175,9 +175,7 @@ def test_wrong_arguments_are_named_and_are_no_damage(feeder, call, field):
 
 def test_a_clean_close_is_trusted_and_reopened_as_it_was(feeder, tier, monkeypatch):
     """The same path reopens in the same process with all rows, unprobed, again and again."""
-    monkeypatch.setattr(
-        "memento.tiers.recovery.probe", lambda *_, **__: pytest.fail("it was probed")
-    )
+    monkeypatch.setattr("memento.tiers.long.probe", lambda *_, **__: pytest.fail("it was probed"))
     tier.close()
     for _ in range(3):
         again = feeder.tier()
@@ -197,7 +195,7 @@ def test_closed_is_closed(tier):
     tier.close()
     tier.close()
     assert tier.state is LongState.CLOSED
-    for act in (tier.open, lambda: tier.count(NS), lambda: tier.reset("x")):
+    for act in (tier.open, lambda: tier.count(NS)):
         assert "closed" in refusal(act)
 
 
@@ -210,14 +208,20 @@ def test_closing_leaves_no_thread_and_no_file_open(feeder, tier):
     assert str(feeder.folder) not in chroma._open
 
 
-def test_deliberate_reset_starts_empty_and_keeps_one_old_folder(feeder, tier):
-    """A reset empties the index, passes on the reason and keeps only the newest old folder."""
-    for why in ("first", "second", "third", "fourth"):
-        tier.reset(why)
+def doubt(tier, why):
+    """Let a tier be damaged and mended."""
+    tier._note_damage(tier._chroma, why)
+    tier.open()
+
+
+def test_each_doubt_starts_empty_and_keeps_one_old_folder(feeder, tier):
+    """The index is empty, the reason is passed on, and only the newest old folder is kept."""
+    for why in ("first", "second", "third"):
+        doubt(tier, why)
         assert tier.count(NS) == 0
         assert tier.state is LongState.READY
         feeder.feed(tier)
-    assert feeder.resets == ["new", "first", "second", "third", "fourth"]
+    assert feeder.resets == ["new", "first", "second", "third"]
     assert len(list(feeder.folder.parent.glob("chroma.bad-*"))) == 1
     assert feeder.lost(tier) == []
 
@@ -225,11 +229,9 @@ def test_deliberate_reset_starts_empty_and_keeps_one_old_folder(feeder, tier):
 def test_searching_never_sees_an_empty_index_before_the_caller_knows(feeder, tier):
     """While on_reset runs the tier refuses: nobody reads 'nothing found' off a fresh folder."""
     seen = []
-    tier._recovery._on_reset = lambda why: seen.append(
-        (why, refusal(tier.search, NS, feeder.vectors[0], 1))
-    )
-    tier.reset("reindex")
-    assert seen == [("reindex", "long tier unavailable: being rebuilt: reindex")]
+    tier._on_reset = lambda why: seen.append((why, refusal(tier.search, NS, feeder.vectors[0], 1)))
+    doubt(tier, "torn")
+    assert seen == [("torn", "long tier unavailable: being rebuilt: torn")]
 
 
 def test_files_are_private_under_any_umask(feeder, tier):
@@ -361,7 +363,7 @@ def _disk_full(*_, **__):
 
 
 def test_it_mends_itself_a_few_times_and_then_stops(feeder):
-    """Each failure is mended by the next open, until max_resets; then only a reset helps."""
+    """Each failure is mended by the next open, until max_resets; then no more."""
     tier = feeder.tier(config=LongConfig(max_resets=2))
     tier.open()
     for _ in range(2):
@@ -373,9 +375,6 @@ def test_it_mends_itself_a_few_times_and_then_stops(feeder):
     assert tier.state is LongState.GIVEN_UP
     assert "rebuilt 2 times" in refusal(tier.open)
     assert len(feeder.resets) == 3
-    tier.reset("by hand")
-    feeder.feed(tier)
-    assert feeder.lost(tier) == []
     tier.close()
 
 

@@ -13,12 +13,12 @@ from long_support import NS, Feeder, refusal
 
 from memento.config.tiers import LongConfig
 from memento.errors import TierUnavailable
-from memento.tiers import recovery
+from memento.tiers import long
 from memento.tiers.folder_stamp import (
     FORMAT,
-    FolderState,
     Stamp,
     StampUnreadable,
+    Trust,
     judge,
     manifest,
     read_stamp,
@@ -180,7 +180,7 @@ def test_a_copy_from_another_day_is_not_believed(copy, tmp_path):
 def test_a_crash_between_ledger_and_stamp_costs_nothing(copy, monkeypatch):
     """The mark is noted before the stamp bears it; dying in between leaves the folder trusted."""
     tier = copy.tier()
-    monkeypatch.setattr("memento.tiers.recovery.write_stamp", _refused)
+    monkeypatch.setattr("memento.tiers.long.write_stamp", _refused)
     refusal(tier.open)
     monkeypatch.undo()
     again = copy.tier()
@@ -207,9 +207,7 @@ def test_an_unclean_end_is_probed_and_forgiven(copy):
 
 def test_two_unclean_ends_in_a_row_are_rebuilt_unseen(copy, monkeypatch):
     """A folder that may have killed two owners is not opened again, not even by a probe."""
-    monkeypatch.setattr(
-        "memento.tiers.recovery.probe", lambda *_, **__: pytest.fail("it was probed")
-    )
+    monkeypatch.setattr("memento.tiers.long.probe", lambda *_, **__: pytest.fail("it was probed"))
     _mark_unclean(copy, 2)
     tier = copy.tier()
     tier.open()
@@ -244,7 +242,7 @@ def test_close_stops_an_open_that_is_probing(copy):
     _mark_unclean(copy, 1)
     probing = threading.Event()
     tier = copy.tier()
-    tier._recovery._samples = lambda: (probing.set(), copy.samples())[1]
+    tier._samples = lambda: (probing.set(), copy.samples())[1]
     said = []
     opener = threading.Thread(target=lambda: said.append(refusal(tier.open)))
     opener.start()
@@ -282,11 +280,11 @@ def test_rows_missing_since_a_clean_close_are_noticed(copy):
 def test_a_reset_that_the_caller_could_not_note_is_repeated(copy):
     """If on_reset fails, the next open calls it again: no row is left unqueued."""
     tier = copy.tier(identity="other-8")
-    tier._recovery._on_reset = _fails
+    tier._on_reset = _fails
     with pytest.raises(RuntimeError):
         tier.open()
     assert tier.state is LongState.COLD
-    tier._recovery._on_reset = copy.resets.append
+    tier._on_reset = copy.resets.append
     tier.open()
     assert len(copy.resets) == 1
     tier.close()
@@ -298,7 +296,7 @@ def _fails(_):
 
 def test_a_folder_that_cannot_be_moved_is_a_clear_answer(copy, monkeypatch):
     """An OS error while setting aside makes the tier unavailable, and nothing worse."""
-    monkeypatch.setattr("memento.tiers.recovery.set_aside", _refused)
+    monkeypatch.setattr("memento.tiers.long.set_aside", _refused)
     tier = copy.tier(identity="other-8")
     assert "could not be opened: no" in refusal(tier.open)
     assert tier.state is LongState.COLD
@@ -321,24 +319,24 @@ LEFT = replace(EXPECTED, clean=True, files=FILES, mark="m1")
 @pytest.mark.parametrize(
     ("stamp", "files", "trust"),
     [
-        (None, {}, FolderState.NEW),
-        (LEFT, {}, FolderState.NEW),
-        (None, FILES, FolderState.FOREIGN),
-        (StampUnreadable("torn"), FILES, FolderState.FOREIGN),
-        (replace(LEFT, format=FORMAT + 1), FILES, FolderState.FOREIGN),
-        (replace(LEFT, identity="other"), FILES, FolderState.FOREIGN),
-        (replace(LEFT, dim=9), FILES, FolderState.FOREIGN),
-        (replace(LEFT, mark="m0"), FILES, FolderState.FOREIGN),
-        (replace(LEFT, mark="m2"), FILES, FolderState.CLEAN),
-        (replace(LEFT, clean=False), FILES, FolderState.SUSPECT),
-        (replace(LEFT, clean=False, unclean=1), FILES, FolderState.SUSPECT),
-        (replace(LEFT, clean=False, unclean=2), FILES, FolderState.FATAL),
-        (replace(LEFT, chroma="1.4.0"), FILES, FolderState.SUSPECT),
-        (LEFT, {"chroma.sqlite3": (11, 1, 7)}, FolderState.SUSPECT),
-        (LEFT, {"chroma.sqlite3": (10, 2, 7)}, FolderState.SUSPECT),
-        (LEFT, {"chroma.sqlite3": (10, 1, 8)}, FolderState.SUSPECT),
-        (LEFT, {**FILES, "chroma.sqlite3-journal": (1, 1, 1)}, FolderState.SUSPECT),
-        (LEFT, FILES, FolderState.CLEAN),
+        (None, {}, Trust.ANEW),
+        (LEFT, {}, Trust.ANEW),
+        (None, FILES, Trust.ANEW),
+        (StampUnreadable("torn"), FILES, Trust.ANEW),
+        (replace(LEFT, format=FORMAT + 1), FILES, Trust.ANEW),
+        (replace(LEFT, identity="other"), FILES, Trust.ANEW),
+        (replace(LEFT, dim=9), FILES, Trust.ANEW),
+        (replace(LEFT, mark="m0"), FILES, Trust.ANEW),
+        (replace(LEFT, mark="m2"), FILES, Trust.OPEN),
+        (replace(LEFT, clean=False), FILES, Trust.CHECK),
+        (replace(LEFT, clean=False, unclean=1), FILES, Trust.CHECK),
+        (replace(LEFT, clean=False, unclean=2), FILES, Trust.ANEW),
+        (replace(LEFT, chroma="1.4.0"), FILES, Trust.CHECK),
+        (LEFT, {"chroma.sqlite3": (11, 1, 7)}, Trust.CHECK),
+        (LEFT, {"chroma.sqlite3": (10, 2, 7)}, Trust.CHECK),
+        (LEFT, {"chroma.sqlite3": (10, 1, 8)}, Trust.CHECK),
+        (LEFT, {**FILES, "chroma.sqlite3-journal": (1, 1, 1)}, Trust.CHECK),
+        (LEFT, FILES, Trust.OPEN),
     ],
 )
 def test_trust_in_a_folder(stamp, files, trust):
@@ -393,7 +391,7 @@ def test_a_folder_that_nobody_may_look_into_is_set_aside(copy, monkeypatch, name
         monkeypatch.undo()
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(recovery, name, refuse)
+    monkeypatch.setattr(long, name, refuse)
     tier.open()
     assert tier.state is LongState.READY
     assert len([*copy.folder.parent.glob("chroma.bad-*")]) == 1

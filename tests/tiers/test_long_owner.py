@@ -107,7 +107,7 @@ FORKING = """
         os.close(let_go)
         os.read(hold, 1)  # until the parent has closed and opened again
         assert tier.state is LongState.ELSEWHERE
-        for act in (tier.open, lambda: tier.count(NS), lambda: tier.reset("no")):
+        for act in (tier.open, lambda: tier.count(NS)):
             assert "before it was forked" in refusal(act)
         tier.close()
         fresh = feeder.tier()

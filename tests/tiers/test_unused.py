@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import struct
 from pathlib import Path
 
@@ -10,7 +9,7 @@ import pytest
 from long_support import DIM, NS, Feeder
 
 from memento.errors import TierUnavailable
-from memento.tiers import chroma, folder_stamp, long, unused
+from memento.tiers import chroma, long, unused
 from memento.tiers.long import LongState
 from memento.tiers.unused import HEADER, Blanker, UnknownLayout, blank
 
@@ -160,22 +159,6 @@ def test_what_a_killed_owner_left_is_blanked_by_the_next(feeder, monkeypatch):
         dead._chroma.close()
         dead._lock.release()
     spoil(feeder.folder)
-    tier = feeder.tier()
-    tier.open()
-    assert not any(spare(feeder.folder))
-    assert (feeder.lost(tier), len(feeder.resets)) == ([], 1)
-    tier.close()
-
-
-def test_what_an_earlier_version_left_is_blanked_at_the_first_opening(feeder, fed):
-    """Its stamp does not say that this was done, though the folder was closed in order."""
-    fed.close()
-    spoil(feeder.folder)
-    stamp_path = feeder.folder.with_name("chroma.json")
-    stamp = json.loads(stamp_path.read_bytes())
-    del stamp["blanked"]
-    stamp["files"] = folder_stamp.manifest(feeder.folder)
-    stamp_path.write_text(json.dumps(stamp))
     tier = feeder.tier()
     tier.open()
     assert not any(spare(feeder.folder))

@@ -27,9 +27,9 @@ import numpy as np
 
 from memento import Config, MemoryManager
 from memento.config.tiers import IndexConfig
-from memento.tiers import recovery
+from memento.tiers import long
 from memento.tiers.chroma import ChromaFolder
-from memento.tiers.folder_stamp import FolderState
+from memento.tiers.folder_stamp import Trust
 from memento.tiers.long import LongState, LongTier
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def answers(memory: MemoryManager, questions: int, rows: int) -> list[list[str]]
 
 def unguarded() -> None:
     """Take the guards away: whatever lies there is opened and believed."""
-    recovery.judge = lambda *_: (FolderState.CLEAN, "nobody looked")  # type: ignore[assignment]
+    long.judge = lambda *_: (Trust.OPEN, "nobody looked")  # type: ignore[assignment]
     ChromaFolder.ailment = lambda *_: None  # type: ignore[method-assign]
 
 

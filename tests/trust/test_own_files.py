@@ -1,6 +1,5 @@
 """Files of others that have names of the store's are neither taken over nor deleted."""
 
-import json
 import logging
 import shutil
 import time
@@ -10,7 +9,6 @@ import pytest
 from memento import MemoryManager
 from memento.errors import StoreUnusable
 from memento.testing import HashEmbedder
-from memento.tiers.own_files import MARK
 
 PRECIOUS = "somebody's own work\n" * 3
 EMBEDDER = HashEmbedder(8)
@@ -175,29 +173,3 @@ def test_the_stores_own_copies_are_deleted_by_the_next_erasure(tmp_path):
         assert done.untouched == ()
         assert ours <= set(done.removed)
         assert not ours & {path.name for path in root.iterdir()}
-
-
-def test_a_folder_from_before_there_were_marks_is_adopted(tmp_path):
-    """A Chroma folder whose stamp says that it has no mark is the store's, and gets one."""
-    root = tmp_path / "store"
-    with MemoryManager(root, embedder=EMBEDDER) as memory:
-        memory.add("the boat is green", "long", id="b")
-        memory.flush(wait=True)
-    unmark(root)
-    with MemoryManager(root, embedder=EMBEDDER) as memory:
-        memory.add("the boat is blue", "long", id="c")
-        memory.flush(wait=True)
-        assert (root / "chroma" / MARK).is_file()
-        assert not list(root.glob("chroma.bad-*"))
-    unmark(root)
-    with MemoryManager(root, embedder=None) as memory:
-        assert {"chroma", "chroma.json"} <= set(memory.store.erase("b").removed)
-
-
-def unmark(root):
-    """Make the Chroma folder of a closed store what earlier versions left."""
-    stamp = json.loads((root / "chroma.json").read_bytes())
-    del stamp["marked"]
-    del stamp["files"][MARK]
-    (root / "chroma.json").write_text(json.dumps(stamp))
-    (root / "chroma" / MARK).unlink()
