@@ -22,7 +22,7 @@ from dialogues import load
 from fit_weights import NAMES, Question, fit, questions, rows
 from metrics import RESAMPLES
 
-from memento.config.retrieve import Weights
+from memento.config import Weights
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

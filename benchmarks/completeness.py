@@ -32,8 +32,7 @@ from metrics import interval
 from stores import opened
 
 from memento import Config
-from memento.config.articles import Articles
-from memento.config.retrieve import RetrieveConfig
+from memento.config import Articles, RetrieveConfig
 from memento.retrieve.question import wants_several
 
 if TYPE_CHECKING:

@@ -34,10 +34,10 @@ from common import FIGURE_HEADERS, Figure, table, write_json
 from dialogues import Conversation, load
 from slot_files import SETS, Slot, read_slots
 
-from memento.claims.reading import Statement, read
+from memento.claims.claim_reader import Statement, read
 from memento.claims.relation import Verdict, relation
-from memento.language.statements import statements
-from memento.language.words import content
+from memento.text.sentences import statements
+from memento.text.words import content
 
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+|\n+")
 PAIRS, SLOTS = SETS / "conflicts.jsonl", SETS / "conflict_slots.json"

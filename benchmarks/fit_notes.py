@@ -23,7 +23,7 @@ from everyday import LIVES, Telling, telling
 from fit_weights import CANDIDATES, NAMES, RATE
 from lives import Asked, Life, read
 
-from memento.config.retrieve import RetrieveConfig
+from memento.config import RetrieveConfig
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

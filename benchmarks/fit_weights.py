@@ -24,7 +24,7 @@ from dialogues import ADVERSARIAL, Conversation, load
 from metrics import score, summary
 from stores import opened
 
-from memento.config.retrieve import Weights
+from memento.config import Weights
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -63,8 +63,8 @@ class Questioned:
 @contextmanager
 def without_chroma(root: Path) -> Iterator[None]:
     """Hold the lock of Chroma's folder."""
-    from memento import layout  # noqa: PLC0415 - what is measured imports it
-    from memento.tiers.ownership import FolderLock  # noqa: PLC0415
+    from memento.base import layout  # noqa: PLC0415 - what is measured imports it
+    from memento.tiers.folder import FolderLock  # noqa: PLC0415
 
     lock = FolderLock(layout.lock_of(root / layout.CHROMA))
     root.mkdir(parents=True, exist_ok=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from life_need import NOUNS
 from life_world import PRODUCT, Item, Scores, World
 
-from memento.dynamics.config import Dynamics
+from memento.dynamics.settings import Dynamics
 
 KINDS = (
     ("The serial number of {x} is {v}.", "What is the serial number of {x}?",

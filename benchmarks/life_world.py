@@ -17,8 +17,8 @@ from typing import Any, Self
 from life_orders import BASELINES, Candidate, History
 
 from memento import Config, Hit, MemoryManager, Retrieval
-from memento.dynamics.config import Dynamics
-from memento.dynamics.effect import Effect
+from memento.dynamics.formulas import Effect
+from memento.dynamics.settings import Dynamics
 from memento.testing import ManualClock
 
 PRODUCT = "lifecycle"

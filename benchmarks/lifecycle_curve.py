@@ -27,7 +27,7 @@ from tempfile import TemporaryDirectory
 from common import FIGURE_HEADERS, Figure, table, write_json
 
 from memento import Config, MemoryManager
-from memento.dynamics.retention import retention
+from memento.dynamics.formulas import retention
 from memento.testing import ManualClock
 
 DAYS = 365

@@ -27,11 +27,11 @@ from typing import Any
 from common import environment, table, write_json
 
 from memento import Config, MemoryManager
-from memento.config.retrieve import RetrieveConfig
+from memento.config import RetrieveConfig
 from memento.errors import InvalidInput
-from memento.language.tokens import estimate
-from memento.policy import new_nonce, render
-from memento.retrieve.budget import within
+from memento.prompt import new_nonce, render
+from memento.retrieve.answer import within
+from memento.text.words import estimate
 
 SET = Path(__file__).parent / "sets" / "contract.json"
 BUDGET = 500

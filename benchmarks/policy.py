@@ -28,10 +28,10 @@ from tempfile import TemporaryDirectory
 
 from common import table, write_json
 
-import memento.guidance
 from memento import Config, MemoryManager
-from memento.language.tokens import estimate
-from memento.policy import conditions
+from memento.prompt import conditions
+from memento.text.words import estimate
+from memento.verbs import rules
 
 SET = Path(__file__).parent / "sets" / "conditions.json"
 RULES = 200
@@ -114,7 +114,7 @@ def costs(memories: int) -> dict[str, float]:
         )
 
         def compiled() -> None:
-            memento.guidance.forget()
+            rules.forget()
             memory.policy()
 
         memory.policy(session="s")

@@ -18,7 +18,7 @@ question comes an hour later: what earlier answers teach must not harm the later
 ``--weight 1.5`` fixes the weight of use instead of learning it.
 
 ``--list`` measures the multi-hop questions of LoCoMo at greater depth, and within 2,000 tokens,
-with and without the order of the tail (see ``memento.retrieve.tail``).
+with and without the order of the tail (see ``memento.retrieve.order``).
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ from metrics import best_of_each, score, summary
 from stores import opened
 
 from memento import Config
-from memento.dynamics.effect import Effect
-from memento.retrieve import tail
+from memento.dynamics.formulas import Effect
+from memento.retrieve import order
 from memento.testing import ManualClock
 
 if TYPE_CHECKING:
@@ -197,7 +197,7 @@ def list_shares(
     dataset: Dataset, options: argparse.Namespace, *, ordered: bool
 ) -> dict[str, float]:
     """Return in what share of the questions all turns are among so many hits."""
-    pool, tail.POOL = tail.POOL, tail.POOL if ordered else 0
+    pool, order.POOL = order.POOL, order.POOL if ordered else 0
     found: Counter[str] = Counter()
     count = 0
     try:
@@ -208,7 +208,7 @@ def list_shares(
                         count += 1
                         found += list_counts(memory, query)
     finally:
-        tail.POOL = pool
+        order.POOL = pool
     names = [*(f"all@{depth}" for depth in DEPTHS), "budget", "changed"]
     return {name: found[name] / max(1, count) for name in names}
 

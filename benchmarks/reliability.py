@@ -28,7 +28,7 @@ from dialogues import ADVERSARIAL, Conversation, Dataset, load
 from own import auc, people, renamed
 from stores import opened
 
-from memento.config.retrieve import Sure
+from memento.config import Sure
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -48,7 +48,7 @@ SIGNS = {
     "answer_by_words": ("cover", "fit", "unknown"),
     "near": ("cosine",),
 }
-"""The signs each logistic of `memento.config.retrieve.Sure` reads, before its constant."""
+"""The signs each logistic of `memento.config.Sure` reads, before its constant."""
 
 
 @dataclass(frozen=True, slots=True)

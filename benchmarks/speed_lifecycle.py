@@ -16,9 +16,9 @@ from common import Figure
 from corpus import Corpus
 
 from memento import Config, MemoryManager
-from memento.claims.config import Conflicts
-from memento.config.sleep import Auto, Sleep
-from memento.dynamics.effect import Effect
+from memento.claims.settings import Conflicts
+from memento.config import Auto, Sleep
+from memento.dynamics.formulas import Effect
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

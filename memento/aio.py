@@ -33,40 +33,35 @@ from typing import (
     overload,
 )
 
-from memento.archive import Archive
-from memento.browse import Browse
-from memento.changes import Changes
+from memento.base.scopes import DEFAULT_NAMESPACE
 from memento.check import check_seconds
-from memento.conflicts import Conflicting
 from memento.conversation import Conversations
-from memento.documents import Texts
-from memento.feedback import Verdicts
-from memento.filters import filters_of
-from memento.guidance import Guidance
 from memento.learning import Learning
-from memento.locks import Locks
-from memento.loops import Ids, Loop, Loops
+from memento.ledger.filters import filters_of
 from memento.manager import MemoryManager
-from memento.overviews import Overviews
-from memento.quarantine import QuarantineView
-from memento.reasoning import Reasons
-from memento.scopes import DEFAULT_NAMESPACE
-from memento.scoping import Scoping
-from memento.sessions import Session, Sessions
-from memento.sessions.handle import Named
-from memento.sessions.values import TOKENS, Checkpoint, Resumption, Said, SessionInfo
-from memento.sleep import Sleeping
-from memento.slots import Slots, SlotValues, Versions
-from memento.spending import Spending
 from memento.tiers.indexer import POLL_SECONDS
 from memento.types import Trust
+from memento.verbs.browse import Browse
+from memento.verbs.changes import Changes
+from memento.verbs.conflicts import Conflicting
+from memento.verbs.documents import Texts
+from memento.verbs.feedback import Ids, Loop, Loops, Verdicts
+from memento.verbs.insight import Overviews, Reasons
+from memento.verbs.quarantine import QuarantineView
+from memento.verbs.rules import Guidance
+from memento.verbs.scopes import Scoping
+from memento.verbs.session_handle import TOKENS, Checkpoint, Named, Resumption, Said, SessionInfo
+from memento.verbs.sessions import Session, Sessions
+from memento.verbs.sleep import Archive, Sleeping
+from memento.verbs.slots import Locks, Slots, SlotValues, Versions
+from memento.verbs.spending import Spending
 from memento.views import StoreView, View
 
 if TYPE_CHECKING:
     from memento.config import Config
     from memento.engine import Engine
     from memento.protocols import Clock, Embedder, Progress, Reranker
-    from memento.tiers.waiting import Wish
+    from memento.tiers.queue import Wish
     from memento.types import Memory, Retrieval
 
 P = ParamSpec("P")

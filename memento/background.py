@@ -15,23 +15,30 @@ from contextlib import contextmanager
 from math import inf
 from typing import TYPE_CHECKING, Protocol
 
-from memento.config import Config
-from memento.config.sleep import Auto
-from memento.later import later
-from memento.ledger import associations, claims, dynamics, erase, learnt, memories, namespaces
+from memento.base.lazy import later
+from memento.config import Auto, Config
+from memento.ledger import (
+    claim_rows,
+    co_use,
+    erasure,
+    learnt_weights,
+    memories,
+    namespaces,
+    strength_fold,
+)
 from memento.ledger.contract import Ledger, Moment, Rules, Session, Work
 from memento.ledger.rows import Row
 from memento.types import Event, Tier
 
 if TYPE_CHECKING:
-    from memento.consolidate import tick
-    from memento.lifecycle import conflicts
-    from memento.lifecycle.conflicts import Settled
-    from memento.tiers.short import ShortTier
+    from memento.sleep import run
+    from memento.tiers.ring import ShortTier
     from memento.upkeep.erase import Eraser
+    from memento.write import settling
+    from memento.write.settling import Settled
 else:
-    tick = later("memento.consolidate.tick")
-    conflicts = later("memento.lifecycle.conflicts")
+    run = later("memento.sleep.run")
+    settling = later("memento.write.settling")
 
 ACCESSES = 10_000
 """Most retrievals whose log line waits in RAM; older ones give way."""
@@ -219,21 +226,23 @@ class Background:
         settings, takes_over = self._config.dynamics, not self._folded
         self._folded = True
         effect, read, more = self._config.effect, self._ledger.read, True
-        if read(lambda c: dynamics.behind(c, settings, takes_over=takes_over)):
+        if read(lambda c: strength_fold.behind(c, settings, takes_over=takes_over)):
             while more and not self._queries:
-                more = self._ledger.write(lambda c: dynamics.catch_up(c, settings))
+                more = self._ledger.write(lambda c: strength_fold.catch_up(c, settings))
             if more:
                 return False
         links, agent = self._config.association, settings.agent
         more = read(
             lambda c: (
-                learnt.behind(c, effect, agent, takes_over=takes_over)
-                or associations.behind(c, links, agent, takes_over=takes_over)
+                learnt_weights.behind(c, effect, agent, takes_over=takes_over)
+                or co_use.behind(c, links, agent, takes_over=takes_over)
             )
         )
         while more and not self._queries:
             more = self._ledger.write(
-                lambda c: learnt.catch_up(c, effect, agent) | associations.catch_up(c, links, agent)
+                lambda c: (
+                    learnt_weights.catch_up(c, effect, agent) | co_use.catch_up(c, links, agent)
+                )
             )
         return not more
 
@@ -351,10 +360,13 @@ class Background:
         if not self.streaming():
             return False
         spaces = sorted(self.unsettled)
-        return self._ledger.read(lambda c: max(claims.waiting(c, ns) for ns in spaces)) < UNCOMPARED
+        return (
+            self._ledger.read(lambda c: max(claim_rows.waiting(c, ns) for ns in spaces))
+            < UNCOMPARED
+        )
 
     def _is_behind(self, ns: int) -> bool:
-        return self._ledger.read(lambda c: claims.behind(c, ns))
+        return self._ledger.read(lambda c: claim_rows.behind(c, ns))
 
     def _settle_some(self, ns: int) -> bool:
         """Compare the next statements of a namespace; their texts are read before the write.
@@ -365,13 +377,15 @@ class Background:
         rules = Rules(ring=self._config.short.capacity, untrusted=self._config.untrusted)
         now, settings = self._now(), self._config.conflicts
 
-        most = conflicts.BITE
-        rows = self._ledger.read(lambda c: claims.next_rows(c, ns, claims.cursor(c, ns), most))
-        known = conflicts.read_ahead([row for _, row in rows], settings)
+        most = settling.BITE
+        rows = self._ledger.read(
+            lambda c: claim_rows.next_rows(c, ns, claim_rows.cursor(c, ns), most)
+        )
+        known = settling.read_ahead([row for _, row in rows], settings)
 
         def job(session: Session) -> Settled:  # reads no text that came since
             work = Work(session, ns, now, rules)
-            return conflicts.settle_next(work, settings, max(len(rows), 1), known)
+            return settling.settle_next(work, settings, max(len(rows), 1), known)
 
         done = self._ledger.write(job)
         sessions = {row.session for row in done.rows if row.tier == Tier.SHORT}
@@ -410,13 +424,13 @@ class Background:
         if now < self._sleep_due:
             return
         self._sleep_due = now + SLEEPS
-        sleeper = tick.Sleeper(self._ledger, self._config, embeds=self._embeds, changed=self._moved)
-        steps, until = tick.usual(self._config), time.monotonic() + SLEEP_SECONDS
+        sleeper = run.Sleeper(self._ledger, self._config, embeds=self._embeds, changed=self._moved)
+        steps, until = run.usual(self._config), time.monotonic() + SLEEP_SECONDS
         for ns, _ in self._ledger.read(namespaces.every):
             if self._queries or time.monotonic() >= until:
                 self._sleep_due = now  # the next quiet moment goes on
                 return
-            sleeper.sleep(ns, now, steps, tick.Limits(until, None))
+            sleeper.sleep(ns, now, steps, run.Limits(until, None))
 
     def _moved(self, ns: int, rows: Sequence[Row]) -> None:
         """Tell the short tier that rows of its rings changed."""
@@ -518,11 +532,11 @@ def nothing() -> None:
 
 def _spaces_behind(session: Session) -> list[int]:
     """Return the namespaces whose statements were not all compared yet."""
-    return [ns for ns, _ in namespaces.every(session) if claims.behind(session, ns)]
+    return [ns for ns, _ in namespaces.every(session) if claim_rows.behind(session, ns)]
 
 
 def _log(connection: Session, retrieved: Sequence[tuple[int, int, list[str]]]) -> None:
     """Write events of what was retrieved: namespace number, moment, ids."""
     for ns, at, ids in retrieved:
-        if there := erase.still_there(connection, ns, ids):
+        if there := erasure.still_there(connection, ns, ids):
             memories.record(connection, ns, at, Event.RETRIEVED, None, {"ids": there})

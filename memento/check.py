@@ -15,11 +15,11 @@ from enum import StrEnum
 from math import isfinite
 from typing import Any, TypeVar
 
-from memento.clock import to_micros
+from memento.base.clock import to_micros
+from memento.base.plain import composed, plain
 from memento.errors import InvalidInput
-from memento.language.moments import moment_of
-from memento.language.plain import composed, plain
 from memento.protocols import Progress
+from memento.text.when import moment_of
 from memento.types import Source, Trust
 
 E = TypeVar("E", bound=StrEnum)

@@ -21,12 +21,12 @@ from pathlib import Path
 from time import monotonic
 from typing import IO, TYPE_CHECKING, TypeVar
 
-from memento import layout
-from memento.admit.draft import admit, at_position
-from memento.admit.entry import Entry
+from memento.admit.draft import Entry, admit, at_position
 from memento.admit.novelty import Met, Novelty
 from memento.background import Background, nothing
-from memento.clock import to_micros
+from memento.base import layout
+from memento.base.clock import to_micros
+from memento.base.forks import whole
 from memento.config import Config
 from memento.embed import check as check_embedder
 from memento.errors import (
@@ -37,36 +37,33 @@ from memento.errors import (
     StoreError,
     TierUnavailable,
 )
-from memento.forks import whole
-from memento.insight.index import NameIndexes
-from memento.language.tokens import estimate
-from memento.ledger import erase, namespaces, vectors
+from memento.insight.name_index import NameIndexes
+from memento.ledger import erasure, namespaces, vectors
 from memento.ledger.checks import Sees, everyone
 from memento.ledger.contract import Rules, Session, Work
-from memento.ledger.erase import Chosen
+from memento.ledger.erasure import Chosen
 from memento.ledger.opening import open_ledger
 from memento.ledger.rows import Row
 from memento.ledger.schema import SEQ_BITS
-from memento.lifecycle.bites import Bites, Change, Run, finish
-from memento.lifecycle.remember import remember
 from memento.protocols import Progress, Reranker
-from memento.tiers.embedder import StoreEmbedder
-from memento.tiers.indexer import Indexer
-from memento.tiers.progress import Owed, told
-from memento.tiers.short import ShortTier
-from memento.tiers.waiting import Wish
+from memento.text.words import estimate
+from memento.tiers.indexer import Indexer, Remaining, told
+from memento.tiers.queue import Wish
+from memento.tiers.ring import ShortTier
+from memento.tiers.store_embedder import StoreEmbedder
 from memento.types import Draft, Finding, Tier, Trust
 from memento.upkeep import doctor
 from memento.upkeep.erase import Eraser, Erasure
-from memento.upkeep.import_ import Imported, import_from
-from memento.upkeep.import_door import Door
-from memento.upkeep.import_take import Sessions
+from memento.upkeep.import_ import Imported, Sessions, import_from
+from memento.upkeep.import_lines import Door
+from memento.write.remember import remember
+from memento.write.steps import Bites, Change, Run, finish
 
 if TYPE_CHECKING:
     from memento.protocols import Clock, Embedder
     from memento.retrieve.searcher import Searcher
     from memento.tiers.chroma import LongSample
-    from memento.tiers.long import LongTier
+    from memento.tiers.long_tier import LongTier
 
 log = logging.getLogger("memento.engine")
 
@@ -354,7 +351,7 @@ class Engine:
         long = self._long
         if long is None:
             with whole():
-                from memento.tiers.long import LongTier  # noqa: PLC0415 - needs NumPy
+                from memento.tiers.long_tier import LongTier  # noqa: PLC0415 - needs NumPy
 
             model = self.embedding.model()
             long = LongTier(
@@ -535,7 +532,7 @@ class Engine:
             detail = f"{others} texts of other namespaces refused"
             found.append(Finding("embedder", ok=False, detail=detail))
         found += self._examine_index(repair=repair)
-        if owed := self.ledger.read(erase.owed):
+        if owed := self.ledger.read(erasure.owed):
             why = [self._eraser.pending.get(part, "not tried yet") for part in owed]
             found.append(Finding("erasure", ok=False, detail="; ".join(why)))
         if any(finding.repaired for finding in found):
@@ -595,7 +592,7 @@ class Engine:
         owed.report()
         return done and shown and not late
 
-    def owed(self, labels: tuple[str, ...], progress: Progress) -> Owed:
+    def owed(self, labels: tuple[str, ...], progress: Progress) -> Remaining:
         """Return a report to ``progress`` of how much of a backlog is done since now."""
 
         def left() -> int:
@@ -603,7 +600,7 @@ class Engine:
             found = {} if ns is None else self.ledger.read(lambda c: vectors.backlog_in(c, ns))
             return sum(found.values())
 
-        return Owed(left, progress)
+        return Remaining(left, progress)
 
     def drained(self, labels: tuple[str, ...]) -> bool | None:
         """Tell what ``flush(wait=True)`` would return without waiting; None while it would wait."""

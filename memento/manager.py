@@ -11,9 +11,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
-from memento.archive import Archive
-from memento.browse import Browse
-from memento.changes import Changes
+from memento.base.clock import system_clock
+from memento.base.lazy import later
+from memento.base.scopes import DEFAULT_NAMESPACE, parse_namespace
 from memento.check import (
     MAX_IDS,
     MAX_TOKENS,
@@ -24,13 +24,13 @@ from memento.check import (
     check_seconds,
     expiry,
 )
-from memento.clock import system_clock
 from memento.config import Config
-from memento.conflicts import Conflicting
 from memento.conversation import Conversations
 from memento.errors import InvalidInput, NotFound
-from memento.feedback import Verdicts
-from memento.filters import (
+from memento.holding import hold
+from memento.learning import Learning
+from memento.ledger import memories
+from memento.ledger.filters import (
     Filtering,
     Retrieving,
     check_known_at,
@@ -38,24 +38,7 @@ from memento.filters import (
     filtering,
     several,
 )
-from memento.guidance import Guidance
-from memento.holding import hold
-from memento.later import later
-from memento.learning import Learning
-from memento.ledger import memories
-from memento.lifecycle import change
-from memento.locks import Locks
-from memento.loops import Loops
-from memento.overviews import Overviews
-from memento.policy import prompt
-from memento.quarantine import QuarantineView
-from memento.reasoning import Reasons
-from memento.scopes import DEFAULT_NAMESPACE, parse_namespace
-from memento.scoping import Scoping
-from memento.sessions import Sessions
-from memento.sleep import Sleeping
-from memento.slots import Slots
-from memento.spending import Spending
+from memento.prompt import rendering
 from memento.types import (
     Draft,
     Kind,
@@ -69,16 +52,29 @@ from memento.types import (
     Trust,
     TrustName,
 )
+from memento.verbs.browse import Browse
+from memento.verbs.changes import Changes
+from memento.verbs.conflicts import Conflicting
+from memento.verbs.feedback import Loops, Verdicts
+from memento.verbs.insight import Overviews, Reasons
+from memento.verbs.quarantine import QuarantineView
+from memento.verbs.rules import Guidance
+from memento.verbs.scopes import Scoping
+from memento.verbs.sessions import Sessions
+from memento.verbs.sleep import Archive, Sleeping
+from memento.verbs.slots import Locks, Slots
+from memento.verbs.spending import Spending
 from memento.views import Ids, StoreView
+from memento.write import change
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from memento.learning import waiting
+    from memento.learning import model_later
     from memento.protocols import Clock, Embedder, Progress, Reranker, TokenCounter
 else:
-    waiting = later("memento.learning.waiting")
+    model_later = later("memento.learning.model_later")
 
 KEEP = change.KEEP
 
@@ -155,7 +151,7 @@ class MemoryManager(
         clock = system_clock if clock is None else clock
         super().__init__(hold(root, config, embedder, clock, reranker), labels)
         if config.llm.background:
-            waiting.attend(self)
+            model_later.attend(self)
 
     @property
     def quarantine(self) -> QuarantineView:
@@ -215,7 +211,7 @@ class MemoryManager(
         (``Memory.reinforced`` > 0 shows a repeat) and merges the arguments into it: the higher
         tier, the larger importance, the longer life and a pin win; tags, aliases and metadata are
         joined, up to 64 of each. The earlier state stays in the history (``merged``), up to 64 such
-        states. A repeat from a less trusted source only counts; see ``memento.ledger.merge``.
+        states. A repeat from a less trusted source only counts; see ``memento.write.merge``.
         Texts from different moments (``occurred_at``) are stored separately. So is each turn of a
         session, in the short tier or of kind ``episode``, that has no ``occurred_at``: a
         conversation keeps its equal turns.
@@ -410,7 +406,7 @@ class MemoryManager(
         now = self._engine.now()
         moment = check_known_at(known_at, now, include_quarantined=include_quarantined)
         if moment is not None:
-            from memento.retrieve.clocks import PastSearcher  # noqa: PLC0415 - needs NumPy
+            from memento.retrieve.known_at import PastSearcher  # noqa: PLC0415 - needs NumPy
 
             searcher = PastSearcher(searcher, moment)
         request = Request.checked(
@@ -510,7 +506,7 @@ class MemoryManager(
         query: str,
         k: int | None = None,
         *,
-        tokens: int | None = prompt.TOKENS,
+        tokens: int | None = rendering.TOKENS,
         count_tokens: TokenCounter | None = None,
         show_ids: bool = False,
         **options: Unpack[Retrieving],
@@ -518,7 +514,7 @@ class MemoryManager(
         """Return the memories that are relevant to a query as a block of text for any prompt.
 
         Each memory is one escaped record between tags that no stored text can close or forge,
-        under a line that says that it is data; see ``memento.policy.prompt``.
+        under a line that says that it is data; see ``memento.prompt.rendering``.
 
         Of a memory of more than 1,000 characters (``RetrieveConfig.long``) the block shows the one
         or two passages that are relevant to the query, with ``…`` where text is left out. A shorter
@@ -552,9 +548,9 @@ class MemoryManager(
         past = any(options.get(name) is not None for name in ("as_of", "known_at"))
         options["record"] = False  # only what the block shows is recorded
         found = self.retrieve(query, k, **options)
-        block = prompt.compose(
+        block = rendering.compose(
             found,
-            nonce=prompt.new_nonce(),
+            nonce=rendering.new_nonce(),
             tokens=tokens,
             count_tokens=count_tokens or self._engine.count_tokens,
             ids=show_ids,

@@ -12,9 +12,9 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 from unicodedata import normalize
 
+from memento.base.scopes import short_form
 from memento.check import MAX_NAME, short_name, shown, type_name
 from memento.errors import InvalidInput
-from memento.scopes import short_form
 from memento.types import Trust
 
 

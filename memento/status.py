@@ -14,7 +14,7 @@ from dataclasses import dataclass, fields
 from functools import cache
 from types import MappingProxyType
 
-from memento import layout
+from memento.base import layout
 from memento.errors import StoreUnusable
 from memento.types import Status, StatusName
 

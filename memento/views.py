@@ -6,44 +6,125 @@ arguments and calls the module that holds the rules.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime
+from hashlib import sha256
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Never, Self, TypeAlias, TypeVar
+from uuid import UUID, uuid5
+
+import uuid_utils
 
 from memento.admit.draft import is_long_turn
+from memento.admit.redact import Redaction
+from memento.base.clock import from_micros
+from memento.base.scopes import parse_scope
 from memento.check import (
     check_count,
     check_flag,
     check_id,
+    check_metadata,
     check_progress,
     check_seconds,
     member,
 )
-from memento.clock import from_micros
+from memento.engine import Engine
 from memento.errors import InvalidInput, NotFound
 from memento.holding import Hold
-from memento.ledger import changes, past, scopes
+from memento.ingest.paragraphs import PART_LIMIT, pieces
+from memento.ledger import changes, past, scope_rows
 from memento.ledger.contract import Session, Work
 from memento.ledger.predicate import Filters
 from memento.ledger.rows import Row, sound, to_memory
-from memento.lifecycle.bites import Change
 from memento.llm import asking
-from memento.long_turns import add_turns
-from memento.policy import Relevant
-from memento.scopes import parse_scope
-from memento.types import Draft, Finding, Memory, Retrieval, Trust, TrustName
+from memento.prompt import Relevant
+from memento.protocols import Progress
+from memento.types import Draft, Finding, Kind, Memory, Retrieval, Tier, Trust, TrustName
 from memento.upkeep import lineage
 from memento.upkeep.backup import Backup, back_up
 from memento.upkeep.erase import Erasure, choose
 from memento.upkeep.export import Exported, export
 from memento.upkeep.import_ import Imported
+from memento.write.steps import Change
 
 if TYPE_CHECKING:
     from memento.config import Config
     from memento.engine import Engine
     from memento.protocols import Clock, Progress
     from memento.upkeep.lineage import Stats
+
+
+ID_SPACE = UUID("b0b1c0de-5c1a-5d0c-9a11-7e6d0c5f2a40")
+"""Root of the name-based ids made here. Changing it would make every document new again."""
+PART, PARTS, TURN = "part", "parts", "turn"
+"""Metadata of parts: the number from 1, how many there are, and the id of the first part."""
+
+
+def add_turns(
+    engine: Engine,
+    labels: tuple[str, ...],
+    drafts: Sequence[Draft],
+    progress: Progress | None = None,
+) -> list[Row]:
+    """Add drafts; a turn that is too long for one memory is stored in parts.
+
+    Returns:
+        One row per draft, in order: of a turn in parts, the first part.
+    """
+    expanded: list[Draft] = []
+    firsts: list[int] = []
+    for draft in drafts:
+        firsts.append(len(expanded))
+        split = is_long_turn(draft, engine.config.limits)
+        expanded += _parts_of_turn(draft, engine) if split else [draft]
+    rows = engine.add(labels, expanded, progress=progress)
+    return [rows[at] for at in firsts]
+
+
+def _parts_of_turn(draft: Draft, engine: Engine) -> Iterator[Draft]:
+    """Split a turn; the later parts are linked to the first, and do not crowd the ring buffer."""
+    limits = engine.config.limits
+    text = Redaction(engine.config.secrets).text("text", draft.text)
+    split = [one for one in pieces(text, min(PART_LIMIT, limits.text_chars)) if one]
+    given = json.loads(check_metadata(draft.metadata, limits))
+    first = draft.id or _id_of_turn(draft)
+    for number, piece in enumerate(split, start=1):
+        told = given | {PART: number, PARTS: len(split)}
+        if number == 1:
+            yield replace(draft, text=piece, id=first, metadata=told)
+            continue
+        yield replace(
+            draft,
+            text=piece,
+            id=str(uuid5(ID_SPACE, json.dumps([TURN, first, number]))),
+            tier=Tier.MEDIUM if draft.tier in (None, Tier.SHORT) else draft.tier,
+            aliases=(),
+            supersedes=(),
+            related=(first,),
+            metadata=told | {TURN: first},
+        )
+
+
+def _id_of_turn(draft: Draft) -> str:
+    """Give a turn an id: a new one if a conversation keeps its equal turns, or one of its content.
+
+    See ``MemoryManager.add`` for which turns are stored once.
+    """
+    in_talk = draft.session is not None and draft.occurred_at is None
+    if in_talk and (draft.tier == Tier.SHORT or draft.kind == Kind.EPISODE):
+        return str(uuid_utils.uuid7())
+    said = (draft.scope, draft.session, draft.actor, draft.role, str(draft.kind))
+    when = None if draft.occurred_at is None else str(draft.occurred_at)
+    return id_of_content(TURN, *said, when, draft.text)
+
+
+def id_of_content(*content: object) -> str:
+    """Return an id that is always the same for the same content."""
+    digest = sha256(json.dumps(content).encode()).hexdigest()
+    return str(uuid5(ID_SPACE, digest))
+
 
 Memories = list[Memory]
 Ids = list[str]
@@ -185,7 +266,7 @@ class View:
         Args:
             found: An answer of the present.
         """
-        from memento.retrieve.conflicts import outside  # noqa: PLC0415 - needs NumPy
+        from memento.retrieve.standings import outside  # noqa: PLC0415 - needs NumPy
 
         engine, now = self._engine, self._engine.now()
         ns = engine.ledger.find_namespace(self._namespace)
@@ -223,7 +304,7 @@ class View:
         if ns is None:
             return where
         known = ns
-        return self._engine.ledger.read(lambda c: scopes.present(c, known, where))
+        return self._engine.ledger.read(lambda c: scope_rows.present(c, known, where))
 
     def _looked(self, filters: Filters) -> Filters:
         """Return filters that look where the scopes that they name were merged to."""
@@ -232,7 +313,7 @@ class View:
         if ns is None:
             return filters
         known = ns
-        return self._engine.ledger.read(lambda c: scopes.redirected(c, known, filters))
+        return self._engine.ledger.read(lambda c: scope_rows.redirected(c, known, filters))
 
     def _known_namespace(self, memory_id: str) -> int:
         ns = self._engine.ledger.find_namespace(self._namespace)

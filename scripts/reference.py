@@ -18,45 +18,42 @@ from typing import Any
 import typer
 
 import memento
-from memento import check, config, errors, filters, past, strength, types
-from memento.admit import tier_choice
-from memento.archive import Archive
-from memento.browse import Browse
-from memento.changes import Changes
+from memento import check, config, errors, types
+from memento import config as articles_config
+from memento import config as llm_config
+from memento import config as policy_config
+from memento import config as retrieve_config
+from memento import config as scopes_config
+from memento import config as sessions_config
+from memento import config as sleep_config
+from memento import config as tiers_config
+from memento.admit import importance
 from memento.cli import __doc__ as cli_words
 from memento.cli import app
-from memento.config import articles as articles_config
-from memento.config import llm as llm_config
-from memento.config import policy as policy_config
-from memento.config import retrieve as retrieve_config
-from memento.config import scopes as scopes_config
-from memento.config import sessions as sessions_config
-from memento.config import sleep as sleep_config
-from memento.config import tiers as tiers_config
-from memento.conflicts import Conflicting
-from memento.documents import Texts
-from memento.dynamics import config as dynamics_config
-from memento.dynamics import effect
-from memento.feedback import Verdicts
-from memento.guidance import Guidance
-from memento.insight import values as insights
+from memento.dynamics import formulas
+from memento.dynamics import settings as dynamics_config
+from memento.insight import findings as insights
 from memento.learning import Learning
-from memento.locks import Locks
-from memento.loops import Loop, Loops
+from memento.ledger import filters
 from memento.manager import KEEP, MemoryManager
 from memento.observe import values as observed
-from memento.overviews import Overviews
-from memento.policy import values as policy_values
-from memento.quarantine import QuarantineView
-from memento.reasoning import Reasons
-from memento.scoping import Scoping
-from memento.scoping import values as scoping_values
-from memento.sessions import Session, Sessions
-from memento.sessions import values as sessions_values
-from memento.sleep import Sleeping
-from memento.slots import Slots
-from memento.spending import ModelUse, Spending, Usage
+from memento.prompt import policy_values
 from memento.upkeep import backup, erase, export, import_, lineage
+from memento.verbs import scopes as scoping_values
+from memento.verbs import session_handle as sessions_values
+from memento.verbs.browse import Browse
+from memento.verbs.changes import Changes
+from memento.verbs.conflicts import Conflicting
+from memento.verbs.documents import Texts
+from memento.verbs.feedback import Loop, Loops, Verdicts
+from memento.verbs.insight import Overviews, Reasons
+from memento.verbs.quarantine import QuarantineView
+from memento.verbs.rules import Guidance
+from memento.verbs.scopes import Scoping
+from memento.verbs.sessions import Session, Sessions
+from memento.verbs.sleep import Archive, Sleeping
+from memento.verbs.slots import Locks, Slots
+from memento.verbs.spending import ModelUse, Spending, Usage
 from memento.views import StoreView, View
 
 FOLDER = Path(__file__).parent.parent / "docs" / "reference"
@@ -79,7 +76,7 @@ read the environment. Every setting has a default that is right for most.
 
 ```python
 from memento import Config, MemoryManager
-from memento.config.tiers import ShortConfig
+from memento.config import ShortConfig
 
 memory = MemoryManager(embedder=None, config=Config(short=ShortConfig(capacity=20)))
 ```
@@ -93,11 +90,11 @@ VALUES = (
     types.Source,
     types.Hit,
     types.Retrieval,
-    past.Version,
-    past.SlotValue,
-    past.Change,
-    past.Undone,
-    past.Diff,
+    types.Version,
+    types.SlotValue,
+    types.Change,
+    types.Undone,
+    types.Diff,
     insights.Reasoning,
     insights.Chain,
     insights.Conflict,
@@ -116,9 +113,9 @@ VALUES = (
     Usage,
     ModelUse,
     types.Related,
-    strength.Belief,
-    strength.Evidence,
-    strength.Strength,
+    types.Belief,
+    types.Evidence,
+    types.Strength,
     Loop,
     types.Finding,
     policy_values.Policy,
@@ -143,7 +140,7 @@ VOCABULARY = (types.Tier, types.Kind, types.Status, types.Trust, types.Reason, t
 CONFIGS = (
     ("Config", config.Config),
     ("limits", check.Limits),
-    ("tier_choice", tier_choice.TierChoice),
+    ("tier_choice", importance.TierChoice),
     ("short", tiers_config.ShortConfig),
     ("index", tiers_config.IndexConfig),
     ("long", tiers_config.LongConfig),
@@ -157,7 +154,7 @@ CONFIGS = (
     ("policy", policy_config.PolicyConfig),
     ("llm", llm_config.LLMConfig),
     ("dynamics.stability", dynamics_config.Stability),
-    ("effect", effect.Effect),
+    ("effect", formulas.Effect),
 )
 
 

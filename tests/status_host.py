@@ -9,10 +9,10 @@ import sys
 from datetime import UTC, datetime
 
 from memento import MemoryManager, Source
-from memento.dynamics.config import Dynamics
+from memento.dynamics.settings import Dynamics
 from memento.errors import IdConflict
-from memento.ledger import checks, dynamics, memories, slot_values, vectors
-from memento.retrieve.roster import Roster, RosterRow
+from memento.ledger import checks, memories, slot_rows, strength_fold, vectors
+from memento.retrieve.columns import Roster, RosterRow
 from memento.types import Event, Reason
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
@@ -61,7 +61,7 @@ def found(case):
 def holds_slot(case):
     """Another value of the key takes its place."""
     slot = ("otter/jam", "")
-    held = case.engine.ledger.read(lambda c: slot_values.holder_of(c, case.ns, slot)) is not None
+    held = case.engine.ledger.read(lambda c: slot_rows.holder_of(c, case.ns, slot)) is not None
     other = case.view.add("The otter likes plum jam", key="otter/jam", tier="medium")
     assert not held or case.view.get(case.first.id).superseded_by == other.id
     return held
@@ -169,14 +169,14 @@ def feels(case):
     """A use is seen in what is known of it."""
     case.write(lambda c, docid: memories.record(c, case.ns, 1, Event.USED, docid, USER))
     seen = case.engine.ledger.read(lambda c: _uses(c, case))
-    case.write(lambda c, _: dynamics.catch_up(c, Dynamics()))
+    case.write(lambda c, _: strength_fold.catch_up(c, Dynamics()))
     assert case.engine.ledger.read(lambda c: _uses(c, case)) == seen
     return seen > 0
 
 
 def _uses(connection, case):
     row = memories.by_id(connection, case.ns, case.first.id)
-    state, _, _ = dynamics.look(connection, row, 2, Dynamics())
+    state, _, _ = strength_fold.look(connection, row, 2, Dynamics())
     return state.uses
 
 

@@ -3,7 +3,7 @@
 import threading
 
 from memento import Config
-from memento.config.tiers import IndexConfig
+from memento.config import IndexConfig
 from memento.testing import HashEmbedder
 
 FAST = Config(index=IndexConfig(start_seconds=0.0, poll_seconds=0.01, retry_seconds=0.01))

@@ -11,7 +11,7 @@ import pytest
 from memento import Config, MemoryManager
 from memento.aio import AsyncMemoryManager, AsyncQuarantineView, AsyncStoreView
 from memento.errors import InvalidInput, NotFound, StoreClosed, TierUnavailable
-from memento.quarantine import QuarantineView
+from memento.verbs.quarantine import QuarantineView
 from memento.views import StoreView
 
 SYNC_ON_PURPOSE = {

@@ -13,14 +13,14 @@ import memento
 PACKAGE = Path(memento.__file__).parent
 ADAPTERS = Path(__file__).parents[1] / "integrations"
 READS_THE_SYSTEM_CLOCK = {
-    "clock.py": "it is the system's clock",
+    "base/clock.py": "it is the system's clock",
     "manager.py": "the clock of a manager that is given none",
     "cli/options.py": "moments such as 7d, before a store is open",
-    "cli/remember.py": "commands open their managers with the system's clock",
+    "cli/group_remember.py": "commands open their managers with the system's clock",
     "ledger/lite/presence.py": "the age of a folder, whose times are those of the system",
     "ledger/lite/swap.py": "file names: a clock that stands still would give one name twice",
-    "tiers/own_files.py": "file names, as above",
-    "tiers/short.py": "file names, as above",
+    "tiers/folder.py": "file names, as above",
+    "tiers/ring.py": "file names, as above",
 }
 """Modules that may read the time of the day past the manager's clock, and the reason of each.
 
@@ -111,7 +111,7 @@ def clocks_read(tree):
             owner = ast.unparse(node.value).rpartition(".")[2]
             if owner in {"datetime", "date", "time"} and node.attr in CLOCKS:
                 found.append(ast.unparse(node))
-        elif isinstance(node, ast.ImportFrom) and node.module in {"time", "memento.clock"}:
+        elif isinstance(node, ast.ImportFrom) and node.module in {"time", "memento.base.clock"}:
             wanted = CLOCKS if node.module == "time" else {"system_clock"}
             found += [alias.name for alias in node.names if alias.name in wanted]
     return found
@@ -129,8 +129,8 @@ def test_every_moment_comes_from_the_managers_clock():
 
 
 def test_the_time_of_the_day_is_read_in_one_module():
-    """The other modules of the list call ``memento.clock.system_clock``."""
-    for name in READS_THE_SYSTEM_CLOCK.keys() - {"clock.py"}:
+    """The other modules of the list call ``memento.base.clock.system_clock``."""
+    for name in READS_THE_SYSTEM_CLOCK.keys() - {"base/clock.py"}:
         tree = ast.parse((PACKAGE / name).read_text(encoding="utf-8"))
         assert set(clocks_read(tree)) == {"system_clock"}, name
 
@@ -143,7 +143,7 @@ def test_the_time_of_the_day_is_read_in_one_module():
         ("day = date.today()", ["date.today"]),
         ("at = time.time()", ["time.time"]),
         ("from time import time_ns", ["time_ns"]),
-        ("from memento.clock import in_name, system_clock", ["system_clock"]),
+        ("from memento.base.clock import in_name, system_clock", ["system_clock"]),
         ("from time import monotonic", []),
         ("left = time.monotonic() - self.clock()", []),
         ("at = self._engine.now()", []),

@@ -11,7 +11,7 @@ import pytest
 
 from memento import Config, MemoryManager
 from memento import engine as engine_module
-from memento.config.tiers import IndexConfig, ShortConfig
+from memento.config import IndexConfig, ShortConfig
 from memento.errors import InvalidInput, TierUnavailable
 from memento.testing import HashEmbedder
 

@@ -13,9 +13,7 @@ import memento
 from memento import Config
 from memento.admit.redact import Secrets
 from memento.check import Limits
-from memento.config import _ELSEWHERE, _READERS
-from memento.config.retrieve import Weights
-from memento.config.tiers import LongIndex, ShortConfig
+from memento.config import _ELSEWHERE, _READERS, LongIndex, ShortConfig, Weights
 from memento.errors import InvalidInput
 
 SOURCE = {path: path.read_text() for path in Path(inspect.getfile(memento)).parent.rglob("*.py")}

@@ -12,11 +12,11 @@ from unittest.mock import Mock
 import pytest
 
 from memento import AsyncMemoryManager, MemoryManager
+from memento.base.layout import LEDGER
 from memento.errors import InvalidInput, MissingExtra, StoreUnusable
-from memento.layout import LEDGER
-from memento.ledger.lite import held
+from memento.ledger.lite import presence
 from memento.testing import HashEmbedder
-from memento.tiers.short import ShortTier
+from memento.tiers.ring import ShortTier
 from memento.upkeep.erase import Eraser
 
 
@@ -70,7 +70,7 @@ def test_a_model_of_unknown_length_is_refused_at_once(tmp_path, monkeypatch):
 
 def test_a_package_that_is_missing_is_named_at_once(tmp_path, monkeypatch):
     """With the line that installs it."""
-    monkeypatch.setattr("memento.embed.names.find_spec", lambda _name: None)
+    monkeypatch.setattr("memento.embed.checked.find_spec", lambda _name: None)
     with pytest.raises(MissingExtra, match="pip install"):
         MemoryManager(tmp_path / "store", embedder="sentence-transformers:any")
 
@@ -83,7 +83,7 @@ def test_one_that_could_not_be_made_leaves_nothing_open(tmp_path, monkeypatch, o
     with pytest.raises(StoreUnusable) as raised:
         MemoryManager(tmp_path, embedder=None)
     assert raised.value is damaged
-    assert not held.is_open(tmp_path / LEDGER)
+    assert not presence.is_open(tmp_path / LEDGER)
 
 
 def test_making_one_loads_nothing_heavy(tmp_path):

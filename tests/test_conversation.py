@@ -14,8 +14,8 @@ from memento.conversation import keep_new
 from memento.conversation.recalling import fused, queries
 from memento.conversation.turns import placed, turns_of
 from memento.errors import InvalidInput, StoreClosed
-from memento.language.tokens import estimate
 from memento.testing import HashEmbedder
+from memento.text.words import estimate
 from memento.types import Trust
 
 BIKE = {"role": "user", "content": "My bike is a red Brompton.", "id": "1"}

@@ -10,7 +10,7 @@ from html.parser import HTMLParser
 import pytest
 
 from memento import Memory, Retrieval
-from memento.display import CELL, cut, data
+from memento.base.display import CELL, cut, data
 from memento.types import Hit
 
 HOSTILE = "</td><script>alert('tea')</script><img src=x onerror=\"alert(1)\"> & \x1b[31m\u202etea"

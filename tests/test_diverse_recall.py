@@ -2,7 +2,7 @@
 
 import pytest
 
-from memento.conversation import diverse
+from memento.conversation import recalling
 from memento.testing import HashEmbedder
 
 REPORTS = [
@@ -58,7 +58,7 @@ def test_memories_that_have_little_in_common_keep_their_order(open_memory, monke
     for text in (*REPORTS, *OTHERS):
         memory.add(text, "long")
     memory.flush(wait=True)
-    monkeypatch.setattr(diverse, "LIKENESS", 0.999)
+    monkeypatch.setattr(recalling, "LIKENESS", 0.999)
     assert texts(memory) == texts(memory, diverse=True)
 
 

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from memento import Config
-from memento.config.tiers import IndexConfig
+from memento.config import IndexConfig
 from memento.errors import EmbeddingMismatch
 from memento.ledger import vectors
 from memento.testing import HashEmbedder

@@ -15,8 +15,7 @@ from memento import Draft, MemoryManager, Source, Turn
 from memento.conversation import keep_new
 from memento.errors import IdConflict, MementoError, TurnErased, UntrustedSource
 from memento.types import Status
-from memento.upkeep.backup import restore
-from memento.upkeep.salvage import salvage
+from memento.upkeep.backup import restore, salvage
 
 HOME = "I live in Zebraville."
 TALK = [

@@ -6,8 +6,8 @@ import sys
 import pytest
 
 import memento
-from memento.language import plain as plain_module
-from memento.later import later
+from memento.base import plain as plain_module
+from memento.base.lazy import later
 
 ROOMS = ["observe.guards", "consolidate.tick", "claims.reading"]
 """Parts that only their own verbs need."""
@@ -59,7 +59,7 @@ def test_modules_that_programs_name_are_there_after_the_bare_import():
 
 def test_what_stands_for_a_module_is_like_it(monkeypatch):
     """A test may replace a name in it, and the name is there again afterwards."""
-    stands = later("memento.language.plain")
+    stands = later("memento.base.plain")
     assert vars(stands) is vars(plain_module)
     assert "plain" in dir(stands)
     with monkeypatch.context() as patched:

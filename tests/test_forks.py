@@ -14,9 +14,10 @@ from pathlib import Path
 
 import pytest
 
-import memento.ledger.lite.ledger  # noqa: F401 - it registers what a fork waits for
-from memento import MemoryManager, forks
-from memento.forks import ForkGate
+import memento.ledger.lite.store  # noqa: F401 - it registers what a fork waits for
+from memento import MemoryManager
+from memento.base import forks
+from memento.base.forks import ForkGate
 
 SLOW = """
 import builtins
@@ -52,7 +53,7 @@ sys.exit(os.waitstatus_to_exitcode(status))
 
 AUDIT = """
 import json, sys, threading
-import memento.forks as forks
+import memento.base.forks as forks
 from memento import MemoryManager
 from memento.testing import HashEmbedder
 

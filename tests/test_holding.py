@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from memento import Config, MemoryManager
-from memento.config.tiers import ShortConfig
+from memento.config import ShortConfig
 from memento.errors import StoreClosed
 from memento.testing import HashEmbedder, ManualClock, ScriptedLLM
 from tests.tiers.test_backlog import SOON
@@ -87,7 +87,7 @@ def test_whoever_has_a_part_of_a_manager_holds_the_store(tmp_path, part):
 
 def test_a_model_in_the_background_keeps_no_store_open(tmp_path):
     """It has the views that it needs, and they hold nothing."""
-    from memento.config.llm import LLMConfig  # noqa: PLC0415
+    from memento.config import LLMConfig  # noqa: PLC0415
 
     config = Config(llm=LLMConfig(model=ScriptedLLM([]), background=True))
     memory = MemoryManager(tmp_path, embedder=None, config=config)

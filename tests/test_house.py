@@ -38,7 +38,7 @@ def functions(source):
 
 
 def dotted(path, package):
-    """Name a file as it is imported: ``memento.tiers.short``, ``memento`` for its root."""
+    """Name a file as it is imported: ``memento.tiers.ring``, ``memento`` for its root."""
     return f"{package.name}.{module_name(path, package)}".rstrip(".")
 
 

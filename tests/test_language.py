@@ -70,7 +70,7 @@ SAMPLES = [
     "tests/integrations/for_langchain/test_langchain_memory.py",
     "tests/integrations/for_langchain/test_langchain_middleware.py",
     "tests/integrations/for_langgraph/test_langgraph_store.py",
-    "tests/language/test_questions.py",
+    "tests/text/test_questions.py",
     "tests/observe/test_guards.py",
     "tests/retrieve/test_form.py",
     "tests/retrieve/test_former.py",

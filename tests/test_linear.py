@@ -16,23 +16,23 @@ from typing import Any
 import pytest
 from expressions import patterns, pumped, ways
 
-from memento.claims.reading import _CHARS
+from memento.claims.claim_reader import _CHARS
 from memento.insight.names import _LONGEST
 from memento.observe.split import LONGEST
 
 REACH = {
     "memento.claims": _CHARS,
     "memento.insight.names": _LONGEST,
-    "memento.language.words._CODED": 300,
-    "memento.language.words._DOTTED": 300,
-    "memento.language.when._": 48,
-    "memento.layout": 255,
+    "memento.text.words._CODED": 300,
+    "memento.text.words._DOTTED": 300,
+    "memento.text.when._": 48,
+    "memento.base.layout": 255,
     "memento.learning.reading": LONGEST,
     "memento.observe": LONGEST,
 }
 """Longest text, characters, that reaches the expressions of a module that reads no longer ones."""
 LONG = {
-    "memento.language.when._LINK", "memento.language.when._SPAN", "memento.language.when._TO",
+    "memento.text.when._LINK", "memento.text.when._SPAN", "memento.text.when._TO",
     "memento.observe.language", "memento.observe.mask", "memento.observe.split",
 }  # fmt: skip
 """Of these modules, what is applied to a whole text all the same."""

@@ -9,7 +9,7 @@ import pytest
 from memento import AsyncMemoryManager, Config, Status, Tier
 from memento.check import Limits
 from memento.errors import InvalidInput, NotFound, SecretFound
-from memento.ingest.sections import PART_LIMIT
+from memento.ingest.paragraphs import PART_LIMIT
 
 FILL = "The parties inform each other in writing of anything that bears on this clause. " * 4
 TITLES = ["Price", "Payment", "Delivery", "Penalty", "Warranty", "Notice"]

@@ -8,9 +8,9 @@ import pytest
 
 from memento import MemoryManager
 from memento.admit import redact
-from memento.language import words
 from memento.observe import mask
 from memento.observe.carried import MOST_READ
+from memento.text import words
 
 TEXTS = [
     "eyJ",

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memento import Config, Draft, Kind, Source, Status, Tier, Trust
-from memento.config.tiers import ShortConfig
+from memento.config import ShortConfig
 from memento.errors import IdConflict
 
 MAY = datetime(2025, 5, 1, tzinfo=UTC)

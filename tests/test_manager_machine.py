@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from memento import Config, MemoryManager
-from memento.config.tiers import ShortConfig
+from memento.config import ShortConfig
 from memento.errors import InvalidInput, LockedMemory, NotFound
 from memento.testing import ManualClock
 

@@ -8,10 +8,10 @@ from datetime import timedelta
 import pytest
 
 from memento import Config
-from memento.config.tiers import IndexConfig, LongIndex
+from memento.config import IndexConfig, LongIndex
 from memento.errors import EmbedderError, InvalidInput, TierUnavailable
 from memento.retrieve import vector_search
-from memento.retrieve.roster import Roster
+from memento.retrieve.columns import Roster
 from memento.testing import HashEmbedder
 
 HOUR = timedelta(hours=1)

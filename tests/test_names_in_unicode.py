@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from memento import MemoryManager, Source
 from memento.errors import InvalidInput
-from memento.language.words import fold, squeeze
+from memento.text.words import fold, squeeze
 
 FORMS = ("NFC", "NFD")
 NAMES = ("Zo\u00eb", "Nguy\u1ec5n", "\u30d0\u30c3\u30cf", "\ud55c\uae00", "\u0419\u043e\u0436")

@@ -8,10 +8,10 @@ import threading
 import pytest
 
 from memento import AsyncMemoryManager
-from memento.documents import BATCH
 from memento.errors import InvalidInput
 from memento.testing import HashEmbedder
-from memento.tiers.progress import EACH, Owed
+from memento.tiers.indexer import EACH, Remaining
+from memento.verbs.documents import BATCH
 
 TEXTS = [f"note number {number}" for number in range(3 * EACH + 7)]
 BOOK = "\n\n".join(f"# Chapter {number}\n\nText of {number}." for number in range(2 * BATCH + 3))
@@ -147,7 +147,7 @@ def test_new_work_adds_to_the_total():
     """The amount done never becomes less."""
     told = []
     left = iter([10, 7, 9, 0])
-    owed = Owed(lambda: next(left), lambda done, total: told.append((done, total)))
+    owed = Remaining(lambda: next(left), lambda done, total: told.append((done, total)))
     for _ in range(3):
         owed.report()
     assert told == [(3, 10), (3, 12), (12, 12)]

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memento.errors import InvalidInput, InvalidScope
-from memento.scopes import (
+from memento.base.scopes import (
     MAX_LABEL,
     MAX_LABELS,
     MAX_NAMESPACE,
@@ -18,6 +17,7 @@ from memento.scopes import (
     parse_namespace,
     parse_scope,
 )
+from memento.errors import InvalidInput, InvalidScope
 
 segments = st.text("abc -_.üж東", min_size=1, max_size=4).filter(
     lambda s: s.strip() and s not in {".", ".."}

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memento import Config, Draft, Turn
-from memento.blocks import BRIEF_NOTICE, NOTICE, SHOWN
+from memento.base.blocks import BRIEF_NOTICE, NOTICE, SHOWN
 from memento.check import Limits
 from memento.conversation.speech import LEAST, spoken
 from memento.ingest import read

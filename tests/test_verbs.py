@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 
 from memento import Config, Draft, MemoryManager, Source
-from memento.config import Limits
-from memento.config.tiers import ShortConfig
+from memento.config import Limits, ShortConfig
 from memento.errors import (
     EmbeddingMismatch,
     IdConflict,
@@ -26,7 +25,7 @@ from memento.errors import (
     StoreClosed,
     TierUnavailable,
 )
-from memento.filters import Filtering, Retrieving
+from memento.ledger.filters import Filtering, Retrieving
 from memento.testing import HashEmbedder
 
 DAY = timedelta(days=1)

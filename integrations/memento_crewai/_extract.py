@@ -1,7 +1,7 @@
 """Find what a finished task leaves worth remembering, by rules. Pure.
 
 CrewAI hands over the task and its result as one text. The task is a question, and is not kept:
-it would be found before its own answer. The result is taken apart by ``memento.language``. The
+it would be found before its own answer. The result is taken apart by ``memento.text``. The
 words of a user in a conversation are kept, questions included: people tell facts in questions.
 """
 
@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from memento import Kind
-from memento.language.questions import merely_asks
-from memento.language.statements import PIECE, QUESTION_MARKS, cut, statements
+from memento.text.sentences import _ENDS_OF_QUESTIONS, PIECE, cut, merely_asks, statements
 
 TERSE = 5
 """A result of fewer words says nothing without its question: both are kept together."""
@@ -52,7 +51,7 @@ def kind_of(text: str) -> Kind:
     >>> kind_of("Who is the client?").value, kind_of("What is the budget? 42").value
     ('question', 'fact')
     """
-    asks = text.rstrip().endswith(QUESTION_MARKS) and merely_asks(text)
+    asks = text.rstrip().endswith(_ENDS_OF_QUESTIONS) and merely_asks(text)
     return Kind.QUESTION if asks else Kind.FACT
 
 
@@ -84,7 +83,7 @@ def _answer(asked: str, said: str) -> list[str]:
     told = statements(result)
     if asked.strip() and told and len(result.split()) < TERSE:
         question = cut(" ".join(asked.split()), PIECE // 2)[0]
-        return cut(f"{question}{'' if question.endswith(QUESTION_MARKS) else ':'} {result}")
+        return cut(f"{question}{'' if question.endswith(_ENDS_OF_QUESTIONS) else ':'} {result}")
     return told
 
 

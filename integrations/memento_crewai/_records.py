@@ -21,10 +21,10 @@ from crewai.memory.types import MemoryMatch, MemoryRecord
 from crewai.memory.utils import normalize_scope_path
 
 from memento import Config, Filtering, conversation
+from memento.base.scopes import parse_scope, short_form
 from memento.check import MAX_ID, MAX_NAME, type_name
 from memento.errors import InvalidInput
-from memento.policy import escape
-from memento.scopes import parse_scope, short_form
+from memento.prompt import escape
 from memento.types import Draft, Hit, Memory, Trust
 
 PRIVATE = "crewai_private"

@@ -21,7 +21,7 @@ from memento import Memory, MemoryManager, Turn
 from memento.check import MAX_IDS, MAX_NAME, check_seconds
 from memento.conversation import MOST
 from memento.errors import InvalidInput
-from memento.policy import TOKENS
+from memento.prompt import TOKENS
 from memento.status import having
 from memento_langchain._turns import WAIT, made_here, source_of, warn
 
@@ -40,7 +40,7 @@ class MementoMemory(BaseMemory):
     """Memory of ``ConversationChain``, ``LLMChain`` and their kin; it survives restarts.
 
     The variable it fills shows first what is remembered about the input, from any session, as a
-    block of data (see ``memento.policy``), then the newest turns of this session.
+    block of data (see ``memento.prompt``), then the newest turns of this session.
 
     Attributes:
         manager: Where to keep and look.

@@ -30,11 +30,11 @@ from langgraph.runtime import Runtime
 
 from memento import MemoryManager, Recalled, Trust, Turn
 from memento.aio import settle
+from memento.base.scopes import parse_scope
 from memento.check import MAX_TOKENS, check_count, check_flag, check_seconds, check_share, member
 from memento.conversation import MOST, keep_new, mended, session_of
 from memento.errors import InvalidInput
-from memento.policy import TOKENS
-from memento.scopes import parse_scope
+from memento.prompt import TOKENS
 from memento_langchain._structured import Wanted, answered, chosen, with_words
 from memento_langchain._turns import WAIT, check_manager, text_of, turn_of, warn
 from memento_langchain.namespaces import Namespace, Views, settings_of_run
@@ -68,7 +68,7 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
     """Lets an agent remember across threads and restarts.
 
     Before each model call, the memories that bear on the user's last message, see
-    ``MemoryManager.recall``, are put behind it as a block of data (see ``memento.policy``). The
+    ``MemoryManager.recall``, are put behind it as a block of data (see ``memento.prompt``). The
     block is part of that request only, never of the thread; while the model calls tools to answer
     one message, it stays the same, byte for byte. Each turn
     of the user and of the model is kept once, by the id of its message, in the session named like

@@ -1,6 +1,6 @@
 """Tools for agents that decide themselves what to keep, look up and put right.
 
-A tool shows a block of data (see ``memento.policy``) whose records name their ids. A mistake of the
+A tool shows a block of data (see ``memento.prompt``) whose records name their ids. A mistake of the
 model's, such as an id that does not exist or is locked, is told to the model; a store that cannot
 be read or written raises its error through the agent.
 """
@@ -18,7 +18,7 @@ from memento import Hit, Memory, MemoryManager, Trust
 from memento.aio import GLANCE, settle
 from memento.check import check_seconds, said_moment
 from memento.errors import InvalidInput, LockedMemory, NotFound, UntrustedSource
-from memento.policy import TOKENS, Relevant, new_nonce, render
+from memento.prompt import TOKENS, Relevant, new_nonce, render
 from memento_langchain._turns import WAIT, check_manager
 from memento_langchain.namespaces import Namespace, Views
 

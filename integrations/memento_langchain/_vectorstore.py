@@ -12,9 +12,9 @@ from langchain_core.vectorstores import VectorStore
 from langchain_core.vectorstores.utils import maximal_marginal_relevance
 
 from memento import Draft, Hit, Kind, Memory, MemoryManager, Source, Status, Tier, Trust
+from memento.base.scopes import contains, parse_scope, short_form
 from memento.check import MAX_ID, check_seconds
 from memento.errors import InvalidInput
-from memento.scopes import contains, parse_scope, short_form
 from memento.types import TrustName
 from memento_langchain._embeddings import MementoEmbeddings
 from memento_langchain._turns import WAIT, warn

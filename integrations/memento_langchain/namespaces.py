@@ -12,8 +12,8 @@ from typing import Any
 from langchain_core.runnables.config import ensure_config
 
 from memento import MemoryManager
+from memento.base.scopes import parse_namespace
 from memento.errors import InvalidInput
-from memento.scopes import parse_namespace
 
 Labels = str | int | Sequence[str | int]
 Namespace = Callable[[Any], Labels] | Callable[[Any, Mapping[str, Any]], Labels]

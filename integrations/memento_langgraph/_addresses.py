@@ -16,7 +16,7 @@ from unicodedata import normalize
 from langgraph.store.base import GetOp, ListNamespacesOp, MatchCondition, PutOp, SearchOp
 
 from memento.admit import Redaction, Secrets
-from memento.scopes import short_form
+from memento.base.scopes import short_form
 
 AnyOp = TypeVar("AnyOp", GetOp, SearchOp, ListNamespacesOp, PutOp)
 

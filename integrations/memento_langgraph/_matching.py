@@ -14,9 +14,9 @@ from urllib.parse import unquote
 
 from langgraph.store.base import MatchCondition
 
+from memento.base.plain import composed
+from memento.base.scopes import MAX_LABEL
 from memento.errors import InvalidInput, InvalidScope
-from memento.language.plain import composed
-from memento.scopes import MAX_LABEL
 
 MAIN = ("text", "content", "memory")
 """Fields of a value that say what it is about, the first that is there."""

@@ -16,10 +16,10 @@ from datetime import tzinfo
 from typing import Any, NamedTuple
 
 from memento import Hit, Kind, Memory, MemoryManager, Source, Trust
+from memento.base.scopes import parse_scope
 from memento.check import check_count, said_moment, shown
 from memento.errors import InvalidInput, MementoError, NotFound, StoreError, UntrustedSource
-from memento.policy import Relevant, new_nonce, render
-from memento.scopes import parse_scope
+from memento.prompt import Relevant, new_nonce, render
 from memento.types import Status
 from memento_mcp import _table
 from memento_mcp._arguments import faults, plain

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple, TypeVar
 
 import uuid_utils
 
-from memento.admit.entry import Entry
-from memento.admit.importance import telling
+from memento.admit.importance import TierChoice, telling
 from memento.admit.redact import Redaction, Secrets
-from memento.admit.tier_choice import TierChoice
+from memento.base.plain import plain
+from memento.base.scopes import parse_scope
 from memento.check import (
     Limits,
     check_flag,
@@ -34,12 +34,49 @@ from memento.check import (
     type_name,
 )
 from memento.errors import InvalidInput
-from memento.language import words as words_of
-from memento.language.plain import plain
 from memento.ledger.rows import IMPORTANCE_GIVEN, TIER_GIVEN, Row, content_hash
 from memento.messages import named
-from memento.scopes import parse_scope
+from memento.text import words as words_of
+from memento.text.words import Columns
 from memento.types import Draft, Kind, Source, Status, Tier
+
+MAX_METADATA = 1_048_576
+"""Largest metadata as JSON, bytes, unless the settings say otherwise."""
+
+
+@dataclass(slots=True)
+class Entry:
+    """An accepted memory on its way into the ledger.
+
+    Attributes:
+        row: All columns; ``docid``, ``ns`` and ``rev`` are set on insertion.
+        text: What full text indexes: title, head, rest.
+        chosen_id: Whether the caller gave the id.
+        supersedes: Ids of the memories that it replaces.
+        related: Ids it is linked to.
+        derived: Columns whose value the caller did not give.
+        metadata_bytes: Largest metadata as JSON, bytes, where it is joined with another's.
+        redacted: Secrets taken out of it, by kind, and how often.
+        words: Its words, folded.
+        telling: Those of them whose novelty its importance depends on.
+        choice: Which tier an importance leads to; None once importance and tier are settled.
+        by: Class of trust of who says it, which decides what it may replace; None for the trust of
+            the memory, which may be less: that of what it is derived from.
+    """
+
+    row: Row
+    text: Columns
+    chosen_id: bool
+    supersedes: tuple[str, ...] = ()
+    related: tuple[str, ...] = ()
+    derived: tuple[str, ...] = ()
+    metadata_bytes: int = MAX_METADATA
+    redacted: Mapping[str, int] = field(default_factory=dict)
+    words: Sequence[str] = ()
+    telling: Sequence[str] = ()
+    choice: TierChoice | None = None
+    by: str | None = None
+
 
 _ACTIVE = Status.ACTIVE.value
 

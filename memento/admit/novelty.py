@@ -11,8 +11,8 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from memento.admit.entry import Entry
-from memento.admit.tier_choice import weigh
+from memento.admit.draft import Entry
+from memento.admit.importance import weigh
 from memento.ledger.contract import Session, Work
 from memento.status import HEARD
 

@@ -9,7 +9,7 @@ Formats are promised, not secrecy: a password that looks like a word, or a key o
 listed, is not noticed.
 
 A block of memories that was shown goes the same way, whatever the policy on secrets: a copy of it
-would outlive the memories in it, see `memento.blocks`.
+would outlive the memories in it, see `memento.base.blocks`.
 """
 
 from __future__ import annotations
@@ -22,8 +22,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, TypeAlias
 
-from memento import blocks
-from memento.admit.proofs import MARK
+from memento.admit.secret_validators import MARK
 from memento.admit.secrets import (
     ANYWHERE,
     BESIDE,
@@ -35,6 +34,7 @@ from memento.admit.secrets import (
     SecretFormat,
     SecretPlace,
 )
+from memento.base import blocks
 from memento.errors import SecretFound
 
 Span: TypeAlias = tuple[int, int, str]

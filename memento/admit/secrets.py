@@ -22,8 +22,8 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 
-from memento.admit import proofs
-from memento.admit.proofs import BASE62
+from memento.admit import secret_validators
+from memento.admit.secret_validators import BASE62
 
 LONG = 16
 """Characters of the shortest run that holds a secret, passwords that are named so apart."""
@@ -156,7 +156,7 @@ def _token(
     kind: str,
     prefixes: str,
     body: str,
-    proof: Callable[[str], bool] = proofs.random,
+    proof: Callable[[str], bool] = secret_validators.random,
     *,
     start: str = _BEFORE,
     end: str = _AFTER,
@@ -175,7 +175,7 @@ def _shape(
     kind: str,
     anchors: str,
     *parts: str,
-    proof: Callable[[str], bool] = proofs.random,
+    proof: Callable[[str], bool] = secret_validators.random,
     place: SecretPlace = SecretPlace.RUN,
 ) -> SecretFormat:
     return SecretFormat(kind, tuple(anchors.split()), "".join(parts), proof, place)
@@ -200,7 +200,7 @@ FORMATS: tuple[SecretFormat, ...] = (
         # only where three runs follow, so that a run that only begins like one costs one look
         rf"(?<!{_URL})(?={_URL}{{11,}}+\.{_URL}{{8,}}+\.{_URL}{{16}}){_URL}*?",
         rf"(?P<secret>eyJ{_URL}{{8,2000}}+\.{_URL}{{8,}}\.{_URL}{{16,}})",
-        proof=proofs.jwt,
+        proof=secret_validators.jwt,
     ),
     # clouds
     _token("aws-access-key-id", "AKIA ASIA ABIA ACCA", "[A-Z2-7]{16}"),
@@ -209,7 +209,7 @@ FORMATS: tuple[SecretFormat, ...] = (
         "secret",
         rf"(?ai:secret[_ ]?(?:access[_ ]?)?key){_ASSIGNED}",
         r"(?P<secret>[A-Za-z0-9+/]{40})(?![A-Za-z0-9+/=])",
-        proof=proofs.mixed,
+        proof=secret_validators.mixed,
         place=SecretPlace.BESIDE,
     ),
     _token("google-api-key", "AIza", f"{_URL}{{35}}"),
@@ -224,7 +224,7 @@ FORMATS: tuple[SecretFormat, ...] = (
     _token("digitalocean-token", "dop_v1_ doo_v1_ dor_v1_", f"{_HEX}{{64}}"),
     _token("heroku-key", "HRKU-AA", f"{_URL}{{58}}"),
     _token("fly-token", "fo1_", f"{_URL}{{43}}"),
-    _token("fly-token", "fm2_", "[A-Za-z0-9+/=_-]{100,4000}", proofs.mixed, end=""),
+    _token("fly-token", "fm2_", "[A-Za-z0-9+/=_-]{100,4000}", secret_validators.mixed, end=""),
     _token(
         "tailscale-key",
         "tskey-",
@@ -242,14 +242,18 @@ FORMATS: tuple[SecretFormat, ...] = (
     _token("planetscale-token", "pscale_", "(?:tkn|pw|oauth)_[A-Za-z0-9_.=-]{32,64}"),
     _token("supabase-key", "sbp_", f"{_HEX}{{40}}"),
     _token(
-        "supabase-key", "sb_secret_", f"{_URL}{{22}}_{_URL}{{8}}", proofs.cased, end=_END_OF_URL
+        "supabase-key",
+        "sb_secret_",
+        f"{_URL}{{22}}_{_URL}{{8}}",
+        secret_validators.cased,
+        end=_END_OF_URL,
     ),
     # code and packages
     _token(
         "github-token",
         "ghp_ gho_ ghu_ ghs_ ghr_",
         f"{_WORD}{{36}}",
-        proofs.checksum_holds,
+        secret_validators.checksum_holds,
         start="",
     ),
     _token("github-token", "ghp_ gho_ ghu_ ghs_ ghr_", f"{_WORD}{{36}}"),
@@ -263,8 +267,8 @@ FORMATS: tuple[SecretFormat, ...] = (
     _token(
         "atlassian-token", "ATATT3 ATCTT3 ATBB", "[A-Za-z0-9_=-]{28,250}", end="(?![A-Za-z0-9_-])"
     ),
-    _token("npm-token", "npm_", f"{_WORD}{{36}}", proofs.checksum_holds, start=""),
-    _token("npm-token", "npm_", f"{_WORD}{{36}}", proofs.mixed),
+    _token("npm-token", "npm_", f"{_WORD}{{36}}", secret_validators.checksum_holds, start=""),
+    _token("npm-token", "npm_", f"{_WORD}{{36}}", secret_validators.mixed),
     _token("pypi-token", "pypi-AgEIcHlwaS5vcmc pypi-AgENdGVzdC5weXBpLm9yZw", f"{_URL}{{50,1000}}"),
     _token("rubygems-key", "rubygems_", f"{_HEX}{{48}}"),
     _token("docker-token", "dckr_pat_ dckr_oat_", f"{_URL}{{27,40}}"),
@@ -273,10 +277,15 @@ FORMATS: tuple[SecretFormat, ...] = (
         "slack-token",
         "xoxa- xoxb- xoxc- xoxe- xoxo- xoxp- xoxr- xoxs-",
         "[A-Za-z0-9-]{20,250}",
-        proofs.mixed,
+        secret_validators.mixed,
     ),
-    _token("slack-token", "xoxd-", "[A-Za-z0-9%+/=_-]{40,400}", proofs.mixed, end=""),
-    _token("slack-token", "xoxe.xoxb- xoxe.xoxp- xapp-", "[A-Za-z0-9-]{20,250}", proofs.mixed),
+    _token("slack-token", "xoxd-", "[A-Za-z0-9%+/=_-]{40,400}", secret_validators.mixed, end=""),
+    _token(
+        "slack-token",
+        "xoxe.xoxb- xoxe.xoxp- xapp-",
+        "[A-Za-z0-9-]{20,250}",
+        secret_validators.mixed,
+    ),
     _shape(
         "slack-webhook",
         "hooks.slack.com",
@@ -287,7 +296,7 @@ FORMATS: tuple[SecretFormat, ...] = (
         "discord-token",
         ".",
         rf"[MNO]{_begins('[MNO]')}{_URL}{{23,27}}\.{_URL}{{6}}\.{_URL}{{27,38}}{_AFTER}",
-        proof=proofs.discord,
+        proof=secret_validators.discord,
     ),
     _shape("telegram-token", ":AA", rf"{_BEFORE}\d{{8,10}}:AA{_URL}{{33}}(?![A-Za-z0-9-])"),
     _token("sendgrid-key", "SG.", rf"{_URL}{{22}}\.{_URL}{{43}}"),
@@ -298,7 +307,7 @@ FORMATS: tuple[SecretFormat, ...] = (
         "anthropic-key",
         "sk-ant-",
         f"(?:[a-z]+\\d\\d-)?{_URL}{{40,}}",
-        proofs.dense,
+        secret_validators.dense,
         end=f"(?!{_URL})",
     ),
     _token("openrouter-key", "sk-or-v1-", f"{_HEX}{{64}}"),
@@ -306,7 +315,7 @@ FORMATS: tuple[SecretFormat, ...] = (
         "openai-key",
         "sk-",
         f"(?:proj-|svcacct-|admin-)?{_URL}{{20,}}",
-        proofs.dense,
+        secret_validators.dense,
         end=f"(?!{_URL})",
     ),
     _token("huggingface-token", "hf_", f"{_WORD}{{34,40}}"),
@@ -323,7 +332,7 @@ FORMATS: tuple[SecretFormat, ...] = (
         "square-token",
         "EAAA",
         f"{_URL}{{60}}",
-        proofs.mixed,
+        secret_validators.mixed,
         start=f"{_BEFORE}(?<![+/])",
         end="(?!_*[A-Za-z0-9+/=-])",
     ),
@@ -334,7 +343,7 @@ FORMATS: tuple[SecretFormat, ...] = (
     _token("newrelic-key", "NRAK-", "[A-Z0-9]{27}"),
     _token("linear-key", "lin_api_", f"{_WORD}{{40}}"),
     _token("notion-token", "ntn_", f"{_WORD}{{40,50}}"),
-    _token("notion-token", "secret_", f"{_WORD}{{43}}", proofs.mixed),
+    _token("notion-token", "secret_", f"{_WORD}{{43}}", secret_validators.mixed),
     _token("figma-token", "figd_", f"{_URL}{{40,46}}"),
     _token("postman-key", "PMAK-", f"{_HEX}{{24}}-{_HEX}{{34}}"),
     # what a name or a place gives away
@@ -344,7 +353,7 @@ FORMATS: tuple[SecretFormat, ...] = (
         rf"{_BEFORE}(?!https?://[^\s/:@?#]+:{_PORT}@)[A-Za-z][A-Za-z0-9+.-]{{0,20}}",
         r"://[^\s/:@?#\"'<>]{0,128}:",
         r"(?P<secret>[^\s/@\"'<>]{1,256})@(?=[\w.\[-])",
-        proof=proofs.url_password,
+        proof=secret_validators.url_password,
         place=SecretPlace.ANYWHERE,
     ),
     _shape(
@@ -352,7 +361,7 @@ FORMATS: tuple[SecretFormat, ...] = (
         "bearer",
         rf"(?=[Bb]){_BEFORE}(?ai:bearer)(?:[ \t]+|%20|\+)",
         r"(?P<secret>[A-Za-z0-9._~+/-]{20,2000}+={0,2}+)(?![A-Za-z0-9.~+/-])",
-        proof=proofs.keyed,
+        proof=secret_validators.keyed,
         place=SecretPlace.BESIDE,
     ),
     _shape(
@@ -360,7 +369,7 @@ FORMATS: tuple[SecretFormat, ...] = (
         "bearer",
         rf"(?=[Aa]){_BEFORE}(?ai:authorization){_ASSIGNED}(?ai:bearer)(?:[ \t]+|%20|\+)",
         r"(?P<secret>[A-Za-z0-9._~+/-]{20,2000}+={0,2}+)(?![A-Za-z0-9.~+/-])",
-        proof=proofs.borne,
+        proof=secret_validators.borne,
         place=SecretPlace.BESIDE,
     ),
     _shape(
@@ -368,7 +377,7 @@ FORMATS: tuple[SecretFormat, ...] = (
         "basic",
         rf"(?=[Bb]){_BEFORE}(?ai:basic)(?:[ \t]+|%20|\+)",
         r"(?P<secret>[A-Za-z0-9+/]{6,2000}+={0,2}+)(?![A-Za-z0-9+/])",
-        proof=proofs.user_and_password,
+        proof=secret_validators.user_and_password,
         place=SecretPlace.ANYWHERE,
     ),
     _shape(
@@ -376,7 +385,7 @@ FORMATS: tuple[SecretFormat, ...] = (
         "passw passphrase pwd",
         rf"{_NAMED}passw(?:or)?d|passphrase|pwd)){_ASSIGNED}",
         rf"(?![A-Za-z_][\w.]*\()(?P<secret>{_PASSWORD})",  # no call
-        proof=proofs.chosen,
+        proof=secret_validators.chosen,
         place=SecretPlace.ANYWHERE,
     ),
     _shape(
@@ -385,7 +394,7 @@ FORMATS: tuple[SecretFormat, ...] = (
         rf"(?=[Pp]){_BEFORE}(?ai:(?:password|passphrase)\b)",
         _SAID,
         rf"(?P<secret>[^\s\"'`\x1b]{{5,127}}{_LAST})(?![ \t]+(?i:is|was)\b)",
-        proof=proofs.spoken,
+        proof=secret_validators.spoken,
         place=SecretPlace.ANYWHERE,
     ),
     _shape(
@@ -393,7 +402,7 @@ FORMATS: tuple[SecretFormat, ...] = (
         "--pass",
         r"(?<![\w-])--(?ai:passw(?:or)?d|pass(?:phrase)?)[ \t]+[\"']?",
         rf"(?P<secret>[^\s\"'`\x1b]{{1,127}}{_LAST})",
-        proof=proofs.typed,
+        proof=secret_validators.typed,
         place=SecretPlace.ANYWHERE,
     ),
     _shape(
@@ -401,7 +410,7 @@ FORMATS: tuple[SecretFormat, ...] = (
         "curl",
         rf"(?=[Cc]){_BEFORE}(?ai:curl)\b[^\n]{{0,256}}?[ \t](?:-u|--user)[ =]?[\"']?",
         r"[^\s:\"'`]{1,128}:(?P<secret>[^\s\"'`\x1b]{1,128})",
-        proof=proofs.url_password,
+        proof=secret_validators.url_password,
         place=SecretPlace.ANYWHERE,
     ),
     _shape(
@@ -411,7 +420,7 @@ FORMATS: tuple[SecretFormat, ...] = (
         r"|(?:aws|client|app|shared)[ _-]?secret)\b",
         _SAID,
         rf"(?P<secret>[A-Za-z0-9+/_.~-]{{15,511}}[A-Za-z0-9+/_~-]={{0,2}}){_NO_CODE}",
-        proof=proofs.keyed,
+        proof=secret_validators.keyed,
         place=SecretPlace.BESIDE,
     ),
     _shape(
@@ -420,7 +429,7 @@ FORMATS: tuple[SecretFormat, ...] = (
         rf"{_NAMED}api[_-]?key|access[_-]?key|private[_-]?key|secret[_-]?key|auth[_-]?key|",
         rf"account[_-]?key|token|secret|credentials?)){_ASSIGNED}",
         rf"(?P<secret>[A-Za-z0-9+/_.~-]{{16,512}}={{0,2}}){_NO_CODE}",
-        proof=proofs.keyed,
+        proof=secret_validators.keyed,
         place=SecretPlace.BESIDE,
     ),
 )

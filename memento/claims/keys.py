@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from hashlib import blake2b
 
-from memento.claims.reading import Statement
+from memento.claims.claim_reader import Statement
 from memento.claims.relation import frame
 from memento.claims.states import State
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 
-from memento.claims.vocabulary import Vocabulary, common
+from memento.claims.claim_words import Vocabulary, common
 
 _TIME = re.compile(r"\d{1,2}(?:[:h]\d\d)?(?:am|pm|h|点)|\d{1,2}[:h]\d\d")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*(?P<unit>[^\W\d_]*|%)")
@@ -36,7 +36,7 @@ def kind_of(
         tongue: The words of its language.
         ignored: Words that tell no kind beside a name.
 
-    >>> from memento.claims.vocabulary import vocabulary
+    >>> from memento.claims.claim_words import vocabulary
     >>> sorted(kind_of(["friday", "10:00"], {"10:00"}, "time", vocabulary("en")))
     ['time', 'weekday']
     >>> kind_of(["bed"], set(), "home", vocabulary("en"))

@@ -20,10 +20,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from memento.claims.claim_reader import SELF, WEAK, Claim, Statement
+from memento.claims.claim_words import common, vocabulary
 from memento.claims.kinds import kind_of
-from memento.claims.plain import instead, is_placed, is_value, takes_all_back
-from memento.claims.reading import SELF, WEAK, Claim, Statement
-from memento.claims.vocabulary import common, vocabulary
+from memento.claims.takes_back import instead, is_placed, is_value, takes_all_back
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ def relation(new: Statement, old: Statement, *, same_speaker: bool = True) -> Ve
         old: The earlier one.
         same_speaker: Whether one person said both. If not, "I" is not the same in both.
 
-    >>> from memento.claims.reading import read
+    >>> from memento.claims.claim_reader import read
     >>> relation(read("I moved from Ghent to Turku"), read("I live in Ghent")).kind
     'updates'
     >>> relation(read("My sister lives in Turku"), read("I live in Ghent")).kind
@@ -88,7 +88,7 @@ def succeeds(new: Statement, old: Statement) -> bool:
         new: The later statement.
         old: The earlier one, of the same speaker.
 
-    >>> from memento.claims.reading import read
+    >>> from memento.claims.claim_reader import read
     >>> moved = read("I moved my bike from the cellar to the shed")
     >>> succeeds(moved, read("My bike is in the cellar"))
     True

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from memento.claims.vocabulary import common, vocabulary
+from memento.claims.claim_words import common, vocabulary
 
 LANGUAGE = "en"
 """The language whose statements are read."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from memento.claims.vocabulary import Vocabulary
-from memento.language.verbs import has_verb
+from memento.claims.claim_words import Vocabulary
+from memento.text.sentences import has_verb
 
 _STOPS = frozenset({",", ".", ";"})
 _JOINS = frozenset(
@@ -26,7 +26,7 @@ def says_more(spoken: Sequence[str], tongue: Vocabulary) -> bool:
         spoken: Its words and stops in small letters.
         tongue: The words of its language.
 
-    >>> from memento.claims.vocabulary import vocabulary
+    >>> from memento.claims.claim_words import vocabulary
     >>> says_more("i live in ghent , and my son is ill".split(), vocabulary("en"))
     True
     >>> says_more("i live in ghent , two streets from the market".split(), vocabulary("en"))

@@ -19,28 +19,13 @@ from typing import Annotated, cast
 import typer
 
 from memento.cli import (
-    change,
-    conflicts,
-    doors,
-    erase,
-    find,
-    insight,
-    keep,
-    learn,
-    overview,
-    policy,
-    protect,
-    quarantine,
-    rate,
-    remember,
-    rescue,
-    scopes,
-    sessions,
-    sleep,
-    slots,
-    tour,
-    undo,
-    upkeep,
+    group_agents,
+    group_correct,
+    group_find,
+    group_maintain,
+    group_remember,
+    group_rules,
+    group_sessions,
 )
 from memento.cli.options import examples, moment_of, option
 from memento.cli.output import (
@@ -57,7 +42,7 @@ from memento.cli.output import (
     warn,
 )
 from memento.errors import InvalidInput, MementoError, NotFound, StoreError
-from memento.language.moments import seconds_of
+from memento.text.when import seconds_of
 
 __all__ = ["app", "main", "moment_of", "seconds_of"]
 
@@ -76,28 +61,13 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 for family in (
-    remember,
-    learn,
-    find,
-    insight,
-    slots,
-    overview,
-    change,
-    conflicts,
-    protect,
-    sleep,
-    undo,
-    quarantine,
-    rate,
-    policy,
-    sessions,
-    scopes,
-    erase,
-    keep,
-    upkeep,
-    rescue,
-    doors,
-    tour,
+    group_remember,
+    group_find,
+    group_correct,
+    group_rules,
+    group_sessions,
+    group_maintain,
+    group_agents,
 ):
     app.add_typer(family.app)
 

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 import typer
 
-from memento.clock import system_clock
+from memento import MemoryManager
+from memento.base.clock import system_clock
 from memento.config import Config
 from memento.errors import InvalidInput
-from memento.language import moments
+from memento.ledger.filters import Filtering
 from memento.protocols import Clock
+from memento.text import when
 from memento.types import Kind, Tier
 
 
@@ -25,7 +29,7 @@ def given(context: typer.Context, name: str) -> bool:
 
 
 def moment_of(text: str, now: Clock = system_clock) -> datetime:
-    """Read a moment of the past, or one that is exact; see ``memento.language.moments``.
+    """Read a moment of the past, or one that is exact; see ``memento.text.when``.
 
     Args:
         text: One without a zone is in that of ``Config.timezone``.
@@ -51,7 +55,7 @@ def coming_moment_of(text: str, now: Clock = system_clock) -> datetime:
 
 def _moment(text: str, now: Clock, *, ahead: bool) -> datetime:
     present = now().astimezone(Config.from_env().zone)
-    return moments.moment_of(text, present, ahead=ahead).astimezone(UTC)
+    return when.moment_of(text, present, ahead=ahead).astimezone(UTC)
 
 
 def count_of(text: str) -> int | None:
@@ -205,3 +209,80 @@ HERE = Path("agent_memory")
 def examples(*lines: str) -> str:
     """Compose the examples at the end of a command's help; the backspace keeps their lines."""
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
+
+
+class Given(Filtering, total=False):
+    """The values of the options, as ``retrieve``, ``prompt`` and ``list`` take them."""
+
+    as_of: datetime | None
+    known_at: datetime | None
+
+
+Filters: TypeAlias = Callable[[MemoryManager], Given]
+"""Returns the values of the options, with whole ids of memories."""
+
+
+def filtered(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options that filter memories.
+
+    Args:
+        command: Has a parameter ``filters``, a ``Filters``; the options stand where it stands.
+
+    Returns:
+        The command as Typer is to see it.
+    """
+    own = inspect.signature(command, eval_str=True).parameters
+    shared = inspect.signature(_given, eval_str=True).parameters
+    rest = [one for name, one in shared.items() if name != "memory"]
+    shown = [one for name in own for one in (rest if name == "filters" else [own[name]])]
+
+    @functools.wraps(command)
+    def run(**options: Any) -> None:
+        chosen = {one.name: options.pop(one.name) for one in rest}
+        command(**options, filters=functools.partial(_given, **chosen))
+
+    run.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]  # Typer reads it
+    run.__annotations__ = {one.name: one.annotation for one in shown}
+    return run
+
+
+def _given(
+    memory: MemoryManager,
+    *,
+    tier: Tiers = None,
+    kind: Kinds = None,
+    scope: Scopes = None,
+    within: Within = None,
+    session: Sessions = None,
+    tag: Tags = None,
+    any_tag: AnyTags = None,
+    key: Keys = None,
+    actor: Actors = None,
+    role: Roles = None,
+    source: Sources = None,
+    where: Where = None,
+    without: Without = None,
+    since: Since = None,
+    until: Until = None,
+    as_of: AsOf = None,
+    known_at: KnownAt = None,
+) -> Given:
+    return {
+        "tiers": tier or None,
+        "kinds": kind or None,
+        "scope": scope or None,
+        "within": within or None,
+        "session": session or None,
+        "tags": tag or None,
+        "any_tags": any_tag or None,
+        "key": key or None,
+        "actor": actor or None,
+        "role": role or None,
+        "source": source or None,
+        "where": where_of(where or ()),
+        "without": [memory.full_id(one) for one in without or ()] or None,
+        "since": since,
+        "until": until,
+        "as_of": as_of,
+        "known_at": known_at,
+    }

@@ -11,12 +11,16 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from io import UnsupportedOperation
+from pathlib import Path
 from typing import Any
 
 import typer
 
+from memento import Config, MemoryManager
 from memento.admit.redact import redact, redact_value
-from memento.display import data
+from memento.base import layout
+from memento.base.display import data
+from memento.errors import StoreUnusable
 
 NOT_WELL, USAGE, ABSENT, STORE, OTHER, INTERRUPTED = 1, 2, 3, 4, 5, 130
 
@@ -100,16 +104,16 @@ def counted(count: int) -> str:
 
 def print_json(value: object) -> None:
     """Print a value, or several, as JSON."""
-    from memento.cli import show  # noqa: PLC0415 - rich is slow to load
+    from memento.cli import tables  # noqa: PLC0415 - rich is slow to load
 
-    typer.echo(show.to_json(value))
+    typer.echo(tables.to_json(value))
 
 
 def print_masked(value: object) -> None:
     """Print a value as JSON without its secrets: it quotes messages as they were typed."""
-    from memento.cli import show  # noqa: PLC0415 - rich is slow to load
+    from memento.cli import tables  # noqa: PLC0415 - rich is slow to load
 
-    typer.echo(show.to_json(redact_value(data(value), Counter())))
+    typer.echo(tables.to_json(redact_value(data(value), Counter())))
 
 
 def masked(text: str) -> str:
@@ -119,13 +123,40 @@ def masked(text: str) -> str:
 
 def print_memories(found: Sequence[Any], *, as_json: bool, oneline: bool = False) -> None:
     """Print memories as a table, in one line each, or as JSON."""
-    from memento.cli import show  # noqa: PLC0415 - rich is slow to load
+    from memento.cli import tables  # noqa: PLC0415 - rich is slow to load
 
     if as_json:
         print_json(found)
     elif found and oneline:
-        show.print_lines(found)
+        tables.print_lines(found)
     elif found:
-        show.console().print(show.memories(found))
+        tables.console().print(tables.memories(found))
     else:
         typer.echo("nothing here")
+
+
+def open_store(root: Path, namespace: str, embedder: str, *, make: bool = False) -> MemoryManager:
+    """Open the store; only a command that writes memories creates one."""
+    if not make and not (root / layout.LEDGER).exists():
+        raise StoreUnusable(
+            root, "holds no store; name its folder with --root, or make one with `memento add`"
+        )
+    return MemoryManager(
+        root,
+        namespace=namespace.split("/"),
+        config=Config.from_env(),
+        embedder=None if embedder == "none" else embedder,
+    )
+
+
+def wait_for_index(memory: MemoryManager) -> int:
+    """Wait until the indexes are up to date, or the rest of the work is stuck."""
+    from memento.cli import tables  # noqa: PLC0415 - rich is slow to load
+
+    with tables.Bar("indexing").drawn() as bar:
+        if memory.flush(wait=True, progress=bar.to):
+            return 0
+    now = memory.store.stats()
+    why = "; ".join(now.trouble.values())
+    whose = sum(now.backlog.values()) or "some of other namespaces"
+    return fail(f"{whose} not indexed yet, found by words meanwhile: {why}", NOT_WELL)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
+from memento.base.plain import composed
 from memento.check import (
     MAX_TOKENS,
     check_count,
@@ -17,6 +18,9 @@ from memento.check import (
 from memento.conversation import keeping, recalling
 from memento.conversation.keeping import keep_new
 from memento.conversation.turns import (
+    Recalled,
+    Turn,
+    Verbs,
     kept_here,
     kind_of,
     mended,
@@ -25,14 +29,11 @@ from memento.conversation.turns import (
     session_of,
     turns_of,
 )
-from memento.conversation.values import Recalled, Turn
-from memento.conversation.verbs import Verbs
-from memento.documents import Texts
 from memento.errors import InvalidInput
-from memento.filters import Filtering, members
-from memento.language.plain import composed
-from memento.policy.prompt import TOKENS
+from memento.ledger.filters import Filtering, members
+from memento.prompt.rendering import TOKENS
 from memento.types import Kind, Trust
+from memento.verbs.documents import Texts
 from memento.views import Memories
 
 __all__ = [

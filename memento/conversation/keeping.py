@@ -10,12 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
+from memento.base.plain import composed
 from memento.check import check_source
-from memento.conversation.turns import Said, kept_here, placed, session_of, turn_id
-from memento.conversation.values import Turn
-from memento.conversation.verbs import Verbs
+from memento.conversation.turns import Said, Turn, Verbs, kept_here, placed, session_of, turn_id
 from memento.errors import IdConflict, TurnErased
-from memento.language.plain import composed
 from memento.ledger import memories, replays
 from memento.ledger.replays import SAID, Kept, Told
 from memento.status import having

@@ -14,6 +14,7 @@ last answer, which may name them.
 from __future__ import annotations
 
 import math
+import re
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,20 +22,118 @@ from hashlib import blake2b
 from typing import Any
 
 from memento.check import MAX_K
-from memento.conversation.diverse import spread
-from memento.conversation.turns import Said
-from memento.conversation.values import Recalled
-from memento.conversation.verbs import Verbs
-from memento.filters import several
-from memento.language.chatter import is_chatter
-from memento.language.gist import gist
-from memento.language.leaning import leans, names_nothing
-from memento.language.questions import beyond
-from memento.language.words import content, terms
-from memento.language.worldly import is_worldly
-from memento.policy import prompt
+from memento.conversation.turns import Recalled, Said, Verbs
+from memento.errors import EmbedderError, InvalidInput, MissingExtra
+from memento.ledger import vectors
+from memento.ledger.filters import several
+from memento.ledger.schema import SEQ_BITS
+from memento.prompt import rendering
 from memento.status import having
+from memento.text.chatter import is_chatter
+from memento.text.gist import gist
+from memento.text.sentences import beyond
+from memento.text.words import EMPTY_WORDS, META_WORDS, STOP_WORDS, content, terms
+from memento.text.worldly import is_worldly
 from memento.types import Hit, Kind, Retrieval, Trust
+
+LIKENESS = 0.6
+"""Cosine from which two memories have something in common; unrelated ones about one client have
+about 0.4, reports of the same thing in other words 0.7 and more."""
+PENALTY = 0.6
+"""Share of the best score that a memory loses which repeats another one fully."""
+
+
+def spread(view: Verbs, groups: Sequence[Sequence[Hit]], most: int) -> list[Sequence[Hit]]:
+    """Order groups of equal hits so that the first ones differ.
+
+    Args:
+        view: The manager.
+        groups: Groups, best first; the first hit of each stands for it.
+        most: Places to give; the groups after them keep their order.
+
+    Returns:
+        The groups; in the given order if there are no vectors.
+
+    Source: Carbonell & Goldstein, The Use of MMR, Diversity-Based Reranking, SIGIR 1998; here the
+    likeness counts above a threshold only, so that it moves nothing among different memories.
+    """
+    known = _vectors(view, [group[0] for group in groups])
+    left, chosen = list(range(len(groups))), list[int]()
+    if not known or not left:
+        return list(groups)
+    import numpy as np  # noqa: PLC0415 - must not load with memento
+
+    best = max(group[0].score for group in groups)
+    rows = [np.frombuffer(known.get(group[0].id, b""), np.float32) for group in groups]
+    like = [0.0] * len(groups)
+    while left and len(chosen) < most:
+        worth = {at: groups[at][0].score - PENALTY * best * like[at] for at in left}
+        taken = max(left, key=lambda at: (worth[at], -at))
+        left.remove(taken)
+        chosen.append(taken)
+        for at in left:
+            if len(rows[at]) and len(rows[at]) == len(rows[taken]):
+                common = (float(rows[at] @ rows[taken]) - LIKENESS) / (1 - LIKENESS)
+                like[at] = max(like[at], common)
+    return [groups[at] for at in (*chosen, *left)]
+
+
+def _vectors(view: Verbs, hits: Sequence[Hit]) -> dict[str, bytes]:
+    """Read the vectors of own hits by the present embedder; id to vector."""
+    engine = view._engine  # noqa: SLF001 - a part of the manager
+    try:
+        model = None if engine.embedding is None or not hits else engine.embedding.known_model()
+    except (EmbedderError, InvalidInput, MissingExtra):
+        return {}  # the answer says why it was found by words only
+    ns = engine.ledger.find_namespace(view.namespace)
+    if model is None or ns is None:
+        return {}
+    docids = {ns << SEQ_BITS | hit.memory.seq: hit.id for hit in hits if not hit.shared}
+    found = engine.ledger.read(lambda c: vectors.read(c, [*docids], model))
+    return {docids[docid]: vector for docid, vector in found.items()}
+
+
+_LONGEST = 10
+"""Most words; a longer message names what it is about."""
+_HOLLOW = STOP_WORDS | META_WORDS | EMPTY_WORDS
+_POINTS = re.compile(
+    r"\b(?:he|she|it|they|him|her|hers|his|its|their|theirs|them|those|there"
+    r"|(?:that|this|the other|which) ones?)\b",
+    re.IGNORECASE,
+)
+_FEW = 6
+"""Most words of a message that only goes on: "and the rope?"."""
+_GOES_ON = re.compile(
+    r"""\W*(?: (?:and|but|or) \b (?! \s+ (?:who|what|when|where|which|whose|why|how|is|are|was|were
+            |am|do|does|did|have|has|had|can|could|will|would|shall|should|may|might|must|if|i|we
+            |you) \b)
+        | (?:what|how) \s+ about \b )""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""It puts another thing into the question before it: no question word and no verb follow."""
+
+
+def leans(text: str) -> bool:
+    """Tell whether an English message points back to earlier ones or names nothing at all.
+
+    >>> leans("and how long is it?"), leans("why?"), leans("When is Omar's birthday?")
+    (True, True, False)
+    >>> leans("and the rope?")
+    True
+    """
+    size = len(text.split())
+    goes_on = size <= _FEW and _GOES_ON.match(text) is not None
+    return goes_on or names_nothing(text) or (size <= _LONGEST and _POINTS.search(text) is not None)
+
+
+def names_nothing(text: str) -> bool:
+    """Tell whether no word of a message says what it is about.
+
+    >>> names_nothing("and where is it this time?"), names_nothing("and the rope?")
+    (True, False)
+    """
+    return _HOLLOW.issuperset(terms(text))
+
 
 TURNS = 3
 """Messages of the user that the query is made of, the last one included."""
@@ -259,7 +358,7 @@ def _alike(one: Hit, other: Hit) -> bool:
 
 def _block(
     view: Verbs, found: Retrieval, groups: Sequence[Sequence[Hit]], tokens: int | None
-) -> prompt.Block:
+) -> rendering.Block:
     """Render the hits, each with those who said the same and are trusted alike."""
     by_first = {group[0].id: group for group in groups}
     shown = [
@@ -268,7 +367,7 @@ def _block(
         for same in by_first.get(hit.id, (hit,))
         if same.memory.source.kind is hit.memory.source.kind
     ]
-    return prompt.compose(
+    return rendering.compose(
         shown,
         nonce=_nonce(shown),
         tokens=tokens,

@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from memento import blocks
 from memento.admit.redact import redact
+from memento.base import blocks
 
 LEAST = 200
 """Fewest characters of a run of base64 that is a payload; keys and digests are shorter."""

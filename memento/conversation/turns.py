@@ -9,25 +9,118 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
-from typing import Any
+from typing import Any, Protocol
 
 from memento.admit import Redaction
-from memento.blocks import own_words
+from memento.base.blocks import own_words
+from memento.base.plain import composed, worded
+from memento.base.scopes import short_form
 from memento.check import MAX_NAME, member, optional_name, short_name, type_name
 from memento.config import Config
 from memento.conversation.speech import spoken
-from memento.conversation.values import Turn
+from memento.engine import Engine
 from memento.errors import InvalidInput
-from memento.language.plain import composed, worded
-from memento.language.questions import merely_asks
 from memento.ledger.replays import AFTER, SAID, TURN, Told
 from memento.messages import named, read
 from memento.messages import trust_of as trust_of_role
-from memento.scopes import short_form
-from memento.types import Draft, Kind, Memory, Source, Tier, Trust
+from memento.prompt import Relevant
+from memento.text.sentences import merely_asks
+from memento.types import Draft, Hit, Kind, Memory, Retrieval, Source, Tier, Trust
+
+Memories = list[Memory]
+"""Named here, because inside the class ``list`` is a method."""
+
+
+class Verbs(Protocol):
+    """The methods of ``MemoryManager`` that ``keep`` and ``recall`` use; see there."""
+
+    _engine: Engine
+
+    @property
+    def config(self) -> Config:
+        """The settings."""
+        ...
+
+    @property
+    def namespace(self) -> tuple[str, ...]:
+        """The labels of the namespace."""
+        ...
+
+    def _cut_for(self, found: Retrieval, *, budget: bool) -> Relevant:
+        """Return what shortens long memories."""
+        ...
+
+    def add_many(self, items: Sequence[Draft], *, replace: bool = False) -> Memories:
+        """Remember several texts."""
+        ...
+
+    def get(self, memory_id: str, /) -> Memory:
+        """Return one memory."""
+        ...
+
+    def list(self, **filters: Any) -> Memories:
+        """List memories."""
+        ...
+
+    def update(self, memory_id: str, /, **changes: Any) -> Memory:
+        """Change a memory."""
+        ...
+
+    def forget(self, memory_id: str, /) -> Memory:
+        """Hide a memory."""
+        ...
+
+    def retrieve(self, query: str, k: int, /, **options: Any) -> Retrieval:
+        """Find memories."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One message of a conversation, for ``keep`` and ``recall``.
+
+    Attributes:
+        text: Its words; a blank one is not kept.
+        role: Who speaks: ``user``, ``assistant``, ``tool`` or ``system``.
+        id: What the message is called in its conversation, call after call; None if it has no name
+            that lasts.
+        actor: Name of the speaker, or None.
+        trust: How far it is trusted, if less than its role is; None for what its role is.
+    """
+
+    text: str
+    role: str = "user"
+    id: str | None = None
+    actor: str | None = None
+    trust: Trust | str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """The answer of ``recall``: what to show a model that goes on with a conversation.
+
+    Attributes:
+        block: The memories as a block for a prompt; ``""`` if nothing bears on the conversation.
+            Equal memories give an equal block.
+        hits: The memories, best first, each text once. The block may show fewer: what fits.
+        missing: Name of each part that could not be searched to the reason.
+        confidence: Estimated chance that an answer is among the hits, [0, 1].
+        query: The last message of the user, as it was searched for; ``""`` if nothing was asked.
+    """
+
+    block: str = ""
+    hits: tuple[Hit, ...] = ()
+    missing: Mapping[str, str] = field(default_factory=dict)
+    confidence: float = 0.0
+    query: str = ""
+
+    def as_retrieval(self) -> Retrieval:
+        """Return the same as an answer of ``retrieve``, for ``cite`` and ``feedback``."""
+        return Retrieval(self.query, self.hits, self.missing, self.confidence)
+
 
 PIECE_CHARS = 16_000
 """Most characters of a turn in one memory; a longer turn is kept in pieces."""

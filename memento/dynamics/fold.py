@@ -7,13 +7,76 @@ standing still.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
-from memento.dynamics import belief, chain, use, worth
-from memento.dynamics.belief import Counts
-from memento.dynamics.config import Dynamics
-from memento.dynamics.retention import retention, steadier
+from memento.dynamics import formulas
+from memento.dynamics.formulas import Counts, retention, steadier
+from memento.dynamics.settings import Dynamics
 from memento.types import Event, Trust
+
+MOST = 2.0
+"""Largest short strength."""
+
+_SAME = 1e-9
+"""Rates nearer than this are one rate."""
+
+
+def advance(
+    short: float, long: float, days: float, *, a1: float, a2: float, mu2: float
+) -> tuple[float, float]:
+    """Return both strengths some days later.
+
+    short' = -a1 · short and long' = mu2 · short - a2 · long, in closed form: however often it is
+    called, the result is the same.
+
+    Args:
+        short: Short strength, >= 0.
+        long: Long strength, >= 0.
+        days: >= 0.
+        a1: Rate at which the short strength fades, per day, > 0.
+        a2: Rate at which the long strength fades, per day, > 0.
+        mu2: Rate at which the short strength feeds the long one, per day, >= 0.
+    """
+    left1, left2 = math.exp(-a1 * days), math.exp(-a2 * days)
+    alike = abs(a1 - a2) < _SAME
+    passed = mu2 * days * left1 if alike else mu2 / (a1 - a2) * (left2 - left1)
+    return short * left1, long * left2 + short * passed
+
+
+def recall(short: float, long: float) -> float:
+    """Return the chance of recall, [0, 1): 1 - e^-(short + long)."""
+    return -math.expm1(-(short + long))
+
+
+def reward(worth: float, outcome: float, *, rate: float, share: float) -> float:
+    """Return the worth after an outcome: V + rate · share · (outcome - V).
+
+    Args:
+        worth: V, [-1, 1].
+        outcome: [-1, 1].
+        rate: Speed of learning, [0, 1].
+        share: How much of the outcome is this memory's, [0, 1].
+
+    Source: Rescorla & Wagner 1972; the share is an eligibility, Sutton & Barto 2018, chapter 12.
+
+    >>> reward(0.0, 1.0, rate=0.2, share=1.0)
+    0.2
+    """
+    return worth + rate * share * (outcome - worth)
+
+
+def eligibility(rank: int) -> float:
+    """Return how much of the outcome of an answer is its hit's at a rank, (0, 1].
+
+    Args:
+        rank: Place in the answer, >= 1.
+
+    >>> [round(eligibility(rank), 2) for rank in (1, 2, 3, 4)]
+    [1.0, 0.67, 0.5, 0.4]
+    """
+    return 1 / (1 + 0.5 * (rank - 1))
+
 
 DAY = 86_400_000_000
 """A day in microseconds."""
@@ -92,7 +155,7 @@ class Basis:
         trust: Class of its origin.
         kind: Kind of statement.
         importance: [0, 1].
-        lock: Level of its lock, see ``memento.levels``.
+        lock: Level of its lock, see ``memento.ledger.rows``.
     """
 
     at: int
@@ -185,12 +248,12 @@ def begin(basis: Basis, day: int, config: Dynamics) -> State:
         uses=0.0,
         used_at=None,
         counted=0.0,
-        sums=use.UNUSED,
+        sums=formulas.UNUSED,
         stability=config.stability.of(basis.kind) * (0.5 + basis.importance),
         day=day,
         short=_presented(basis, config),
         long=0.0,
-        belief=belief.prior(basis.trust),
+        belief=formulas.prior(basis.trust),
         worth=0.0,
         today=basis.at // DAY,
         spent=0.0,
@@ -230,11 +293,13 @@ def step(state: State, event: Occurrence, basis: Basis, config: Dynamics) -> Sta
     after = replace(after, today=now // DAY, marks=marks | mark, spent=spent)
     after = _use(after, gained, event, basis, config, grows=effect.grows)
     after = _replay(after, effect.replay, event, basis, config)
-    judged = belief.judge(after.belief, valence, cap=config.belief_cap) if valence else after.belief
+    judged = (
+        formulas.judge(after.belief, valence, cap=config.belief_cap) if valence else after.belief
+    )
     earned = after.worth
     if effect.outcome is not None:
-        share = weight * worth.eligibility(event.rank)
-        earned = worth.reward(earned, effect.outcome, rate=config.worth_rate, share=share)
+        share = weight * eligibility(event.rank)
+        earned = reward(earned, effect.outcome, rate=config.worth_rate, share=share)
     return replace(after, belief=judged, worth=earned)
 
 
@@ -249,11 +314,11 @@ def standing(state: State, now: int, day: int, basis: Basis, config: Dynamics) -
         config: Settings.
     """
     later = _advance(state, max(now, state.at), basis, config)
-    floor = 0.0 if state.used_at is None else use.FLOOR - (later.at - state.used_at) / DAY
-    odds = use.odds(use.leak(later.sums, max(0.0, floor)), config.decay)
+    floor = 0.0 if state.used_at is None else formulas.FLOOR - (later.at - state.used_at) / DAY
+    odds = formulas.odds(formulas.leak(later.sums, max(0.0, floor)), config.decay)
     return Standing(
         need=odds,
-        use=use.telling(odds, config.chance),
+        use=formulas.telling(odds, config.chance),
         retention=retention(day - state.day, state.stability),
         short=later.short,
         long=later.long,
@@ -299,11 +364,9 @@ def _gained(state: State, weight: float, now: int, config: Dynamics) -> float:
 def _advance(state: State, now: int, basis: Basis, config: Dynamics) -> State:
     """Let what fades fade until a moment that is not before the state's."""
     days = (now - state.at) / DAY
-    short, long = chain.advance(
-        state.short, state.long, days, a1=config.a1, a2=config.a2, mu2=config.mu2
-    )
-    faded = belief.fade(state.belief, belief.prior(basis.trust), days, config.half_life)
-    sums = use.leak(state.sums, days) if state.uses else state.sums
+    short, long = advance(state.short, state.long, days, a1=config.a1, a2=config.a2, mu2=config.mu2)
+    faded = formulas.fade(state.belief, formulas.prior(basis.trust), days, config.half_life)
+    sums = formulas.leak(state.sums, days) if state.uses else state.sums
     return replace(state, at=now, short=short, long=long, belief=faded, sums=sums)
 
 
@@ -325,8 +388,8 @@ def _use(
         uses=state.uses + gained,
         used_at=state.at,
         counted=(state.counted if recent else 0.0) + gained,
-        sums=use.used(state.sums, gained),
-        short=min(chain.MOST, state.short + gained * _presented(basis, config)),
+        sums=formulas.used(state.sums, gained),
+        short=min(MOST, state.short + gained * _presented(basis, config)),
     )
     if not grows:
         return used
@@ -341,7 +404,7 @@ def _replay(state: State, share: float, event: Occurrence, basis: Basis, config:
         return state
     steady = _steadied(state, event, config)
     grown = state.stability + share * (steady - state.stability)
-    short = min(chain.MOST, state.short + share * _presented(basis, config))
+    short = min(MOST, state.short + share * _presented(basis, config))
     return replace(state, stability=grown, short=short)
 
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memento.embed.checked import embed_checked, require_texts, rerank_checked
-from memento.embed.names import check
+from memento.embed.checked import check, embed_checked, require_texts, rerank_checked
 
 if TYPE_CHECKING:
     from memento.protocols import Embedder

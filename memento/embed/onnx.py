@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from memento.base.files import open_regular, read_regular
+from memento.base.forks import whole
 from memento.embed.checked import require_texts
 from memento.embed.windows import MAX_WINDOWS, combine, split
 from memento.errors import EmbedderError, InvalidInput
-from memento.forks import whole
-from memento.ledger.files import open_regular, read_regular
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

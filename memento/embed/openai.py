@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from memento.embed.checked import require_texts
-from memento.embed.names import (
+from memento.embed.checked import (
     KNOWN_DIMS,
     OPENAI_URL,
     address_of,
     openai_dim,
     openai_server,
+    require_texts,
 )
 from memento.embed.windows import MAX_WINDOWS, combine, split
 from memento.errors import EmbedderError, InvalidInput, MissingExtra

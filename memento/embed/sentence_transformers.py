@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from memento.base.files import open_regular
 from memento.embed.checked import require_texts
 from memento.embed.windows import MAX_WINDOWS, combine, split
 from memento.errors import EmbedderError, InvalidInput, MissingExtra
-from memento.ledger.files import open_regular
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

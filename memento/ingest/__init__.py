@@ -1,19 +1,13 @@
 """Files become drafts: notes, documents and conversations, for ``memento ingest FILE``.
 
-reader         read, detect: the file's format, and each draft's identity and trust
-formats        Format: the formats that can be read, one line each
-documents      text and Markdown
-pages          HTML and CSV
-markup         the tags and the text of a web page, without hidden text
+formats        read, detect; Format: the formats that can be read, one line each
+paragraphs     text and Markdown, in parts that keep their headings and their order
+pages          HTML and CSV, without what a page hides
 conversations  OpenAI messages, ShareGPT, LoCoMo
 drafts         JSON objects with the fields of a draft
-fields         the values of a JSON record, checked
-source         lines, JSON values and places of a file
-parts          a long text in parts
-sections       a document in parts that keep their headings and their order
+source         lines, JSON values and places of a file, and the values of a record, checked
 """
 
-from memento.ingest.formats import Format
-from memento.ingest.reader import detect, read
+from memento.ingest.formats import Format, detect, read
 
 __all__ = ["Format", "detect", "read"]

@@ -9,11 +9,20 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from memento.blocks import hide
+from memento.base.blocks import hide
 from memento.errors import InvalidInput
-from memento.ingest.fields import checked, list_of, mapping, string, time_of
-from memento.ingest.parts import TURN_LIMIT, pieces
-from memento.ingest.source import FilePlace, is_message, source_named, values
+from memento.ingest.paragraphs import TURN_LIMIT, pieces
+from memento.ingest.source import (
+    FilePlace,
+    checked,
+    is_message,
+    list_of,
+    mapping,
+    source_named,
+    string,
+    time_of,
+    values,
+)
 from memento.messages import Said, read
 from memento.types import Draft, Kind
 

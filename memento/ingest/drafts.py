@@ -20,8 +20,7 @@ from memento.check import (
     optional_name,
 )
 from memento.errors import InvalidInput
-from memento.ingest.fields import checked, mapping, string, time_of
-from memento.ingest.source import FilePlace, source_named, values
+from memento.ingest.source import FilePlace, checked, mapping, source_named, string, time_of, values
 from memento.types import Draft, Kind, Source, Tier, Trust
 
 

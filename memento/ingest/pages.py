@@ -7,15 +7,207 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from html import unescape
-from itertools import chain, repeat
+from itertools import chain, islice, repeat
 from pathlib import Path
+from typing import NamedTuple
 
-from memento.ingest.documents import BLOCK_CHARS, facts, facts_of_blocks
-from memento.ingest.markup import BLOCKS, visible
+from memento.ingest.paragraphs import BLOCK_CHARS, facts, facts_of_blocks
 from memento.ingest.source import FilePlace, bounded, lines, plain_name
 from memento.types import Draft
+
+BLOCKS = frozenset({
+    *("address", "article", "aside", "blockquote", "body", "details", "div", "dl", "fieldset"),
+    *("figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "head"),
+    *("header", "hr", "html", "main", "nav", "ol", "p", "pre", "section", "table", "ul"),
+})  # fmt: skip
+"""Elements that begin a paragraph of their own."""
+_VOID = frozenset({
+    *("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param"),
+    *("source", "track", "wbr"),
+})  # fmt: skip
+"""Elements without content."""
+_RAW = ("script", "style", "title", "noscript", "iframe", "noembed", "noframes")
+_NESTED = ("template", "svg", "audio", "video", "canvas", "object", "datalist")
+_UNSEEN = {
+    **{name: re.compile(rf"<(/){name}(?=[\s/>]|\Z)", re.IGNORECASE) for name in _RAW},
+    **{name: re.compile(rf"<(/?){name}(?=[\s/>]|\Z)", re.IGNORECASE) for name in _NESTED},
+}
+"""Elements whose content is not text of the page, with their ends; some may hold another one."""
+_CELLS, _GROUPS = ("td", "th"), ("tbody", "thead", "tfoot")
+_TABLE = frozenset({"table", "caption", "tr", *_CELLS, *_GROUPS})
+_SPECIAL = BLOCKS | _TABLE | {"li", "dt", "dd", "option", "select", "button"}
+_AROUND_ITEM = _SPECIAL - {"address", "div", "p", "li", "dt", "dd"}
+_IMPLIED: dict[str, tuple[tuple[str, ...], frozenset[str]]] = {
+    "li": (("li",), _AROUND_ITEM),
+    **dict.fromkeys(("dt", "dd"), (("dt", "dd"), _AROUND_ITEM)),
+    **dict.fromkeys(_CELLS, (_CELLS, frozenset({"table", "tr"}))),
+    "tr": (("tr",), frozenset({"table"})),
+    **dict.fromkeys(_GROUPS, (_GROUPS, frozenset({"table"}))),
+    "option": (("option",), frozenset({"select"})),
+}
+"""Elements whose start ends an open one: those it ends, and those within which it does not look."""
+_DEEP = 100
+"""Open elements among which an end tag looks for its start; bounds the work."""
+
+_TAG = re.compile(r"<(/?[a-zA-Z][^\s/>]*+)")
+_ATTRIBUTE = re.compile(
+    r"""[\s/]*+([^\s/>][^\s/>=]*+)(?:\s*+=\s*+(?:"([^"]*+)"?|'([^']*+)'?|([^\s>]*+)))?+"""
+)
+_END = re.compile(r"[\s/]*+>")
+_CSS_COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
+_STYLE = re.compile(
+    r"(?:^|;)(?:display:none|visibility:(?:hidden|collapse)|opacity:0*+(?:\.0*+)?%?(?=[;!]|$)"
+    r"|font-size:0*+(?:\.0*+)?[a-z%]*+(?=[;!]|$))"
+)
+
+
+class Tag(NamedTuple):
+    """A tag: its name, with ``/`` before it if it is an end tag, and its attributes."""
+
+    name: str
+    attributes: dict[str, str]
+
+
+def visible(page: str) -> Iterator[tuple[str, str]]:
+    """Yield (name of a tag, ``""``) and (``""``, text) in order; an end tag begins with ``/``.
+
+    >>> list(visible("<p>Tea</p><p hidden>coffee"))
+    [('p', ''), ('', 'Tea'), ('/p', '')]
+    """
+    opened = _Open()
+    for piece in _pieces(page):
+        if isinstance(piece, str):
+            if not opened.hidden:
+                yield "", piece
+            continue
+        before = opened.hidden
+        opened.take(piece)
+        if not ((before and opened.hidden) or _is_hidden(piece)):
+            yield piece.name, ""
+
+
+class _Open:
+    """The elements that are open at a place of the page.
+
+    Attributes:
+        hidden: How many of them are hidden.
+    """
+
+    def __init__(self) -> None:
+        self._stack: list[tuple[str, bool]] = []
+        self._count: Counter[str] = Counter()
+        self.hidden = 0
+
+    def take(self, tag: Tag) -> None:
+        """Open or close elements as a tag says."""
+        name = tag.name
+        if name.startswith("/"):
+            name = name[1:]
+            self._close((name,), _around(name))
+            return
+        if name in BLOCKS or name in ("li", "dt", "dd"):
+            self._close(("p",), _TABLE | {"button"})
+        if name in _IMPLIED:
+            self._close(*_IMPLIED[name])
+        if name not in _VOID:
+            hidden = _is_hidden(tag)
+            self._stack.append((name, hidden))
+            self._count[name] += 1
+            self.hidden += hidden
+
+    def _close(self, names: Collection[str], around: Collection[str]) -> None:
+        """Close the innermost of some elements, and those in it, unless one around it is nearer."""
+        if not any(self._count[name] for name in names):
+            return
+        for depth, (name, _) in enumerate(islice(reversed(self._stack), _DEEP), start=1):
+            if name in names:
+                self._drop(depth)
+                return
+            if name in around:
+                return
+
+    def _drop(self, depth: int) -> None:
+        for name, hidden in self._stack[-depth:]:
+            self._count[name] -= 1
+            self.hidden -= hidden
+        del self._stack[-depth:]
+
+
+def _around(name: str) -> Collection[str]:
+    """Return the elements out of which an end tag does not reach."""
+    if name in _TABLE:
+        return () if name == "table" else ("table",)
+    if name == "li":
+        return _TABLE | {"ul", "ol"}
+    return _TABLE if name in _SPECIAL else _SPECIAL
+
+
+def _is_hidden(tag: Tag) -> bool:
+    """Tell whether a browser shows nothing of an element."""
+    given = tag.attributes
+    if tag.name == "dialog" and "open" not in given:
+        return True
+    if "hidden" in given or given.get("aria-hidden", "").strip().lower() == "true":
+        return True
+    style = _CSS_COMMENT.sub("", unescape(given.get("style", "")))
+    return _STYLE.search("".join(style.lower().split())) is not None
+
+
+def _pieces(page: str) -> Iterator[Tag | str]:
+    """Yield tags and text in order, without comments and elements that are never shown."""
+    at = 0
+    while (begin := page.find("<", at)) != -1:
+        if begin > at:
+            yield page[at:begin]
+        tag = _TAG.match(page, begin)
+        if page.startswith("<!--", begin):
+            at = _after(page, "-->", begin + 4)
+        elif tag is not None:
+            name = tag[1].lower()
+            found, at = _attributes(page, tag.end())
+            if name in _UNSEEN:
+                at = _past(page, name, at)
+            else:
+                yield Tag(name, found)
+        elif page[begin + 1 : begin + 2] in ("!", "?", "/"):
+            at = _after(page, ">", begin)
+        else:
+            yield "<"
+            at = begin + 1
+    if at < len(page):
+        yield page[at:]
+
+
+def _attributes(page: str, at: int) -> tuple[dict[str, str], int]:
+    """Read the attributes of a tag; returns them and the place after the tag."""
+    found: dict[str, str] = {}
+    while (one := _ATTRIBUTE.match(page, at)) is not None:
+        found.setdefault(one[1].lower(), one[2] or one[3] or one[4] or "")
+        at = one.end()
+    end = _END.match(page, at)
+    return found, len(page) if end is None else end.end()
+
+
+def _past(page: str, name: str, at: int) -> int:
+    """Return the place after the end of an element that is never shown, which began before."""
+    depth = 1
+    while depth:
+        found = _UNSEEN[name].search(page, at)
+        if found is None:
+            return len(page)
+        depth += -1 if found[1] else 1
+        _, at = _attributes(page, found.end())
+    return at
+
+
+def _after(page: str, end: str, start: int) -> int:
+    """Return the place after the next ``end``; the end of the page if there is none."""
+    found = page.find(end, start)
+    return len(page) if found == -1 else found + len(end)
+
 
 _SPACE = re.compile(r"\s+")
 _NUMBER = re.compile(r"&#0*([0-9]{1,8})[0-9]*")

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from memento.insight.names import Span, folded, stems
-from memento.language.words import META_WORDS, STOP_WORDS, words
+from memento.text.words import META_WORDS, STOP_WORDS, words
 
 MOST_NAMES = 3
 """Names of a question from which chains begin."""

@@ -12,7 +12,7 @@ from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from memento.language.words import STOP_WORDS, words
+from memento.text.words import STOP_WORDS, words
 
 MOST_WORDS = 8
 """Most words of a name."""

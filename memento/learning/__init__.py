@@ -1,6 +1,6 @@
 """Learn from a conversation: keep its turns, and derive memories from what the user states.
 
-``memento.observe`` reads the messages, ``memento.lifecycle.learn`` says what each statement does to
+``memento.observe`` reads the messages, ``memento.write.observed`` says what each statement does to
 the memories that are there. Only text of the role ``user`` becomes a memory; text of an assistant
 or a tool is kept as a turn and never learnt from.
 """
@@ -14,6 +14,9 @@ from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack, cast
 
+from memento.base.lazy import later as at_first_use
+from memento.base.plain import composed
+from memento.base.scopes import parse_scope
 from memento.check import (
     check_flag,
     check_id,
@@ -24,45 +27,40 @@ from memento.check import (
     shown,
     type_name,
 )
-from memento.config.observe import MODES
+from memento.config import MODES
 from memento.conversation import Messages
 from memento.conversation.keeping import keep as keep_turns
-from memento.conversation.turns import Said, session_of, turns_of
-from memento.conversation.values import Turn
-from memento.conversation.verbs import Verbs
+from memento.conversation.turns import Said, Turn, Verbs, session_of, turns_of
 from memento.errors import IdConflict, InvalidInput
-from memento.filters import check_names
-from memento.language.plain import composed
-from memento.later import later as at_first_use
-from memento.ledger import changes, memories, scopes, sessions
+from memento.ledger import changes, memories, scope_rows, session_rows
 from memento.ledger.contract import Session as Reading
 from memento.ledger.contract import Work
+from memento.ledger.filters import check_names
 from memento.ledger.rows import Row
-from memento.ledger.scopes import Place
-from memento.lifecycle import locks
-from memento.scopes import parse_scope
-from memento.scoping import named_scope
+from memento.ledger.scope_rows import Place
 from memento.types import Draft, Kind, KindName, Memory, Source, Trust, TrustName
+from memento.verbs.scopes import named_scope
 from memento.views import Memories, View
+from memento.write import locks
 
 if TYPE_CHECKING:
     from memento.engine import Engine
-    from memento.learning import assisting, reading, teaching, waiting
+    from memento.learning import model_later, model_now, reading, teaching
     from memento.learning.reading import Message, Reader, Ready
     from memento.learning.teaching import Done, Rating
-    from memento.lifecycle import learn
     from memento.llm import asking
     from memento.observe import derive, signals, slots, split, values
     from memento.observe.derive import Lesson
     from memento.observe.signals import Candidate as Sentence
     from memento.observe.signals import Signal
     from memento.observe.values import Candidate, Foresight, Observation
+    from memento.write import observed
 else:
-    assisting, reading, teaching, waiting = [
+    model_now, reading, teaching, model_later = [
         at_first_use(f"memento.learning.{name}")
         for name in ("assisting", "reading", "teaching", "waiting")
     ]
-    learn = at_first_use("memento.lifecycle.learn")
+    observed = at_first_use("memento.write.observed")
     asking = at_first_use("memento.llm.asking")
     derive, signals, slots, split, values = [
         at_first_use(f"memento.observe.{name}")
@@ -192,7 +190,7 @@ class Learning(View):
         drafts = reader.drafts(said, occurred_at) if check_flag("keep", keep) else []
         read = reader.read(said, drafts, turn_id)
         seconds = {"read": monotonic() - began}
-        later = partial(waiting.let_wait, reader=reader, read=read, mode=mode, kept=keep)
+        later = partial(model_later.let_wait, reader=reader, read=read, mode=mode, kept=keep)
         waits = mode != "off" and self.config.llm.background
         done, rows = self._write(
             drafts, read, said, session=_session(session), begins_run=mode != "off",
@@ -234,15 +232,15 @@ class Learning(View):
         began = monotonic()
         reader.ns = self._engine.ledger.find_namespace(self._namespace)
         now = [
-            one for one in read if assisting.is_open(one, mode) and not (one.waits or one.refused)
+            one for one in read if model_now.is_open(one, mode) and not (one.waits or one.refused)
         ]
         turns = self._turns_of(now, rows)
         there = [one for one in now if id(one) in turns or (one.at is None and not one.turn_id)]
-        parts = assisting.parts_of(self._engine, [(reader, one) for one in there])
-        told_of, chosen, sent = assisting.assisted(self._engine, parts, mode)
+        parts = model_now.parts_of(self._engine, [(reader, one) for one in there])
+        told_of, chosen, sent = model_now.assisted(self._engine, parts, mode)
         if refused := sum(one.refused for one in read):
             unsent = told_of.unsent + refused
-            told_of = replace(told_of, unsent=unsent, failure="full", problem=waiting.FULL)
+            told_of = replace(told_of, unsent=unsent, failure="full", problem=model_later.FULL)
         done: list[Done] = []
         if sent:
 
@@ -282,9 +280,9 @@ class Learning(View):
         known, name = ns, _session(session)
 
         def job(c: Reading) -> tuple[str, list[Place]]:
-            begun = None if name is None else sessions.find(c, known, name)
-            where = "" if begun is None else scopes.present(c, known, begun.scope)
-            return where, [] if where else scopes.every(c, known)
+            begun = None if name is None else session_rows.find(c, known, name)
+            where = "" if begun is None else scope_rows.present(c, known, begun.scope)
+            return where, [] if where else scope_rows.every(c, known)
 
         where, places = self._engine.ledger.read(job)
         said = " ".join(turn.text for turn in turns if turn.role == "user") if places else ""
@@ -409,10 +407,10 @@ class Learning(View):
             changes.begin(work)
             rows = []
             for one in ready:
-                verdict = learn.judge(work, one.lesson, one.others)
+                verdict = observed.judge(work, one.lesson, one.others)
                 slot = reading.key_of(one.lesson)
                 locks.guard([row for row in verdict.contradicts if slot and row.key == slot])
-                rows.append(learn.take(work, one.lesson, one.entry, verdict))
+                rows.append(observed.take(work, one.lesson, one.entry, verdict))
             if lock:
                 rows = [locks.lock(work, row.id, "user") for row in rows]
             changes.finish(work, verb)
@@ -467,13 +465,13 @@ class Learning(View):
         return rows, changed
 
 
-def _foreseen(engine: Engine, ns: int | None, ready: Ready) -> learn.Verdict:
+def _foreseen(engine: Engine, ns: int | None, ready: Ready) -> observed.Verdict:
     """Judge a lesson without writing it."""
     if ns is None:
-        return learn.Verdict(key=reading.key_of(ready.lesson))
+        return observed.Verdict(key=reading.key_of(ready.lesson))
     now = engine.now()
     return engine.ledger.read(
-        lambda c: learn.judge(Work(c, ns, now, engine.rules), ready.lesson, ready.others)
+        lambda c: observed.judge(Work(c, ns, now, engine.rules), ready.lesson, ready.others)
     )
 
 

@@ -11,17 +11,12 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING, cast
 
-from memento.admit.draft import admit, to_json
-from memento.admit.entry import Entry
-from memento.clock import from_micros, to_micros
+from memento.admit.draft import Entry, admit, to_json
+from memento.base.clock import from_micros, to_micros
 from memento.conversation.keeping import said_anew, stored, taken_away
-from memento.conversation.turns import Said, mended, placed, turn_id
-from memento.conversation.values import Turn
-from memento.conversation.verbs import Verbs
+from memento.conversation.turns import Said, Turn, Verbs, mended, placed, turn_id
 from memento.ledger import memories
 from memento.ledger.rows import Row, strings_in
-from memento.lifecycle import learn
-from memento.lifecycle.steps import FOUND
 from memento.observe.asked import faults, means_this_turn, mentions_some, subject_of
 from memento.observe.candidates import find
 from memento.observe.derive import IMPORTANCE, Lesson, derive
@@ -31,6 +26,8 @@ from memento.observe.told import left_behind
 from memento.observe.values import Candidate
 from memento.types import Draft, Event, Kind, Memory, Source, Trust
 from memento.views import View
+from memento.write import observed
+from memento.write.steps import FOUND
 
 if TYPE_CHECKING:
     from memento.engine import Engine
@@ -435,7 +432,7 @@ class Reader:
             return ()
         if answered and lesson.signal is Signal.CORRECTION:
             query = f"{query} {answered[:300]}"
-        kinds = sorted(learn.LEARNABLE)
+        kinds = sorted(observed.LEARNABLE)
         found = self._view.retrieve(
             query, NEAR, kinds=kinds, record=False, fold=False, shared=False
         )
@@ -520,7 +517,7 @@ def _dated(entry: Entry, lesson: Lesson, moment: int, *, given: bool) -> Entry:
     if given:
         times = ("occurred_at", "valid_from")
         entry.derived = tuple(name for name in entry.derived if name not in times)
-    learn.identify(entry)
+    observed.identify(entry)
     return entry
 
 

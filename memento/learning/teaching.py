@@ -7,15 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from memento.admit.draft import to_json
-from memento.dynamics.config import Dynamics
+from memento.dynamics.settings import Dynamics
 from memento.learning.reading import Message, Ready, Request, candidate_of
-from memento.ledger import changes, happenings, llm_tasks, memories, slot_values
-from memento.ledger import loops as open_loops
+from memento.ledger import changes, memories, model_rows, slot_rows, usage_events
+from memento.ledger import loop_rows as open_loops
 from memento.ledger.contract import Session, Work
 from memento.ledger.rows import Row, strings_in, to_memory
 from memento.ledger.schema import SEQ_BITS
-from memento.lifecycle import change, learn, locks, loops, slots
-from memento.lifecycle.steps import FOUND, log_event
 from memento.observe.asked import keys_of, mentions_all
 from memento.observe.values import (
     Action,
@@ -26,6 +24,8 @@ from memento.observe.values import (
     Observation,
 )
 from memento.types import Event, Kind, Trust
+from memento.write import change, locks, observed, slots, verdicts
+from memento.write.steps import FOUND, log_event
 
 PRAISE = 0.5
 """Outcome of praise; half of the most, since a sentence does not say what it is about. Untuned."""
@@ -48,7 +48,7 @@ class Done:
         replaced: Id of a correction to the id of the memory that a language model named for it.
     """
 
-    learned: list[tuple[Row, Ready, learn.Verdict]] = field(default_factory=list)
+    learned: list[tuple[Row, Ready, observed.Verdict]] = field(default_factory=list)
     forget: list[ForgetRequest] = field(default_factory=list)
     doubtful: list[Candidate] = field(default_factory=list)
     rows: list[Row] = field(default_factory=list)
@@ -184,7 +184,7 @@ def taught_again(
     for message in seen:
         turn = there.get(id(message))
         if turn is not None:
-            llm_tasks.drop(work.db, [turn.docid])
+            model_rows.drop(work.db, [turn.docid])
             detail = {"model": model}
             memories.record(work.db, work.ns, work.now, Event.OBSERVED, turn.docid, detail)
     first = None if run is None else (work.ns << SEQ_BITS) | run
@@ -196,7 +196,7 @@ def taught_again(
 def _let_replace(work: Work, done: Done, row: Row, old_id: str) -> None:
     """Let a correction supersede the memory that a model offered for it, if nothing forbids it."""
     old = memories.by_ids(work.db, work.ns, [old_id]).get(old_id)
-    if old is None or old.docid == row.docid or not learn.is_replaceable(work, old, row):
+    if old is None or old.docid == row.docid or not observed.is_replaceable(work, old, row):
         return
     changes.begin(work)
     slots.supersede(work, old, row, by=Trust.USER)
@@ -214,13 +214,13 @@ def turn_row(work: Work, message: Message, rows: Sequence[Row]) -> Row | None:
 
 
 def _was_observed(work: Work, turn: Row) -> bool:
-    return happenings.last_of(work.db, turn.docid, Event.OBSERVED) > 0
+    return usage_events.last_of(work.db, turn.docid, Event.OBSERVED) > 0
 
 
 def was_asked(session: Session, ns: int, turn: Row) -> bool:
     """Tell whether a language model saw a turn."""
-    last = happenings.last_of(session, turn.docid, Event.OBSERVED)
-    told_last = happenings.happening(session, ns, last)
+    last = usage_events.last_of(session, turn.docid, Event.OBSERVED)
+    told_last = usage_events.happening(session, ns, last)
     return told_last is not None and "model" in told_last.detail
 
 
@@ -229,12 +229,12 @@ def _learn_one(
     done: Done,
     ready: Ready,
     message: Message,
-    verdict: learn.Verdict,
+    verdict: observed.Verdict,
 ) -> None:
     lesson, entry = ready.lesson, ready.entry
     if verdict.repeats is None:
         changes.begin(work)  # so that a new memory alone can be undone
-    row = learn.take(work, lesson, entry, verdict)
+    row = observed.take(work, lesson, entry, verdict)
     fresh = row.id == entry.row.id
     if fresh and verdict.unplaced and message.answered_id is not None:
         answered = memories.by_ids(work.db, work.ns, [message.answered_id])
@@ -246,7 +246,7 @@ def _learn_one(
     done.rows.append(row)
 
 
-def is_stored(message: Message, ready: Ready, verdict: learn.Verdict) -> bool:
+def is_stored(message: Message, ready: Ready, verdict: observed.Verdict) -> bool:
     """Tell whether a statement is stored without being confirmed.
 
     One in doubt is if the store vouches for it: it gives a known thing another value. "No, use
@@ -259,10 +259,10 @@ def is_stored(message: Message, ready: Ready, verdict: learn.Verdict) -> bool:
     return replaces or ready in message.lessons
 
 
-def _judged(work: Work, ready: Ready, turn: Row | None) -> learn.Verdict:
+def _judged(work: Work, ready: Ready, turn: Row | None) -> observed.Verdict:
     """Judge a lesson by what is there beside its own turn."""
     others = [one for one in ready.others if turn is None or one != turn.id]
-    return learn.judge(work, ready.lesson, others)
+    return observed.judge(work, ready.lesson, others)
 
 
 def _forgotten(work: Work, done: Done, request: Request, mode: str) -> ForgetRequest:
@@ -270,7 +270,7 @@ def _forgotten(work: Work, done: Done, request: Request, mode: str) -> ForgetReq
 
     Messages that wait for a language model may say the same: no model sees them any more.
     """
-    llm_tasks.drop_all(work.db, work.ns)
+    model_rows.drop_all(work.db, work.ns)
     hidden: list[str] = []
     meant = [memories.by_id(work.db, work.ns, one) for one in _meant(work, request, mode)]
     for row in (*meant, *_turns_that_say(work, meant)):
@@ -289,7 +289,7 @@ def _meant(work: Work, request: Request, mode: str) -> list[str]:
         return []
     scopes = dict.fromkeys(["", *(one.scope for one in found)])
     slots = [(key, scope) for key in keys_of(about) for scope in scopes]
-    rows = (slot_values.holder_of(work.db, work.ns, slot) for slot in slots)
+    rows = (slot_rows.holder_of(work.db, work.ns, slot) for slot in slots)
     named = [one.id for one in found if about.casefold() in map(str.casefold, one.aliases)]
     spoken = [one.id for one in found if mode == "all" and mentions_all(one.text, about)]
     return [*dict.fromkeys([*(row.id for row in rows if row is not None), *named, *spoken])]
@@ -304,9 +304,7 @@ def _turns_that_say(work: Work, rows: Sequence[Row]) -> list[Row]:
         value
         for row in rows
         for value in (
-            slot_values.values(work.db, work.ns, (row.key, row.scope), work.now)
-            if row.key
-            else [row]
+            slot_rows.values(work.db, work.ns, (row.key, row.scope), work.now) if row.key else [row]
         )
     ]
     parents = [one for row in (*rows, *values) for one in strings_in(row.source_parents)]
@@ -315,7 +313,7 @@ def _turns_that_say(work: Work, rows: Sequence[Row]) -> list[Row]:
         for turn in memories.by_ids(work.db, work.ns, [*dict.fromkeys(parents)]).values()
         if turn.kind in _TURNS
     ]
-    said = [value for row in (*rows, *values) if (value := learn.value_of(row))]
+    said = [value for row in (*rows, *values) if (value := observed.value_of(row))]
     answers = [memories.next_turn(work.db, turn) for turn in told]
     repeats = [
         one
@@ -334,7 +332,7 @@ def _rated(work: Work, message: Message, rating: Rating) -> list[str]:
         return []
     faulted = Event.FAULTED in message.feedback
     outcome = -PRAISE if faulted else PRAISE
-    return loops.finish(work, turn, outcome, Trust.USER, rating.config)
+    return verdicts.finish(work, turn, outcome, Trust.USER, rating.config)
 
 
 def _note(work: Work, message: Message, turn: Row | None) -> None:
@@ -357,7 +355,7 @@ def _note(work: Work, message: Message, turn: Row | None) -> None:
         memories.record(work.db, work.ns, work.now, word, answered)
 
 
-def action_of(verdict: learn.Verdict) -> Action:
+def action_of(verdict: observed.Verdict) -> Action:
     """Say in one word what a verdict does."""
     if verdict.repeats is not None:
         return Action.REPEATED
@@ -415,7 +413,9 @@ def _replacing(one: Learned, done: Done) -> Learned:
     return replace(one, action=Action.REPLACED, replaced=(*one.replaced, old))
 
 
-def _learned(row: Row, ready: Ready, verdict: learn.Verdict, namespace: tuple[str, ...]) -> Learned:
+def _learned(
+    row: Row, ready: Ready, verdict: observed.Verdict, namespace: tuple[str, ...]
+) -> Learned:
     fresh = row.id == ready.entry.row.id
     sentence = ready.lesson.candidate
     past = row.superseded_by is not None  # said earlier than what holds now

@@ -12,12 +12,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from memento.language.words import Columns
-from memento.ledger import links, memories, quotes, states
+from memento.ledger import earlier_states, links, memories, quotes
 from memento.ledger.contract import Session, Work
 from memento.ledger.dialect import SKIP_IF_THERE
 from memento.ledger.rows import Row, docid_of, docid_range, mapping_in, seal_of
 from memento.ledger.schema import SEQ_MASK
+from memento.text.words import Columns
 from memento.types import Event, Reason, Trust
 
 
@@ -275,9 +275,9 @@ def brought(session: Session, one: Recorded) -> list[int]:
 def ids_of(session: Session, one: Recorded) -> tuple[list[str], list[str]]:
     """Return the ids of the memories that a change altered, and of those that came with it."""
     docids = brought(session, one)
-    new = states.names(session, docids)
+    new = earlier_states.names(session, docids)
     altered = [found.docid for found in ended(session, one.change) if found.docid not in new]
-    old = states.names(session, altered)
+    old = earlier_states.names(session, altered)
     return [old[docid] for docid in altered if docid in old], [*new.values()]
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from memento.ledger import changes
 from memento.ledger.contract import Session
 from memento.ledger.dialect import one_of
-from memento.ledger.erase_many import UNDER_WAY
+from memento.ledger.erasure import UNDER_WAY
 from memento.ledger.rows import (
     COLUMNS,
     NAMES,

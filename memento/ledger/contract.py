@@ -23,8 +23,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
-from memento.language.words import Columns
 from memento.ledger.match import Match
+from memento.text.words import Columns
 
 if TYPE_CHECKING:
     import numpy as np

@@ -1,4 +1,4 @@
-"""The memories that a policy is compiled from. SQL only; ``memento.policy`` has the rules."""
+"""The memories that a policy is compiled from. SQL only; ``memento.prompt`` has the rules."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memento import layout
+from memento.base import layout
 from memento.errors import StoreUnusable
 from memento.ledger import memories
 from memento.ledger.contract import Session

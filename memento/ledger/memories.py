@@ -19,7 +19,6 @@ from operator import itemgetter
 from typing import Any
 
 from memento.errors import NotFound
-from memento.language.words import Columns
 from memento.ledger.contract import Session, Work
 from memento.ledger.dialect import (
     each_of,
@@ -32,6 +31,7 @@ from memento.ledger.predicate import Filters, predicate
 from memento.ledger.rows import (
     COLUMNS,
     STATE,
+    USER,
     Row,
     State,
     docid_of,
@@ -46,8 +46,8 @@ from memento.ledger.rows import (
     string_in,
 )
 from memento.ledger.schema import SEQ_BITS, SEQ_MASK
-from memento.levels import USER
 from memento.status import check_transition, having, sql, sql_lacking
+from memento.text.words import Columns
 from memento.types import Event, Reason
 
 CHUNK = 500

@@ -8,12 +8,13 @@ namespace; a namespace from before there were any has none, and cannot be told.
 from __future__ import annotations
 
 import json
+import secrets
 from hashlib import blake2b
 
-from memento import layout
+from memento.base import layout
 from memento.errors import StoreUnusable
 from memento.ledger.contract import Session
-from memento.ledger.dialect import IN_ORDER_OF_ROWS, or_replace
+from memento.ledger.dialect import IN_ORDER_OF_ROWS, SKIP_IF_THERE, or_replace
 from memento.ledger.schema import SEQ_BITS
 
 SEAL = "namespace:"
@@ -130,3 +131,29 @@ def _decode(ns: int, text: object) -> tuple[str, ...]:
             layout.LEDGER, f"the labels of namespace {ns} are damaged; run `memento salvage`"
         )
     return tuple(json.loads(str(text)))
+
+
+NAME = "frame secret"
+"""Name in ``meta``."""
+
+_BYTES = 16
+
+
+def new() -> bytes:
+    """Draw a secret."""
+    return secrets.token_bytes(_BYTES)
+
+
+def read(db: Session) -> bytes | None:
+    """Return the secret; None if the store has none yet."""
+    found = db.execute("SELECT value FROM meta WHERE name = ?", (NAME,)).fetchone()
+    return found[0] if found is not None and isinstance(found[0], bytes) else None
+
+
+def make(db: Session) -> bytes:
+    """Return the secret, and make one if the store has none. Inside a transaction."""
+    known = read(db)
+    if known is None:
+        db.execute(f"INSERT INTO meta VALUES (?, ?) {SKIP_IF_THERE}", (NAME, new()))
+        known = read(db)
+    return known or new()

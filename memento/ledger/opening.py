@@ -11,13 +11,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from memento.base.files import path_of
 from memento.errors import InvalidInput
 from memento.ledger.contract import BackupTool, Ledger
-from memento.ledger.files import path_of
 
 if TYPE_CHECKING:
     from memento.ledger.contract import SalvageTool
-    from memento.ledger.lite.salvage import Rescued
+    from memento.ledger.lite.rescue import Rescued
 
 T = TypeVar("T")
 
@@ -39,7 +39,7 @@ def open_ledger(address: str | Path, *, allow_network: bool = False) -> Ledger:
         StoreFromTheFuture: If a newer memento wrote it.
     """
     root = folder_of(address)
-    from memento.ledger.lite.ledger import LiteLedger  # noqa: PLC0415 - only the engine needed
+    from memento.ledger.lite.store import LiteLedger  # noqa: PLC0415 - only the engine needed
 
     return LiteLedger(root, allow_network=allow_network)
 
@@ -76,16 +76,16 @@ def make_root(root: Path) -> None:
 
 def backup_tool() -> BackupTool:
     """Return what copies a ledger in files, and makes one of such a copy."""
-    from memento.ledger.lite import backup  # noqa: PLC0415 - see open_ledger
+    from memento.ledger.lite import copying  # noqa: PLC0415 - see open_ledger
 
-    return backup
+    return copying
 
 
 def salvage_tool() -> SalvageTool[Rescued]:
     """Return what finds the whole memories of a damaged ledger, and makes a new one of them."""
-    from memento.ledger.lite import salvage  # noqa: PLC0415 - see open_ledger
+    from memento.ledger.lite import rescue  # noqa: PLC0415 - see open_ledger
 
-    return salvage
+    return rescue
 
 
 def swap(root: Path, build: Callable[[Path], T]) -> tuple[T, Path]:

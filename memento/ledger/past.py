@@ -15,11 +15,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from memento import layout
-from memento.clock import from_micros
+from memento.base import layout
+from memento.base.clock import from_micros
 from memento.errors import InvalidInput, StoreUnusable
-from memento.language.words import Columns
-from memento.ledger import memories, slot_values
+from memento.ledger import memories, slot_rows
 from memento.ledger.contract import Session
 from memento.ledger.dialect import each_of, field_of
 from memento.ledger.predicate import Filters, predicate
@@ -37,6 +36,7 @@ from memento.ledger.rows import (
     sound,
 )
 from memento.status import having
+from memento.text.words import Columns
 
 LINE = "recorded_since"
 """Name in ``meta`` of the moment at which the recording of a store that was set back begins."""
@@ -199,7 +199,7 @@ def value(
     present = now if known_at is None else known_at
     moment = present if as_of is None else as_of
     if past is None:
-        row = slot_values.value_at(session, ns, slot, moment, now=now, present=as_of is None)
+        row = slot_rows.value_at(session, ns, slot, moment, now=now, present=as_of is None)
     else:
         row = _value_at(session, ns, slot, moment, past, present=as_of is None)
     if row is None:

@@ -16,8 +16,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from hashlib import blake2b
 from typing import NamedTuple, TypeVar
 
-from memento.language.plain import worded
-from memento.ledger import secret
+from memento.base.plain import worded
+from memento.ledger import namespaces
 from memento.ledger.contract import Session
 from memento.ledger.dialect import SKIP_IF_THERE, one_of
 from memento.ledger.memories import NOT_ERASED
@@ -86,7 +86,7 @@ def note(db: Session, docids: Iterable[int]) -> None:
         if told.after is not None:
             noted.append((ns, (name, told.said, told.after)))
     noted += [(docid >> SEQ_BITS, (role, words)) for docid, role, words in _nameless(db, which)]
-    key = secret.make(db) if noted else b""
+    key = namespaces.make(db) if noted else b""
     for ns, parts in noted:
         query = f"INSERT INTO erased_turns (ns, turn) VALUES (?, ?) {SKIP_IF_THERE}"
         db.execute(query, (ns, _digest(key, *parts)))
@@ -179,7 +179,7 @@ def nameless_gone(db: Session, ns: int, rows: Iterable[Row]) -> set[bytes]:
 
 def _noted(db: Session, ns: int, asked: Iterable[T]) -> list[T]:
     """Return what is among the digests of erased turns."""
-    key = secret.read(db)
+    key = namespaces.read(db)
     if key is None:
         return []
     digests = {_digest(key, *parts): parts for parts in asked}

@@ -10,17 +10,39 @@ from functools import lru_cache
 from hashlib import blake2b
 from itertools import compress
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
-from memento import layout
+from memento.base import layout
+from memento.base.clock import from_micros
+from memento.base.plain import composed
 from memento.check import first_of
-from memento.clock import from_micros
 from memento.errors import StoreUnusable
-from memento.language.plain import composed
-from memento.language.words import Columns, columns
 from memento.ledger.schema import SEQ_BITS, SEQ_MASK
-from memento.levels import PINNED, lock_of
+from memento.text.words import Columns, columns
 from memento.types import Kind, Memory, Source, Status, Tier, Trust
+
+PINNED, PROMOTED, USER = 1, 2, 4
+"""The bits: pinned; locked because it proved itself; locked by the user."""
+LOCKS = PROMOTED | USER
+BITS = {"promoted": PROMOTED, "user": USER}
+"""The levels of a lock, and the bit of each."""
+
+MOST_LOCKED = 100
+"""Most memories of a namespace that the user may lock."""
+WARN_LOCKED = 80
+"""Number of locked memories from which ``stats`` warns."""
+
+
+def lock_of(pinned: int) -> Literal["promoted", "user"] | None:
+    """Return the level of the lock that a column says; the higher one of two.
+
+    >>> lock_of(1), lock_of(3), lock_of(6)
+    (None, 'promoted', 'user')
+    """
+    if pinned & USER:
+        return "user"
+    return "promoted" if pinned & PROMOTED else None
+
 
 TIER_GIVEN, IMPORTANCE_GIVEN = 1, 2
 """Bits of ``given``: the caller chose the tier, or the importance; the sleep leaves it alone."""

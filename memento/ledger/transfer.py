@@ -8,8 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from memento.errors import IdConflict
-from memento.language.words import Columns
-from memento.ledger import claims, memories
+from memento.ledger import claim_rows, memories
 from memento.ledger import links as sql
 from memento.ledger.contract import Session
 from memento.ledger.dialect import field_of, or_replace
@@ -23,6 +22,7 @@ from memento.ledger.rows import (
     is_changed_link,
 )
 from memento.status import having
+from memento.text.words import Columns
 from memento.types import Tier
 
 log = logging.getLogger("memento.ledger.transfer")
@@ -55,7 +55,7 @@ def links(connection: Session, ns: int) -> Iterator[tuple[str, str, str, float]]
     So are those that comparing made of a text that is no longer there and was not compared again:
     the importing store compares the memories as they are.
     """
-    reworded = claims.reworded(connection, ns)
+    reworded = claim_rows.reworded(connection, ns)
     found = connection.execute(
         "SELECT src, dst, relation, weight, seal, a.id, b.id FROM links"
         " JOIN memories AS a ON a.docid = src JOIN memories AS b ON b.docid = dst"
@@ -66,7 +66,7 @@ def links(connection: Session, ns: int) -> Iterator[tuple[str, str, str, float]]
     for *link, source, to in found:
         if is_changed_link(*link):
             garbled += 1
-        elif link[2] not in claims.MADE or reworded.isdisjoint(link[:2]):
+        elif link[2] not in claim_rows.MADE or reworded.isdisjoint(link[:2]):
             yield str(source), str(to), link[2], link[3]
     _warn(garbled, "links")
 

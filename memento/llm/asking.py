@@ -13,11 +13,11 @@ from dataclasses import replace
 from functools import lru_cache
 from time import monotonic
 
-from memento.config.llm import LLMConfig
+from memento.config import LLMConfig
 from memento.errors import BudgetSpent, InvalidInput, SynthesisFailed
-from memento.ledger import llm_usage
+from memento.ledger import model_rows
 from memento.ledger.contract import Ledger, Session
-from memento.ledger.llm_usage import Spent
+from memento.ledger.model_rows import Spent
 from memento.llm.apart import Abandoned, apart, awaited
 from memento.llm.pydantic_ai import PydanticAI
 from memento.protocols import Reply, Synthesizer, Task
@@ -63,18 +63,18 @@ def ask(task: Task, *, ledger: Ledger, ns: int, config: LLMConfig, now: int) -> 
         MissingExtra: If its package is not installed.
         StoreError: If the count cannot be written; nothing was sent.
     """
-    model, day = model_of(config), llm_usage.day_of(now)
+    model, day = model_of(config), model_rows.day_of(now)
     name = model.name
 
     def reserve(session: Session) -> tuple[Task, Spent]:
-        counted = sum(llm_usage.on_day(session, ns, day).values(), Spent())
+        counted = sum(model_rows.on_day(session, ns, day).values(), Spent())
         attempts, most = _affordable(task, counted, config)
-        llm_usage.add(session, ns, day, name, most)
+        model_rows.add(session, ns, day, name, most)
         return replace(task, attempts=attempts), most
 
     def correct(used: Spent) -> None:
         right = replace(used, millis=int(1000 * (monotonic() - began))) - most
-        ledger.write(lambda session: llm_usage.add(session, ns, day, name, right))
+        ledger.write(lambda session: model_rows.add(session, ns, day, name, right))
 
     allowed, most = ledger.write(reserve)
     began = monotonic()
@@ -188,8 +188,8 @@ def lacking_for(
     task: Task, *, ledger: Ledger, ns: int, config: LLMConfig, now: int
 ) -> BudgetSpent | None:
     """Return which limit of the day leaves too little for a task; None if all leave enough."""
-    day = llm_usage.day_of(now)
-    counted = sum(ledger.read(lambda c: llm_usage.on_day(c, ns, day)).values(), Spent())
+    day = model_rows.day_of(now)
+    counted = sum(ledger.read(lambda c: model_rows.on_day(c, ns, day)).values(), Spent())
     try:
         _affordable(task, counted, config)
     except BudgetSpent as error:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from memento.check import type_name
-from memento.embed.names import address_of
+from memento.embed.checked import address_of
 from memento.errors import InvalidInput, MissingExtra, SynthesisFailed
 from memento.llm.apart import apart
 from memento.protocols import Reply, Task

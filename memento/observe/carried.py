@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from unicodedata import category, normalize
 
-from memento.blocks import SHOWN
+from memento.base.blocks import SHOWN
 from memento.observe import cues
 from memento.observe.mask import HIDDEN, OWN
 from memento.observe.shown import is_own_lead

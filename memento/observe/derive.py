@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 
-from memento.language.when import Period, ahead
 from memento.observe.signals import Candidate, Signal
 from memento.observe.slots import Slot, slot_of
 from memento.observe.wording import condition_of, quoted, stands_alone, without_lead
+from memento.text.when import Period, ahead
 from memento.types import Kind
 
 KINDS: Mapping[Signal, Kind] = {

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from memento.language.questions import merely_asks
 from memento.observe.mask import HIDDEN
 from memento.observe.shown import before_colon, shows
 from memento.observe.signals import Span
+from memento.text.sentences import merely_asks
 
 _GAP = re.compile(r"\n[^\S\n]*\n")
 _START = r"""^\W*(?:(?:please|pls|kindly|ok(?:ay)?|now|so|and|but|hey|hi|well|also|just|then)\W+)*

@@ -12,8 +12,8 @@ HIDDEN = "\ufffc"
 """The character that stands for each hidden one."""
 
 OWN = re.compile(r"<([a-z]+-[0-9A-Za-z]{8,64})>.*?(?:</\1>|\Z)", re.DOTALL)
-"""A block that memento rendered for a prompt; see ``memento.policy.prompt``. An open one hides the
-rest, so that a cut block cannot be learnt."""
+"""A block that memento rendered for a prompt; see ``memento.prompt.rendering``. An open one hides
+the rest, so that a cut block cannot be learnt."""
 _FENCE = re.compile(
     r"^[ \t]*(?P<fence>`{3,}|~{3,})[^\n]*(?:\n.*?)?(?:^[ \t]*(?P=fence)[`~]*[ \t]*$|\Z)",
     re.DOTALL | re.MULTILINE,

@@ -19,7 +19,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from memento.admit.redact import redact
-from memento.language.tokens import estimate
 from memento.observe import cues, mask, split
 from memento.observe import language as languages
 from memento.observe.anchors import licenses
@@ -29,6 +28,7 @@ from memento.observe.signals import SENTENCES, Signal, Span
 from memento.observe.slots import slot_of
 from memento.observe.wording import without_lead
 from memento.protocols import Task
+from memento.text.words import estimate
 from memento.types import Kind
 
 if TYPE_CHECKING:

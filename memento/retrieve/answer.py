@@ -2,37 +2,74 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import MAXYEAR, MINYEAR, UTC, datetime, tzinfo
 from functools import lru_cache, partial
+from typing import TypeVar
 
 import numpy as np
 
-from memento.clock import day_in, to_micros
-from memento.config.retrieve import RetrieveConfig
-from memento.language import words as spelling
-from memento.language.personal import asks_of_oneself
+from memento.base.clock import day_in, to_micros
+from memento.config import RetrieveConfig
 from memento.ledger.predicate import Filters
 from memento.protocols import TokenCounter
-from memento.retrieve import budget, by_time, confidence, rank, scoring, tail
+from memento.retrieve import by_time, judging, order, scoring
 from memento.retrieve.by_name import Called
-from memento.retrieve.conflicts import Links, Standings
-from memento.retrieve.former import Heirs, MeaningOfHeirs
-from memento.retrieve.gather import Gathered, asks_no_more, gather, in_order, meaning_of, names_in
+from memento.retrieve.candidates import (
+    Gathered,
+    asks_no_more,
+    gather,
+    in_order,
+    meaning_of,
+    names_in,
+)
+from memento.retrieve.columns import Floats, Mask, Rows, Snapshot
+from memento.retrieve.context import Look, Rerank, Texts
+from memento.retrieve.former_values import Heirs, MeaningOfHeirs
+from memento.retrieve.inputs import WIDER, Nearest, TextSource
 from memento.retrieve.judging import Judged, judge
-from memento.retrieve.later import Later
-from memento.retrieve.lifecycle import Life
-from memento.retrieve.look import Look, Rerank, Texts
 from memento.retrieve.newer import Newer
+from memento.retrieve.order import Candidate, Quoted, Quotes, Said
 from memento.retrieve.passage import excerpt, passage
 from memento.retrieve.question import Query, parse
-from memento.retrieve.quoting import Quoted, Quotes
-from memento.retrieve.rank import Candidate, Said
-from memento.retrieve.roster import Floats, Mask, Rows, Snapshot
-from memento.retrieve.source import WIDER, Nearest, TextSource
+from memento.retrieve.standings import Links, Standings
+from memento.retrieve.successors import Later
+from memento.retrieve.usage_boost import Life
 from memento.retrieve.visible import allow
+from memento.text import words as spelling
+from memento.text.personal import asks_of_oneself
 from memento.types import Match
+
+T = TypeVar("T")
+
+
+def within(ranked: Sequence[T], k: int, tokens: int | None, cost: Callable[[T], int]) -> list[T]:
+    """Take hits in their order until there are k, skipping those that no longer fit.
+
+    Args:
+        ranked: Hits, best first.
+        k: Most hits, >= 0.
+        tokens: Most tokens in all, >= 0; None for no limit.
+        cost: Tokens of one hit, >= 0.
+
+    Returns:
+        Hits in the same order.
+
+    >>> within(["aaa", "bb", "c"], 3, 4, len)
+    ['aaa', 'c']
+    """
+    if tokens is None:
+        return list(ranked[:k])
+    kept: list[T] = []
+    for hit in ranked:
+        if len(kept) == k:
+            break
+        if (price := cost(hit)) <= tokens:
+            tokens -= price
+            kept.append(hit)
+    return kept
+
 
 _QUESTION = np.uint32(spelling.Cue.QUESTION)
 _SURE = 10  # hits that give the confidence of the whole answer
@@ -187,7 +224,7 @@ def find(
     answer, ranks = _collect(look, called, room, orders, match == "names", fold=fold)
     hits = room.choose(room.with_tail(answer))
     chance = _sure(hits[:_SURE], look)
-    if not called and (share := confidence.share_of(text)) < 1.0:
+    if not called and (share := judging.share_of(text)) < 1.0:
         hits = [replace(one, confidence=share * one.confidence) for one in hits]
         chance *= share
     if chance < min_confidence:
@@ -210,12 +247,12 @@ def _sure(hits: Sequence[Candidate], look: Look) -> float:
     if not hits:
         return 0.0
     sure = look.config.sure
-    chance = confidence.of_answer([one.signs for one in hits], sure)
+    chance = judging.of_answer([one.signs for one in hits], sure)
     best = max(one.confidence for one in hits)
     if "cosine" in hits[0].signs:  # by words alone it tells own questions apart no better
-        chance = confidence.of_both(chance, best)
+        chance = judging.of_both(chance, best)
         if look.snap.session[hits[0].row] < 0 and asks_of_oneself(look.text):
-            chance = confidence.surer(chance, sure.oneself)
+            chance = judging.surer(chance, sure.oneself)
     return max(best, chance)
 
 
@@ -275,21 +312,21 @@ class _Room:
         self._room = (config.passage if self._brief else config.long) if shorten else None
         self._prices: dict[int, int] = {}
         query = look.query
-        self._has_tail = k > tail.HEAD and query.wants_several and not query.only_time
+        self._has_tail = k > order.HEAD and query.wants_several and not query.only_time
         self.passages: dict[int, str] = {}
 
     def with_tail(self, ranked: Sequence[Candidate]) -> list[Candidate]:
         """Order the tail of a list question, see `tail`."""
         if not self._has_tail:
             return list(ranked)
-        good = rank.cut(ranked, self._min_score, self._cutoff)
-        texts = self._look.texts.read([one.row for one in good[: tail.POOL]])
-        return tail.reorder(good, texts)
+        good = order.cut(ranked, self._min_score, self._cutoff)
+        texts = self._look.texts.read([one.row for one in good[: order.POOL]])
+        return order.reorder(good, texts)
 
     def choose(self, ranked: Sequence[Candidate]) -> list[Candidate]:
         """Choose the hits among the candidates, which come best first."""
-        good = rank.cut(ranked, self._min_score, self._cutoff)
-        return budget.within(good, self._k, self._tokens, self._price)
+        good = order.cut(ranked, self._min_score, self._cutoff)
+        return within(good, self._k, self._tokens, self._price)
 
     def full(self, ranked: Sequence[Candidate]) -> bool:
         """Tell whether no candidate after these could become a hit.
@@ -297,9 +334,9 @@ class _Room:
         A token budget is spent when none of the best candidates fits into the rest of it; as many
         of them are tried as one search proposes.
         """
-        if len(rank.cut(ranked, self._min_score, self._cutoff)) < len(ranked):
+        if len(order.cut(ranked, self._min_score, self._cutoff)) < len(ranked):
             return True
-        if self._has_tail and len(ranked) < tail.POOL:
+        if self._has_tail and len(ranked) < order.POOL:
             return False  # the same candidates are ordered whatever the limits are
         chosen = self.choose(ranked)
         if len(chosen) >= self._k:
@@ -337,7 +374,7 @@ def _collect(
     look: Look,
     called: Sequence[Called],
     room: _Room,
-    orders: Sequence[rank.Order],
+    orders: Sequence[order.Order],
     only_named: bool,
     *,
     fold: bool,
@@ -351,7 +388,7 @@ def _collect(
         The candidates, best first; and the searches that found candidates, each with their ranks
         there.
     """
-    answer = rank.Answer(
+    answer = order.Answer(
         look.query.words,
         look.config.echo,
         fold=fold,
@@ -381,7 +418,7 @@ def _collect(
         look = replace(look, config=wider)
 
 
-def _orders(look: Look, links: Links | None, later: Later) -> list[rank.Order]:
+def _orders(look: Look, links: Links | None, later: Later) -> list[order.Order]:
     """Return what changes the order of scores; nothing if a time or the past is asked for."""
     if look.query.only_time:
         return []
@@ -394,10 +431,10 @@ def _orders(look: Look, links: Links | None, later: Later) -> list[rank.Order]:
         return [] if changes is None else [changes.last]
     meant = [] if changes is None else [changes.first]
     if links is None:
-        return [rank.newest_first, *meant]
+        return [order.newest_first, *meant]
     docid, known = look.snap.docid, links.known
-    newest = partial(rank.newest_first, settled=lambda a, b: known(int(docid[a]), int(docid[b])))
-    orders: list[rank.Order] = [newest, *meant]
+    newest = partial(order.newest_first, settled=lambda a, b: known(int(docid[a]), int(docid[b])))
+    orders: list[order.Order] = [newest, *meant]
     if len(later.former):
         orders.append(later.first)
     if links.linked.any_flagged:

@@ -12,8 +12,8 @@ from typing import Protocol
 
 import numpy as np
 
-from memento.retrieve.roster import Floats, Mask, Rows, Snapshot, distinct, smoothable
-from memento.retrieve.source import Nearest
+from memento.retrieve.columns import Floats, Mask, Rows, Snapshot, distinct, smoothable
+from memento.retrieve.inputs import Nearest
 
 _SPARE = 2
 """So many times more rows are looked at than are proposed, if any row has neighbours. The nearest

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from memento.language.words import content, terms
+from memento.text.words import content, terms
 
 MIN_TYPO = 4
 """Shortest word, in letters, in which one typing error is accepted."""

@@ -17,17 +17,15 @@ from datetime import date, datetime, timedelta
 import numpy as np
 from numpy.typing import NDArray
 
-from memento.clock import day_in, to_micros
-from memento.language.tongues import MONTHS
-from memento.language.when import Period
-from memento.language.words import Cue
+from memento.base.clock import day_in, to_micros
 from memento.ledger.match import All, Any, Match, Phrase, Word
 from memento.retrieve.by_meaning import Meaning, best_rows
-from memento.retrieve.days import Days
-from memento.retrieve.question import Query
-from memento.retrieve.roster import Floats, Mask, Rows, Snapshot, distinct
-from memento.retrieve.source import TextSource
-from memento.retrieve.spoken import SPOKEN
+from memento.retrieve.columns import Floats, Mask, Rows, Snapshot, distinct
+from memento.retrieve.inputs import TextSource
+from memento.retrieve.question import Days, Query
+from memento.text.date_tables import MONTHS
+from memento.text.when import SPOKEN, Period
+from memento.text.words import Cue
 
 LONG = 100
 """Days; a longer period is too vague for a date in a text to speak of it."""

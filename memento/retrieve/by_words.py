@@ -19,16 +19,15 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from memento.config.retrieve import RetrieveConfig
-from memento.language.weak import EMPTY_WORDS
-from memento.language.words import STOP_WORDS, is_unspaced
+from memento.config import RetrieveConfig
 from memento.ledger.match import All, Any, Match, Start
 from memento.retrieve import spellings
+from memento.retrieve.columns import Floats, Mask, Rows, Snapshot, distinct
+from memento.retrieve.inputs import TextSource
 from memento.retrieve.question import Query, match_term
-from memento.retrieve.roster import Floats, Mask, Rows, Snapshot, distinct
-from memento.retrieve.source import TextSource
-from memento.retrieve.vocabulary import Vocabulary
+from memento.retrieve.spellings import Vocabulary
 from memento.retrieve.zeros import ZEROS
+from memento.text.words import EMPTY_WORDS, STOP_WORDS, is_unspaced
 
 _STARTS = (5, 4)  # first letters by which a word is looked for that is in no memory
 _BLOCK, _BLOCKS = 10_000, 3  # the words of so many blocks of memories, and of the rest, are known

@@ -7,14 +7,14 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from memento.ledger.claims import Linked
+from memento.ledger.claim_rows import Linked
 from memento.ledger.contract import Moment
 from memento.ledger.predicate import Filters
+from memento.retrieve.columns import Mask, Roster
 from memento.retrieve.ledger_source import State
-from memento.retrieve.lifecycle import Strengths
-from memento.retrieve.roster import Mask, Roster
+from memento.retrieve.spellings import Vocabulary
+from memento.retrieve.usage_boost import Strengths
 from memento.retrieve.visible import Open
-from memento.retrieve.vocabulary import Vocabulary
 from memento.tiers.exact import Vectors
 
 AROUND = 13_000

@@ -12,17 +12,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from memento.embed.english import is_form_of_common
-from memento.language.form import Form
-from memento.language.when import Period
-from memento.language.words import Cue
+from memento.embed.common_words import is_form_of_common
 from memento.retrieve import by_time
 from memento.retrieve.by_meaning import Cosines, Meaning
 from memento.retrieve.by_words import Lexical
-from memento.retrieve.days import Days
-from memento.retrieve.question import Query
-from memento.retrieve.roster import KINDS, Floats, Mask, Rows, Snapshot
-from memento.retrieve.spoken import SPOKEN
+from memento.retrieve.columns import KINDS, Floats, Mask, Rows, Snapshot
+from memento.retrieve.question import Days, Query
+from memento.text.answer_form import Form
+from memento.text.when import SPOKEN, Period
+from memento.text.words import Cue
 
 _SOON = 2  # days before the day asked about in which people make plans for it
 _SHORT_PERIOD = 3  # days; a period of at most so many is "a day"

@@ -7,18 +7,293 @@ score, ``confidence`` says how sure that is, and ``lifecycle`` moves places by u
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from memento.retrieve import by_time, confidence, evidence, scoring
-from memento.retrieve import former as pasts
-from memento.retrieve.confidence import Signs
+from memento.config import Sure, Weights
+from memento.retrieve import by_time, evidence, scoring
+from memento.retrieve import former_values as pasts
+from memento.retrieve.candidates import Gathered
+from memento.retrieve.columns import Floats, Rows
+from memento.retrieve.context import Look, Rerank
 from memento.retrieve.evidence import Evidence
-from memento.retrieve.gather import Gathered
-from memento.retrieve.look import Look, Rerank
-from memento.retrieve.roster import Floats, Rows
+from memento.text.chatter import is_chatter
+from memento.text.worldly import is_worldly
+
+CONTINUES = 0.5
+"""Share of its confidence that a hit keeps if the query is a short question after other lines: what
+was said before often finds the memory it was about, and not the answer to the question. On two
+development lives, a third of such first hits is right."""
+_WORLDLY = 0.25
+"""Share of its confidence that a hit keeps if the query asks the world, as for a poem about rain: a
+memory of rain is shown in the prompt only if the other signs are very sure of it."""
+_UNRELATED, _SPREAD = 0.07, 0.09
+"""Mean and standard deviation of the cosine of a question and an unrelated memory, measured with
+the default model and our English set, see `RetrieveConfig.noise`."""
+_KNOWN = 400
+"""Memories from which unknown words and the fit are full signs. With fewer, most words are unknown,
+those of answered questions too, and there is little evidence to compare with: these two signs are
+weaker by the logarithm of the number of memories."""
+_PLAIN_FIT = 0.74
+"""Fit of a memory outside any session, where it does not tell answered questions from others. With
+this value one constant is calibrated for dialogues (0.72 in the middle for answered questions, 0.62
+for foreign ones) and for notes."""
+_BOTH = 0.6
+"""Added to the mean of the logits of answer and best hit, because the second is the smaller one.
+Fitted on LoCoMo and BEAM, where it lowers the calibration error of answers on both (0.052 and 0.058
+without the best hit, 0.041 and 0.043 with it)."""
+_BEST = 10
+"""Candidates among which the kind of answer wanted is looked for."""
+_LACKING = 0.8
+"""Share of the evidence that belongs to notes without the kind of answer wanted, from which the
+answer is missing. Of answered questions of five development lives 2 % have as much, of unanswerable
+ones about the same persons and things 21 %."""
+_LEAST = 1e-6  # smallest share; smaller ones are raised to it before the logarithm
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Signs:
+    """The signs of how sure each candidate is, one (m,) array per sign.
+
+    Attributes:
+        cosine: The larger of own and smoothed cosine, [-1, 1], or None without vectors.
+        cover: Share of the query's words, by rarity, in it and its neighbours' heads, [0, 1].
+        share: Its share among all candidates, [0, 1], summing to 1: the softmax of the sums of
+            evidence, as in the fit of the weights.
+        fit: Its sum of evidence divided by the largest sum possible, [0, 1]; nearer to a constant
+            in a small store, and that constant for memories outside any session.
+        unknown: Share of the query's words, by rarity, that no memory has, [0, 1]; less in a small
+            store. The same for every candidate.
+        noise: Cosine that the nearest of as many unrelated memories has. The same for every
+            candidate.
+        lacks: 1 if the query asks for a number, an age, a colour, a place or for what is not, and
+            hardly any of the best candidates holds such a thing; else 0, and 0 without vectors.
+            The same for every candidate.
+    """
+
+    cosine: Floats | None
+    cover: Floats
+    share: Floats
+    fit: Floats
+    unknown: float
+    noise: float
+    lacks: float = 0.0
+
+    def best_of(self, places: Rows) -> dict[str, float]:
+        """Return the largest value that each sign has among some candidates; not the share."""
+        best = {
+            "cover": self.cover[places].max().item(),
+            "fit": self.fit[places].max().item(),
+            "unknown": self.unknown,
+            "lacks": self.lacks,
+        }
+        if self.cosine is not None:
+            best |= {"cosine": self.cosine[places].max().item(), "noise": self.noise}
+        return best
+
+    def of(self, places: Rows) -> list[dict[str, float]]:
+        """Return the signs of some candidates by name."""
+        columns = [self.cover, self.share, self.fit]
+        if self.cosine is None:
+            values = [column[places].tolist() for column in columns]
+            shared = {"unknown": self.unknown, "lacks": self.lacks}
+            return [
+                {"cover": cover, "share": share, "fit": fit, **shared}
+                for cover, share, fit in zip(*values, strict=True)
+            ]
+        values = [column[places].tolist() for column in (*columns, self.cosine)]
+        shared = {"unknown": self.unknown, "noise": self.noise, "lacks": self.lacks}
+        return [
+            {"cover": cover, "share": share, "fit": fit, "cosine": cosine, **shared}
+            for cover, share, fit, cosine in zip(*values, strict=True)
+        ]
+
+
+def signs(
+    evidence: Evidence,
+    sums: Floats,
+    weights: Weights,
+    alone: Weights,
+    *,
+    hollow: bool = False,
+    strict: bool = False,
+) -> Signs:
+    """Compute the signs from the evidence and its sums; see `scoring.total`.
+
+    Args:
+        evidence: The candidates and their evidence.
+        sums: The sums.
+        weights: Weights for turns of a session.
+        alone: Weights for memories outside any session.
+        hollow: Whether the query has no word of content, so that its words are no sign.
+        strict: Whether a note without the kind of answer wanted is hardly an answer.
+    """
+    most = max(sums.max(), np.float32(0)) if len(sums) else np.float32(0)
+    mass: Floats = np.exp(sums - most, dtype=np.float32)
+    share: Floats = (mass / mass.sum()).astype(np.float32)
+    among = max(evidence.among, 1)
+    known = min(1.0, math.log(among) / math.log(_KNOWN))
+    cover = np.zeros_like(evidence.cover) if hollow else evidence.cover
+    fit = _fit(evidence, sums, weights, alone, known)
+    by_words = evidence.cosine is None  # then too few signs are left to outweigh this one
+    lacks = _lacks(evidence, share) if strict and not by_words else 0.0
+    return Signs(evidence.cosine, cover, share, fit, evidence.unknown * known, noise(among), lacks)
+
+
+def _lacks(evidence: Evidence, share: Floats) -> float:
+    """Tell whether the kind of answer wanted is missing; turns of a session count as holding it."""
+    lacking = evidence.alone & (evidence.signals["form"] <= 0)
+    best = np.argsort(-share, kind="stable")[:_BEST]
+    return float(share[best][lacking[best]].sum() > _LACKING * share[best].sum())
+
+
+def _fit(
+    evidence: Evidence, sums: Floats, weights: Weights, alone: Weights, known: float
+) -> Floats:
+    """Divide the sums by the largest ones possible; see `Signs`.
+
+    Args:
+        evidence: The candidates and their evidence.
+        sums: The sums.
+        weights: Weights for turns of a session.
+        alone: Weights for memories outside any session.
+        known: How full the sign is, [0, 1].
+    """
+    if evidence.alone.all():
+        return np.full(len(sums), _PLAIN_FIT, np.float32)
+    most = scoring.most(evidence, weights, alone)
+    fit: Floats = np.clip(sums / np.where(most > 0, most, np.float32(1)), 0, 1)
+    fit = np.where(evidence.alone, 0, known) * (fit - _PLAIN_FIT) + _PLAIN_FIT
+    return fit.astype(np.float32)
+
+
+def noise(among: int) -> float:
+    """Return the cosine that the nearest of some unrelated memories has, about.
+
+    Args:
+        among: Number of memories, >= 1.
+
+    Source: Fisher & Tippett, Limiting Forms of the Frequency Distribution of the Largest or
+    Smallest Member of a Sample, 1928: the largest of n normal values grows as sqrt(2 ln n).
+
+    >>> round(noise(20), 2), round(noise(400), 2)
+    (0.29, 0.38)
+    """
+    return _UNRELATED + _SPREAD * math.sqrt(2 * math.log(among))
+
+
+def of_hits(found: Signs, best: Rows, sure: Sure) -> Floats:
+    """Estimate for each candidate the chance that it answers the query, (m,) in [0, 1].
+
+    None is above the chance that an answer is among the best candidates.
+
+    Args:
+        found: Signs of the candidates.
+        best: Places of the best candidates.
+        sure: The logistics.
+    """
+    if not len(found.share):
+        return found.share
+    alone = _alone(found, sure)
+    most: Floats = np.minimum(alone, np.float32(_of_answer(found.best_of(best), sure)))
+    return most
+
+
+def share_of(query: str) -> float:
+    """Return the share of its confidence that a hit keeps, by what the query asks for, [0, 1].
+
+    >>> share_of("thanks!"), share_of("write me a poem about rain"), share_of("Is it Ada's poem?")
+    (0.0, 0.25, 1.0)
+    """
+    if is_chatter(query):
+        return 0.0
+    return _WORLDLY if is_worldly(query) else 1.0
+
+
+def _alone(found: Signs, sure: Sure) -> Floats:
+    """Estimate the chance of each candidate from its own signs."""
+    told = np.log(np.maximum(found.share, np.float32(_LEAST)))
+    lost = sure.lacks * found.lacks
+    if found.cosine is None:
+        by_cover, by_share, by_unknown, constant = sure.hit_by_words
+        base = by_unknown * found.unknown + constant + lost
+        return _chance(by_cover * found.cover + by_share * told + base)
+    by_cosine, by_cover, by_share, by_unknown, constant = sure.hit
+    base = by_unknown * found.unknown + constant - by_cosine * found.noise + lost
+    return _chance(by_cosine * found.cosine + by_cover * found.cover + by_share * told + base)
+
+
+def of_answer(found: Sequence[Mapping[str, float]], sure: Sure) -> float:
+    """Estimate the chance that an answer is among some hits, [0, 1].
+
+    Args:
+        found: Signs of each hit by name, see `Signs.of`; at least one.
+        sure: The logistics.
+    """
+    names = [name for name in found[0] if name != "share"]
+    return _of_answer({name: max([signs[name] for signs in found]) for name in names}, sure)
+
+
+def _of_answer(best: Mapping[str, float], sure: Sure) -> float:
+    """Estimate the chance from the best value of each sign; see `of_answer`."""
+    if "cosine" not in best:
+        by_cover, by_fit, by_unknown, constant = sure.answer_by_words
+        logit = constant
+    else:
+        by_cosine, by_cover, by_fit, by_unknown, constant = sure.answer
+        logit = by_cosine * (best["cosine"] - best["noise"]) + constant
+    logit += by_cover * best["cover"] + by_fit * best["fit"] + by_unknown * best["unknown"]
+    logit += sure.lacks * best["lacks"]
+    return 1 / (1 + math.exp(-logit))
+
+
+def of_both(answer: float, best: float) -> float:
+    """Join the chance that an answer is among the hits with that of the best hit, [0, 1].
+
+    The first reads the best cosine, the best cover and so on, wherever they are; the second wants
+    them in one memory. Their logits are averaged.
+
+    Args:
+        answer: See `of_answer`.
+        best: The largest confidence of a hit.
+
+    >>> of_both(0.7, 0.05) < 0.5 < of_both(0.7, 0.5)
+    True
+    """
+    odds = math.sqrt(_odds(answer) * _odds(best)) * math.exp(_BOTH)
+    return odds / (1 + odds)
+
+
+def surer(chance: float, by: float) -> float:
+    """Raise a chance by a logit.
+
+    >>> round(surer(0.5, 1.0), 2)
+    0.73
+    """
+    odds = _odds(chance) * math.exp(by)
+    return odds / (1 + odds)
+
+
+def _odds(chance: float) -> float:
+    within = min(max(chance, _LEAST), 1 - _LEAST)
+    return within / (1 - within)
+
+
+def of_nearest(cosines: Floats, sure: Sure) -> Floats:
+    """Estimate the chance for memories found only by a vector, (m,) in [0, 1]."""
+    by_cosine, constant = sure.near
+    return _chance(by_cosine * cosines + constant)
+
+
+def _chance(logit: NDArray[np.floating[Any]]) -> Floats:
+    chance: Floats = (1 / (1 + np.exp(-logit))).astype(np.float32)
+    return chance
+
 
 _SURE = 10  # candidates that bound the confidence of each
 _READ = 16  # candidates whose texts are read for the kind of answer that the query wants
@@ -71,16 +346,16 @@ def judge(look: Look, gathered: Gathered, known: Rows, most: float) -> Judged:
     sums, parts = scoring.total(weighed, weights, alone)
     weighed, sums = _formed(look, weighed, sums, parts)
     strict = "form" in parts and look.query.form is not None and look.query.form.strict
-    seen = confidence.signs(weighed, sums, weights, alone, hollow=look.query.hollow, strict=strict)
+    seen = signs(weighed, sums, weights, alone, hollow=look.query.hollow, strict=strict)
     if look.rerank is not None and not len(known) and not look.query.only_time:
         parts["reranked"] = _reranked(look, weighed.rows, sums, look.rerank)
         sums = sums + parts["reranked"]
     scores = scoring.scale(sums, scoring.strength(weighed.cosine, weighed.cover))
     named = np.zeros(len(weighed.rows), np.float32)
     best = np.argsort(-scores, kind="stable")[:_SURE]
-    sure = confidence.of_hits(seen, best, look.config.sure)
+    sure = of_hits(seen, best, look.config.sure)
     if look.query.continues:
-        sure *= np.float32(confidence.CONTINUES)
+        sure *= np.float32(CONTINUES)
     if look.then is not None and look.query.only_time:
         scores = by_time.scores(look.then, look.snap, weighed.rows)
         held = np.float32(by_time.SURE if look.query.form is None else by_time.ASKS_MORE)

@@ -9,19 +9,19 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from memento.language.words import words
-from memento.ledger import memories, since
-from memento.ledger.claims import Linked
+from memento.ledger import earlier_states, memories
+from memento.ledger.claim_rows import Linked
 from memento.ledger.contract import Ledger, Session, Tail
 from memento.ledger.match import All, Match
 from memento.ledger.predicate import Filters
 from memento.ledger.rows import Row, docid_of, string_in
 from memento.ledger.schema import SEQ_MASK
-from memento.retrieve.lifecycle import Strengths
-from memento.retrieve.roster import distinct
-from memento.retrieve.vocabulary import Vocabulary
+from memento.retrieve.columns import distinct
+from memento.retrieve.spellings import Vocabulary
+from memento.retrieve.usage_boost import Strengths
 from memento.retrieve.wholes import Together, Wholes
 from memento.status import HEARD
+from memento.text.words import words
 
 _FEW = 20
 """Memories up to which reading all of them costs less than reading those that are shown again."""
@@ -208,7 +208,7 @@ def _follow_words(
         known.drop_before(first)
     if rev == known.rev:
         return
-    for docid in since.erased_since(connection, ns, known.rev):
+    for docid in earlier_states.erased_since(connection, ns, known.rev):
         known.drop(docid)
     known.put_all(_heard_words(connection, ns, known, first, among))
     known.rev = rev
@@ -218,7 +218,7 @@ def _heard_words(
     connection: Session, ns: int, known: Vocabulary, first: int, among: frozenset[int] | None
 ) -> Iterator[tuple[int, list[str]]]:
     """Yield the words of the heard rows that came or changed; drop those of the others."""
-    for docid, status, text, names in since.said_since(connection, ns, known.rev, first):
+    for docid, status, text, names in earlier_states.said_since(connection, ns, known.rev, first):
         if status in HEARD and (among is None or docid in among):
             parts = [part for part in (text, *names) if part]
             yield docid, words(parts[0] if len(parts) == 1 else "\n".join(parts))

@@ -18,12 +18,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from memento.language.amounts import Other, asked
-from memento.language.change import may_tell_change, tells_event_of_another
-from memento.language.words import Cue, content, words
 from memento.retrieve.by_meaning import Meaning
-from memento.retrieve.rank import Candidate, Said
-from memento.retrieve.roster import Snapshot
+from memento.retrieve.columns import Snapshot
+from memento.retrieve.order import Candidate, Said
+from memento.text.amounts import Other, asked
+from memento.text.tells_change import may_tell_change, tells_event_of_another
+from memento.text.words import Cue, content, words
 from memento.tiers.mapped import dots
 
 _ALIKE = 0.35

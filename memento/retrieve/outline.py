@@ -18,13 +18,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from memento.ledger import derived as facts_of
+from memento.ledger import vectors as facts_of
 from memento.ledger.contract import Ledger, Session
 from memento.retrieve.by_name import Names
-from memento.retrieve.roster import COLUMNS, INTERNED, KINDS, STATUSES, TIERS, Roster, State
+from memento.retrieve.columns import COLUMNS, INTERNED, KINDS, STATUSES, TIERS, Roster, State
 from memento.tiers import derived
-from memento.tiers.derived import Unusable
-from memento.tiers.filing import Filing
+from memento.tiers.derived import Filing, Unusable
 
 KIND = "outline"
 FORMAT = 1

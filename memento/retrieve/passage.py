@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from memento.language.words import words
+from memento.text.words import words
 
 GAP = "\u2026"
 """Marks a place where text was left out."""

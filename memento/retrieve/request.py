@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Self, get_args
 
+from memento.base.plain import plain
 from memento.check import (
     MAX_TOKENS,
     check_count,
@@ -14,12 +15,11 @@ from memento.check import (
     shown,
 )
 from memento.errors import InvalidInput
-from memento.language import former
-from memento.language.plain import plain
-from memento.language.tokens import estimate
 from memento.ledger.predicate import Filters
-from memento.retrieve.chosen import BY_NAME
+from memento.retrieve.visible import BY_NAME
 from memento.status import having
+from memento.text import former_question
+from memento.text.words import estimate
 from memento.types import Match
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ class Request:
 
 def _past(query: str, filters: Filters) -> Filters | None:
     """Return filters for the former values that a query may find; None if it asks for none."""
-    if filters.as_of is not None or former.asked(query) is None:
+    if filters.as_of is not None or former_question.asked(query) is None:
         return None
     return replace(filters, statuses=having("ended"))
 

@@ -11,9 +11,9 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from memento.config.retrieve import Weights
+from memento.config import Weights
+from memento.retrieve.columns import Floats
 from memento.retrieve.evidence import Evidence
-from memento.retrieve.roster import Floats
 
 BY_NAME = 0.5
 """A candidate above this value is matched by name; up to it, by its exact text."""

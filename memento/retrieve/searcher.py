@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from memento.base.clock import from_micros
+from memento.base.scopes import contains
 from memento.check import (
     check_count,
     check_share,
     unquoted,
 )
-from memento.clock import from_micros
 from memento.config import Config
 from memento.embed import rerank_checked
 from memento.errors import (
@@ -29,35 +30,33 @@ from memento.errors import (
     RerankerError,
     TierUnavailable,
 )
-from memento.language import former
-from memento.ledger import claims, memories, since, vectors
+from memento.ledger import claim_rows, earlier_states, memories, vectors
 from memento.ledger.contract import Ledger, Session
 from memento.ledger.predicate import Filters
 from memento.ledger.rows import Row, damaged, is_sound, strings_in, to_memory
 from memento.ledger.schema import SEQ_MASK
-from memento.retrieve import confidence, spellings
+from memento.retrieve import judging, spellings
 from memento.retrieve.answer import Found, Ranking, find
 from memento.retrieve.by_words import known_from
 from memento.retrieve.cache import Followed, Held, Kept
-from memento.retrieve.chosen import chosen, set_aside
-from memento.retrieve.conflicts import Links
+from memento.retrieve.columns import ERASED, Mask, Roster, RosterRow, Snapshot, having_trait
+from memento.retrieve.context import Rerank
+from memento.retrieve.inputs import Nearest
 from memento.retrieve.ledger_source import Docids, LedgerSource, Postings, State
-from memento.retrieve.lifecycle import Life
-from memento.retrieve.look import Rerank
 from memento.retrieve.outline import Outlines, is_due
 from memento.retrieve.request import Request
-from memento.retrieve.roster import ERASED, Mask, Roster, RosterRow, Snapshot, having_trait
-from memento.retrieve.source import Nearest
+from memento.retrieve.standings import Links
+from memento.retrieve.usage_boost import Life
 from memento.retrieve.vector_search import Exact, VectorSearch
-from memento.retrieve.visible import allow, needs_ledger
-from memento.scopes import contains
+from memento.retrieve.visible import allow, chosen, needs_ledger, set_aside
 from memento.status import having
-from memento.tiers.embedder import StoreEmbedder
+from memento.text import former_question
+from memento.tiers.store_embedder import StoreEmbedder
 from memento.types import Hit, Retrieval, Tier
 
 if TYPE_CHECKING:
     from memento.protocols import Reranker
-    from memento.tiers.long import LongTier
+    from memento.tiers.long_tier import LongTier
 
 LEDGER = "ledger"
 """Key in ``missing`` if memories that were found are damaged."""
@@ -76,7 +75,7 @@ _GARBLED = (KeyError, TypeError, ValueError, OverflowError)
 
 
 def _rows_since(connection: Session, ns: int, rev: int) -> list[RosterRow]:
-    outlines = since.outlines_since(connection, ns, rev)
+    outlines = earlier_states.outlines_since(connection, ns, rev)
     return [RosterRow._make((*outline[:-1], strings_in(outline[-1]))) for outline in outlines]
 
 
@@ -267,7 +266,7 @@ class Searcher:
 
     def _found_by_vector(self, near: Sequence[tuple[int, float]], least: float) -> Iterator[Found]:
         cosines = np.array([cosine for _, cosine in near], np.float32)
-        sure = confidence.of_nearest(cosines, self._config.retrieve.sure).tolist()
+        sure = judging.of_nearest(cosines, self._config.retrieve.sure).tolist()
         for place, ((docid, cosine), chance) in enumerate(zip(near, sure, strict=True), start=1):
             if cosine >= least:
                 terms, ranks, signs = {"meaning": cosine}, {"meaning": place}, {"cosine": cosine}
@@ -288,7 +287,7 @@ class Searcher:
     ) -> NDArray[np.float32] | None:
         """Embed a query, with the words that were meant by typing errors; see `spellings.meant`."""
         assert self._embedding is not None  # noqa: S101 - it has a number
-        written = former.without_successor(query)
+        written = former_question.without_successor(query)
         try:
             return self._embedding.query(
                 spellings.meant(written, lambda: source.vocabulary(known_from(snap)), snap.people)
@@ -411,7 +410,7 @@ class Searcher:
 
     def _followed(
         self, source: LedgerSource, held: Held, model: int | None
-    ) -> tuple[State, claims.Linked]:
+    ) -> tuple[State, claim_rows.Linked]:
         """Bring a namespace up to date, unless nothing was written since that was done."""
         moment, known = source.moment, held.followed
         if (
@@ -427,7 +426,7 @@ class Searcher:
 
     def _follow_all(
         self, connection: Session, ns: int, held: Held, model: int | None
-    ) -> tuple[State, claims.Linked]:
+    ) -> tuple[State, claim_rows.Linked]:
         """Read the new and changed rows, and the vectors.
 
         Both are of one moment: a vector of a row that is not known yet would be lost.
@@ -436,7 +435,7 @@ class Searcher:
         if not held.shown:  # how the owner used a memory, beside which others, is not shown
             held.strengths.follow(connection, ns)
         self._by_vector.follow(connection, ns, held, model)
-        return (held.rev, edition), claims.linked_in(connection, ns)
+        return (held.rev, edition), claim_rows.linked_in(connection, ns)
 
     def _follow_rows(self, connection: Session, ns: int, held: Held) -> tuple[int, int]:
         """Read the new and changed rows.

@@ -14,12 +14,12 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
-from memento.language.gist import gist
 from memento.ledger import memories
-from memento.ledger import scopes as rows
+from memento.ledger import scope_rows as rows
 from memento.ledger.contract import Ledger, Session
-from memento.retrieve.budget import within
+from memento.retrieve.answer import within
 from memento.status import having
+from memento.text.gist import gist
 from memento.types import Hit, Retrieval, Source, Trust
 
 if TYPE_CHECKING:

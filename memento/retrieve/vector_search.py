@@ -18,28 +18,25 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from memento.config import Config
-from memento.config.tiers import LongIndex
+from memento.config import Config, LongIndex
 from memento.errors import TierUnavailable
-from memento.ledger import derived as facts_of
 from memento.ledger import memories, vectors
+from memento.ledger import vectors as facts_of
 from memento.ledger.contract import Ledger, Session
 from memento.retrieve.by_meaning import best_rows, even
 from memento.retrieve.cache import Held
-from memento.retrieve.roster import TIERS, Floats, Mask, Rows, Snapshot, distinct, having_trait
-from memento.retrieve.source import WIDER
+from memento.retrieve.columns import TIERS, Floats, Mask, Rows, Snapshot, distinct, having_trait
+from memento.retrieve.inputs import WIDER
 from memento.tiers import derived, mapped
-from memento.tiers.derived import Unusable
-from memento.tiers.embedder import StoreEmbedder
-from memento.tiers.exact import Vectors
-from memento.tiers.filing import Filing
-from memento.tiers.long import LongState
+from memento.tiers.derived import Filing, Unusable
+from memento.tiers.exact import LACKS, Vectors, who_answers
+from memento.tiers.long_tier import LongState
 from memento.tiers.mapped import KIND, Docids, Links, Table, dots
-from memento.tiers.who_answers import LACKS, who_answers
+from memento.tiers.store_embedder import StoreEmbedder
 from memento.types import Tier
 
 if TYPE_CHECKING:
-    from memento.tiers.long import LongTier
+    from memento.tiers.long_tier import LongTier
 
 log = logging.getLogger("memento.retrieve.vector_search")
 

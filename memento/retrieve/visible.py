@@ -7,25 +7,27 @@ both or neither. `retrieve` makes one mask per query, before anything is ranked 
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from memento.base.scopes import contains
 from memento.ledger.predicate import Filters
-from memento.retrieve.roster import (
+from memento.retrieve.columns import (
     ERASED,
     KINDS,
     NEVER,
     STATUSES,
     TIERS,
+    Interned,
     Mask,
     Snapshot,
     having_trait,
 )
-from memento.retrieve.tally import Interned
-from memento.scopes import contains
+from memento.retrieve.ledger_source import LedgerSource
+from memento.status import having
 
 
 def needs_ledger(filters: Filters) -> bool:
@@ -162,3 +164,21 @@ def _named(codes: NDArray[np.int32], known: Interned, wanted: Collection[int]) -
     table = np.zeros(len(known.names) + 1, np.bool_)  # the last entry is for -1, no name
     table[list(wanted)] = True
     return table[codes]
+
+
+BY_NAME = having("by_name")
+"""Statuses of memories that are found if the query names them."""
+_FOUND = having("found")
+
+
+def chosen(source: LedgerSource, snap: Snapshot, filters: Filters) -> Mask:
+    """Mark the rows that pass filters."""
+    docids = source.matching(filters) if needs_ledger(filters) else None
+    return allow(snap, filters, docids, source.hidden(filters))
+
+
+def set_aside(source: LedgerSource, snap: Snapshot, filters: Filters) -> Mask | None:
+    """Mark the rows that only their name finds; None if there are none, or none are wanted."""
+    if filters.statuses != _FOUND or not snap.named_only:
+        return None
+    return chosen(source, snap, replace(filters, statuses=BY_NAME))

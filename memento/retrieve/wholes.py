@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from memento.ledger.match import All, Any, Match
 from memento.ledger.schema import SEQ_BITS
-from memento.retrieve.roster import distinct
+from memento.retrieve.columns import distinct
 
 Docids: TypeAlias = NDArray[np.int64]
 State: TypeAlias = tuple[int, int]

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from memento.retrieve.roster import Floats, Rows
+from memento.retrieve.columns import Floats, Rows
 
 LARGE = 200_000
 """Rows from which arrays are lent; fresh ones of fewer rows cost less than that."""

@@ -15,23 +15,22 @@ import logging
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import Any
+from time import monotonic
+from typing import Any, TypeVar
 
-from memento.config.tiers import IndexConfig
+from memento.config import IndexConfig
 from memento.errors import MementoError, StoreClosed, TierUnavailable
 from memento.ledger import vectors
 from memento.ledger.checks import Sees, everyone
 from memento.ledger.contract import Ledger, Moment
-from memento.ledger.owing import lines_of
+from memento.ledger.embedding_queue import lines_of
 from memento.ledger.vectors import Owed
-from memento.tiers.express import Express
-from memento.tiers.ownership import Taken
-from memento.tiers.refused import Refused
-from memento.tiers.turns import Turns, within
-from memento.tiers.waiting import SHORT, Wish, Wishes
-from memento.tiers.work import OPS, UNFIT, Embedding, Index, Work, tell
+from memento.protocols import Progress
+from memento.tiers.folder import Taken
+from memento.tiers.queue import SHORT, Turns, Wish, Wishes, within
+from memento.tiers.work import OPS, UNFIT, Embedding, Express, Index, Refused, Work, tell
 
 log = logging.getLogger("memento.tiers.indexer")
 
@@ -559,3 +558,56 @@ def _wait_for_the_left() -> None:
     """
     for thread in list(_left):
         thread.join(EXIT_SECONDS)
+
+
+A = TypeVar("A")
+
+EACH = 100
+"""Items from one report to the next."""
+SECONDS = 0.5
+"""Time from one report of a backlog to the next: counting a long one takes milliseconds."""
+
+
+def told(items: Sequence[A], progress: Progress | None) -> Iterable[A]:
+    """Return items that report how many of them were taken, before each hundredth.
+
+    >>> list(told("ab", lambda done, total: print(done, total)))
+    0 2
+    ['a', 'b']
+    """
+    return items if progress is None else _told(items, progress)
+
+
+def _told(items: Sequence[A], progress: Progress) -> Iterator[A]:
+    for at, item in enumerate(items):
+        if at % EACH == 0:
+            progress(at, len(items))
+        yield item
+
+
+class Remaining:
+    """Reports how much of a backlog is done, while others may add to it.
+
+    Args:
+        left: Returns the number of items that are left.
+        progress: Receives the number that is done and the number of all items.
+    """
+
+    def __init__(self, left: Callable[[], int], progress: Progress) -> None:
+        self._count = left
+        self._progress = progress
+        self._left = self._total = left()
+        self._next = 0.0
+
+    def glance(self) -> None:
+        """Report, unless the last report was a moment ago."""
+        if monotonic() >= self._next:
+            self.report()
+            self._next = monotonic() + SECONDS
+
+    def report(self) -> None:
+        """Report how many of the items are done; new items add to the total."""
+        left = self._count()
+        self._total += max(0, left - self._left)
+        self._left = left
+        self._progress(self._total - left, self._total)

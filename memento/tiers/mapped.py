@@ -21,11 +21,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from memento.ledger.derived import Facts
-from memento.ledger.vectors import BITE
+from memento.ledger.vectors import BITE, Facts
 from memento.tiers import derived
-from memento.tiers.derived import HEAD, Unusable
-from memento.tiers.filing import NameIt
+from memento.tiers.derived import HEAD, NameIt, Unusable
 
 KIND = "vectors"
 FORMAT = 2

@@ -6,21 +6,93 @@ A text that the embedder refuses delays no other.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import groupby
-from typing import TYPE_CHECKING, Protocol
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from memento.errors import EmbedderError, InvalidInput, MissingExtra
-from memento.ledger import vectors
+from memento.errors import EmbedderError, InvalidInput, MissingExtra, StoreClosed
+from memento.ledger import embedding_queue, vectors
+from memento.ledger.checks import Sees
 from memento.ledger.contract import Ledger
+from memento.ledger.schema import SEQ_BITS
 from memento.ledger.vectors import Owed
-from memento.tiers.refused import Refused
-from memento.tiers.waiting import Wishes
+from memento.tiers.queue import SHORT, Wishes, within
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+
+MAX_REASON = 300
+"""Characters of an embedder's message that are kept; one may quote a whole text."""
+
+Line = tuple[int, int]
+"""Row id and revision; a new text of the same memory is tried again."""
+
+
+class _Refusal(NamedTuple):
+    id: str
+    why: str
+
+
+class Refused:
+    """The texts refused in this process that still lack a vector. Thread-safe.
+
+    Args:
+        ledger: Ledger of the backlog.
+    """
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self._refusals: dict[Line, _Refusal] = {}
+
+    def __len__(self) -> int:
+        return len(self._refusals)
+
+    def __contains__(self, line: Owed) -> bool:
+        return (line.docid, line.rev) in self._refusals
+
+    def lines(self) -> set[Line]:
+        """Return the lines to skip, some of which may have changed since."""
+        return set(self._refusals)
+
+    def note(self, line: Owed, error: Exception) -> None:
+        """Skip a line of the backlog from now on."""
+        self._refusals[line.docid, line.rev] = _Refusal(line.id, f"{error}"[:MAX_REASON])
+
+    def clear(self) -> None:
+        """Let every text be tried again."""
+        self._refusals.clear()
+
+    def owed(self) -> list[Line]:
+        """List the lines that still lack a vector; drop those changed or erased since."""
+        known = list(self._refusals)
+        if not known:
+            return []
+        still = self._ledger.read(lambda c: vectors.still_owed(c, known))
+        for line in set(known).difference(still):
+            self._refusals.pop(line, None)
+        return still
+
+    def told(self, sees: Sees) -> str | None:
+        """Describe the refused texts of the namespaces that a caller sees, or return None.
+
+        It quotes the newest memory, whichever was tried last: the order in which texts are tried
+        depends on what other namespaces owe.
+        """
+        lines = sorted(line for line in self.owed() if sees(line[0] >> SEQ_BITS))
+        mine = [one for line in lines if (one := self._refusals.get(line))]
+        if not mine:
+            return None
+        return f"{len(mine)} texts refused, the last one {mine[-1].id}: {mine[-1].why}"
+
+    def unseen(self, sees: Sees) -> int:
+        """Count the refused texts of the namespaces that a caller does not see."""
+        return sum(not sees(docid >> SEQ_BITS) for docid, _ in self.owed())
+
 
 log = logging.getLogger("memento.tiers.indexer")
 
@@ -179,3 +251,130 @@ def _contained() -> Iterator[None]:
 def spoken(line: Owed) -> str:
     """Compose the text to embed for a memory: the speaker and the text."""
     return f"{line.speaker}: {line.text}" if line.speaker else line.text
+
+
+class Overseer(Protocol):
+    """The part of the indexer that this thread uses."""
+
+    def may_embed(self) -> bool: ...  # noqa: D102 - see Indexer
+
+    def failed(self, where: str, error: BaseException) -> None: ...  # noqa: D102 - see Indexer
+
+    def works(self, where: str) -> None: ...  # noqa: D102 - see Indexer
+
+
+class Express:
+    """Serves the wishes in one daemon thread, started with the first of them.
+
+    Args:
+        ledger: The ledger with the backlog.
+        work: Embeds and stores.
+        wishes: The questions that wait.
+        refused: The texts that the embedder refused.
+        take_up: Puts the new memories of some namespaces on the backlog.
+        overseer: Pauses this thread and records its failures.
+        texts: Most texts embedded in one batch, >= 1.
+
+    Attributes:
+        turn: Held during each batch; a caller that holds it pauses this thread.
+        loading: Whether it loads the model, so that no work is lost if the process ends.
+        thread: The thread, once there is one.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        work: Work,
+        wishes: Wishes,
+        refused: Refused,
+        *,
+        take_up: Callable[[Sequence[int]], None],
+        overseer: Overseer,
+        texts: int,
+    ) -> None:
+        self._ledger = ledger
+        self._work = work
+        self._wishes = wishes
+        self._refused = refused
+        self._take_up = take_up
+        self._overseer = overseer
+        self._texts = texts
+        self._bell: SimpleQueue[None] = SimpleQueue()
+        self._lock = threading.Lock()
+        self._stopping = False
+        self.turn = threading.Lock()
+        self.loading = False
+        self.thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Start the thread if it does not run, and tell it that a question waits."""
+        if self.thread is None or not self.thread.is_alive():
+            with self._lock:
+                if not self._stopping and (self.thread is None or not self.thread.is_alive()):
+                    self.thread = threading.Thread(
+                        target=self._run, name="memento-express", daemon=True
+                    )
+                    self.thread.start()
+        self._bell.put(None)
+
+    def stop(self) -> None:
+        """Let the thread end after its current batch; does not wait for that."""
+        with self._lock:
+            self._stopping = True
+        self._bell.put(None)
+
+    def _run(self) -> None:
+        self._ledger.commit_separately()
+        while not self._stopping:
+            try:
+                if self._serve():
+                    continue
+            except StoreClosed:
+                return
+            except UNFIT as error:
+                self._overseer.failed("embedder", error)
+            except BaseException as error:  # noqa: BLE001 - recorded; the thread must go on
+                self._overseer.failed("store", error)
+            self._listen()
+
+    def _listen(self) -> None:
+        """Wait until somebody rings, however often it was."""
+        self._bell.get()
+        try:
+            while True:
+                self._bell.get_nowait()
+        except Empty:
+            return
+
+    def _serve(self) -> bool:
+        """Do one batch of what questions wait for; tell whether there may be more."""
+        if not self._wishes or not self._overseer.may_embed():
+            return False
+        with self.turn:
+            self._take_up_wishes()
+            docids = self._wishes.next(self._texts, long=False)
+            if lines := self._lines(docids):
+                self._work.do(self._ready(), lines)
+                self._overseer.works("embedder")
+        return bool(docids)
+
+    def _ready(self) -> int:
+        self.loading = True
+        try:
+            return self._work.ready()
+        finally:
+            self.loading = False
+
+    def _take_up_wishes(self) -> None:
+        new = self._wishes.not_taken_up()
+        if new:
+            self._take_up(list(dict.fromkeys(wish.ns for wish in new)))
+        for wish in new:
+            wish.taken_up = True
+
+    def _lines(self, docids: Sequence[int]) -> list[Owed]:
+        """Read a batch of short texts; the rest of them stay for the next one."""
+        lines = self._ledger.read(lambda c: embedding_queue.lines_of(c, docids, ("embed",)))
+        lines = [line for line in lines if line not in self._refused]
+        self._wishes.embedded(set(docids).difference(line.docid for line in lines))
+        return within(lines, SHORT)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from memento.base.files import explain_os, is_draft_of, unfinished
+from memento.base.lazy import later
 from memento.check import MOST_NAMED
-from memento.claims.config import Conflicts
+from memento.claims.settings import Conflicts
 from memento.dynamics.association import Association
-from memento.dynamics.config import Dynamics
+from memento.dynamics.settings import Dynamics
 from memento.errors import (
     EmbedderError,
     InvalidInput,
@@ -17,27 +19,25 @@ from memento.errors import (
     StoreError,
     StoreGone,
 )
-from memento.later import later
 from memento.ledger import (
-    associations,
     checks,
-    claims,
-    dynamics,
+    claim_rows,
+    co_use,
     namespaces,
-    scopes,
-    sessions,
+    scope_rows,
+    session_rows,
+    strength_fold,
     vectors,
 )
 from memento.ledger.checks import Sees, Whose
 from memento.ledger.contract import Ledger
-from memento.ledger.files import explain_os, is_draft_of, unfinished
-from memento.tiers import own_files
+from memento.tiers import folder
 from memento.types import Finding
 
 if TYPE_CHECKING:
-    from memento.lifecycle import conflicts
+    from memento.write import settling
 else:
-    conflicts = later("memento.lifecycle.conflicts")
+    settling = later("memento.write.settling")
 
 _QUEUED = 256
 """Memories put on the backlog in one transaction, during which an ``add`` waits."""
@@ -167,7 +167,7 @@ def _locks(ledger: Ledger) -> list[Finding]:
 def _left_alone(ledger: Ledger) -> list[Finding]:
     """Name the files that have a name of the store's without proof; they are never deleted."""
     try:
-        left = own_files.left_alone(ledger.root)
+        left = folder.left_alone(ledger.root)
     except OSError as error:
         return [Finding("other files", ok=False, detail=str(explain_os(ledger.root, error)))]
     if not left:
@@ -267,7 +267,7 @@ def _changes(ledger: Ledger) -> Finding:
 
 
 def _scopes(ledger: Ledger) -> Finding:
-    named, shares = ledger.read(scopes.changed)
+    named, shares = ledger.read(scope_rows.changed)
     if named or shares:
         what = f"{named} scopes and {shares} shares were changed outside memento"
         return Finding("scopes", ok=False, detail=f"{what}; no answer heeds them")
@@ -275,7 +275,7 @@ def _scopes(ledger: Ledger) -> Finding:
 
 
 def _sessions(ledger: Ledger) -> Finding:
-    begun, noted = ledger.read(sessions.changed)
+    begun, noted = ledger.read(session_rows.changed)
     if begun or noted:
         what = f"{begun} sessions and {noted} checkpoints were changed outside memento"
         return Finding("sessions", ok=False, detail=f"{what}; no answer has them")
@@ -318,19 +318,19 @@ def _dynamics(
     ledger: Ledger, settings: Dynamics, association: Association, *, repair: bool
 ) -> Finding:
     agent, spaces = settings.agent, [ns for ns, _ in ledger.read(namespaces.every)]
-    differing = ledger.read(lambda c: dynamics.differing(c, settings, _FOLDED))
+    differing = ledger.read(lambda c: strength_fold.differing(c, settings, _FOLDED))
     linked = ledger.read(
-        lambda c: sum(associations.differing(c, ns, association, agent) for ns in spaces)
+        lambda c: sum(co_use.differing(c, ns, association, agent) for ns in spaces)
     )
     if not differing and not linked:
         return Finding("dynamics", ok=True, detail="agree with the events")
 
     def fold_again() -> None:
-        ledger.write(dynamics.drop_rows)
-        ledger.write(associations.forget_all)
-        while ledger.write(lambda c: dynamics.catch_up(c, settings)):
+        ledger.write(strength_fold.drop_rows)
+        ledger.write(co_use.forget_all)
+        while ledger.write(lambda c: strength_fold.catch_up(c, settings)):
             pass
-        while ledger.write(lambda c: associations.catch_up(c, association, agent)):
+        while ledger.write(lambda c: co_use.catch_up(c, association, agent)):
             pass
 
     detail = f"{len(differing)} of {_FOLDED} rows or fewer are not what their events add up to"
@@ -342,12 +342,12 @@ def _dynamics(
 def _claims(ledger: Ledger, rules: Conflicts, *, repair: bool) -> Finding:
     """Read the newest statements of each namespace again, and compare their numbers."""
     spaces = [ns for ns, _ in ledger.read(namespaces.every)]
-    wrong = ledger.read(lambda c: sum(conflicts.misread(c, ns, rules, _READ) for ns in spaces))
+    wrong = ledger.read(lambda c: sum(settling.misread(c, ns, rules, _READ) for ns in spaces))
     if not wrong:
         return Finding("claims", ok=True, detail="agree with the statements")
 
     def read_again() -> None:
-        ledger.write(claims.drop_all)
+        ledger.write(claim_rows.drop_all)
         for ns in spaces:
             _read_again(ledger, ns, rules)
 
@@ -357,10 +357,10 @@ def _claims(ledger: Ledger, rules: Conflicts, *, repair: bool) -> Finding:
 
 def _read_again(ledger: Ledger, ns: int, rules: Conflicts) -> None:
     """Store the numbers of all statements that were compared, a few in each transaction."""
-    before: int | None = ledger.read(lambda c: conflicts.compared_up_to(c, ns))
+    before: int | None = ledger.read(lambda c: settling.compared_up_to(c, ns))
     while before is not None:
         before = ledger.write(
-            lambda c, before=before: conflicts.read_again(c, ns, rules, before, _QUEUED)  # type: ignore[misc]
+            lambda c, before=before: settling.read_again(c, ns, rules, before, _QUEUED)  # type: ignore[misc]
         )
 
 

@@ -25,10 +25,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from memento import layout
 from memento.admit.redact import redact
+from memento.base import layout
+from memento.base.clock import from_micros
+from memento.base.files import explain_os, remove_litter, sync_folder, unfinished, written
 from memento.check import MAX_URI, ids, short_name
-from memento.clock import from_micros
 from memento.errors import (
     InvalidInput,
     NotFound,
@@ -37,15 +38,14 @@ from memento.errors import (
     StoreClosed,
     StoreError,
 )
-from memento.ledger import erase as sql
-from memento.ledger import erase_many, loops, memories, quotes, scopes, sessions, vectors
+from memento.ledger import erasure, loop_rows, memories, quotes, scope_rows, session_rows, vectors
+from memento.ledger import erasure as sql
 from memento.ledger.contract import Ledger, Session
-from memento.ledger.derived import erased_at
-from memento.ledger.erase import Chosen
-from memento.ledger.files import explain_os, remove_litter, sync_folder, unfinished, written
-from memento.tiers import derived, own_files
-from memento.tiers.ownership import FolderLock
-from memento.tiers.short import ShortTier
+from memento.ledger.erasure import Chosen
+from memento.ledger.vectors import erased_at
+from memento.tiers import derived, folder
+from memento.tiers.folder import FolderLock
+from memento.tiers.ring import ShortTier
 
 POLL_SECONDS = 0.05
 """Pause, in seconds, between checks of the work of other processes."""
@@ -142,7 +142,7 @@ def _spellings(source: object) -> tuple[str, ...]:
 
 def _drop(connection: Session, ns: int, what: Chosen) -> dict[str, int]:
     """Remove what is no memory: sessions, scopes and shares; returns how many rows, by table."""
-    return sessions.drop(connection, ns, what) | scopes.drop(connection, ns, what)
+    return session_rows.drop(connection, ns, what) | scope_rows.drop(connection, ns, what)
 
 
 class Eraser:
@@ -223,11 +223,11 @@ class Eraser:
 
         def mark(connection: Session) -> dict[int, str]:
             late = made(connection, doomed, newest)
-            erase_many.mark(connection, ns, [*doomed, *late], now)
+            erasure.mark(connection, ns, [*doomed, *late], now)
             self._rows = Counter(_drop(connection, ns, what))
             return late
 
-        if len(doomed) > erase_many.FEW:  # no other writer waits while they are looked for
+        if len(doomed) > erasure.FEW:  # no other writer waits while they are looked for
             also |= self._ledger.write(mark, frees_room=True)
         else:
             roots, also = self._ledger.write(job, frees_room=True)
@@ -315,20 +315,20 @@ class Eraser:
 
     def _delete_rows(self) -> None:
         """Delete the rows of what was marked, and take its ids out of all that names them."""
-        for which in self._ledger.read(erase_many.marked):
-            delete = partial(erase_many.delete_some, which=which)
+        for which in self._ledger.read(erasure.marked):
+            delete = partial(erasure.delete_some, which=which)
             while (counts := self._write(delete)) is not None:
                 self._rows.update(counts)
                 self._write(lambda c: c.words.merge())  # each transaction left a segment
             self._take_out_ids(which)
-            self._write(partial(erase_many.unmark, which=which))
+            self._write(partial(erasure.unmark, which=which))
 
-    def _take_out_ids(self, which: erase_many.Marked) -> None:
+    def _take_out_ids(self, which: erasure.Marked) -> None:
         """Look for ids as a reader, and take them out a few at a time, rows first.
 
         An earlier state can name an id only if the row did.
         """
-        heirs = self._ledger.read(lambda c: erase_many.heirs_of(c, which))
+        heirs = self._ledger.read(lambda c: erasure.heirs_of(c, which))
         ids = frozenset(heirs)
         self._in_bites(
             lambda c: sql.rows_naming(c, which.ns, ids),
@@ -338,13 +338,13 @@ class Eraser:
             lambda c: sql.states_naming(c, which.ns, ids),
             lambda c, state: sql.clean_state(c, *state, ids),
         )
-        self._write(lambda c: loops.forget(c, which.ns, ids))
+        self._write(lambda c: loop_rows.forget(c, which.ns, ids))
         gone = self._in_bites(
             lambda c: sql.events_naming(c, which.ns, ids),
             lambda c, event: sql.clean_event(c, event, ids),
         )
         self._rows["events"] += sum(map(bool, gone))
-        while self._write(lambda c: erase_many.drop_ids(c, which)):
+        while self._write(lambda c: erasure.drop_ids(c, which)):
             pass
 
     def _in_bites(
@@ -356,8 +356,8 @@ class Eraser:
             return [job(connection, thing) for thing in part]
 
         done: list[B] = []
-        for at in range(0, len(things), erase_many.AT_ONCE):
-            done += self._write(partial(bite, part=things[at : at + erase_many.AT_ONCE]))
+        for at in range(0, len(things), erasure.AT_ONCE):
+            done += self._write(partial(bite, part=things[at : at + erasure.AT_ONCE]))
         return done
 
     def _write(self, job: Callable[[Session], A]) -> A:
@@ -383,7 +383,7 @@ class Eraser:
         self._rewritten.append(layout.SNAPSHOT)
         remove_litter(self._ledger.root / layout.SNAPSHOT)
         for path in sorted(self._ledger.root.iterdir()):
-            if own_files.is_copy(path):
+            if folder.is_copy(path):
                 self._remove(path)
         sync_folder(self._ledger.root)
         if litter := written(self._ledger.root / layout.SNAPSHOT):
@@ -416,9 +416,9 @@ class Eraser:
                 return f"{lock.holder()} has the Chroma folder open"
         try:
             stamp = layout.stamp_of(self._folder)
-            if own_files.is_ours(self._folder):
+            if folder.is_ours(self._folder):
                 self._remove(self._folder)
-            if own_files.is_stamp(stamp):
+            if folder.is_stamp(stamp):
                 self._remove(stamp)
             sync_folder(self._ledger.root)
             self._ledger.write(vectors.owe_index_anew, frees_room=True)
@@ -463,7 +463,7 @@ class Eraser:
         """
         try:
             names = sorted(path.name for path in self._ledger.root.iterdir())
-            left = set(own_files.left_alone(self._ledger.root))
+            left = set(folder.left_alone(self._ledger.root))
             beneath = derived.strangers(self._ledger.root)
         except OSError as error:
             raise explain_os(self._ledger.root, error) from error

@@ -14,23 +14,24 @@ from hashlib import sha256
 from pathlib import Path
 from typing import IO, Any, AnyStr, cast
 
+from memento.base.files import new_file, path_outside
 from memento.errors import InvalidInput
-from memento.ledger import memories, namespaces, scopes, sessions, vectors
+from memento.ledger import memories, namespaces, scope_rows, session_rows, vectors
 from memento.ledger import transfer as sql
 from memento.ledger.contract import Ledger, Session
-from memento.ledger.files import new_file, path_outside
 from memento.ledger.rows import Row, is_changed_state, is_sound
-from memento.upkeep.archive_fields import (
+from memento.upkeep.line_format import (
     FIELDS,
     FORMAT,
     spelt,
     spelt_lock,
     spelt_moment,
     spelt_ours,
+    spelt_scope,
+    spelt_session,
+    spelt_share,
     spelt_state,
 )
-from memento.upkeep.archive_scopes import spelt_scope, spelt_share
-from memento.upkeep.archive_sessions import spelt_session
 
 _UNSPEAKABLE = (ValueError, TypeError, AttributeError, OverflowError)
 """Errors from encoding a damaged value."""
@@ -134,7 +135,7 @@ def _export(
                 said = None if detail is None else json.loads(detail)
                 writer.write(line | {"kind": kind, "memory": memory_id, "detail": said})
         for ns, labels in chosen:
-            for begun in sessions.newest(connection, ns):
+            for begun in session_rows.newest(connection, ns):
                 line = {"type": "session", "namespace": list(labels)}
                 writer.write(line | spelt_session(connection, begun))
         for ns, labels in chosen:
@@ -206,10 +207,10 @@ def _export_memories(
 
 
 def _export_scopes(connection: Session, writer: _Writer, ns: int, labels: tuple[str, ...]) -> None:
-    for place in scopes.every(connection, ns):
+    for place in scope_rows.every(connection, ns):
         line: dict[str, Any] = {"type": "scope", "namespace": list(labels)}
         writer.write(line | spelt_scope(place))
-    for share in scopes.shares_of(connection, ns):
+    for share in scope_rows.shares_of(connection, ns):
         line = {"type": "share", "namespace": list(labels)}
         writer.write(line | spelt_share(share, namespaces.labels_of(connection, share.other)))
 

@@ -6,22 +6,110 @@ import base64
 import json
 import math
 from array import array
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, Any, TypeAlias
 
 from memento import check
-from memento.admit.entry import Entry
+from memento.admit import draft
+from memento.admit.draft import Entry
+from memento.admit.redact import Redaction, Secrets
+from memento.base.scopes import parse_namespace
 from memento.errors import InvalidInput
 from memento.ledger.contract import Rules
-from memento.ledger.rows import State
-from memento.ledger.scopes import Place, Share
-from memento.ledger.sessions import Begun, Noted
-from memento.scopes import parse_namespace
-from memento.upkeep.archive_fields import measure, read_moment, read_row, read_state, refuse
-from memento.upkeep.archive_scopes import read_scope, read_share
-from memento.upkeep.archive_sessions import read_session
-from memento.upkeep.import_door import TAKEN, Door
+from memento.ledger.rows import Row, State, content_hash
+from memento.ledger.scope_rows import Place, Share
+from memento.ledger.session_rows import Begun, Noted
+from memento.status import having
+from memento.types import Kind, Trust
+from memento.upkeep.line_format import (
+    measure,
+    read_moment,
+    read_row,
+    read_scope,
+    read_session,
+    read_share,
+    read_state,
+    refuse,
+)
+
+TAKEN = having("current")
+"""Statuses of the memories that are imported; others are hidden in the exported store."""
+
+
+UNNAMED = "import"
+"""Source of a memory that names none itself."""
+
+
+class Door:
+    """Validation of the memories of a file that is not the caller's own.
+
+    Args:
+        trust: How far the file is trusted.
+        secrets: How secrets are treated.
+        now: The present moment, microseconds; no memory was created later.
+
+    Attributes:
+        trust: How far the file is trusted.
+        demoted: Number of memories that were a rule or pinned in the file and are neither now.
+    """
+
+    def __init__(self, trust: Trust, secrets: Secrets | str, now: int) -> None:
+        self.demoted = 0
+        self.trust = trust
+        self._secrets = secrets
+        self._now = now
+
+    def pass_through(self, row: Row) -> Counter[str]:
+        """Change a row so that it may be imported; the caller then renews measures and checksum.
+
+        Returns:
+            The secrets that were removed, by kind.
+
+        Raises:
+            SecretFound: If it holds a secret and secrets are refused.
+        """
+        given = row.occurred_at != row.created_at
+        found = self._redact(row)
+        row.trust = Trust.least([Trust(row.trust), self.trust]).value
+        self.demoted += row.kind == Kind.RULE or bool(row.pinned)
+        if row.kind == Kind.RULE:
+            row.kind = Kind.FACT.value
+        row.pinned = row.reinforced = 0
+        row.version, row.superseded_by = 1, None
+        row.created_at = row.updated_at = min(row.created_at, self._now)
+        row.content_hash = content_hash(
+            row.text,
+            row.scope,
+            row.key,
+            row.session,
+            row.actor,
+            row.role,
+            row.occurred_at if given else None,
+            condition=row.condition,
+        )
+        return found
+
+    def _redact(self, row: Row) -> Counter[str]:
+        clean = Redaction(self._secrets)
+        row.text = clean.text("text", row.text)
+        if clean.name("key", row.key) != row.key:
+            row.key = None  # two redacted keys could become the same slot
+        row.aliases = _names(clean, "aliases", row.aliases)
+        row.tags = _names(clean, "tags", row.tags)
+        row.metadata = clean.json("metadata", row.metadata)
+        row.actor = clean.name("actor", row.actor)
+        row.role = clean.name("role", row.role)
+        row.condition = clean.name("condition", row.condition)
+        row.source_uri = clean.name("source.uri", row.source_uri) or UNNAMED
+        row.source_model = clean.name("source.model", row.source_model)
+        return clean.found
+
+
+def _names(clean: Redaction, field: str, encoded: str) -> str:
+    return draft.to_json(clean.names(field, tuple(json.loads(encoded))))
+
 
 BITE = 256
 """Most lines written by one transaction: about 20 ms, during which an ``add`` waits."""

@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memento import Kind
-from memento.admit.importance import BASE, KEEP, importance
-from memento.admit.tier_choice import TierChoice
-from memento.language.words import words
+from memento.admit.importance import BASE, KEEP, TierChoice, importance
+from memento.text.words import words
 
 texts = st.text(max_size=200)
 shares = st.floats(0, 1)

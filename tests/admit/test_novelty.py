@@ -14,7 +14,7 @@ from memento.admit import novelty as novelty_module
 from memento.admit.importance import LOOKED_AT, telling
 from memento.admit.novelty import Novelty
 from memento.errors import NotFound
-from memento.language.words import words
+from memento.text.words import words
 
 
 def share(memory, text, *, of=1, novelty=None):

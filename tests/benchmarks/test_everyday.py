@@ -10,8 +10,8 @@ import metrics
 import pytest
 from bare import Vectors, Words
 
-from memento.language.words import STOP_WORDS, terms
 from memento.testing import HashEmbedder
+from memento.text.words import STOP_WORDS, terms
 
 TINY = {
     "about": "somebody with a quince tree",

@@ -9,8 +9,8 @@ from dialogues import Conversation, Query
 from sets.make_identifiers import cases
 from sets.make_pairs import pairs
 
-from memento.language.words import terms, words
 from memento.retrieve.by_name import MIN_TYPO, one_edit
+from memento.text.words import terms, words
 from memento.types import Draft
 
 

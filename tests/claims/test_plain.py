@@ -2,9 +2,9 @@
 
 import pytest
 
-from memento.claims.plain import is_value
-from memento.claims.reading import read
+from memento.claims.claim_reader import read
 from memento.claims.relation import relation
+from memento.claims.takes_back import is_value
 
 PLAIN = [
     ("I live in Ghent", "I moved from Ghent to Turku"),

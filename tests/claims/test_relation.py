@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memento.claims.claim_reader import LONGEST, NOTHING, read
 from memento.claims.keys import keys_of
-from memento.claims.reading import LONGEST, NOTHING, read
 from memento.claims.relation import relation, restates
 from memento.claims.standing import Stand, stands_higher
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from memento.claims.claim_reader import read
 from memento.claims.keys import keys_of
-from memento.claims.reading import read
 from memento.claims.relation import relation, succeeds
 from memento.claims.states import states_of, taken_back
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from memento.cli.sessions import _object
+from memento.cli.group_sessions import _object
 from memento.errors import InvalidInput
 
 

@@ -8,9 +8,9 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from memento.cli.show import BECAUSE, explained
-from memento.config.retrieve import Weights
-from memento.retrieve.lifecycle import TERMS
+from memento.cli.tables import BECAUSE, explained
+from memento.config import Weights
+from memento.retrieve.usage_boost import TERMS
 
 
 def said(found):

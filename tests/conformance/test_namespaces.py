@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, rule
 
 from memento import Kind, MemoryManager
-from memento.display import data
+from memento.base.display import data
 from memento.errors import InvalidInput, NotFound, NothingToUndo
 from memento.observe.signals import Signal, Span
 from memento.observe.values import Candidate
-from memento.quarantine import QuarantineView
 from memento.testing import HashEmbedder
+from memento.verbs.quarantine import QuarantineView
 from memento.views import StoreView
 
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memento.dynamics import belief
-from memento.dynamics.config import Dynamics, Stability
+from memento.dynamics import formulas
 from memento.dynamics.fold import DAY, VERDICTS, Basis, Occurrence, begin, standing, step
+from memento.dynamics.settings import Dynamics, Stability
 from memento.errors import InvalidInput
 from memento.types import Kind
 
@@ -76,7 +76,7 @@ def test_every_state_is_within_its_bounds(events, trust, kind):
         assert 0 <= state.short <= 2
         assert state.long >= 0
         assert -1 <= state.worth <= 1
-        assert min(state.belief) >= belief.LEAST
+        assert min(state.belief) >= formulas.LEAST
         assert sum(state.belief) <= 16.25
         assert state.spent <= PLAIN.day_cap + 1e-9
         before = state

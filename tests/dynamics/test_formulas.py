@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memento.dynamics import belief, chain, retention, use, worth
+from memento.dynamics import fold, formulas
 
 ASSISTANT = {"a1": 0.15, "a2": 0.005, "mu2": 0.08}
 FSRS = {"gain": 2.0, "flat": 0.17, "spacing": 0.8, "most": 3650.0}
@@ -17,66 +17,66 @@ DAYS = st.floats(0.0, 3650.0)
 
 def steadier(stability, days):
     """Apply the default numbers."""
-    return retention.steadier(stability, days, **FSRS)
+    return formulas.steadier(stability, days, **FSRS)
 
 
 def judged(*valences, start=(4.0, 1.0)):
     """Judge several times with the default cap."""
     counts = start
     for valence in valences:
-        counts = belief.judge(counts, valence, cap=16.0)
+        counts = formulas.judge(counts, valence, cap=16.0)
     return counts
 
 
 def recalled(days):
     """Chance of recall some days after one presentation of strength 1."""
-    return chain.recall(*chain.advance(1.0, 0.0, days, **ASSISTANT))
+    return fold.recall(*fold.advance(1.0, 0.0, days, **ASSISTANT))
 
 
 @pytest.mark.parametrize(
     ("found", "value", "tolerance"),
     [
-        (use.need([1.0], 0.5), 1.0, 1e-12),
-        (use.need([4.0, 1.0, 0.25], 0.5), 3.5, 1e-12),
-        (math.log(use.need([4.0, 1.0, 0.25], 0.5)), 1.2527629685, 1e-9),
-        (use.need([9.0, 16.0], 0.5, [1.0, 0.2]), 0.3833333333, 1e-9),
-        (use.need([0.0], 0.5), 4.8989794856, 1e-9),  # within the hour: 24^0.5
-        (use.telling(0.0, 0.38), 0.0, 0.0),
-        (use.telling(1.0, 0.38), 1.14, 5e-3),  # one use a day ago
-        (use.telling(7**-0.5, 0.38), 0.66, 7e-3),  # a week
-        (use.telling(30**-0.5, 0.38), 0.39, 5e-3),  # a month
-        (use.telling(use.need([*map(float, range(1, 11))], 0.5), 0.38), 1.74, 5e-3),
-        (retention.retention(10.0, 10.0), 0.3678794412, 1e-9),
-        (retention.retention(30.0, 100.0), 0.7408182207, 1e-9),
+        (formulas.need([1.0], 0.5), 1.0, 1e-12),
+        (formulas.need([4.0, 1.0, 0.25], 0.5), 3.5, 1e-12),
+        (math.log(formulas.need([4.0, 1.0, 0.25], 0.5)), 1.2527629685, 1e-9),
+        (formulas.need([9.0, 16.0], 0.5, [1.0, 0.2]), 0.3833333333, 1e-9),
+        (formulas.need([0.0], 0.5), 4.8989794856, 1e-9),  # within the hour: 24^0.5
+        (formulas.telling(0.0, 0.38), 0.0, 0.0),
+        (formulas.telling(1.0, 0.38), 1.14, 5e-3),  # one use a day ago
+        (formulas.telling(7**-0.5, 0.38), 0.66, 7e-3),  # a week
+        (formulas.telling(30**-0.5, 0.38), 0.39, 5e-3),  # a month
+        (formulas.telling(formulas.need([*map(float, range(1, 11))], 0.5), 0.38), 1.74, 5e-3),
+        (formulas.retention(10.0, 10.0), 0.3678794412, 1e-9),
+        (formulas.retention(30.0, 100.0), 0.7408182207, 1e-9),
         (steadier(10.0, 0.0), 10.0, 1e-12),
         (steadier(10.0, 10.0), 18.8991439758, 1e-9),
         (steadier(10.0, 30.0), 25.3963091001, 1e-9),
         (steadier(100.0, 10.0), 107.2314020231, 1e-9),
         (steadier(3649.0, 3650.0), 3650.0, 0.0),
-        (chain.advance(1.0, 0.0, 1.0, **ASSISTANT)[0], 0.8607079764, 1e-9),
+        (fold.advance(1.0, 0.0, 1.0, **ASSISTANT)[0], 0.8607079764, 1e-9),
         (
-            chain.advance(1.0, 0.0, 1.0, **ASSISTANT)[1],
+            fold.advance(1.0, 0.0, 1.0, **ASSISTANT)[1],
             0.08 / 0.145 * (0.9950124792 - 0.8607079764),
             1e-9,
         ),
         (
-            chain.advance(1.0, 0.0, 30.0, **ASSISTANT)[1],
+            fold.advance(1.0, 0.0, 30.0, **ASSISTANT)[1],
             0.08 / 0.145 * (0.8607079764 - 0.0111089965),
             1e-9,
         ),
-        (chain.advance(1.0, 0.0, 2.0, a1=0.1, a2=0.1, mu2=0.05)[1], 0.0818730753, 1e-9),
+        (fold.advance(1.0, 0.0, 2.0, a1=0.1, a2=0.1, mu2=0.05)[1], 0.0818730753, 1e-9),
         (recalled(30.0), 0.3811, 1e-3),
-        (belief.mean((4.0, 1.0)), 0.8, 1e-12),
-        (belief.mean(judged(-2.0)), 4 / 7, 1e-12),
-        (belief.mean(judged(1.0)), 5 / 6, 1e-12),
+        (formulas.mean((4.0, 1.0)), 0.8, 1e-12),
+        (formulas.mean(judged(-2.0)), 4 / 7, 1e-12),
+        (formulas.mean(judged(1.0)), 5 / 6, 1e-12),
         (sum(judged(1.0, start=(15.0, 1.0))), 16.0, 1e-12),
-        (belief.mean(judged(1.0, start=(15.0, 1.0))), 16 / 17, 1e-12),
-        (belief.fade((8.0, 1.0), (4.0, 1.0), 90.0, 90.0)[0], 6.0, 1e-12),
-        (belief.log_odds((4.0, 1.0)), 1.3862943611, 1e-9),
-        (worth.reward(0.0, 1.0, rate=0.2, share=1.0), 0.2, 1e-12),
-        (worth.reward(0.2, -1.0, rate=0.2, share=0.5), 0.08, 1e-12),
-        (worth.eligibility(1), 1.0, 0.0),
-        (worth.eligibility(3), 0.5, 1e-12),
+        (formulas.mean(judged(1.0, start=(15.0, 1.0))), 16 / 17, 1e-12),
+        (formulas.fade((8.0, 1.0), (4.0, 1.0), 90.0, 90.0)[0], 6.0, 1e-12),
+        (formulas.log_odds((4.0, 1.0)), 1.3862943611, 1e-9),
+        (fold.reward(0.0, 1.0, rate=0.2, share=1.0), 0.2, 1e-12),
+        (fold.reward(0.2, -1.0, rate=0.2, share=0.5), 0.08, 1e-12),
+        (fold.eligibility(1), 1.0, 0.0),
+        (fold.eligibility(3), 0.5, 1e-12),
     ],
 )
 def test_worked_examples(found, value, tolerance):
@@ -89,25 +89,25 @@ def test_thirteen_exponentials_are_a_power_law(decay, worst):
     """From an hour to ten years."""
     for at in range(200):
         age = math.exp(math.log(1 / 24) + at / 199 * math.log(3650 * 24))
-        found = use.odds(use.leak(use.used(use.UNUSED, 1.0), age), decay)
+        found = formulas.odds(formulas.leak(formulas.used(formulas.UNUSED, 1.0), age), decay)
         assert found == pytest.approx(age**-decay, rel=worst)
 
 
 @given(st.lists(st.floats(1 / 24, 3650.0), min_size=1, max_size=40))
 def test_leaky_sums_tell_what_the_exact_sum_tells(ages):
     """The log of the odds is right to 0.011 nats, in whatever order the uses came."""
-    sums, last = use.UNUSED, max(ages)
+    sums, last = formulas.UNUSED, max(ages)
     for age in sorted(ages, reverse=True):
-        sums, last = use.used(use.leak(sums, last - age), 1.0), age
-    found = use.odds(use.leak(sums, last), 0.5)
-    assert math.log(found) == pytest.approx(math.log(use.need(ages, 0.5)), abs=0.011)
+        sums, last = formulas.used(formulas.leak(sums, last - age), 1.0), age
+    found = formulas.odds(formulas.leak(sums, last), 0.5)
+    assert math.log(found) == pytest.approx(math.log(formulas.need(ages, 0.5)), abs=0.011)
 
 
 @given(DAYS, DAYS)
 def test_the_chain_does_not_depend_on_the_number_of_steps(first, second):
     """Advancing twice is advancing once."""
-    once = chain.advance(0.7, 0.2, first + second, **ASSISTANT)
-    twice = chain.advance(*chain.advance(0.7, 0.2, first, **ASSISTANT), second, **ASSISTANT)
+    once = fold.advance(0.7, 0.2, first + second, **ASSISTANT)
+    twice = fold.advance(*fold.advance(0.7, 0.2, first, **ASSISTANT), second, **ASSISTANT)
     assert twice == pytest.approx(once, abs=1e-12)
 
 
@@ -117,7 +117,7 @@ def test_the_chain_agrees_with_its_differential_equations():
     for _ in range(steps):
         dt = 30 / steps
         short, long = short * (1 - 0.15 * dt), long + (0.08 * short - 0.005 * long) * dt
-    assert (short, long) == pytest.approx(chain.advance(1.0, 0.0, 30.0, **ASSISTANT), abs=1e-3)
+    assert (short, long) == pytest.approx(fold.advance(1.0, 0.0, 30.0, **ASSISTANT), abs=1e-3)
 
 
 @given(st.floats(0.1, 3000.0), DAYS, DAYS)
@@ -137,16 +137,16 @@ def test_what_is_steady_gains_less():
 def test_belief_is_bounded(valences):
     """The sum stays within the cap, either side above the least, the log odds within 4.2."""
     counts = judged(*valences)
-    assert min(counts) >= belief.LEAST
-    assert sum(counts) <= 16.0 + belief.LEAST
-    assert abs(belief.log_odds(counts)) < 4.2
+    assert min(counts) >= formulas.LEAST
+    assert sum(counts) <= 16.0 + formulas.LEAST
+    assert abs(formulas.log_odds(counts)) < 4.2
 
 
 def test_no_past_outweighs_every_future():
     """After a thousand confirmations six corrections bring the belief below one half."""
     counts = judged(*[1.0] * 1000)
-    assert belief.mean(judged(*[-2.0] * 5, start=counts)) > 0.5
-    assert belief.mean(judged(*[-2.0] * 6, start=counts)) < 0.5
+    assert formulas.mean(judged(*[-2.0] * 5, start=counts)) > 0.5
+    assert formulas.mean(judged(*[-2.0] * 6, start=counts)) < 0.5
 
 
 @given(st.lists(st.tuples(st.floats(-1, 1), st.floats(0, 1)), max_size=50))
@@ -154,7 +154,7 @@ def test_worth_is_bounded(outcomes):
     """It never leaves [-1, 1]."""
     value = 0.0
     for outcome, share in outcomes:
-        value = worth.reward(value, outcome, rate=0.2, share=share)
+        value = fold.reward(value, outcome, rate=0.2, share=share)
         assert -1 <= value <= 1
 
 

@@ -4,8 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memento.ingest import read
-from memento.ingest.documents import markdown_blocks
-from memento.ingest.parts import PARAGRAPH_LIMIT
+from memento.ingest.paragraphs import PARAGRAPH_LIMIT, markdown_blocks
 from memento.types import Kind, Source, Trust
 
 

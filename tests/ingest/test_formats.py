@@ -4,7 +4,7 @@ import inspect
 import re
 from pathlib import Path
 
-from memento.cli.remember import ingest as command
+from memento.cli.group_remember import ingest as command
 from memento.ingest import Format, detect
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "ingest-a-transcript.md"

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memento.ingest.parts import SENTENCE_END
-from memento.ingest.parts import pieces as pieces_of
+from memento.ingest.paragraphs import SENTENCE_END
+from memento.ingest.paragraphs import pieces as pieces_of
 
 
 @given(st.text(alphabet="ab .!?\n。", max_size=300))

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memento.ingest.sections import ENOUGH, PART_LIMIT, parts
+from memento.ingest.paragraphs import ENOUGH, PART_LIMIT, parts
 
 SENTENCE = "The pump on the third floor was replaced in the spring. "
 

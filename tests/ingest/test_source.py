@@ -8,7 +8,7 @@ import pytest
 from ingested import problem
 
 from memento.errors import InvalidInput
-from memento.ingest import documents, read, source
+from memento.ingest import paragraphs, read, source
 from memento.ingest.source import LINE_BYTES
 
 
@@ -102,7 +102,7 @@ def test_a_line_without_end_is_not_read_whole(tmp_path, name):
 @pytest.mark.parametrize("start", [b"", b"```\n", b"---\n"])
 def test_a_paragraph_without_end_is_not_held_whole(tmp_path, name, start, monkeypatch):
     """Nor are many lines with nothing between them, in a fence or a header: all of them come."""
-    monkeypatch.setattr(documents, "BLOCK_CHARS", 100_000)
+    monkeypatch.setattr(paragraphs, "BLOCK_CHARS", 100_000)
     unit = b"note: " + b"all is well " * 20 + b"\n"
     path = bomb(tmp_path, name, unit * 1_000, 24)
     path.write_bytes(gzip.compress(start) + path.read_bytes())

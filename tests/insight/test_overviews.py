@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memento import Config, MemoryManager, Source, Status
-from memento.claims.config import Conflicts
+from memento.claims.settings import Conflicts
 from memento.errors import InvalidInput, NotFound
 from memento.ledger import links
 from memento.testing import ManualClock

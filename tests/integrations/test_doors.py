@@ -19,16 +19,15 @@ PUBLIC = {
     "memento.errors",
     "memento.protocols",
     "memento.testing",
-    "memento.check",
-    "memento.status",  # accept or refuse one value
-    "memento.scopes",  # paths and namespaces
+    "memento.check",  # accept or refuse one value
+    "memento.status",  # what each status means
+    "memento.base.scopes",  # paths and namespaces
     "memento.embed",  # an embedder by name, held to its contract
     "memento.admit",  # Secrets and Redaction
     "memento.conversation",  # turns as memories: what keep does, for adapters
-    "memento.policy",  # memories as text for a prompt
-    "memento.language.plain",  # names and words in one form
-    "memento.language.questions",  # pure rules about text
-    "memento.language.statements",
+    "memento.prompt",  # memories as text for a prompt
+    "memento.base.plain",  # names and words in one form
+    "memento.text.sentences",  # pure rules about text
     "memento.messages",  # who speaks in a message, and what is said
 }
 """Modules of memento that any library user may import; the others can change at any time."""
@@ -154,9 +153,9 @@ def test_a_private_name_is_seen(line, seen):
     [
         ("def f():\n    from memento.ledger import vectors", {"memento.ledger.vectors"}),
         ("import memento.engine\nimport os", {"memento.engine"}),
-        ("from memento import filters, MemoryManager", {"memento.filters"}),
-        ("from memento.policy.prompt import render", {"memento.policy.prompt"}),
-        ("from memento.policy import render\nfrom memento import Filtering", set()),
+        ("from memento import engine, MemoryManager", {"memento.engine"}),
+        ("from memento.prompt.rendering import render", {"memento.prompt.rendering"}),
+        ("from memento.prompt import render\nfrom memento import Filtering", set()),
     ],
 )
 def test_an_inner_module_is_seen(line, inside):

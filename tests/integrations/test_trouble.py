@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from memento import MemoryManager
-from memento.display import data
+from memento.base.display import data
 from memento.errors import InvalidScope, MementoError, NotFound, ReadOnlyStore, StoreClosed
 from memento.testing import HashEmbedder
 

@@ -6,9 +6,9 @@ import fcntl
 
 import pytest
 
+from memento.base import files
+from memento.base.files import new_file, remove_drafts, remove_litter, sync_name, write_atomically
 from memento.errors import ReadOnlyStore, StorageFull, StoreError
-from memento.ledger import files
-from memento.ledger.files import new_file, remove_drafts, remove_litter, sync_name, write_atomically
 
 
 class TestWriteAtomically:

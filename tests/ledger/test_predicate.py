@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memento import MemoryManager
-from memento.scopes import contains
+from memento.base.scopes import contains
 from memento.testing import ManualClock
 
 START = ManualClock()()

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memento import Draft, MemoryManager, clock
+from memento import Draft, MemoryManager
+from memento.base import clock
 from memento.errors import StoreUnusable
 from memento.ledger import rows
 from memento.ledger.schema import SEQ_MASK

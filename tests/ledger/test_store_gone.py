@@ -10,8 +10,8 @@ import pytest
 
 from memento import MemoryManager
 from memento.errors import StoreGone
-from memento.ledger.lite.ledger import LiteLedger
 from memento.ledger.lite.library import DatabaseError
+from memento.ledger.lite.store import LiteLedger
 from memento.testing import HashEmbedder
 
 

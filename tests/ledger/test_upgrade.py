@@ -10,10 +10,9 @@ import pytest
 
 from memento import MemoryManager, Status
 from memento.ledger import schema
-from memento.ledger.lite import migrations
+from memento.ledger.lite import sqlite
 from memento.testing import HashEmbedder
-from memento.upkeep.backup import restore
-from memento.upkeep.salvage import salvage
+from memento.upkeep.backup import restore, salvage
 
 STORES = Path(__file__).parent / "stores"
 
@@ -33,7 +32,7 @@ def next_schema(monkeypatch):
     """A release whose schema has a column more."""
     monkeypatch.setattr(schema, "SCHEMA_VERSION", schema.SCHEMA_VERSION + 1)
     step = "ALTER TABLE namespaces ADD COLUMN colour TEXT NOT NULL DEFAULT 'blue';\n"
-    monkeypatch.setitem(migrations._SCRIPTS, "m999_colour", step)
+    monkeypatch.setitem(sqlite._SCRIPTS, "m999_colour", step)
 
 
 def asked(root, question):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from memento import MemoryManager
 from memento.errors import InvalidInput
-from memento.filters import MAX_PATH, OPERATORS
+from memento.ledger.filters import MAX_PATH, OPERATORS
 
 ABSENT = object()
 COMPARED = {

@@ -7,16 +7,15 @@ import subprocess
 import sys
 
 from memento import Config, MemoryManager
-from memento.config.llm import LLMConfig
-from memento.config.observe import ObserveConfig
+from memento.config import LLMConfig, ObserveConfig
 from memento.testing import ScriptedLLM
 
 SAID = "The bakery below my flat opens at five."
 CHILD = """
 import os, signal, sys
 from memento import Config, MemoryManager
-from memento.config.llm import LLMConfig
-from memento.config.observe import ObserveConfig
+from memento.config import LLMConfig
+from memento.config import ObserveConfig
 from memento.testing import ScriptedLLM
 
 model = ScriptedLLM(lambda _task: os.kill(os.getpid(), signal.SIGKILL))

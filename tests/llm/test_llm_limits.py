@@ -14,10 +14,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memento import Config, MemoryManager
-from memento.config.llm import LLMConfig
+from memento.config import LLMConfig
 from memento.errors import BudgetSpent, InvalidInput, SynthesisFailed
-from memento.ledger import llm_usage
-from memento.ledger.llm_usage import Spent
+from memento.ledger import model_rows
+from memento.ledger.model_rows import Spent
 from memento.llm.asking import FRAME, ask
 from memento.protocols import Reply, Synthesizer, Task
 from memento.testing import FailingLLM, ManualClock, ScriptedLLM, SlowLLM
@@ -43,14 +43,14 @@ def asked(store, model, **limits):
 
 def spent(store):
     """Return the counts of the day."""
-    return sum(store.ledger.read(lambda c: llm_usage.on_day(c, 1, DAY)).values(), Spent())
+    return sum(store.ledger.read(lambda c: model_rows.on_day(c, 1, DAY)).values(), Spent())
 
 
 def test_a_reply_is_counted(store):
     """Requests, tokens both ways, under the name of the model."""
     reply = asked(store, ScriptedLLM([{"items": []}]))
     assert reply.model == "scripted"
-    counts = store.ledger.read(lambda c: llm_usage.on_day(c, 1, DAY))
+    counts = store.ledger.read(lambda c: model_rows.on_day(c, 1, DAY))
     assert list(counts) == ["scripted"]
     used = counts["scripted"]
     assert (used.calls, used.tokens_in, used.tokens_out) == (1, reply.tokens_in, reply.tokens_out)
@@ -201,7 +201,7 @@ def test_no_crash_gets_past_a_limit(store, monkeypatch):
 
     class Dying(Own):
         def complete(self, _task):
-            monkeypatch.setattr(llm_usage, "add", _never)
+            monkeypatch.setattr(model_rows, "add", _never)
             raise Death
 
     def _never(*_args):
@@ -232,12 +232,12 @@ def test_threads_share_a_limit(store):
 
 def test_namespaces_pay_for_themselves(store):
     """And old days are dropped."""
-    add = llm_usage.add
+    add = model_rows.add
     for ns, day in ((1, "2023-01-01"), (2, "2023-01-01"), (1, DAY), (11, DAY)):
         store.ledger.write(lambda c, ns=ns, day=day: add(c, ns, day, "m", Spent(calls=ns)))
-    read = store.ledger.read(lambda c: llm_usage.since(c, 1, "0"))
+    read = store.ledger.read(lambda c: model_rows.since(c, 1, "0"))
     assert {day: counts["m"].calls for day, counts in read.items()} == {DAY: 1}
-    assert list(store.ledger.read(lambda c: llm_usage.since(c, 2, "0"))) == ["2023-01-01"]
+    assert list(store.ledger.read(lambda c: model_rows.since(c, 2, "0"))) == ["2023-01-01"]
 
 
 @given(

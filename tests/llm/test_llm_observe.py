@@ -8,8 +8,7 @@ import random
 import pytest
 
 from memento import Config, Kind, MemoryManager, Source, Status, Trust
-from memento.config.llm import LLMConfig
-from memento.config.observe import ObserveConfig
+from memento.config import LLMConfig, ObserveConfig
 from memento.errors import InvalidInput, SynthesisFailed
 from memento.llm import PydanticAI, pydantic_ai
 from memento.observe import mask, pointing

@@ -9,8 +9,7 @@ import pytest
 
 from memento import AsyncMemoryManager, Config, MemoryManager
 from memento.cli import main
-from memento.config.llm import LLMConfig
-from memento.config.observe import ObserveConfig
+from memento.config import LLMConfig, ObserveConfig
 from memento.errors import InvalidInput
 from memento.testing import FailingLLM, ManualClock, ScriptedLLM
 

@@ -11,8 +11,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from memento import Config, MemoryManager
-from memento.config.llm import LLMConfig
-from memento.config.observe import ObserveConfig
+from memento.config import LLMConfig, ObserveConfig
 from memento.errors import InvalidInput
 from memento.testing import FailingLLM, ManualClock, ScriptedLLM, SlowLLM
 from tests.llm.waiting_stores import (
@@ -229,8 +228,8 @@ def test_the_settings_are_checked():
 CHILD = """
 import os, signal, sys
 from memento import Config, MemoryManager
-from memento.config.llm import LLMConfig
-from memento.config.observe import ObserveConfig
+from memento.config import LLMConfig
+from memento.config import ObserveConfig
 from memento.testing import ScriptedLLM
 
 model = ScriptedLLM(lambda _task: os.kill(os.getpid(), signal.SIGKILL))

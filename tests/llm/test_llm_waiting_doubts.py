@@ -7,9 +7,8 @@ from datetime import timedelta
 import pytest
 
 from memento import Config, MemoryManager
-from memento.config.llm import LLMConfig
-from memento.config.observe import ObserveConfig
-from memento.ledger import llm_tasks
+from memento.config import LLMConfig, ObserveConfig
+from memento.ledger import model_rows
 from memento.testing import ManualClock, ScriptedLLM, SlowLLM
 from tests.llm.test_llm_waiting import naming
 from tests.llm.waiting_stores import data_of, learnt, shown_to, store, waiting
@@ -217,7 +216,7 @@ def test_a_name_of_no_number_harms_nobody(tmp_path):
         memory._engine.ledger.write(lambda c: c.execute(INSERT, null))
         assert memory.flush(wait=True, timeout=20)
         assert home(memory) == HOME
-        assert not memory._engine.ledger.read(llm_tasks.any_waits)
+        assert not memory._engine.ledger.read(model_rows.any_waits)
 
 
 INSERT = "INSERT INTO meta VALUES (?, ?)"

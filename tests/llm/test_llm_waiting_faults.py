@@ -11,7 +11,7 @@ from datetime import timedelta
 import pytest
 
 from memento import Draft
-from memento.ledger import llm_tasks
+from memento.ledger import model_rows
 from memento.testing import FailingLLM, ManualClock, ScriptedLLM, SlowLLM
 from tests.llm.waiting_stores import (
     SAID,
@@ -215,7 +215,7 @@ def test_an_edited_message_is_shown_as_it_is_now(tmp_path):
 
 def test_when_very_many_wait_the_call_does_not_wait_either(tmp_path, monkeypatch):
     """Later ones are shown to no model, and the observation says so."""
-    monkeypatch.setattr(llm_tasks, "MOST", 2)
+    monkeypatch.setattr(model_rows, "MOST", 2)
     model = ScriptedLLM(pointing)
     with store(tmp_path, model) as memory:
         seen = [memory.observe(f"Bakery {k} is below my flat.", session="s") for k in range(3)]
@@ -236,8 +236,8 @@ def test_messages_that_are_put_off_are_not_read(tmp_path, monkeypatch):
                 memory.of(name).observe(f"Bakery {number} is below my flat.", session="s")
         memory.flush(wait=True)
         assert (len(model.tasks), len(waiting(memory))) == (3, 3)
-        read, usual = [], llm_tasks._read
-        monkeypatch.setattr(llm_tasks, "_read", lambda *row: read.append(row) or usual(*row))
+        read, usual = [], model_rows._read
+        monkeypatch.setattr(model_rows, "_read", lambda *row: read.append(row) or usual(*row))
         assert memory.flush(wait=True)
         assert (read, len(model.tasks)) == ([], 3)
         clock.advance(timedelta(days=1))
@@ -308,8 +308,8 @@ def test_without_a_usable_model_they_wait(tmp_path):
 FORKED = """
 import os, sys, threading, warnings
 from memento import Config, MemoryManager
-from memento.config.llm import LLMConfig
-from memento.config.observe import ObserveConfig
+from memento.config import LLMConfig
+from memento.config import ObserveConfig
 from memento.protocols import Reply
 from tests.llm.waiting_stores import SAID, SAID_TOO, learnt, pointing
 

@@ -12,9 +12,9 @@ import pytest
 
 from memento import AsyncMemoryManager
 from memento.errors import StorageFull, StoreBusy, SynthesisFailed
+from memento.learning import model_later as waiting_thread
 from memento.learning import reading
-from memento.learning import waiting as waiting_thread
-from memento.ledger import llm_tasks
+from memento.ledger import model_rows
 from memento.testing import ManualClock, ScriptedLLM, SlowLLM
 from tests.llm.waiting_stores import (
     SAID,
@@ -239,8 +239,8 @@ def test_a_look_reads_no_row_that_is_not_due(tmp_path, monkeypatch):
     with store(tmp_path, ScriptedLLM(pointing)) as memory:
         for number in range(5):
             memory.of(f"n{number}").observe(SAID, session="s")
-        read, usual = [], llm_tasks._read
-        monkeypatch.setattr(llm_tasks, "_read", lambda *row: read.append(row) or usual(*row))
+        read, usual = [], model_rows._read
+        monkeypatch.setattr(model_rows, "_read", lambda *row: read.append(row) or usual(*row))
         memory._engine.background.attendant.look()
         assert read == []
 
@@ -248,8 +248,8 @@ def test_a_look_reads_no_row_that_is_not_due(tmp_path, monkeypatch):
 NATIVE = """
 import sys, threading, time, warnings
 from memento import Config, MemoryManager
-from memento.config.llm import LLMConfig
-from memento.learning import waiting
+from memento.config import LLMConfig
+from memento.learning import model_later
 from memento.testing import ScriptedLLM
 
 warnings.simplefilter("ignore")
@@ -260,7 +260,7 @@ def load(_engine):
     time.sleep(1.0)
     print("loaded", flush=True)
 
-waiting.embedder_of = load
+model_later.embedder_of = load
 llm = LLMConfig(model=ScriptedLLM([{"items": []}]), background=True, quiet_seconds=0.0)
 memory = MemoryManager(sys.argv[1], embedder=None, config=Config(llm=llm))
 memory.flush(wait=True, timeout=0.01)

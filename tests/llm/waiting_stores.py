@@ -6,8 +6,7 @@ import json
 import threading
 
 from memento import Config, MemoryManager
-from memento.config.llm import LLMConfig
-from memento.config.observe import ObserveConfig
+from memento.config import LLMConfig, ObserveConfig
 from memento.testing import ManualClock
 
 SAID = "The bakery below my flat opens at five."

@@ -11,8 +11,7 @@ from memento import Kind, Source, Status
 from memento.errors import InvalidInput
 from memento.ledger import memories
 from memento.ledger.rows import is_whole
-from memento.upkeep.backup import restore
-from memento.upkeep.salvage import salvage
+from memento.upkeep.backup import restore, salvage
 
 
 @pytest.fixture

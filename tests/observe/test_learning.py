@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from memento import Config, Kind, Source, Status, Trust
-from memento.config.observe import ObserveConfig
+from memento.config import ObserveConfig
 from memento.errors import InvalidInput, LockedMemory, NotFound, SecretFound
 from memento.observe.values import Candidate
 

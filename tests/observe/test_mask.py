@@ -6,7 +6,7 @@ from samples import MESSAGES, NOT_OWN
 
 from memento.observe.mask import HIDDEN, hide
 from memento.observe.split import all_sentences, sentences
-from memento.policy.prompt import new_nonce
+from memento.prompt.rendering import new_nonce
 
 
 @given(MESSAGES)

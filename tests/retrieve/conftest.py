@@ -5,7 +5,7 @@ from contextlib import contextmanager
 import pytest
 from shelves import Shelf
 
-from memento import layout
+from memento.base import layout
 from memento.ledger.lite.gate import Gate
 
 

@@ -6,13 +6,13 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-from memento.config.retrieve import RetrieveConfig
-from memento.language import words as spelling
-from memento.ledger.lite.expressions import expression
+from memento.config import RetrieveConfig
+from memento.ledger.lite.fulltext import expression
 from memento.retrieve.answer import find
-from memento.retrieve.roster import Roster, RosterRow
+from memento.retrieve.columns import Roster, RosterRow
+from memento.retrieve.spellings import Vocabulary
 from memento.retrieve.vector_search import Exact
-from memento.retrieve.vocabulary import Vocabulary
+from memento.text import words as spelling
 from memento.tiers.exact import Vectors
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from memento import MemoryManager
-from memento.config.retrieve import RetrieveConfig, Weights
+from memento.config import RetrieveConfig, Weights
 from memento.retrieve import scoring
 from memento.retrieve.evidence import Evidence
 

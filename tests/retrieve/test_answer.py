@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from shelves import NOW, Shelf
 
-from memento.language.words import terms
-from memento.ledger.lite.expressions import expression
+from memento.ledger.lite.fulltext import expression
 from memento.ledger.match import In
 from memento.ledger.predicate import Filters
 from memento.retrieve.question import match_term, parse
 from memento.retrieve.vector_search import ByChroma
 from memento.retrieve.visible import allow
+from memento.text.words import terms
 
 FACTS = [
     "The office coffee machine is on the third floor",

@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memento.language.words import terms
 from memento.retrieve.by_name import Names, one_edit
+from memento.text.words import terms
 
 KEYS = ["user/editor", "favourite_colour", "deploy-target", "kubernetes", "api/rate_limit", "cat"]
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from shelves import NOW, Shelf
 
-from memento.config.retrieve import RetrieveConfig
+from memento.config import RetrieveConfig
 from memento.ledger.match import All, Word
 from memento.retrieve import by_words
 from memento.retrieve.question import parse

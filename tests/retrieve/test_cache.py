@@ -8,7 +8,7 @@ import tracemalloc
 from shelves import Shelf
 
 from memento.retrieve.cache import AROUND, Kept
-from memento.retrieve.roster import Roster
+from memento.retrieve.columns import Roster
 
 
 def of_size(count):

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from shelves import Shelf
 
 from memento import Config, MemoryManager, Source
-from memento.config.tiers import ShortConfig
+from memento.config import ShortConfig
 from memento.errors import InvalidInput, MementoError, StoreUnusable
-from memento.retrieve import clocks
+from memento.retrieve import known_at
 from memento.testing import HashEmbedder, ManualClock
 from memento.upkeep.backup import restore
 
@@ -141,7 +141,7 @@ def test_a_changed_text_is_matched_as_it_was(memory, clock):
 
 def test_more_changed_texts_than_are_indexed_are_reported(memory, clock, monkeypatch):
     """The answer says what it could not look at."""
-    monkeypatch.setattr(clocks, "MOST_REWORDED", 1)
+    monkeypatch.setattr(known_at, "MOST_REWORDED", 1)
     kept = [memory.add(f"tea {n}") for n in range(3)]
     then = clock()
     clock.advance(STEP)
@@ -149,7 +149,7 @@ def test_more_changed_texts_than_are_indexed_are_reported(memory, clock, monkeyp
         memory.update(one.id, text=f"door {one.seq}")
     found = memory.retrieve("tea", known_at=then)
     assert texts(found) == ["tea 2"]
-    assert "3 memories" in found.missing[clocks.HISTORY]
+    assert "3 memories" in found.missing[known_at.HISTORY]
 
 
 def test_a_changed_text_has_no_vector_of_then(tmp_path, clock):
@@ -174,7 +174,7 @@ def test_vectors_of_now_do_not_match_what_was_said_then():
     for n in range(1, 4):
         then.roster.apply([then.row(f"note {n}", docid=docids[n])])
     present, past = now.roster.snapshot(), then.roster.snapshot()
-    index = clocks.PastNearest(now.search(), present, past, np.array(docids[2:3]))
+    index = known_at.PastNearest(now.search(), present, past, np.array(docids[2:3]))
     rows, cosines = index.nearest(np.array([1, 0], np.float32), 9, np.ones(3, np.bool_))
     assert rows.tolist() == [0, 2]
     assert cosines.tolist() == pytest.approx([0.9, 0.7])

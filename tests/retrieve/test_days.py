@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memento.clock import EPOCH, to_micros
-from memento.retrieve.days import Days
-from memento.retrieve.roster import ALWAYS, NEVER
+from memento.base.clock import EPOCH, to_micros
+from memento.retrieve.columns import ALWAYS, NEVER
+from memento.retrieve.question import Days
 
 ZONES = [
     "Asia/Tokyo",

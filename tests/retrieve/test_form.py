@@ -4,12 +4,12 @@ from datetime import date
 
 import pytest
 
-from memento.embed.english import is_form_of_common
-from memento.language.change import may_tell_change, tells_change
-from memento.language.form import wanted
-from memento.language.synonyms import others
-from memento.language.words import words
+from memento.embed.common_words import is_form_of_common
 from memento.retrieve.question import continues, parse
+from memento.text.answer_form import wanted
+from memento.text.synonyms import others
+from memento.text.tells_change import may_tell_change, tells_change
+from memento.text.words import words
 
 
 @pytest.mark.parametrize(

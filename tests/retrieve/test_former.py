@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from memento import MemoryManager
-from memento.language.former import asked, without_successor
 from memento.testing import ManualClock
+from memento.text.former_question import asked, without_successor
 
 DAY = timedelta(days=1)
 CARS = ["We drive a Skoda Fabia", "We drive a Volvo", "Picked up the Kia Niro, dark green"]

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from memento import MemoryManager
-from memento.language import ended as language
-from memento.language.ended import ended
 from memento.ledger.schema import SEQ_MASK
 from memento.testing import ManualClock
+from memento.text import ended as language
+from memento.text.ended import ended
 
 
 @pytest.fixture

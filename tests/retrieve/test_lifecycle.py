@@ -11,14 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memento import Config, Status
-from memento.claims.config import Conflicts
-from memento.clock import to_micros
-from memento.config.sleep import Sleep
-from memento.dynamics.config import Dynamics
-from memento.dynamics.effect import LEAST_EVIDENCE, Effect, Learnt
+from memento.base.clock import to_micros
+from memento.claims.settings import Conflicts
+from memento.config import Sleep
+from memento.dynamics.formulas import LEAST_EVIDENCE, Effect, Learnt
+from memento.dynamics.settings import Dynamics
 from memento.errors import InvalidInput
-from memento.retrieve.lifecycle import TERMS, Life, Strengths, bounded
-from memento.retrieve.roster import STATUSES
+from memento.retrieve.columns import STATUSES
+from memento.retrieve.usage_boost import TERMS, Life, Strengths, bounded
 
 DAY = timedelta(days=1)
 QUESTION = "Where is the deploy runbook?"

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from shelves import Shelf
 
-from memento.config.retrieve import RetrieveConfig
+from memento.config import RetrieveConfig
 from memento.retrieve.by_meaning import Smoothed
 
 WORDS = ("tea", "coffee", "harbour", "invoice", "Ana", "Rex", "walk", "blue")

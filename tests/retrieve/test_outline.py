@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from memento import Config
 from memento.config import IndexConfig
-from memento.language.words import Cue
 from memento.retrieve import by_name, outline
+from memento.retrieve.columns import COLUMNS, Roster, RosterRow
 from memento.retrieve.outline import KIND
-from memento.retrieve.roster import COLUMNS, Roster, RosterRow
+from memento.text.words import Cue
 from memento.tiers import derived
 
 QUIET = Config(index=IndexConfig(start_seconds=0.0, poll_seconds=0.01))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from memento import Config
-from memento.config.retrieve import RetrieveConfig, Weights
+from memento.config import RetrieveConfig, Weights
 from memento.errors import InvalidInput
 from memento.testing import HashEmbedder
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memento.language.words import Cue
-from memento.retrieve.roster import ERASED, Roster, RosterRow
+from memento.retrieve.columns import ERASED, Roster, RosterRow
+from memento.text.words import Cue
 
 
 def row(docid, session=None, words=10, status="active", cues=int(Cue.SHORT), **more):

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memento import Config
-from memento.config.retrieve import RetrieveConfig
+from memento.config import RetrieveConfig
 from memento.errors import InvalidInput
 from memento.retrieve.passage import GAP, passage
 from memento.retrieve.question import wants_several

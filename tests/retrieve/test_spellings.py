@@ -4,11 +4,11 @@ from datetime import timedelta
 
 import pytest
 
-from memento.config.retrieve import RetrieveConfig
-from memento.language import words
+from memento.config import RetrieveConfig
 from memento.retrieve import by_words, spellings
-from memento.retrieve.vocabulary import Vocabulary
+from memento.retrieve.spellings import Vocabulary
 from memento.testing import HashEmbedder
+from memento.text import words
 from memento.types import Status
 
 CODES = [

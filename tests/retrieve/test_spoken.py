@@ -7,9 +7,8 @@ import sys
 from datetime import date
 from unittest.mock import patch
 
-from memento.language.when import said
-from memento.retrieve import spoken
-from memento.retrieve.spoken import Spoken
+from memento.text import when
+from memento.text.when import Spoken, said
 
 DAY = date(2025, 4, 2).toordinal()
 TEXTS = ("We met last Friday", "Dentist on 3 May at ten", "No date at all", "lone \ud800 surrogate")
@@ -27,7 +26,7 @@ def test_the_dates_of_a_text():
 def test_a_text_is_read_once():
     """A text that was used least recently is read again."""
     known = Spoken(most=2)
-    with patch.object(spoken, "said", side_effect=said) as read:
+    with patch.object(when, "said", side_effect=said) as read:
         for text in (TEXTS[0], TEXTS[1], TEXTS[0], TEXTS[2], TEXTS[0], TEXTS[1]):
             known.of(text, DAY)
     assert [call.args[0] for call in read.call_args_list] == [*TEXTS[:3], TEXTS[1]]
@@ -44,7 +43,7 @@ def test_no_text_is_kept():
 
 FORK = """
 import os, signal
-from memento.retrieve.spoken import SPOKEN
+from memento.text.when import SPOKEN
 
 with SPOKEN._lock:  # another thread would do the same
     child = os.fork()

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from memento import MemoryManager
-from memento.language.words import words
-from memento.retrieve.conflicts import Standings
-from memento.retrieve.rank import Candidate, _same_frame
+from memento.retrieve.order import Candidate, _same_frame
+from memento.retrieve.standings import Standings
 from memento.testing import ManualClock
+from memento.text.words import words
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memento.retrieve import tail
-from memento.retrieve.rank import Candidate
+from memento.retrieve import order
+from memento.retrieve.order import Candidate
 
 LIST = "Which books did Ada read?"
 
@@ -34,8 +34,8 @@ def rows(ordered):
 def test_head_scores_and_members_stay(scores, texts):
     """Ten places and all scores are as before, and nothing is lost or made."""
     before = candidates(scores)
-    after = tail.reorder(before, dict(enumerate(texts)))
-    assert rows(after)[: tail.HEAD] == rows(before)[: tail.HEAD]
+    after = order.reorder(before, dict(enumerate(texts)))
+    assert rows(after)[: order.HEAD] == rows(before)[: order.HEAD]
     assert [one.score for one in after] == scores
     assert sorted(rows(after)) == rows(before)
 
@@ -46,25 +46,25 @@ def test_a_candidate_that_shares_a_rare_word_with_the_head_gains():
     texts = {row: f"nothing in common {chr(97 + row) * 6}" for row in range(20)}
     texts[0] = "Ada bought the Heron novel"
     texts[19] = "the heron novel was long"
-    after = rows(tail.reorder(before, texts))
-    assert after[tail.HEAD] == 19
-    assert after[tail.HEAD + 1 :] == list(range(10, 19))
+    after = rows(order.reorder(before, texts))
+    assert after[order.HEAD] == 19
+    assert after[order.HEAD + 1 :] == list(range(10, 19))
 
 
 def test_without_shared_words_nothing_moves():
     """The control: other words, the same order."""
     before = candidates([0.9] + [0.5] * 19)
     texts = {row: chr(97 + row) * 6 for row in range(20)}
-    assert tail.reorder(before, texts) == before
+    assert order.reorder(before, texts) == before
 
 
 def test_candidates_behind_the_pool_keep_their_places():
     """Only the first candidates are compared."""
-    before = candidates([0.5] * (tail.POOL + 5))
-    texts = {row: "heron" if row in (0, tail.POOL - 1) else "tea" for row in range(tail.POOL)}
-    after = rows(tail.reorder(before, texts))
-    assert after[tail.HEAD] == tail.POOL - 1
-    assert after[-5:] == list(range(tail.POOL, tail.POOL + 5))
+    before = candidates([0.5] * (order.POOL + 5))
+    texts = {row: "heron" if row in (0, order.POOL - 1) else "tea" for row in range(order.POOL)}
+    after = rows(order.reorder(before, texts))
+    assert after[order.HEAD] == order.POOL - 1
+    assert after[-5:] == list(range(order.POOL, order.POOL + 5))
 
 
 @pytest.fixture
@@ -90,7 +90,9 @@ def test_a_larger_k_only_appends(books, smaller):
 def test_a_pointed_question_has_no_tail(books, monkeypatch):
     """Only a question that wants several memories is ordered by shared words."""
     asked = []
-    monkeypatch.setattr(tail, "reorder", lambda ranked, _: [asked.append(len(ranked)), *ranked][1:])
+    monkeypatch.setattr(
+        order, "reorder", lambda ranked, _: [asked.append(len(ranked)), *ranked][1:]
+    )
     books.retrieve("When did Ada read heron?", k=50)
     books.retrieve(LIST, k=10)
     assert asked == []

@@ -15,18 +15,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from memento import Config, layout
-from memento.claims.config import Conflicts
+from memento import Config
+from memento.base import layout
+from memento.claims.settings import Conflicts
 from memento.config import IndexConfig
 from memento.ledger import vectors
-from memento.ledger.lite.ledger import BUSY_SECONDS
+from memento.ledger.lite.store import BUSY_SECONDS
 from memento.retrieve import vector_search
 from memento.retrieve.cache import Held
 from memento.retrieve.vector_search import VectorSearch
 from memento.testing import HashEmbedder
 from memento.tiers import derived, mapped
-from memento.tiers.long import LongState, LongTier
-from memento.tiers.ownership import FolderLock
+from memento.tiers.folder import FolderLock
+from memento.tiers.long_tier import LongState, LongTier
 
 DIM = 32
 FAST = IndexConfig(start_seconds=0.0, poll_seconds=0.01)
@@ -513,8 +514,8 @@ def test_a_process_that_only_asks_never_imports_chroma(open_memory, tmp_path):
         "import sys; from memento import MemoryManager\n"
         "from memento.retrieve import vector_search\n"
         "from memento.testing import HashEmbedder\n"
-        "from memento.tiers import who_answers\n"
-        "who_answers.CHROMA_FROM = vector_search.TAIL = 20\n"
+        "from memento.tiers import exact\n"
+        "exact.CHROMA_FROM = vector_search.TAIL = 20\n"
         f"with MemoryManager(sys.argv[1], embedder=HashEmbedder({DIM})) as memory:\n"
         "    found = memory.retrieve('the lamp of the garden')\n"
         "    assert found.hits[0].ranks['meaning'], found\n"
@@ -567,7 +568,7 @@ def test_chroma_answers_in_a_large_store(open_memory, monkeypatch, tmp_path):
     """It names the candidates of many vectors; nobody does where it is not open."""
     asked, search = [], LongTier.search
     monkeypatch.setattr(LongTier, "search", lambda *given: asked.append(given[0]) or search(*given))
-    monkeypatch.setattr("memento.tiers.who_answers.CHROMA_FROM", 500)
+    monkeypatch.setattr("memento.tiers.exact.CHROMA_FROM", 500)
     memory = open_memory(tmp_path / "store", embedder=HashEmbedder(8))
     memory.add_many([{"text": text(n), "tier": "long"} for n in range(600)])
     ready(memory)
@@ -602,7 +603,7 @@ def test_chroma_and_exact_search_give_the_same_answers(open_memory, tmp_path, op
 @pytest.mark.parametrize("config", [EXACT, CHROMA], ids=["file", "chroma"])
 def test_what_is_shown_is_compared_by_its_own_vectors(open_memory, tmp_path, monkeypatch, config):
     """As in a store that has nothing else, whatever the owner's file and Chroma hold."""
-    monkeypatch.setattr("memento.tiers.long.LongTier", Fake)
+    monkeypatch.setattr("memento.tiers.long_tier.LongTier", Fake)
     both = [
         open_memory(tmp_path / name, embedder=HashEmbedder(DIM), config=config)
         for name in ("whole", "part")
@@ -664,7 +665,7 @@ def test_outdated_vectors_do_not_fill_the_ram(open_memory):
 
 def test_a_process_that_asks_and_asks_opens_chroma(open_memory, tmp_path, monkeypatch):
     """Once exact search has cost as much as opening it; not before."""
-    monkeypatch.setattr("memento.tiers.who_answers.CHROMA_FROM", 20)
+    monkeypatch.setattr("memento.tiers.exact.CHROMA_FROM", 20)
     monkeypatch.setattr(vector_search, "WORTH_OPENING", 200)
     filled(open_memory(tmp_path / "store", embedder=HashEmbedder(DIM)), 60).close()
     memory = open_memory(tmp_path / "store", embedder=HashEmbedder(DIM))

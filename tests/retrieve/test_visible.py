@@ -11,10 +11,10 @@ from hypothesis import find, given
 from hypothesis import strategies as st
 
 from memento import MemoryManager, Source
-from memento.filters import filters_of
 from memento.ledger import memories
+from memento.ledger.filters import filters_of
 from memento.ledger.predicate import Filters
-from memento.retrieve.roster import Roster
+from memento.retrieve.columns import Roster
 from memento.retrieve.searcher import _rows_since
 from memento.retrieve.visible import allow, needs_ledger
 from memento.status import TABLE

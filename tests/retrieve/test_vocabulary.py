@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rapidfuzz.distance import OSA
 
-from memento.retrieve.vocabulary import Vocabulary
+from memento.retrieve.spellings import Vocabulary
 
 WORDS = [
     "accountant", "appointment", "hygienist", "receive", "train", "watch", "wash", "recipe",

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memento import Config
-from memento.config.retrieve import RetrieveConfig
+from memento.config import RetrieveConfig
 from memento.ledger.lite import fulltext
 from memento.ledger.match import All, Any, Word
 from memento.retrieve.wholes import Together, Wholes, any_of, newest_common

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 import pytest
 
 from memento import MemoryManager, __version__
-from memento.cli import main, moment_of, remember, seconds_of, show
+from memento.cli import group_remember, main, moment_of, seconds_of, tables
 
 COMMANDS = [
     "add", "retrieve", "prompt", "get", "ingest", "recent", "list", "forget", "restore",
@@ -263,7 +263,7 @@ def test_ingest_goes_on_where_it_was_interrupted(memento, tmp_path, monkeypatch)
     """Killed between two batches, it adds the rest when run again."""
     file = tmp_path / "log.txt"
     file.write_text("\n\n".join(f"line number {n}" for n in range(10)))
-    monkeypatch.setattr(remember, "BATCH", 4)
+    monkeypatch.setattr(group_remember, "BATCH", 4)
     add_many = MemoryManager.add_many
     calls = []
 
@@ -439,12 +439,12 @@ def test_lengths_of_time_and_moments():
 
 def test_progress_is_drawn_on_a_terminal_only(monkeypatch, capsys):
     """Into a pipe no bar is drawn; on a terminal it is."""
-    with show.Bar("adding", 2).drawn() as bar:
+    with tables.Bar("adding", 2).drawn() as bar:
         bar.to(1)
     assert capsys.readouterr().err == ""
     monkeypatch.setattr(type(sys.stderr), "isatty", lambda _self: True)
     monkeypatch.setenv("TERM", "xterm")
-    with show.Bar("adding", 2).drawn() as bar:
+    with tables.Bar("adding", 2).drawn() as bar:
         bar.to(2)
     assert "adding" in capsys.readouterr().err
 

@@ -8,7 +8,7 @@ import pytest
 import typer
 
 from memento import Draft, MemoryManager, Source
-from memento.cli import app, filters, find
+from memento.cli import app, group_find, options
 
 KETTLE, TEAPOT = "the blue kettle is full", "the blue teapot is empty"
 
@@ -85,12 +85,12 @@ def test_each_filter_leaves_out_what_does_not_pass(memento, command, options):
 def test_a_filter_that_cannot_be_is_refused(memento, command):
     """With the option in the message, and without a traceback."""
     query = [] if command == "list" else ["blue"]
-    for options, told in (
+    for given, told in (
         (("--where", "city"), "--where: 'city' is neither KEY=VALUE nor"),
         (("--without", "no-such-id"), "no memory 'no-such-id'"),
         (("--role", "x" * 1000), "role: "),
     ):
-        failed = memento(command, *query, *options)
+        failed = memento(command, *query, *given)
         assert failed.status != 0
         assert told in failed.err
 
@@ -98,7 +98,7 @@ def test_a_filter_that_cannot_be_is_refused(memento, command):
 def test_an_option_has_the_same_words_everywhere():
     """Name, help and order of each filter are the same in the help of the three commands."""
     commands = typer.main.get_command(app).commands
-    names = [name for name in inspect.signature(filters._given).parameters if name != "memory"]
+    names = [name for name in inspect.signature(options._given).parameters if name != "memory"]
     told = [
         [
             (one.name, one.opts, one.help, one.multiple)
@@ -113,8 +113,8 @@ def test_an_option_has_the_same_words_everywhere():
 
 def test_a_command_keeps_its_own_name_and_help():
     """Typer sees the command itself, with more options."""
-    assert find.prompt.__name__ == "prompt"
-    assert "block for any prompt" in find.prompt.__doc__
+    assert group_find.prompt.__name__ == "prompt"
+    assert "block for any prompt" in group_find.prompt.__doc__
 
 
 def test_the_hits_of_a_filter_are_those_of_the_method(memento, tmp_path):

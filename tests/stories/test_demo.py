@@ -3,8 +3,8 @@
 import json
 
 from memento import MemoryManager, Retrieval, Tier, ingest
-from memento.cli import demo, show
-from memento.cli.demo import NAMESPACE, lessons, story
+from memento.cli import demo, tables
+from memento.cli.demo import NAMESPACE, story
 
 
 def test_every_answer_is_the_right_one(memento):
@@ -45,7 +45,7 @@ def test_the_demo_shows_what_it_learns(memento):
     assert 'instead of "Please use tabs."' in lesson
     assert '"Please use tabs." (superseded), "use spaces." (active)' in lesson
     assert "flagged (another landlord)" in conflict
-    first, now = (text for text in lessons.ALIKE.values() if text in verdict)
+    first, now = (text for text in demo.ALIKE.values() if text in verdict)
     assert verdict.count("irst comes") == 2
     assert first != now
     assert "is superseded" in sleep
@@ -83,5 +83,5 @@ def test_the_conversation_is_as_described():
 
 def test_no_answer_is_said_in_words(capsys):
     """If nothing is found, the demo says so rather than showing the least bad."""
-    demo._show(show.console(), Retrieval("where is the moon?"))
+    demo._show(tables.console(), Retrieval("where is the moon?"))
     assert "nothing found" in capsys.readouterr().out

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from memento.config.tiers import LongConfig
+from memento.config import LongConfig
 from memento.errors import TierUnavailable
-from memento.tiers.long import LongTier
+from memento.tiers.long_tier import LongTier
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,7 +9,7 @@ import pytest
 
 from memento.errors import EmbedderError, TierUnavailable
 from memento.ledger import vectors
-from memento.tiers.turns import Turns
+from memento.tiers.queue import Turns
 from tests.tiers.test_indexer import FAST, Bench
 
 SOON = 20.0

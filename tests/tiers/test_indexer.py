@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 
 from memento import Config, MemoryManager
-from memento.config.tiers import IndexConfig, ShortConfig
+from memento.config import IndexConfig, ShortConfig
 from memento.errors import EmbedderError, EmbeddingMismatch, StoreError, TierUnavailable
 from memento.ledger import vectors
-from memento.ledger.lite.ledger import LiteLedger
+from memento.ledger.lite.store import LiteLedger
 from memento.ledger.schema import SEQ_BITS, SEQ_MASK
 from memento.testing import HashEmbedder
 from memento.tiers import indexer as indexer_module
 from memento.tiers.indexer import Indexer
-from memento.tiers.long import LongTier
+from memento.tiers.long_tier import LongTier
 from memento.tiers.work import spoken
 
 FAST = IndexConfig(start_seconds=0.0, poll_seconds=0.01, retry_seconds=0.01)
@@ -621,7 +621,7 @@ class TestInTheStore:
 
     def test_queries_are_embedded_once(self, open_memory, monkeypatch):
         """Repeated queries come from a cache of bounded size, lone surrogates and all."""
-        monkeypatch.setattr("memento.tiers.embedder.CACHED_QUERIES", 2)
+        monkeypatch.setattr("memento.tiers.store_embedder.CACHED_QUERIES", 2)
         memory = open_memory(embedder=HashEmbedder(16), config=FAST_CONFIG)
         memory.add("green tea", "long")
         memory.flush(wait=True, timeout=60)

@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 from long_support import DIM, NS, Feeder, refusal, unit_vectors
 
-from memento.config.tiers import LongConfig
+from memento.config import LongConfig
 from memento.errors import InvalidInput
-from memento.tiers import chroma, long
+from memento.tiers import chroma, long_tier
 from memento.tiers.chroma import ChromaFault, collection_name
-from memento.tiers.long import LongState
+from memento.tiers.long_tier import LongState
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def tier(feeder):
 def test_making_one_loads_nothing_and_writes_nothing(tmp_path):
     """Making a tier imports no chromadb and touches no disk."""
     code = (
-        "import sys; from pathlib import Path; from memento.tiers.long import LongTier;"
+        "import sys; from pathlib import Path; from memento.tiers.long_tier import LongTier;"
         "t = LongTier(Path('x/chroma'), identity='a', dim=8, samples=list, on_reset=print,"
         " marks=None, set_marks=None);"
         "print(t.state, 'chromadb' in sys.modules, list(Path().iterdir()))"
@@ -175,7 +175,9 @@ def test_wrong_arguments_are_named_and_are_no_damage(feeder, call, field):
 
 def test_a_clean_close_is_trusted_and_reopened_as_it_was(feeder, tier, monkeypatch):
     """The same path reopens in the same process with all rows, unprobed, again and again."""
-    monkeypatch.setattr("memento.tiers.long.probe", lambda *_, **__: pytest.fail("it was probed"))
+    monkeypatch.setattr(
+        "memento.tiers.long_tier.probe", lambda *_, **__: pytest.fail("it was probed")
+    )
     tier.close()
     for _ in range(3):
         again = feeder.tier()
@@ -254,7 +256,7 @@ def modes(folder):
 
 def test_the_files_of_every_index_are_private_while_it_is_open(feeder, tier):
     """After its first rows, after the write that makes the last file, and when opened again."""
-    rows = unit_vectors(long.SYNC_ROWS, seed=3)
+    rows = unit_vectors(long_tier.SYNC_ROWS, seed=3)
     old = os.umask(0)
     try:
         for n in range(3):
@@ -398,7 +400,7 @@ def test_a_vector_that_does_not_find_itself_is_damage(feeder, tier):
 
 def test_few_graphs_stay_in_memory(tier, feeder, monkeypatch):
     """However many namespaces are written to; all that was written is found, nothing is reset."""
-    monkeypatch.setattr(long, "OPEN_COLLECTIONS", 2)
+    monkeypatch.setattr(long_tier, "OPEN_COLLECTIONS", 2)
     resets, most = list(feeder.resets), 0
     spaces = [("user", str(n)) for n in range(7)]
     for half in (slice(0, 20), slice(20, 40)):
@@ -416,7 +418,7 @@ def test_few_graphs_stay_in_memory(tier, feeder, monkeypatch):
 
 def test_a_search_waits_while_the_folder_is_opened_again(tier, feeder, monkeypatch):
     """It takes a moment, and is no reason to go through all vectors."""
-    monkeypatch.setattr(long, "OPEN_COLLECTIONS", 0)
+    monkeypatch.setattr(long_tier, "OPEN_COLLECTIONS", 0)
     opening, go_on = threading.Event(), threading.Event()
 
     def slowly(folder):
@@ -424,7 +426,7 @@ def test_a_search_waits_while_the_folder_is_opened_again(tier, feeder, monkeypat
         assert go_on.wait(30)
         return chroma.ChromaFolder(folder)
 
-    monkeypatch.setattr(long, "ChromaFolder", slowly)
+    monkeypatch.setattr(long_tier, "ChromaFolder", slowly)
     with ThreadPoolExecutor(2) as pool:
         fed = pool.submit(tier.upsert, ("other",), ["a"], feeder.vectors[:1], [{}])
         assert opening.wait(30)
@@ -438,13 +440,13 @@ def test_a_search_waits_while_the_folder_is_opened_again(tier, feeder, monkeypat
 
 def test_a_folder_that_cannot_be_opened_again_is_opened_by_the_next_open(tier, feeder, monkeypatch):
     """The tier says so, lets others own the folder, and loses nothing."""
-    monkeypatch.setattr(long, "OPEN_COLLECTIONS", 0)
+    monkeypatch.setattr(long_tier, "OPEN_COLLECTIONS", 0)
 
     def fail(_folder):
         raise ChromaFault("no room", damage=False)
 
     with monkeypatch.context() as patched:
-        patched.setattr(long, "ChromaFolder", fail)
+        patched.setattr(long_tier, "ChromaFolder", fail)
         tier.upsert(("other",), ["a"], feeder.vectors[:1], [{}])
     assert "could not be opened again: no room" in refusal(tier.search, NS, feeder.vectors[7], 1)
     tier.open()

@@ -11,10 +11,10 @@ from dataclasses import replace
 import pytest
 from long_support import NS, Feeder, refusal
 
-from memento.config.tiers import LongConfig
+from memento.config import LongConfig
 from memento.errors import TierUnavailable
-from memento.tiers import long
-from memento.tiers.folder_stamp import (
+from memento.tiers import long_tier
+from memento.tiers.folder import (
     FORMAT,
     Stamp,
     StampUnreadable,
@@ -22,10 +22,10 @@ from memento.tiers.folder_stamp import (
     judge,
     manifest,
     read_stamp,
+    set_aside,
     write_stamp,
 )
-from memento.tiers.long import LongState
-from memento.tiers.own_files import set_aside
+from memento.tiers.long_tier import LongState
 
 N = 1500
 """Above Chroma's sync threshold of 1,000, so that there is an index on disk to damage."""
@@ -180,7 +180,7 @@ def test_a_copy_from_another_day_is_not_believed(copy, tmp_path):
 def test_a_crash_between_ledger_and_stamp_costs_nothing(copy, monkeypatch):
     """The mark is noted before the stamp bears it; dying in between leaves the folder trusted."""
     tier = copy.tier()
-    monkeypatch.setattr("memento.tiers.long.write_stamp", _refused)
+    monkeypatch.setattr("memento.tiers.long_tier.write_stamp", _refused)
     refusal(tier.open)
     monkeypatch.undo()
     again = copy.tier()
@@ -207,7 +207,9 @@ def test_an_unclean_end_is_probed_and_forgiven(copy):
 
 def test_two_unclean_ends_in_a_row_are_rebuilt_unseen(copy, monkeypatch):
     """A folder that may have killed two owners is not opened again, not even by a probe."""
-    monkeypatch.setattr("memento.tiers.long.probe", lambda *_, **__: pytest.fail("it was probed"))
+    monkeypatch.setattr(
+        "memento.tiers.long_tier.probe", lambda *_, **__: pytest.fail("it was probed")
+    )
     _mark_unclean(copy, 2)
     tier = copy.tier()
     tier.open()
@@ -296,7 +298,7 @@ def _fails(_):
 
 def test_a_folder_that_cannot_be_moved_is_a_clear_answer(copy, monkeypatch):
     """An OS error while setting aside makes the tier unavailable, and nothing worse."""
-    monkeypatch.setattr("memento.tiers.long.set_aside", _refused)
+    monkeypatch.setattr("memento.tiers.long_tier.set_aside", _refused)
     tier = copy.tier(identity="other-8")
     assert "could not be opened: no" in refusal(tier.open)
     assert tier.state is LongState.COLD
@@ -391,7 +393,7 @@ def test_a_folder_that_nobody_may_look_into_is_set_aside(copy, monkeypatch, name
         monkeypatch.undo()
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(long, name, refuse)
+    monkeypatch.setattr(long_tier, name, refuse)
     tier.open()
     assert tier.state is LongState.READY
     assert len([*copy.folder.parent.glob("chroma.bad-*")]) == 1

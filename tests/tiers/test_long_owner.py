@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from long_support import NS, Feeder, refusal
 
-from memento.tiers.long import LongState
-from memento.tiers.ownership import FolderLock
+from memento.tiers.folder import FolderLock
+from memento.tiers.long_tier import LongState
 
 
 @contextmanager
@@ -96,7 +96,7 @@ FORKING = """
     import os, sys
     from pathlib import Path
     from long_support import NS, Feeder, refusal
-    from memento.tiers.long import LongState
+    from memento.tiers.long_tier import LongState
     feeder = Feeder(Path(sys.argv[1]), 10)
     tier = feeder.tier()
     tier.open()
@@ -137,7 +137,7 @@ ORPHAN = """
     import os, sys
     from pathlib import Path
     from long_support import NS, Feeder, refusal
-    from memento.tiers.long import LongState
+    from memento.tiers.long_tier import LongState
     feeder = Feeder(Path(sys.argv[1]), 10)
     tier = feeder.tier()
     tier.open()
@@ -165,7 +165,7 @@ def test_closing_while_chromadb_is_imported_leaves_no_owner(tmp_path, monkeypatc
     """close() does not wait for the import, and the importing thread does not take the folder."""
     feeder = Feeder(tmp_path / "chroma", 10)
     tier = feeder.tier()
-    monkeypatch.setattr("memento.tiers.long.load", tier.close)  # the import takes that long
+    monkeypatch.setattr("memento.tiers.long_tier.load", tier.close)  # the import takes that long
     assert "this memory is closed" in refusal(tier.open)
     assert tier.state is LongState.CLOSED
     other = feeder.tier()
@@ -179,7 +179,7 @@ def test_who_cannot_own_the_folder_is_spared_the_import(tmp_path, monkeypatch):
     """Chromadb takes a second to import and 100 MB; a process that comes second needs neither."""
     owner = FolderLock(tmp_path / "chroma.lock")
     assert owner.acquire()
-    monkeypatch.setattr("memento.tiers.long.load", lambda: pytest.fail("it was imported"))
+    monkeypatch.setattr("memento.tiers.long_tier.load", lambda: pytest.fail("it was imported"))
     tier = Feeder(tmp_path / "chroma", 10).tier()
     assert "another memory of this process" in refusal(tier.open)
     owner.release()

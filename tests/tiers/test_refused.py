@@ -9,7 +9,7 @@ import pytest
 from memento.errors import EmbedderError
 from memento.ledger.schema import SEQ_BITS
 from memento.ledger.vectors import Owed
-from memento.tiers.refused import Refused
+from memento.tiers.work import Refused
 
 LINES = [(1 << SEQ_BITS) + at for at in range(1, 4)]
 

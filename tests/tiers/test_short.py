@@ -12,10 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memento import Config, layout
-from memento.config.tiers import ShortConfig
-from memento.ledger.files import write_atomically
-from memento.tiers import short
+from memento import Config
+from memento.base import layout
+from memento.base.files import write_atomically
+from memento.config import ShortConfig
+from memento.tiers import ring
 
 
 def small(capacity=3, sessions=256):
@@ -126,7 +127,7 @@ def test_a_ring_is_a_deque(open_memory, tmp_path_factory, capacity, steps):
 
 def test_many_changes_at_once_are_read_anew(open_memory, monkeypatch):
     """A ring far behind is not followed row by row."""
-    monkeypatch.setattr(short, "CATCH_UP", 2)
+    monkeypatch.setattr(ring, "CATCH_UP", 2)
     one, other = open_memory(), open_memory()
     one.add("first", "short")
     assert texts(one.recent()) == ["first"]
@@ -169,7 +170,7 @@ class TestSnapshot:
     def test_a_fresh_one_is_used_without_asking_for_rows(self, open_memory, monkeypatch):
         """Reopening shows the ring though the ledger's rows are never selected."""
         snapshot_of(open_memory)
-        monkeypatch.setattr(short.memories, "newest_short", None)
+        monkeypatch.setattr(ring.memories, "newest_short", None)
         assert len(open_memory().recent(session="s")) == 3
 
     def test_it_comes_back_exactly(self, open_memory):
@@ -222,7 +223,7 @@ class TestSnapshot:
             data = bytearray(whole)
             data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
             path.write_bytes(data)
-            tier = short.ShortTier(ledger, config.short)
+            tier = ring.ShortTier(ledger, config.short)
             tier.load()
             assert texts(tier.recent(ns, "s", None, 0)) == expected
         assert len(list(path.parent.glob("short.json.bad-*"))) > 150
@@ -256,7 +257,7 @@ class TestSnapshot:
             content = json.loads(json.dumps(good))
             spoil(content)
             spelt = json.dumps(content, ensure_ascii=False, sort_keys=True)
-            digest = short.sha256(spelt.encode()).hexdigest()
+            digest = ring.sha256(spelt.encode()).hexdigest()
             path.write_text(f'{{"format": 1, "sha256": "{digest}", "content": {spelt}}}')
             assert len(open_memory().recent(session="s")) == 3
             assert not path.exists()
@@ -294,7 +295,7 @@ def test_nobody_waits_while_a_snapshot_is_written(memory, monkeypatch):
         assert go_on.wait(30)
         write_atomically(path, content, **how)
 
-    monkeypatch.setattr(short, "write_atomically", slowly)
+    monkeypatch.setattr(ring, "write_atomically", slowly)
     snapshot = threading.Thread(target=memory._engine.short.snapshot)
     snapshot.start()
     assert writing.wait(30)
@@ -310,8 +311,8 @@ def test_only_rings_that_changed_are_spelt_anew(memory, monkeypatch):
     for n in range(3):
         memory.add(f"turn {n}", "short", session=f"s{n}")
     memory._engine.short.snapshot()
-    spelt, plain = [], short._plain
-    monkeypatch.setattr(short, "_plain", lambda row: spelt.append(row.text) or plain(row))
+    spelt, plain = [], ring._plain
+    monkeypatch.setattr(ring, "_plain", lambda row: spelt.append(row.text) or plain(row))
     memory.add("one more", "short", session="s1")
     memory._engine.short.snapshot()
     assert sorted(spelt) == ["one more", "turn 1"]

@@ -9,9 +9,9 @@ import pytest
 from long_support import DIM, NS, Feeder
 
 from memento.errors import TierUnavailable
-from memento.tiers import chroma, long, unused
-from memento.tiers.long import LongState
-from memento.tiers.unused import HEADER, Blanker, UnknownLayout, blank
+from memento.tiers import chroma, long_tier
+from memento.tiers.chroma import HEADER, Blanker, UnknownLayout, blank
+from memento.tiers.long_tier import LongState
 
 ROWS, PLACES, ROW_BYTES = 3, 10, 20
 MARK = b"a text that was erased"
@@ -152,7 +152,7 @@ def test_what_a_killed_owner_left_is_blanked_by_the_next(feeder, monkeypatch):
     """Between Chroma's write and ours a process may die; the next one to open it does the rest."""
     with monkeypatch.context() as dying:
         dying.setattr(Blanker, "catch_up", lambda _: [])
-        dying.setattr(long.LongTier, "_leave", lambda *_, **__: None)
+        dying.setattr(long_tier.LongTier, "_leave", lambda *_, **__: None)
         dead = feeder.tier()
         dead.open()
         feeder.feed(dead)
@@ -168,7 +168,7 @@ def test_what_a_killed_owner_left_is_blanked_by_the_next(feeder, monkeypatch):
 
 def test_a_layout_nobody_knows_is_not_fed(feeder, monkeypatch):
     """Nothing would keep the memory of the process out of it; exact search answers instead."""
-    monkeypatch.setattr(unused, "VERSION", 2)
+    monkeypatch.setattr(chroma, "VERSION", 2)
     tier = feeder.tier()
     tier.open()
     with pytest.raises(TierUnavailable, match="layout that memento does not know"):

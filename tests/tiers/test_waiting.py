@@ -10,11 +10,11 @@ from contextlib import suppress
 import pytest
 
 from memento import Config
-from memento.config.tiers import IndexConfig
+from memento.config import IndexConfig
 from memento.errors import EmbedderError, StoreClosed
-from memento.ledger.owing import Lacking
+from memento.ledger.embedding_queue import Lacking
 from memento.testing import HashEmbedder
-from memento.tiers.waiting import CHARS, SHORT, Wish, Wishes
+from memento.tiers.queue import CHARS, SHORT, Wish, Wishes
 
 FAST = Config(index=IndexConfig(start_seconds=0.0, poll_seconds=0.01, retry_seconds=0.01))
 LONG = 9_000

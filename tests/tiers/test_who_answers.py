@@ -2,9 +2,9 @@
 
 import pytest
 
-from memento.config.tiers import LongIndex
-from memento.tiers.long import LongState
-from memento.tiers.who_answers import CHROMA_FROM, who_answers
+from memento.config import LongIndex
+from memento.tiers.exact import CHROMA_FROM, who_answers
+from memento.tiers.long_tier import LongState
 
 BIG = CHROMA_FROM
 AUTO, CHROMA, EXACT = LongIndex

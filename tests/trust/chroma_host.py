@@ -26,11 +26,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from memento import Config, MemoryManager
-from memento.config.tiers import IndexConfig
-from memento.tiers import long
+from memento.config import IndexConfig
+from memento.tiers import long_tier
 from memento.tiers.chroma import ChromaFolder
-from memento.tiers.folder_stamp import Trust
-from memento.tiers.long import LongState, LongTier
+from memento.tiers.folder import Trust
+from memento.tiers.long_tier import LongState, LongTier
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -112,7 +112,7 @@ def answers(memory: MemoryManager, questions: int, rows: int) -> list[list[str]]
 
 def unguarded() -> None:
     """Take the guards away: whatever lies there is opened and believed."""
-    long.judge = lambda *_: (Trust.OPEN, "nobody looked")  # type: ignore[assignment]
+    long_tier.judge = lambda *_: (Trust.OPEN, "nobody looked")  # type: ignore[assignment]
     ChromaFolder.ailment = lambda *_: None  # type: ignore[method-assign]
 
 

@@ -24,11 +24,11 @@ from typing import Any
 import numpy as np
 
 from memento import Config, MemoryManager
-from memento.config.tiers import IndexConfig
+from memento.config import IndexConfig
 from memento.ledger import vectors
 from memento.testing import HashEmbedder
 from memento.tiers.chroma import EF_SEARCH, ChromaFolder
-from memento.tiers.ownership import FolderLock
+from memento.tiers.folder import FolderLock
 
 CONFIG = Config(long_index="chroma", index=IndexConfig(start_seconds=0.0, poll_seconds=0.02))
 DIM = 32

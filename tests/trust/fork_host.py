@@ -18,7 +18,8 @@ import threading
 import time
 from importlib.abc import MetaPathFinder
 
-from memento import MemoryManager, forks
+from memento import MemoryManager
+from memento.base import forks
 from memento.testing import HashEmbedder
 
 WORKERS = 4

@@ -32,7 +32,7 @@ from trust_result import TrustResult
 
 from memento import Config, MemoryManager, Source
 from memento.errors import NotFound
-from memento.ledger.lite import sqlite, tend
+from memento.ledger.lite import sqlite
 from memento.retrieve import vector_search
 from memento.testing import HashEmbedder
 
@@ -193,7 +193,7 @@ def rub_out_of(memory: MemoryManager, canary: str, how: str) -> None:
 @contextmanager
 def as_if_large() -> Iterator[None]:
     """Let the ledger be scrubbed in bites, as one that is too large to be rewritten."""
-    with mock.patch.object(tend, "WHOLE_PAGES", -1):
+    with mock.patch.object(sqlite, "WHOLE_PAGES", -1):
         yield
 
 

@@ -21,10 +21,10 @@ from typing import Any
 from trust_result import TrustResult
 
 from memento import Kind, MemoryManager, Retrieval
-from memento.display import data
+from memento.base.display import data
 from memento.errors import MementoError
-from memento.filters import Filtering, Retrieving
 from memento.learning import Confirming
+from memento.ledger.filters import Filtering, Retrieving
 from memento.observe.signals import Signal, Span
 from memento.observe.values import Candidate
 from memento.views import View

@@ -22,8 +22,8 @@ from harness_iofault import QUIET
 from trust_result import TrustResult
 
 from memento import Hit, MemoryManager, Retrieval
-from memento.dynamics.config import Dynamics
-from memento.dynamics.effect import Effect
+from memento.dynamics.formulas import Effect
+from memento.dynamics.settings import Dynamics
 from memento.testing import ManualClock
 from memento.types import Status, Trust
 

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 from trust_result import TrustResult
 
 from memento import Config, MemoryManager
-from memento.config.tiers import IndexConfig
+from memento.config import IndexConfig
 from memento.testing import HashEmbedder
-from memento.tiers.unused import Blanker
+from memento.tiers.chroma import Blanker
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

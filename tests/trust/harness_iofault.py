@@ -28,7 +28,7 @@ import shim
 from trust_result import TrustResult
 
 from memento import Config, MemoryManager
-from memento.config.tiers import IndexConfig
+from memento.config import IndexConfig
 from memento.errors import MementoError, StorageFailed, StorageFull
 from memento.ledger.lite import sqlite
 from memento.ledger.lite.reserve import Reserve

@@ -33,8 +33,8 @@ from isolation_adapters import LIGHT, absent, ask, there
 from trust_result import TrustResult
 
 from memento import Config, MemoryManager, Source, Status
-from memento.config.tiers import IndexConfig
-from memento.display import data
+from memento.base.display import data
+from memento.config import IndexConfig
 from memento.errors import EmbedderError, IdConflict, InvalidInput, MementoError, NotFound
 from memento.testing import HashEmbedder, ManualClock
 from memento.types import Retrieval

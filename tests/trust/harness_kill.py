@@ -26,8 +26,8 @@ import shim
 from kill_things import CONTROLS, GONE, THINGS, Thing, held, opened, store_of
 from trust_result import TrustResult
 
-from memento.layout import DERIVED, LEDGER
-from memento.ledger.files import unfinished
+from memento.base.files import unfinished
+from memento.base.layout import DERIVED, LEDGER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -18,11 +18,11 @@ import shim
 from trust_result import TrustResult
 
 from memento import MemoryManager
+from memento.base.layout import LEDGER
 from memento.errors import MementoError, StoreUnusable
-from memento.layout import LEDGER
 from memento.ledger import checks, rows
-from memento.ledger.lite import salvage as ledger_salvage
-from memento.upkeep.salvage import salvage
+from memento.ledger.lite import rescue as ledger_salvage
+from memento.upkeep.backup import salvage
 
 STEPS = 150
 CASES = {False: 32, True: 400}

@@ -24,7 +24,7 @@ from trust_result import TrustResult
 from memento import MemoryManager
 from memento.errors import MementoError
 from memento.ledger.lite import sqlite
-from memento.tiers import short
+from memento.tiers import ring
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -175,7 +175,7 @@ def work(root: Path, log: Path, count: int, seed: int, control: str) -> None:
     if control == "synchronous=OFF":
         sqlite._WRITER = ("synchronous=OFF",)
     if control == "snapshot in place":
-        short.write_atomically = lambda path, data, **_: path.write_bytes(data)
+        ring.write_atomically = lambda path, data, **_: path.write_bytes(data)
     library = shim.Shim()
     library.log(log)
     memory = MemoryManager(root / "store", embedder=None)

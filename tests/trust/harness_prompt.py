@@ -19,8 +19,8 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from trust_result import TrustResult
 
-from memento.blocks import NOTICE
-from memento.policy.prompt import render
+from memento.base.blocks import NOTICE
+from memento.prompt.rendering import render
 from memento.types import Kind, Memory, Source, Status, Tier, Trust
 
 NONCE = "0123456789abcdef"

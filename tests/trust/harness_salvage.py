@@ -30,16 +30,15 @@ import shim
 from trust_result import TrustResult
 
 from memento import Config, MemoryManager
-from memento.config.tiers import ShortConfig
+from memento.base.layout import LEDGER
+from memento.config import ShortConfig
 from memento.errors import MementoError
-from memento.layout import LEDGER
 from memento.ledger.contract import Session
 from memento.ledger.links import put_link
-from memento.ledger.lite import salvage as ledger_salvage
+from memento.ledger.lite import rescue as ledger_salvage
 from memento.ledger.schema import SEQ_BITS
 from memento.testing import HashEmbedder, ManualClock
-from memento.upkeep.backup import restore
-from memento.upkeep.salvage import salvage
+from memento.upkeep.backup import restore, salvage
 
 if TYPE_CHECKING:
     from memento.ledger.contract import Session

@@ -31,11 +31,11 @@ from share_twins import answers, differing
 from trust_result import TrustResult
 
 from memento import MemoryManager
+from memento.base.display import data
+from memento.base.scopes import contains
 from memento.config import Config
-from memento.display import data
 from memento.errors import MementoError
 from memento.retrieve.searcher import Searcher
-from memento.scopes import contains
 from memento.testing import HashEmbedder, ManualClock
 
 if TYPE_CHECKING:

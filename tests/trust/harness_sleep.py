@@ -32,20 +32,20 @@ from kill_things import END, START, Held, Thing, opened, store_of
 from trust_result import TrustResult
 
 from memento import MemoryManager, Status
-from memento.config.sleep import Sleep
-from memento.consolidate import duplicates, replay, tick
+from memento.base.layout import LEDGER
+from memento.config import Sleep
 from memento.dynamics.association import Association
-from memento.layout import LEDGER
-from memento.ledger import sleeping
+from memento.ledger import sleep_rows
+from memento.sleep import duplicates, replay, run
 from memento.testing import ManualClock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from memento.consolidate.night import Night, Plan
     from memento.ledger.contract import Session
+    from memento.sleep.night import Night, Plan
 
-STEPS = (tick.FOLD, *tick.STEPS)
+STEPS = (run.FOLD, *run.STEPS)
 MUST = {"fold", "duplicates", "tiers", "replay", "archive", "links"}
 """Steps that find something to do in the store of the kills; the others may be switched off."""
 POINTS = {False: 2, True: 300}
@@ -117,8 +117,8 @@ def apart(folder: Path) -> None:
 
     step = replace(duplicates.STEP, plan=plan)
     with (
-        mock.patch.dict(tick.STEPS, duplicates=step),
-        mock.patch.object(tick, "_parts", lambda found, _size: ([one] for one in found)),
+        mock.patch.dict(run.STEPS, duplicates=step),
+        mock.patch.object(run, "_parts", lambda found, _size: ([one] for one in found)),
     ):
         asleep(["duplicates"], folder)
 
@@ -265,12 +265,12 @@ def faults(root: Path, alone: dict[str, str]) -> list[str]:
 
 
 def careless(
-    self: tick.Sleeper, session: Session, *, sleep: Any, job: Any, last: bool
+    self: run.Sleeper, session: Session, *, sleep: Any, job: Any, last: bool
 ) -> tuple[Sequence[Any], dict[str, Any]]:
     """Do a bite without a look at who else sleeps."""
-    rows = job(tick.Work(session, sleep.ns, sleep.now, self._rules))
+    rows = job(run.Work(session, sleep.ns, sleep.now, self._rules))
     if last:
-        tick._end(sleep.progress, sleep.marked)
+        run._end(sleep.progress, sleep.marked)
     return rows, sleep.progress.spelt()
 
 
@@ -307,12 +307,12 @@ def many(folder: Path, *, full: bool, seed: int) -> TrustResult:
 
 def control_fails(base: Path, place: Path) -> bool:
     """Tell whether careless sleepers do something twice."""
-    free = sleeping.Lease(None, 0, {})
+    free = sleep_rows.Lease(None, 0, {})
     always = replace(replay.STEP, carry_out=again)
     with ExitStack() as stack:
-        stack.enter_context(mock.patch.object(tick.Sleeper, "_write", careless))
-        stack.enter_context(mock.patch.object(sleeping, "lease", return_value=free))
-        stack.enter_context(mock.patch.dict(tick.STEPS, replay=always))
+        stack.enter_context(mock.patch.object(run.Sleeper, "_write", careless))
+        stack.enter_context(mock.patch.object(sleep_rows, "lease", return_value=free))
+        stack.enter_context(mock.patch.dict(run.STEPS, replay=always))
         for _ in range(CONTROL_TRIES):
             root = shutil.copytree(base, place)
             at_once(root, 2, 60.0)

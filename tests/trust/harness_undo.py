@@ -30,11 +30,11 @@ from harness_iofault import QUIET
 from trust_result import TrustResult
 
 from memento import MemoryManager, Status
-from memento.config.sleep import Sleep
+from memento.config import Sleep
 from memento.dynamics.fold import VERDICTS
 from memento.errors import InvalidInput
-from memento.ledger import dynamics, states
-from memento.ledger.happenings import Happening
+from memento.ledger import earlier_states, strength_fold
+from memento.ledger.usage_events import Happening
 from memento.testing import ManualClock
 
 ROUNDS = {False: 3, True: 100}
@@ -118,7 +118,7 @@ def everything(folder: Path, *, full: bool, seed: int) -> TrustResult:
         made, said = one_round(folder / f"round{number}", dice)
         count, wrong = count + made, wrong + [f"round {number}: {one}" for one in said]
         shutil.rmtree(folder / f"round{number}")
-    with mock.patch.object(states, "at_revision", lambda _session, row, _rev: row):
+    with mock.patch.object(earlier_states, "at_revision", lambda _session, row, _rev: row):
         failed = bool(one_round(folder / "control", dice)[1])
     return TrustResult(
         name="every change undone and redone",
@@ -211,7 +211,7 @@ def asleep(folder: Path, *, full: bool, seed: int) -> TrustResult:
         made, said = one_life(folder / f"life{number}", dice)
         count, wrong = count + made, wrong + [f"life {number}: {one}" for one in said]
         shutil.rmtree(folder / f"life{number}")
-    with mock.patch.object(dynamics, "standing_ones", told_ones):
+    with mock.patch.object(strength_fold, "standing_ones", told_ones):
         failed = bool(one_life(folder / "control", dice)[1])
     return TrustResult(
         name="everything a sleep and verdicts did undone",

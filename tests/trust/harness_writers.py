@@ -33,15 +33,15 @@ from trust_result import TrustResult
 from writers import Held
 
 from memento import Config, MemoryManager, engine
-from memento.claims.config import Conflicts
+from memento.claims.settings import Conflicts
 from memento.errors import MementoError
-from memento.ledger import erase_many
-from memento.ledger.lite import fulltext, tend
-from memento.ledger.lite import ledger as ledger_module
+from memento.ledger import erasure
+from memento.ledger.lite import fulltext, sqlite
+from memento.ledger.lite import store as ledger_module
 from memento.ledger.lite.gate import Gate
-from memento.lifecycle import change
 from memento.types import Trust
 from memento.upkeep import import_lines
+from memento.write import change
 
 SIZES = {False: (3, 4, 1.5), True: (4, 16, 60.0)}
 """Processes, threads in each, and seconds; by whether it is the full form."""
@@ -231,7 +231,7 @@ def no_verb_holds_the_writer(folder: Path, *, full: bool, seed: int) -> TrustRes
     """Import, forget, change, erase and examine while another thread adds."""
     most_waiting = fulltext.MOST_WAITING if full else 1 << 30  # else adds count among the steps
     with (
-        mock.patch.object(tend, "WHOLE_PAGES", -1),  # as if it were a large ledger
+        mock.patch.object(sqlite, "WHOLE_PAGES", -1),  # as if it were a large ledger
         mock.patch.object(fulltext, "MOST_WAITING", most_waiting),
     ):
         found = held_by_verbs(folder / "store", MANY[full])
@@ -308,8 +308,8 @@ def in_one_piece() -> Iterator[None]:
         mock.patch.object(change, "accept", not_yet),
         mock.patch.object(change, "update", late),
         mock.patch.object(fulltext, "CHECKED_AS_READ", (1 << 30,)),
-        mock.patch.object(tend, "WHOLE_PAGES", 1 << 60),
-        mock.patch.object(erase_many, "FEW", 1 << 60),
+        mock.patch.object(sqlite, "WHOLE_PAGES", 1 << 60),
+        mock.patch.object(erasure, "FEW", 1 << 60),
     ):
         yield
 

@@ -20,15 +20,14 @@ import script
 from harness_iofault import QUIET
 
 from memento import MemoryManager, Source, Status, Turn, engine
-from memento.config.sleep import Sleep
+from memento.base.layout import LEDGER
+from memento.config import Sleep
 from memento.errors import InvalidInput, NotFound, NothingToUndo, TargetExists
-from memento.layout import LEDGER
-from memento.ledger import erase_many
+from memento.ledger import erasure
 from memento.retrieve import outline, vector_search
 from memento.testing import HashEmbedder
 from memento.upkeep import import_lines as lines
-from memento.upkeep.backup import restore
-from memento.upkeep.salvage import salvage
+from memento.upkeep.backup import restore, salvage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -411,7 +410,7 @@ def erase(memory: MemoryManager) -> None:
 
 def erase_session(memory: MemoryManager) -> None:
     """Take more memories out than are deleted in one transaction."""
-    erase_many.FEW = erase_many.AT_ONCE = BITE
+    erasure.FEW = erasure.AT_ONCE = BITE
     memory.flush(wait=True, timeout=10)  # what an earlier one left was deleted by the opening
     memory.store.erase(session=THREAD)
 

@@ -25,7 +25,7 @@ import numpy as np  # noqa: F401 - the host has it before it goes elsewhere
 
 from memento import MemoryManager
 from memento.testing import HashEmbedder
-from memento.tiers import check_in_child, long
+from memento.tiers import check_in_child, long_tier
 
 ROOT = os.environ["STORE"]
 
@@ -41,13 +41,13 @@ def die() -> None:
 def look() -> None:
     """Open the store and say how its index was found."""
     verdicts: list[str | None] = []
-    found = long.probe
+    found = long_tier.probe
 
     def noting(*given: Any, **named: Any) -> str | None:
         verdicts.append(found(*given, **named))
         return verdicts[-1]
 
-    long.probe = noting
+    long_tier.probe = noting
     with MemoryManager(ROOT, embedder=HashEmbedder(8)) as memory:
         memory.add("another", "long")
         assert memory.flush(wait=True, timeout=60)

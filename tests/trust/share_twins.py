@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from memento import Config, MemoryManager
-from memento.display import data
+from memento.base.display import data
 from memento.errors import MementoError
 from memento.testing import HashEmbedder, ManualClock
 

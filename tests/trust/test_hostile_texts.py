@@ -12,7 +12,7 @@ from collections import Counter
 from datetime import date
 
 from memento.admit.redact import redact
-from memento.language import questions, statements, when, words
+from memento.text import sentences, when, words
 from memento.retrieve import passage, question
 
 UNITS = (
@@ -29,8 +29,8 @@ READERS = (
     lambda text: words.cues(text, "user"), words.columns,
     lambda text: when.said(text, DAY), lambda text: when.times_of(text, DAY, YEARS),
     lambda text: question.parse(text, now=DAY, years=YEARS, people={"ada": 0}, max_terms=32),
-    questions.merely_asks, lambda text: questions.beyond(text, text),
-    lambda text: statements.statements(text, questions=True), statements.cut,
+    sentences.merely_asks, lambda text: sentences.beyond(text, text),
+    lambda text: sentences.statements(text, questions=True), sentences.cut,
     lambda text: passage.passage(text, frozenset(["budget"]), 240),
     lambda text: redact(text, Counter()),
 )
@@ -46,7 +46,7 @@ DATES = """
 import time
 from datetime import date
 
-from memento.language import when
+from memento.text import when
 
 DAY, YEARS = date(2024, 5, 5), range(1990, 2025)
 for unit in ("last friday ", "5 May 2024 ", "12 days ago ", "a couple of weeks ago "):
@@ -63,11 +63,12 @@ import time
 
 from memento import MemoryManager
 from memento.insight import names
-from memento.language import alike, former, questions
-from memento.policy import conditions
+from memento.text import alike, former_question, sentences
+from memento.prompt import conditions
 
 READERS = (
-    former.asked, questions.merely_asks, alike.read, conditions.facts, conditions.parse, names.read,
+    former_question.asked, sentences.merely_asks, alike.read, conditions.facts, conditions.parse,
+    names.read,
 )
 UNITS = (
     "?", "\\uff1f", "\\n", " \\n", " ", "word is here. ", "a? ", ":", "_", "- ", "not ", "a_",

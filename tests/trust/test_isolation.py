@@ -9,8 +9,8 @@ import harness_shares
 import pytest
 
 from memento import MemoryManager
-from memento.filters import filters_of
 from memento.ledger import memories, predicate
+from memento.ledger.filters import filters_of
 from memento.testing import HashEmbedder
 
 HARNESSES = (*harness_isolation.HARNESSES, *harness_shares.HARNESSES)

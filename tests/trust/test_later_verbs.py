@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from memento import Config, MemoryManager
-from memento.claims.config import Conflicts
+from memento.claims.settings import Conflicts
 from memento.errors import InvalidInput
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6" * 3

@@ -8,8 +8,8 @@ import harness_prompt
 import pytest
 
 from memento import MemoryManager
-from memento.blocks import NOTICE
-from memento.policy.prompt import escape
+from memento.base.blocks import NOTICE
+from memento.prompt.rendering import escape
 
 HIDDEN = "".join(
     f"{letter}\u200c{letter}\u200d" for letter in "\u043f\u0430\xe9\u4e2d\u05d0\u0e01\u03c9"

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from memento.cli import main
 from memento.ledger.lite import sqlite
-from memento.upkeep.salvage import salvage
+from memento.upkeep.backup import salvage
 
 
 @pytest.mark.harness

@@ -10,8 +10,7 @@ import pytest
 from memento import MemoryManager, Status
 from memento.errors import ArchiveDamaged, StoreUnusable
 from memento.ledger import memories
-from memento.upkeep.backup import restore
-from memento.upkeep.salvage import salvage
+from memento.upkeep.backup import restore, salvage
 
 DAMAGE = {
     "links": [

@@ -12,13 +12,18 @@ import pytest
 from expressions import REPEATS, drawn, tree
 from secret_samples import MAKERS
 
-from memento.admit import proofs
+from memento.admit import secret_validators
 from memento.admit.redact import _suspected
 from memento.admit.secrets import FORMATS, SecretFormat, SecretPlace
 
 FOLDED = re.compile(r"[kis]", re.IGNORECASE)
 """Letters that stand for a letter beyond ASCII, too, where case does not count."""
-DECODED = {proofs.jwt, proofs.discord, proofs.checksum_holds, proofs.user_and_password}
+DECODED = {
+    secret_validators.jwt,
+    secret_validators.discord,
+    secret_validators.checksum_holds,
+    secret_validators.user_and_password,
+}
 """Proofs that characters drawn at random never stand."""
 EACH = pytest.mark.parametrize("one", FORMATS, ids=lambda one: f"{one.kind}-{one.anchors[0]}")
 

@@ -19,11 +19,11 @@ from secret_prose import HELD, HOLD_NONE
 from secret_samples import MAKERS, keys, leaks, sentences
 
 from memento import Config, Draft, MemoryManager, Source
-from memento.admit.proofs import crc_base62
 from memento.admit.redact import _secrets_in, redact, redact_value
+from memento.admit.secret_validators import crc_base62
 from memento.admit.secrets import FORMATS, KINDS
+from memento.base.display import data
 from memento.cli import main
-from memento.display import data
 from memento.errors import InvalidInput, SecretFound
 
 TOKEN = "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"  # noqa: S105 - an example in GitHub's own documentation

@@ -17,7 +17,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from memento import Config, MemoryManager
-from memento.config.tiers import ShortConfig
+from memento.config import ShortConfig
 from memento.errors import (
     ArchiveDamaged,
     InvalidInput,
@@ -30,10 +30,9 @@ from memento.errors import (
     TargetExists,
 )
 from memento.ledger import checks
-from memento.ledger.lite import ledger, sqlite, swap
+from memento.ledger.lite import sqlite, store, swap
 from memento.testing import HashEmbedder, ManualClock
-from memento.upkeep.backup import restore
-from memento.upkeep.salvage import salvage
+from memento.upkeep.backup import restore, salvage
 
 STORES = Path(__file__).parents[1] / "ledger" / "stores"
 EVERY = ["active", "superseded", "forgotten"]
@@ -217,7 +216,7 @@ def test_who_opens_a_store_that_is_just_set_aside_writes_nothing(memory, open_me
         exchange(*places)
 
     monkeypatch.setattr(swap, "_change_places", in_between)
-    monkeypatch.setattr(ledger, "BUSY_SECONDS", 0.05)
+    monkeypatch.setattr(store, "BUSY_SECONDS", 0.05)
     done = restore(backup, root, set_aside=True)
     with pytest.raises(StoreGone):
         opened[0].add("also lost", id="also lost")

@@ -13,9 +13,9 @@ from memento.check import MOST_NAMED
 from memento.errors import ArchiveDamaged, StoreClosed, StoreError, StoreUnusable
 from memento.ledger import checks
 from memento.ledger.lite import fulltext, library
-from memento.ledger.lite import ledger as ledger_module
+from memento.ledger.lite import store as ledger_module
 from memento.testing import HashEmbedder
-from memento.upkeep.salvage import salvage
+from memento.upkeep.backup import salvage
 
 
 def report(memory, *, repair=False):

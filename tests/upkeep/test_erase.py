@@ -21,10 +21,10 @@ from hypothesis import strategies as st
 from memento import Config, MemoryManager
 from memento.config import IndexConfig
 from memento.errors import InvalidInput, NotFound, ReadOnlyStore, StorageFull
-from memento.ledger import checks, erase, erase_many
-from memento.ledger.lite import sqlite, tend
+from memento.ledger import checks, erasure
+from memento.ledger.lite import sqlite
 from memento.testing import HashEmbedder
-from memento.tiers.own_files import mark
+from memento.tiers.folder import mark
 from memento.types import Source
 from memento.upkeep.backup import restore
 from memento.upkeep.erase import NOT_REACHED
@@ -134,15 +134,15 @@ def plant_aside(root, folder, file):
 def way(request, monkeypatch):
     """The ledger erases as a small file, as a large file, and in many bites."""
     if request.param == "scrubbed":
-        monkeypatch.setattr(tend, "WHOLE_PAGES", -1)
+        monkeypatch.setattr(sqlite, "WHOLE_PAGES", -1)
     if request.param == "as of many":
         in_bites(monkeypatch)
 
 
 def in_bites(monkeypatch):
     """Erase as if there were very many: marked first, and deleted two at a time."""
-    monkeypatch.setattr(erase_many, "FEW", 0)
-    monkeypatch.setattr(erase_many, "AT_ONCE", 2)
+    monkeypatch.setattr(erasure, "FEW", 0)
+    monkeypatch.setattr(erasure, "AT_ONCE", 2)
 
 
 @pytest.mark.usefixtures("way")
@@ -187,7 +187,9 @@ def test_deleting_rows_alone_would_not_do(memory):
     """Null control: without the work on the files, the text is still in them."""
     spread(memory)
     ledger = memory._engine.ledger
-    ledger.write(lambda c: erase.erase(c, 1, erase.chosen(c, 1, erase.Chosen(everything=True)), 0))
+    ledger.write(
+        lambda c: erasure.erase(c, 1, erasure.chosen(c, 1, erasure.Chosen(everything=True)), 0)
+    )
     assert memory.list(status=EVERY) == []
     assert "ledger.db-wal" in found_in(memory.root, CANARY)
 
@@ -503,7 +505,7 @@ DYING = """
     import os, shutil, signal, sys
     from pathlib import Path
     from memento import MemoryManager
-    from memento.ledger.lite import ledger, sqlite, tend
+    from memento.ledger.lite import sqlite, store
     from memento.testing import HashEmbedder
 
     left, steps, scrubbed = int(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
@@ -527,16 +529,16 @@ DYING = """
         real_compact(connection)
         connection.set_progress_handler(None, 0)
 
-    real_write, real_alone = ledger.LiteLedger.write, ledger.LiteLedger.alone
-    for owner, name in ((ledger.LiteLedger, "write"), (ledger.LiteLedger, "alone"),
+    real_write, real_alone = store.LiteLedger.write, store.LiteLedger.alone
+    for owner, name in ((store.LiteLedger, "write"), (store.LiteLedger, "alone"),
                         (shutil, "rmtree"), (Path, "unlink"), (Path, "replace")):
         before(owner, name)
-    real_compact = tend.compact
+    real_compact = sqlite.compact
     if steps:
-        tend.compact = dying
+        sqlite.compact = dying
     if scrubbed:
-        tend.WHOLE_PAGES, left = -1, scrubbed - 1
-        ledger.LiteLedger.write, ledger.LiteLedger.alone = real_write, real_alone
+        sqlite.WHOLE_PAGES, left = -1, scrubbed - 1
+        store.LiteLedger.write, store.LiteLedger.alone = real_write, real_alone
         before(os, "pwrite")
     memory.store.erase("a")
     os._exit(0)
@@ -637,7 +639,7 @@ def half_erased(memory, monkeypatch):
         memory.add(f"{CANARY} {n}", id=f"m{n}", session="s", key=f"slot {n}")
     memory.add("derived from it", id="after", source=Source(parents=("m5",)))
     memory.flush(wait=True)
-    real, left = erase_many.delete_some, [None]
+    real, left = erasure.delete_some, [None]
 
     def refused(connection, which):
         if not left:
@@ -646,7 +648,7 @@ def half_erased(memory, monkeypatch):
         return real(connection, which)
 
     monkeypatch.setattr(memory._engine.background, "finish_erasing", lambda: None)
-    with mock.patch.object(erase_many, "delete_some", refused):
+    with mock.patch.object(erasure, "delete_some", refused):
         receipt = memory.store.erase(session="s", derived=False, timeout=0)
     assert (receipt.ids, list(receipt.pending)) == (tuple(f"m{n}" for n in range(7)), ["rows"])
     query = "SELECT count(*) FROM memories WHERE session = 's'"
@@ -697,7 +699,7 @@ def test_no_slot_takes_back_one_of_very_many(memory, monkeypatch):
     memory.add(CANARY, id="only", session="s", key="other slot")
     memory.add("what is there now", id="heir", key="other slot")
     monkeypatch.setattr(memory._engine.background, "finish_erasing", lambda: None)
-    with mock.patch.object(erase_many, "delete_some", side_effect=StorageFull(memory.root, "full")):
+    with mock.patch.object(erasure, "delete_some", side_effect=StorageFull(memory.root, "full")):
         memory.store.erase(session="s", timeout=0)
         assert memory.revert("slot").text == "first"
         with pytest.raises(InvalidInput, match="no earlier value"):
@@ -746,14 +748,14 @@ def test_doctor_names_a_half_erased_store(half_erased):
 def test_no_transaction_deletes_more_than_a_few_of_very_many(memory, monkeypatch):
     """After the one that marks them, each deletes a bite."""
     memory.add_many([{"text": f"note {n}"} for n in range(500)])
-    monkeypatch.setattr(erase_many, "AT_ONCE", 50)
-    sizes, real = [], erase.delete
+    monkeypatch.setattr(erasure, "AT_ONCE", 50)
+    sizes, real = [], erasure.delete
 
     def noted(connection, docids):
         sizes.append(len(docids))
         return real(connection, docids)
 
-    monkeypatch.setattr(erase, "delete", noted)
+    monkeypatch.setattr(erasure, "delete", noted)
     assert memory.store.erase(everything=True).rows["memories"] == 500
     assert sizes == [50] * 10
 
@@ -807,7 +809,7 @@ def test_after_any_history_the_erased_are_gone_and_the_others_whole(
                 memory.retrieve(mark)
         before = rows(memory)
         repeats = [i for i, row in before.items() if any(MARKS[n] in str(row) for n in doomed)]
-        with mock.patch.object(tend, "WHOLE_PAGES", most):  # scrubbed, or rewritten
+        with mock.patch.object(sqlite, "WHOLE_PAGES", most):  # scrubbed, or rewritten
             assert memory.store.erase(repeats).complete
         assert rows(memory) == {i: row for i, row in before.items() if i not in repeats}
         assert sound(memory)
@@ -835,7 +837,7 @@ def killed_with_a_draft(tmp_path, script):
         import os, signal
         from memento import MemoryManager
         from memento.upkeep.backup import restore
-        from memento.ledger import files
+        from memento.base import files
         files._sync_file = lambda path: os.kill(os.getpid(), signal.SIGKILL)
         {script}
     """

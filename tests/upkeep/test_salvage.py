@@ -13,9 +13,8 @@ from memento.cli import main
 from memento.errors import ArchiveDamaged, StoreBusy, StoreError, StoreFromTheFuture, StoreUnusable
 from memento.ledger import schema
 from memento.ledger.lite import sqlite, swap
-from memento.ledger.lite.pages import Pages, committed, values, varint
-from memento.upkeep.backup import restore
-from memento.upkeep.salvage import salvage
+from memento.ledger.lite.file_pages import Pages, committed, values, varint
+from memento.upkeep.backup import restore, salvage
 
 EVERY = {"status": ["active", "superseded", "forgotten"], "limit": 10_000}
 

@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memento import Config, MemoryManager
-from memento.config.tiers import ShortConfig
+from memento.config import ShortConfig
 from memento.errors import (
     ArchiveDamaged,
     ArchiveFromTheFuture,

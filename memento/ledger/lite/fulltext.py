@@ -12,18 +12,20 @@ row has no line in the backlog either; it gets one when it is indexed.
 from __future__ import annotations
 
 import json
+import re
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, cast
+from typing import Any as Anything
 
-from memento.language.words import Columns
-from memento.ledger.lite.expressions import expression
 from memento.ledger.lite.library import DatabaseError, open_in_memory, sqlite3
+from memento.ledger.match import All, Any, In, Match, Phrase, Start, Word
 from memento.ledger.rows import COLUMNS, Row, columns_of, docid_of, docid_range
 from memento.ledger.schema import FULLTEXT, SEQ_BITS, SEQ_MASK
 from memento.status import sql
+from memento.text.words import Columns
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,6 +33,46 @@ if TYPE_CHECKING:
 
     from memento.ledger.contract import Session
     from memento.ledger.match import Match
+
+
+_UNSAYABLE = re.compile("[\0\ud800-\udfff]")
+"""Characters that would end FTS5's reading, or that SQLite cannot be given; they part words."""
+
+
+def expression(match: Match) -> str:
+    """Write the FTS5 expression of what is looked up.
+
+    Every value is quoted, whatever is in it, so that none is syntax. Compound parts stand in
+    brackets: FTS5's ``AND`` binds tighter than its ``OR``.
+
+    >>> expression(All((Any((Word("near"), Start("bar"))), In("head", Word("kite")))))
+    '("near" OR "bar" *) AND {head} : "kite"'
+    """
+    return _WRITTEN[type(match)](match)
+
+
+def _quoted(text: str) -> str:
+    if not text.isalnum():
+        text = _UNSAYABLE.sub(" ", text).replace('"', '""')
+    return f'"{text}"'
+
+
+def _bracketed(part: Match) -> str:
+    kind = type(part)
+    written = _WRITTEN[kind](part)
+    return f"({written})" if kind is All or kind is Any else written
+
+
+# By type: a third of what a chain of `isinstance` costs.
+_WRITTEN: dict[type[Match], Callable[[Anything], str]] = {
+    Word: lambda word: _quoted(word.text),
+    Start: lambda start: f"{_quoted(start.text)} *",
+    Phrase: lambda phrase: _quoted(" ".join(phrase.words)),
+    In: lambda narrowed: f"{{{narrowed.column}}} : {expression(narrowed.what)}",
+    All: lambda every: " AND ".join([_bracketed(part) for part in every.parts]),
+    Any: lambda either: " OR ".join([_bracketed(part) for part in either.parts]),
+}
+
 
 Connection = sqlite3.Connection
 
@@ -402,3 +444,117 @@ class LiteTail:
             for statement in FULLTEXT:
                 self._index.execute(statement)
         return self._index
+
+
+REBUILT_AT_ONCE = 1_000
+"""Rows read before they are indexed again; bounds memory."""
+_STRAY = "rowid NOT IN (SELECT docid FROM memories)"
+
+
+class LiteWords:
+    """The full text as of one connection's transaction; see ``contract.Words``.
+
+    Args:
+        connection: Any connection of the ledger.
+        looked: At which row ids the connection looked how many rows wait, see ``fulltext.is_due``.
+    """
+
+    __slots__ = ("_connection", "_looked")
+    at_once = AT_ONCE
+
+    def __init__(self, connection: sqlite3.Connection, looked: dict[int, int]) -> None:
+        self._connection, self._looked = connection, looked
+
+    def postings(self, ns: int, matches: Sequence[Match], limit: int) -> list[NDArray[np.int64]]:
+        """Find the newest indexed rows of a namespace that match each expression."""
+        return look_up(self._connection, ns, matches, limit)
+
+    def holds(self, ns: int, word: str) -> bool:
+        """Tell whether a text of any heard memory of a namespace that is indexed has a word."""
+        return holds(self._connection, ns, word)
+
+    def waiting_words(self, ns: int) -> set[str]:
+        """Return the words of the heard rows of a namespace that wait."""
+        return waiting_words(self._connection, ns)
+
+    def behind(self) -> list[int]:
+        """Return the namespaces that have rows waiting."""
+        return behind(self._connection)
+
+    def is_due(self, newest: int, count: int) -> bool:
+        """Tell whether rows about to come are to be indexed at once."""
+        return is_due(self._connection, newest, count, self._looked)
+
+    def index_next(self, ns: int, documents: Sequence[tuple[int, Columns]]) -> None:
+        """Index the next rows of a namespace."""
+        index_next(self._connection, ns, documents)
+
+    def catch_up(self, ns: int, most: int = SEQ_MASK) -> bool:
+        """Index the oldest waiting rows of a namespace; tell whether there may be more."""
+        return catch_up(self._connection, ns, most)
+
+    def replace(self, docid: int, document: Columns) -> None:
+        """Index a row again because its text changes."""
+        replace(self._connection, docid, document)
+
+    def remove(self, docids: Sequence[int]) -> int:
+        """Take rows out of the index; returns how many were in it."""
+        return remove(self._connection, docids)
+
+    def edition(self) -> int:
+        """Return a number that changes when the index is rebuilt."""
+        return edition(self._connection)
+
+    def merge(self) -> bool:
+        """Merge some of the index's segments; tell whether there was anything to merge."""
+        return merge(self._connection)
+
+    def intact(self) -> bool:
+        """Tell whether the index agrees with what it was built from."""
+        return intact(self._connection)
+
+    def misindexed(self) -> list[tuple[int, tuple[str, ...] | None]]:
+        """Return the rows whose entry is absent though it is due, or made from another text."""
+        indexed = self._connection.cursor()
+        known = {ns: upto(self._connection, ns) for ns in self._namespaces()}
+        wrong = []
+        for row in self._rows():
+            if row.docid > known.get(row.ns, 0):
+                continue  # not indexed yet, or without a namespace, see ``namespaces.wrong``
+            found = indexed.execute(
+                "SELECT title, head, rest FROM memories_fts WHERE rowid = ?", (row.docid,)
+            ).fetchone()
+            if found != tuple(columns_of(row)):
+                wrong.append((row.docid, found))
+        return wrong
+
+    def strays(self) -> int:
+        """Count entries whose memory is not there."""
+        (count,) = self._connection.execute(
+            f"SELECT count(*) FROM memories_fts WHERE {_STRAY}"
+        ).fetchone()
+        return int(count)
+
+    def drop_strays(self) -> None:
+        """Remove entries whose memory is not there."""
+        self._connection.execute(f"DELETE FROM memories_fts WHERE {_STRAY}")
+
+    def rebuild(self) -> int:
+        """Build the index again from the memories; returns how many rows it holds."""
+        self._connection.execute("DROP TABLE memories_fts")  # DELETE would read what may be damaged
+        for statement in FULLTEXT:
+            self._connection.execute(statement)
+        self._connection.execute("UPDATE namespaces SET fts_upto = 0")
+        for ns in self._namespaces():
+            while self.catch_up(ns, REBUILT_AT_ONCE):
+                pass
+        (count,) = self._connection.execute("SELECT count(*) FROM memories_fts").fetchone()
+        return int(count)
+
+    def _namespaces(self) -> list[int]:
+        return [ns for (ns,) in self._connection.execute("SELECT ns FROM namespaces")]
+
+    def _rows(self) -> Iterator[Row]:
+        query = f"SELECT {COLUMNS} FROM memories ORDER BY docid"
+        for values in self._connection.execute(query):
+            yield Row(*values)

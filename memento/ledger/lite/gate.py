@@ -17,9 +17,9 @@ import threading
 import weakref
 from pathlib import Path
 
-from memento import layout
+from memento.base import layout
+from memento.base.files import explain_os
 from memento.errors import StoreBusy
-from memento.ledger.files import explain_os
 
 log = logging.getLogger("memento.ledger.lite.gate")
 

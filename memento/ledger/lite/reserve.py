@@ -13,9 +13,9 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
-from memento import layout
+from memento.base import layout
+from memento.base.files import explain_os, open_regular, remove_litter, write_atomically
 from memento.errors import StoreError, StoreUnusable
-from memento.ledger.files import explain_os, open_regular, remove_litter, write_atomically
 
 SIZE = 1024 * 1024
 """Bytes kept aside. A reader takes 32 KiB, hiding a memory less than 100 KiB."""

@@ -29,9 +29,9 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from memento.base.files import explain_os
 from memento.errors import StoreUnusable
-from memento.ledger.files import explain_os
-from memento.ledger.lite.pages import HEADER_BYTES, PAGE_BYTES, varint
+from memento.ledger.lite.file_pages import HEADER_BYTES, PAGE_BYTES, varint
 from memento.ledger.lite.sqlite import Connection
 
 BITE_SECONDS = 0.1

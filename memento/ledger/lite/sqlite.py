@@ -5,14 +5,17 @@ from __future__ import annotations
 import errno
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from secrets import token_hex
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 from weakref import ref
 
+from memento.base.files import explain_os
+from memento.base.plain import composed
 from memento.errors import (
     ReadOnlyStore,
     StorageFailed,
@@ -20,12 +23,16 @@ from memento.errors import (
     StoreBusy,
     StoreClosed,
     StoreError,
+    StoreFromTheFuture,
     StoreUnusable,
 )
-from memento.language.plain import composed
-from memento.ledger.files import explain_os
+from memento.ledger import schema
+from memento.ledger.lite.fulltext import LiteWords
 from memento.ledger.lite.library import Error, sqlite3
-from memento.ledger.lite.words import LiteWords
+
+if TYPE_CHECKING:
+    from sqlite_utils import Database
+    from sqlite_utils.migrations import Migrations
 
 
 class Connection(sqlite3.Connection):
@@ -243,3 +250,121 @@ def create_private(path: Path) -> None:
             os.fchmod(descriptor, 0o600)
     finally:
         os.close(descriptor)
+
+
+def migrate(connection: Connection, path: Path) -> None:
+    """Bring the file to ``schema.SCHEMA_VERSION``; does nothing when it is there already.
+
+    All pending migrations and the version stamp are one transaction: a crash leaves the
+    old schema or the new one.
+
+    Raises:
+        StoreFromTheFuture: If a newer memento wrote the file.
+        StoreUnusable: If another program did.
+    """
+    if check_version(connection, path) == schema.SCHEMA_VERSION:
+        return
+    from sqlite_utils import Database  # noqa: PLC0415 - costs 0.1 s, needed on first open only
+
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+        if check_version(connection, path) < schema.SCHEMA_VERSION:
+            _migrations().apply(Database(connection, execute_plugins=False))
+            connection.execute(f"PRAGMA application_id={schema.APPLICATION_ID}")
+            connection.execute(f"PRAGMA user_version={schema.SCHEMA_VERSION}")
+        connection.execute("COMMIT")
+    except BaseException:  # also an interruption: all of the migrations or none
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+_WHAT_IT_IS = (
+    "SELECT (SELECT application_id FROM pragma_application_id),"
+    " (SELECT user_version FROM pragma_user_version), (SELECT count(*) FROM sqlite_master)"
+)
+"""One statement, so that it never sees half of what another process is just turning it into."""
+
+
+def check_version(connection: Connection, path: Path) -> int:
+    """Return the schema version of the file; 0 for an empty one.
+
+    Raises:
+        StoreFromTheFuture: If it is newer than this code.
+        StoreUnusable: If the file holds another program's tables.
+    """
+    application, version, tables = connection.execute(_WHAT_IT_IS).fetchone()
+    if application != schema.APPLICATION_ID and (application or version or tables):
+        raise StoreUnusable(path, "this SQLite file belongs to another program")
+    if version > schema.SCHEMA_VERSION:
+        raise StoreFromTheFuture(path, found=version, known=schema.SCHEMA_VERSION)
+    return int(version)
+
+
+_SCRIPTS = {"m001_schema": schema.SCHEMA}
+"""Every migration in order. A name is recorded in the file, so it never changes."""
+
+
+def _migrations() -> Migrations:
+    from sqlite_utils import migrations as library  # noqa: PLC0415 - see migrate()
+
+    migrations = library.Migrations("memento")
+    for name, script in _SCRIPTS.items():
+        migrations(name=name)(_step(script))
+    return migrations
+
+
+def _step(script: str) -> Callable[[Database], None]:
+    def run(db: Database) -> None:
+        for statement in script.split(";\n"):
+            if statement.strip():
+                db.execute(statement)
+
+    return run
+
+
+def quick_check(connection: Connection) -> list[str]:
+    """Return what SQLite finds wrong with the file's structure, the full-text index aside.
+
+    That has a check of its own, and SQLite takes what this connection remembers of an older
+    index for damage.
+    """
+    found = [str(line) for (line,) in connection.execute("PRAGMA quick_check(20)")]
+    return [line for line in found if line != "ok" and "memories_fts" not in line]
+
+
+WHOLE_PAGES = 8192
+"""Pages in use (32 MiB) up to which the file is written again in one piece, in about 0.3 s."""
+
+
+def compact(connection: Connection) -> bool:
+    """Write a small file again without what was deleted. Outside any transaction, alone.
+
+    SQLite keeps deleted rows in unused parts of its pages; copying all that is live into new pages
+    leaves none.
+
+    Returns:
+        Whether it was small enough; a larger one is for `scrub`, which others need not wait for.
+    """
+    (pages,) = connection.execute("PRAGMA page_count").fetchone()
+    (free,) = connection.execute("PRAGMA freelist_count").fetchone()
+    if pages - free > WHOLE_PAGES:
+        return False
+    connection.execute("VACUUM")
+    return True
+
+
+def fold_log(connection: Connection, seconds: float) -> bool:
+    """Fold the whole log into the file and empty it; tells whether nobody stood in the way.
+
+    Args:
+        connection: The writing connection, outside any transaction.
+        seconds: Longest wait for those who read an older state, >= 0.
+    """
+    (before,) = connection.execute("PRAGMA busy_timeout").fetchone()
+    connection.execute(f"PRAGMA busy_timeout={int(seconds * 1000)}")
+    try:
+        (busy, _, _) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    finally:
+        connection.execute(f"PRAGMA busy_timeout={before}")
+    return not busy

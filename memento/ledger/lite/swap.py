@@ -8,19 +8,31 @@ import logging
 import os
 import shutil
 import tempfile
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from glob import escape
 from pathlib import Path
 from typing import TypeVar
 
-from memento import layout
-from memento.clock import in_name, system_clock
+from memento.base import layout
+from memento.base.clock import in_name, system_clock
+from memento.base.files import explain_os, remove_drafts, sync_folder, unfinished
 from memento.errors import StoreBusy, StoreUnusable
-from memento.ledger.files import explain_os, remove_drafts, sync_folder, unfinished
-from memento.ledger.lite.fresh_name import mark_of, name_of_fresh
 from memento.ledger.lite.gate import Gate
 from memento.ledger.lite.sqlite import connect, translated
+
+
+def mark_of(folder: Path) -> str:
+    """Return what tells a folder from all others, whatever its name is by now."""
+    found = folder.lstat()
+    return f"{zlib.crc32(f'{found.st_dev} {found.st_ino}'.encode()):08x}"
+
+
+def name_of_fresh(root: Path, folder: Path) -> Path:
+    """Return the name that the folder of a new store has while it is being built beside another."""
+    return root.with_name(f".{root.name}.{mark_of(folder)}.tmp")
+
 
 T = TypeVar("T")
 

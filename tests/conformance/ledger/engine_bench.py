@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from memento.admit.draft import admit
-from memento.clock import from_micros
+from memento.base.clock import from_micros
 from memento.config import Config
 from memento.ledger import namespaces
 from memento.ledger.contract import Rules, Work
-from memento.lifecycle import remember
 from memento.types import Draft
+from memento.write import remember
 
 START = 1_750_000_000_000_000
 """A moment, microseconds; the benches' clock begins here."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from memento.ledger import chains, changes, checks, erase, memories, states
-from memento.lifecycle import change, slots
+from memento.ledger import chains, changes, checks, earlier_states, erasure, memories
+from memento.write import change, slots
 
 HOUR = 3_600_000_000
 
@@ -117,7 +117,7 @@ def test_an_erased_memory_leaves_no_trace(bench):
     """Its states and links go; the change stays, and knows nothing of it."""
     a, b = bench.one("tea", key="k"), bench.one("door")
     number = changed(bench, lambda work: slots.supersede(work, a, b))
-    bench.write(lambda s, ns: erase.erase(s, ns, {a.docid: a.id}, bench.now))
+    bench.write(lambda s, ns: erasure.erase(s, ns, {a.docid: a.id}, bench.now))
     assert bench.ledger.read(lambda s: changes.ended(s, number)) == []
     assert bench.ledger.read(lambda s: changes.changed_links(s, number)) == []
     one = found(bench, number)
@@ -140,14 +140,19 @@ def test_a_memory_as_it_was(bench):
     row = bench.one("tea")
     bench.now += HOUR
     forgotten(bench, row)
-    now = bench.read(lambda s, ns: states.at_moment(s, row_of(s, ns, row), bench.now))
-    then = bench.read(lambda s, ns: states.at_moment(s, row_of(s, ns, row), bench.now - 1))
-    none = bench.read(lambda s, ns: states.at_moment(s, row_of(s, ns, row), row.created_at - 1))
+    now = bench.read(lambda s, ns: earlier_states.at_moment(s, row_of(s, ns, row), bench.now))
+    then = bench.read(lambda s, ns: earlier_states.at_moment(s, row_of(s, ns, row), bench.now - 1))
+    none = bench.read(
+        lambda s, ns: earlier_states.at_moment(s, row_of(s, ns, row), row.created_at - 1)
+    )
     assert (now.status, then.status, none) == ("forgotten", "active", None)
-    assert bench.read(lambda s, ns: states.at_revision(s, row_of(s, ns, row), 1)).status == "active"
-    touched = bench.read(states.touched_between, row.created_at, bench.now)
+    assert (
+        bench.read(lambda s, ns: earlier_states.at_revision(s, row_of(s, ns, row), 1)).status
+        == "active"
+    )
+    touched = bench.read(earlier_states.touched_between, row.created_at, bench.now)
     assert touched == [row.docid]
-    assert bench.read(states.touched_between, bench.now, bench.now + 1) == []
+    assert bench.read(earlier_states.touched_between, bench.now, bench.now + 1) == []
 
 
 def row_of(session, ns, row):

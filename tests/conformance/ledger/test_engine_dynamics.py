@@ -7,12 +7,12 @@ import struct
 import pytest
 
 from memento.dynamics.association import Association
-from memento.dynamics.config import Dynamics
-from memento.dynamics.effect import Effect
-from memento.ledger import dynamics, erase, memories, transfer
-from memento.lifecycle import verdicts
-from memento.lifecycle.verdicts import Settings, Verdict
+from memento.dynamics.formulas import Effect
+from memento.dynamics.settings import Dynamics
+from memento.ledger import erasure, memories, strength_fold, transfer
 from memento.types import Event, Trust
+from memento.write import verdicts
+from memento.write.verdicts import Settings, Verdict
 
 PLAIN = Dynamics()
 RULES = Settings(PLAIN, Effect(), Association())
@@ -26,7 +26,7 @@ def rated(bench, row, kind=Event.USED, source=Trust.USER):
 
 def state(bench, row):
     """Read the state of a memory with all that is in the log."""
-    return bench.ledger.read(lambda s: dynamics.look(s, row, bench.now, PLAIN)[0])
+    return bench.ledger.read(lambda s: strength_fold.look(s, row, bench.now, PLAIN)[0])
 
 
 def table(bench):
@@ -35,9 +35,9 @@ def table(bench):
     return [docid for (docid,) in bench.ledger.read(lambda s: s.execute(query).fetchall())]
 
 
-def folded(bench, most=dynamics.BITE):
+def folded(bench, most=strength_fold.BITE):
     """Fold all of the log."""
-    while bench.ledger.write(lambda s: dynamics.catch_up(s, PLAIN, most)):
+    while bench.ledger.write(lambda s: strength_fold.catch_up(s, PLAIN, most)):
         pass
 
 
@@ -51,7 +51,7 @@ def test_a_memory_that_nothing_happened_to_has_no_row(bench):
     """Adding one writes nothing here, and asking for its state neither."""
     row = bench.one("tea")
     assert state(bench, row).uses == 0
-    assert not bench.ledger.read(lambda s: dynamics.behind(s, PLAIN))
+    assert not bench.ledger.read(lambda s: strength_fold.behind(s, PLAIN))
     assert table(bench) == []
 
 
@@ -60,7 +60,7 @@ def test_a_verdict_is_folded_in_its_own_transaction(bench):
     row = bench.one("tea")
     rated(bench, row, Event.CONFIRMED)
     assert table(bench) == [row.docid]
-    assert not bench.ledger.read(lambda s: dynamics.behind(s, PLAIN))
+    assert not bench.ledger.read(lambda s: strength_fold.behind(s, PLAIN))
     assert state(bench, row).belief == (5.0, 1.0)
 
 
@@ -85,13 +85,13 @@ def test_damaged_sums_are_named_and_made_again(bench, spoilt):
     row = bench.one("tea")
     rated(bench, row)
     bench.ledger.write(lambda s: s.execute("UPDATE dynamics SET sums = ?", (spoilt,)))
-    assert dynamics.sums_in(spoilt) is None
-    assert bench.ledger.read(lambda s: dynamics.differing(s, PLAIN, 9)) == [row.docid]
+    assert strength_fold.sums_in(spoilt) is None
+    assert bench.ledger.read(lambda s: strength_fold.differing(s, PLAIN, 9)) == [row.docid]
     bench.now += HOUR
     rated(bench, row, Event.CONFIRMED)
     folded(bench)
     assert state(bench, row).uses == 2
-    assert bench.ledger.read(lambda s: dynamics.differing(s, PLAIN, 9)) == []
+    assert bench.ledger.read(lambda s: strength_fold.differing(s, PLAIN, 9)) == []
 
 
 def test_what_was_not_folded_yet_is_told_all_the_same(bench):
@@ -116,10 +116,10 @@ def test_bites_of_any_size_give_the_same_rows(bench, most):
         shown(bench, mine)
         rated(other, theirs, Event.WRONG if n == 2 else Event.USED)
     before = state(bench, mine), state(other, theirs)
-    bench.ledger.write(dynamics.drop_rows)
+    bench.ledger.write(strength_fold.drop_rows)
     folded(bench, most)
     assert (state(bench, mine), state(other, theirs)) == before
-    assert bench.ledger.read(lambda s: dynamics.differing(s, PLAIN, 9)) == []
+    assert bench.ledger.read(lambda s: strength_fold.differing(s, PLAIN, 9)) == []
 
 
 def test_an_erased_memory_leaves_nothing(bench):
@@ -127,7 +127,7 @@ def test_an_erased_memory_leaves_nothing(bench):
     one, two = bench.add("tea", "coffee")
     rated(bench, one)
     rated(bench, one, Event.CONFIRMED)
-    bench.write(erase.erase, {one.docid: one.id}, bench.now)
+    bench.write(erasure.erase, {one.docid: one.id}, bench.now)
     assert table(bench) == []
     rated(bench, two)
     assert table(bench) == [two.docid]
@@ -144,7 +144,7 @@ def test_verdicts_of_one_source_are_found_and_taken_back(bench):
     bench.change(lambda work: verdicts.retract(work, found, RULES))
     assert bench.read(verdicts.of_source, Trust.AGENT) == []
     assert state(bench, row).belief == (4.0, 3.0)
-    assert bench.ledger.read(lambda s: dynamics.differing(s, PLAIN, 9)) == []
+    assert bench.ledger.read(lambda s: strength_fold.differing(s, PLAIN, 9)) == []
 
 
 @pytest.mark.parametrize(

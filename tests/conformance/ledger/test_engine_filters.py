@@ -7,10 +7,10 @@ from engine_bench import START
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memento.filters import filters_of
+from memento.base.scopes import ancestors
 from memento.ledger import memories
+from memento.ledger.filters import filters_of
 from memento.ledger.predicate import Filters
-from memento.scopes import ancestors
 
 HOUR = 3_600_000_000
 SHELF = [

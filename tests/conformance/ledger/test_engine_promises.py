@@ -14,12 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memento.errors import InvalidInput, NotFound, StoreClosed, StoreError
-from memento.ledger import memories, namespaces, since
+from memento.ledger import earlier_states, memories, namespaces
 from memento.ledger.opening import backup_tool, folder_of, open_ledger, salvage_tool, swap
 from memento.ledger.predicate import Filters
 from memento.ledger.rows import docid_of, docid_range
-from memento.lifecycle import remember
 from memento.types import Event
+from memento.write import remember
 
 SCOPES = ["", "a", "a/b", "a/b/c", "ab", "a0", "a-b", "a.b", "A", "é", "é/x"]
 TEXTS = st.text(
@@ -173,7 +173,9 @@ class TestRevisions:
         def follow():
             rev = 0
             while not (done.is_set() and rev == reader.read(latest)):
-                rows = reader.read(lambda s, r=rev: since.changes_since(s, bench.ns, r, limit=9))
+                rows = reader.read(
+                    lambda s, r=rev: earlier_states.changes_since(s, bench.ns, r, limit=9)
+                )
                 seen.extend(row.rev for row in rows)
                 rev = max([rev, *(row.rev for row in rows)])
 

@@ -7,12 +7,12 @@ import struct
 import pytest
 
 from memento.errors import IdConflict, NotFound
-from memento.ledger import checks, derived, descent, erase, memories, since, transfer, vectors
-from memento.ledger.erase import Chosen
+from memento.ledger import chains, checks, earlier_states, erasure, memories, transfer, vectors
+from memento.ledger.erasure import Chosen
 from memento.ledger.match import Word
 from memento.ledger.predicate import Filters
-from memento.lifecycle.steps import hide
 from memento.types import Event, Reason, Source, Trust
+from memento.write.steps import hide
 
 IDENTITY = "hash (2)"
 
@@ -36,7 +36,7 @@ def embedded(bench):
 
 def newest_stamp(bench):
     """Return the stamp of the vectors stored last."""
-    return bench.read(lambda s, ns: derived.facts(s, "vectors", ns).stamp)
+    return bench.read(lambda s, ns: vectors.facts(s, "vectors", ns).stamp)
 
 
 def owed(bench, *ops):
@@ -230,47 +230,47 @@ class TestDescent:
     def test_a_child_waits_for_its_parent(self, bench):
         """It is named once the parent comes, and not again."""
         child = bench.add(bench.entry("c", parents=["p", "q"]))[0]
-        bench.write(descent.note, [child])
-        assert bench.write(descent.take_waiting, ["p", "x"]) == {child.docid: {"p"}}
-        assert bench.write(descent.take_waiting, ["p", "q"]) == {child.docid: {"q"}}
-        assert bench.write(descent.take_waiting, ["p", "q"]) == {}
+        bench.write(chains.note, [child])
+        assert bench.write(chains.take_waiting, ["p", "x"]) == {child.docid: {"p"}}
+        assert bench.write(chains.take_waiting, ["p", "q"]) == {child.docid: {"q"}}
+        assert bench.write(chains.take_waiting, ["p", "q"]) == {}
 
     def test_one_whose_parent_is_there_does_not(self, bench):
         """Only the absent ones are noted, and noting twice is noting."""
         bench.one("p", id="p")
         child = bench.add(bench.entry("c", parents=["p", "q"]))[0]
         for _ in range(2):
-            bench.write(descent.note, [child])
-        assert bench.write(descent.take_waiting, ["p"]) == {}
-        assert bench.write(descent.take_waiting, ["q"]) == {child.docid: {"q"}}
+            bench.write(chains.note, [child])
+        assert bench.write(chains.take_waiting, ["p"]) == {}
+        assert bench.write(chains.take_waiting, ["q"]) == {child.docid: {"q"}}
 
     def test_it_can_be_forgotten(self, bench):
         """When it gets other parents."""
         child = bench.add(bench.entry("c", parents=["p"]))[0]
-        bench.write(descent.note, [child])
-        bench.ledger.write(lambda s: descent.stop_waiting(s, child.docid))
-        assert bench.write(descent.take_waiting, ["p"]) == {}
+        bench.write(chains.note, [child])
+        bench.ledger.write(lambda s: chains.stop_waiting(s, child.docid))
+        assert bench.write(chains.take_waiting, ["p"]) == {}
 
     def test_namespaces_wait_apart(self, bench):
         """A memory of another namespace is not a parent."""
         child = bench.add(bench.entry("c", parents=["p"]))[0]
-        bench.write(descent.note, [child])
-        assert bench.of("other").write(descent.take_waiting, ["p"]) == {}
+        bench.write(chains.note, [child])
+        assert bench.of("other").write(chains.take_waiting, ["p"]) == {}
 
     def test_children_are_found(self, bench):
         """Those that name one of some ids, in order of arrival."""
         bench.add(
             bench.entry("a", parents=["p"]), bench.entry("b"), bench.entry("c", parents=["q", "p"])
         )
-        assert [row.text for row in bench.read(descent.children, ["p"])] == ["a", "c"]
-        assert bench.read(descent.children, ["r"]) == []
+        assert [row.text for row in bench.read(chains.children, ["p"])] == ["a", "c"]
+        assert bench.read(chains.children, ["r"]) == []
 
     def test_it_can_be_made_again(self, bench):
         """From the memories alone."""
         bench.one("p", id="p")
         child = bench.add(bench.entry("c", parents=["p", "q"]))[0]
-        bench.ledger.write(descent.note_all)
-        assert bench.write(descent.take_waiting, ["p", "q"]) == {child.docid: {"q"}}
+        bench.ledger.write(chains.note_all)
+        assert bench.write(chains.take_waiting, ["p", "q"]) == {child.docid: {"q"}}
 
 
 @pytest.fixture
@@ -302,27 +302,27 @@ class TestErase:
     )
     def test_what_is_meant(self, doomed, what, ids):
         """By ids, source, session or everything."""
-        found = doomed.read(erase.chosen, what)
+        found = doomed.read(erasure.chosen, what)
         assert sorted(found.values()) == sorted(ids)
 
     def test_an_unknown_id_is_not_found(self, doomed):
         """Nothing is erased half."""
         with pytest.raises(NotFound):
-            doomed.read(erase.chosen, Chosen(ids=("a", "nobody")))
+            doomed.read(erasure.chosen, Chosen(ids=("a", "nobody")))
 
     def test_what_was_derived(self, doomed):
         """From it, and from that in turn."""
-        roots = doomed.read(erase.chosen, Chosen(ids=("a",)))
-        assert sorted(doomed.read(erase.derived, roots).values()) == ["b", "c"]
+        roots = doomed.read(erasure.chosen, Chosen(ids=("a",)))
+        assert sorted(doomed.read(erasure.derived, roots).values()) == ["b", "c"]
 
     def test_no_trace_is_left(self, doomed):
         """Rows, words, vectors, links, states and events are gone; the rest stays."""
-        found = doomed.read(erase.chosen, Chosen(ids=("a",)))
-        counts = doomed.write(erase.erase, found, doomed.now)
+        found = doomed.read(erasure.chosen, Chosen(ids=("a",)))
+        counts = doomed.write(erasure.erase, found, doomed.now)
         assert counts["memories"] == 1
         assert counts["full text"] == 1
         assert doomed.find(Word("heron"), Word("kite")) == [[], [5]]
-        assert doomed.read(erase.still_there, ["a", "k", "d"]) == ["k", "d"]
+        assert doomed.read(erasure.still_there, ["a", "k", "d"]) == ["k", "d"]
         (docid,) = found
         assert doomed.ledger.read(lambda s: vectors.read(s, [docid], doomed.model)) == {}
         assert doomed.ledger.read(lambda s: memories.states(s, docid)) == []
@@ -333,37 +333,39 @@ class TestErase:
     def test_readers_learn_of_it(self, doomed):
         """By the revision, and the row id is never given again."""
         rev = doomed.read(memories.latest_rev)
-        found = doomed.read(erase.chosen, Chosen(ids=("d",)))
-        doomed.write(erase.erase, found, doomed.now)
-        assert doomed.read(since.erased_since, rev) == list(found)
-        gone = [one for one in doomed.read(since.outlines_since, rev) if one[6] == "erased"]
+        found = doomed.read(erasure.chosen, Chosen(ids=("d",)))
+        doomed.write(erasure.erase, found, doomed.now)
+        assert doomed.read(earlier_states.erased_since, rev) == list(found)
+        gone = [
+            one for one in doomed.read(earlier_states.outlines_since, rev) if one[6] == "erased"
+        ]
         assert [one[0] for one in gone] == list(found)
         assert doomed.one("new").docid > max(found)
 
     def test_what_the_files_are_owed_is_noted(self, doomed):
         """Every part, until it is settled."""
-        assert doomed.ledger.read(erase.owed) == {}
-        found = doomed.read(erase.chosen, Chosen(ids=("a",)))
-        doomed.write(erase.erase, found, doomed.now)
-        owing = doomed.ledger.read(erase.owed)
-        assert list(owing) == list(erase.PARTS)
-        assert doomed.ledger.read(erase.erasures) == 1
+        assert doomed.ledger.read(erasure.owed) == {}
+        found = doomed.read(erasure.chosen, Chosen(ids=("a",)))
+        doomed.write(erasure.erase, found, doomed.now)
+        owing = doomed.ledger.read(erasure.owed)
+        assert list(owing) == list(erasure.PARTS)
+        assert doomed.ledger.read(erasure.erasures) == 1
         for part, number in owing.items():
-            doomed.ledger.write(lambda s, p=part, n=number: erase.settle(s, p, n))
-        assert doomed.ledger.read(erase.owed) == {}
+            doomed.ledger.write(lambda s, p=part, n=number: erasure.settle(s, p, n))
+        assert doomed.ledger.read(erasure.owed) == {}
 
     def test_a_later_erasure_is_not_settled_by_an_earlier_one(self, doomed):
         """A slow process settles only the erasures that it saw."""
         for memory_id in ("a", "b"):
-            found = doomed.read(erase.chosen, Chosen(ids=(memory_id,)))
-            doomed.write(erase.erase, found, doomed.now)
-        doomed.ledger.write(lambda s: erase.settle(s, "ledger", 1))
-        assert "ledger" in doomed.ledger.read(erase.owed)
+            found = doomed.read(erasure.chosen, Chosen(ids=(memory_id,)))
+            doomed.write(erasure.erase, found, doomed.now)
+        doomed.ledger.write(lambda s: erasure.settle(s, "ledger", 1))
+        assert "ledger" in doomed.ledger.read(erasure.owed)
 
     def test_the_file_forgets_it(self, doomed):
         """After compacting and folding the log, its words are nowhere in the store's files."""
-        found = doomed.read(erase.chosen, Chosen(everything=True))
-        doomed.write(erase.erase, found, doomed.now)
+        found = doomed.read(erasure.chosen, Chosen(everything=True))
+        doomed.write(erasure.erase, found, doomed.now)
         doomed.ledger.compact()
         assert doomed.ledger.fold_log(5)
         held = b"".join(p.read_bytes() for p in doomed.ledger.root.iterdir() if p.is_file())

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memento.language.words import columns
 from memento.ledger import memories
 from memento.ledger.match import All, Any, In, Phrase, Start, Word
 from memento.ledger.rows import columns_of, docid_of
+from memento.text.words import columns
 
 SHELF = [
     {"text": "The red kite circled over the old barn."},

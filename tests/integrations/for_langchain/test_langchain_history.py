@@ -31,8 +31,7 @@ from langchain_core.messages import (
 from langchain_core.runnables.history import RunnableWithMessageHistory
 
 from memento import Config, MemoryManager, Source, Trust
-from memento.config import Limits
-from memento.config.tiers import ShortConfig
+from memento.config import Limits, ShortConfig
 from memento.errors import InvalidInput, ReadOnlyStore, SecretFound, StoreClosed
 from memento_langchain import MementoChatMessageHistory
 

@@ -32,9 +32,9 @@ from pydantic import BaseModel
 
 from memento import Config, Trust
 from memento.errors import InvalidInput, InvalidScope, ReadOnlyStore, StoreClosed
-from memento.language.tokens import estimate
-from memento.policy import TOKENS
+from memento.prompt import TOKENS
 from memento.testing import HashEmbedder
+from memento.text.words import estimate
 from memento_langchain import MementoMiddleware, memory_tools
 from memento_langchain._structured import answered
 

@@ -31,8 +31,8 @@ from langgraph.store.base import (
 from langgraph.store.memory import InMemoryStore
 
 from memento import MemoryManager
+from memento.base.scopes import parse_scope
 from memento.errors import InvalidInput
-from memento.scopes import parse_scope
 from memento_langgraph import MementoStore
 from memento_langgraph._matching import labels_of, scope_of
 

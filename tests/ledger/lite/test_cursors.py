@@ -11,7 +11,7 @@ from datetime import timedelta
 import pytest
 
 from memento.errors import InvalidInput
-from memento.ledger.lite.ledger import LiteLedger
+from memento.ledger.lite.store import LiteLedger
 from memento.ledger.lite.writer import _Group, _thread, _Ticket
 
 READ = "SELECT id FROM memories"

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memento import MemoryManager, background
-from memento.ledger import erase
+from memento.ledger import erasure
 from memento.ledger.lite import fulltext, sqlite
 from memento.ledger.rows import docid_of
 from memento.upkeep.backup import restore
@@ -125,8 +125,8 @@ def test_erasing_does_not_index_what_waits(still):
     ids = [still.add(f"zebra {n} {'x' * 3000}").id for n in range(100)]
     ledger = still._engine.ledger
     assert ledger.fold_log(1.0)
-    doomed = erase.Chosen(ids=(ids[50],))
-    ledger.write(lambda c: erase.erase(c, 1, erase.chosen(c, 1, doomed), 0))
+    doomed = erasure.Chosen(ids=(ids[50],))
+    ledger.write(lambda c: erasure.erase(c, 1, erasure.chosen(c, 1, doomed), 0))
     assert waiting(still) == 99
     assert ledger.wal_bytes() < 100 * 1024
     assert len(still.retrieve("zebra", k=200)) == 99
@@ -141,8 +141,8 @@ def test_erasing_merges_nothing(still):
         ledger.write(lambda c: fulltext.catch_up(c, 1, 8))
     for one in ids[:3]:
         assert ledger.fold_log(1.0)
-        doomed = erase.Chosen(ids=(one,))
-        ledger.write(lambda c, d=doomed: erase.erase(c, 1, erase.chosen(c, 1, d), 0))
+        doomed = erasure.Chosen(ids=(one,))
+        ledger.write(lambda c, d=doomed: erasure.erase(c, 1, erasure.chosen(c, 1, d), 0))
         assert ledger.wal_bytes() < 150 * 1024
     ledger.write(lambda c: fulltext.catch_up(c, 1, 8))
     assert ledger.wal_bytes() > 300 * 1024, "and later writes merge as before"
@@ -156,8 +156,8 @@ def test_what_was_erased_while_a_namespace_was_let_go_of_is_let_go_of_too(still)
     searcher = still._engine.searcher
     searcher._kept._held.clear()
     ledger = still._engine.ledger
-    doomed = erase.Chosen(ids=(gone.id,))
-    ledger.write(lambda c: erase.erase(c, 1, erase.chosen(c, 1, doomed), 0))
+    doomed = erasure.Chosen(ids=(gone.id,))
+    ledger.write(lambda c: erasure.erase(c, 1, erasure.chosen(c, 1, doomed), 0))
     assert [hit.id for hit in still.retrieve("zebra crossing")] == [stays.id]
     held = searcher._tail._index.execute("SELECT head FROM memories_fts").fetchall()
     assert held == [("a pelican crossing",)]

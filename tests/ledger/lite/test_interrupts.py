@@ -16,8 +16,8 @@ import pytest
 from words_said import said, say
 
 from memento import engine
+from memento.base.forks import ForkGate
 from memento.errors import StoreError, StoreGone
-from memento.forks import ForkGate
 from memento.ledger.lite import sqlite
 from memento.ledger.lite.gate import Gate
 

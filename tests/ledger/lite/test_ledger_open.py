@@ -25,8 +25,8 @@ from memento.errors import (
     StoreUnusable,
 )
 from memento.ledger import schema
-from memento.ledger.lite import ledger as ledger_module
-from memento.ledger.lite import migrations, sqlite
+from memento.ledger.lite import sqlite
+from memento.ledger.lite import store as ledger_module
 from memento.upkeep.backup import restore
 
 is_root = os.geteuid() == 0
@@ -227,7 +227,7 @@ def test_everything_is_private_under_any_umask(tmp_path):
 def test_a_failed_first_schema_leaves_an_empty_file(open_memory, monkeypatch):
     """A crash in the first migration leaves no half of it; the next opening makes it whole."""
     broken = schema.SCHEMA + "\nCREATE TABLE broken (;\n"
-    monkeypatch.setitem(migrations._SCRIPTS, "m001_schema", broken)
+    monkeypatch.setitem(sqlite._SCRIPTS, "m001_schema", broken)
     with pytest.raises(StoreError):
         open_memory()
     monkeypatch.undo()
@@ -240,7 +240,7 @@ def test_a_migration_that_was_interrupted_is_rolled_back(open_memory, monkeypatc
     def interrupted():
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(migrations, "_migrations", interrupted)
+    monkeypatch.setattr(sqlite, "_migrations", interrupted)
     with pytest.raises(KeyboardInterrupt):
         open_memory()
     monkeypatch.undo()
@@ -251,8 +251,8 @@ def test_of_two_first_openings_one_migrates(tmp_path, open_memory, monkeypatch):
     """A process that finds the schema made while it waited for the lock makes nothing."""
     answers = iter([0, schema.SCHEMA_VERSION])
     connection = open_memory()._engine.ledger._connect_writer()._connection
-    monkeypatch.setattr(migrations, "check_version", lambda *_: next(answers))
-    migrations.migrate(connection, tmp_path)
+    monkeypatch.setattr(sqlite, "check_version", lambda *_: next(answers))
+    sqlite.migrate(connection, tmp_path)
     assert not connection.in_transaction
     connection.close()
 
@@ -420,7 +420,7 @@ def as_somebody_else(shared, closed):
     return run(f"""
         import os
         # all that is loaded later, since the code itself may lie where only its owner can read
-        import memento.ledger.lite.ledger, memento.manager, memento.retrieve.searcher
+        import memento.ledger.lite.store, memento.manager, memento.retrieve.searcher
         os.setgid(65534), os.setuid(65534)
         from memento import MemoryManager
         from memento.errors import MementoError

@@ -14,8 +14,8 @@ import pytest
 from memento import MemoryManager
 from memento.errors import MementoError, StoreBusy, StoreClosed
 from memento.ledger.lite import fulltext, sqlite
-from memento.ledger.lite import ledger as ledger_module
 from memento.ledger.lite import root as root_module
+from memento.ledger.lite import store as ledger_module
 
 ENV = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
 

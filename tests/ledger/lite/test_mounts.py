@@ -8,8 +8,8 @@ import pytest
 
 from memento import Config
 from memento.errors import InvalidInput, StoreUnusable
-from memento.ledger.lite import mounts
-from memento.ledger.lite.mounts import LOCAL, mount_of, refuse_network
+from memento.ledger.lite import root
+from memento.ledger.lite.root import LOCAL, mount_of, refuse_network
 
 SHARED = (
     "nfs", "nfs4", "cifs", "smb3", "smbfs", "ncpfs", "afs", "coda", "ceph", "lustre", "gpfs",
@@ -29,7 +29,7 @@ def table(tmp_path, monkeypatch):
         path = tmp_path / "mounts"
         point = str(tmp_path).replace(" ", "\\040")
         path.write_text(f"/dev/vda / ext4 rw 0 0\nfiler:/home {point} {kind} rw,vers=4 0 0\n")
-        monkeypatch.setattr(mounts, "TABLE", path)
+        monkeypatch.setattr(root, "TABLE", path)
 
     return make
 
@@ -73,7 +73,7 @@ def test_who_asks_for_it_gets_it(table, tmp_path, open_memory):
 
 def test_without_a_table_nothing_is_known(tmp_path, monkeypatch):
     """On a system that has none."""
-    monkeypatch.setattr(mounts, "TABLE", tmp_path / "none")
+    monkeypatch.setattr(root, "TABLE", tmp_path / "none")
     refuse_network(tmp_path)
 
 
@@ -109,9 +109,9 @@ def test_this_machine_is_local(place):
 
 def test_this_machine_is_read(tmp_path):
     """The real table of this system is understood: the test's own folder lies on something."""
-    if not mounts.TABLE.exists():
+    if not root.TABLE.exists():
         pytest.skip("this system has no table of mounts")
-    found = mount_of(tmp_path.resolve(), mounts.TABLE.read_text())
+    found = mount_of(tmp_path.resolve(), root.TABLE.read_text())
     assert found is not None
     assert found.kind in LOCAL
 
@@ -120,6 +120,6 @@ def test_this_machine_is_read(tmp_path):
 def test_a_name_that_ends_lines_elsewhere_hides_no_mount(odd):
     """The table's lines end with a line feed alone; a name may hold all else."""
     table = f"dev / ext4 rw 0 0\nsrv:/x /data/a{odd}b nfs4 rw 0 0\n"
-    found = mounts.mount_of(Path(f"/data/a{odd}b/store"), table)
+    found = root.mount_of(Path(f"/data/a{odd}b/store"), table)
     assert found is not None
     assert found.kind == "nfs4"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memento.ledger import memories, vectors
-from memento.ledger.lite.ledger import LiteLedger
+from memento.ledger.lite.store import LiteLedger
 
 
 @pytest.fixture

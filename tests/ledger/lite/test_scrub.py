@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from memento.errors import StoreUnusable
 from memento.ledger.lite import scrub
-from memento.ledger.lite.pages import PAGE_BYTES
+from memento.ledger.lite.file_pages import PAGE_BYTES
 from memento.ledger.lite.sqlite import connect, create_private
 
 TABLES = """

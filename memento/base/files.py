@@ -1,0 +1,309 @@
+"""Files that must be there after a power cut: their content, and their names."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import logging
+import os
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from glob import escape
+from io import BufferedReader
+from pathlib import Path
+from secrets import token_hex
+from typing import BinaryIO
+
+from memento.base import layout
+from memento.errors import (
+    InvalidInput,
+    ReadOnlyStore,
+    StorageFailed,
+    StorageFull,
+    StoreError,
+    TargetExists,
+)
+
+log = logging.getLogger("memento.base.files")
+
+_NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})
+"""Errors of a file system without hard links."""
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_FORBIDDEN = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
+
+
+def explain_os(path: Path, error: OSError) -> StoreError:
+    """Say in memento's words what the operating system reported about a file."""
+    said = error.strerror or str(error)
+    if error.errno in _FULL:
+        return StorageFull(path, f"the disk is full ({said}); nothing was written")
+    if error.errno in _FORBIDDEN:
+        return ReadOnlyStore(path, f"cannot be written ({said}); give another folder")
+    if error.errno == errno.EIO:
+        return StorageFailed(path, f"the disk failed ({said}); nothing was written")
+    return StoreError(path, f"the system says: {said}")
+
+
+def path_of(field: str, name: object) -> Path:
+    """Accept the name of a file or folder; returns it absolute.
+
+    Args:
+        field: The parameter it was given as.
+        name: A string or a path.
+
+    Raises:
+        InvalidInput: If it is something else, or no file can have such a name.
+    """
+    if not isinstance(name, str | Path):
+        raise InvalidInput(field, f"must be the name of a file, not {type(name).__name__}")
+    try:
+        spelt = os.fsencode(name)
+    except UnicodeEncodeError:
+        raise InvalidInput(field, "holds characters that no name of a file can have") from None
+    if b"\0" in spelt:
+        raise InvalidInput(field, "holds a NUL character")
+    try:
+        return Path(name).absolute()
+    except FileNotFoundError:
+        problem = "is relative, and the working folder was removed; give an absolute path"
+        raise InvalidInput(field, problem) from None
+
+
+def open_regular(path: str | os.PathLike[str], *, follow: bool = True) -> BufferedReader:
+    """Open a file that somebody else may have put there, to read it.
+
+    A pipe would be waited for without end, and a device may never end; neither is opened for long
+    enough to matter.
+
+    Args:
+        path: The file.
+        follow: Whether it may be a link to a file.
+
+    Raises:
+        OSError: If it cannot be opened, or is not a regular file.
+    """
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+    descriptor = os.open(path, flags if follow else flags | os.O_NOFOLLOW)
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+        return os.fdopen(descriptor, "rb")
+    os.close(descriptor)
+    raise OSError(errno.EINVAL, "is not a regular file", str(path))
+
+
+def read_regular(path: str | os.PathLike[str], most: int = -1) -> bytes:
+    """Read a file that somebody else may have put there, or its first bytes.
+
+    Args:
+        path: The file.
+        most: Most bytes to read; all of them if it is negative.
+
+    Raises:
+        OSError: If it cannot be read, or is not a regular file.
+    """
+    with open_regular(path) as file:
+        return file.read(most)
+
+
+def path_outside(field: str, name: object, root: Path) -> Path:
+    """Accept the name of a file that is not in the folder of a store; returns it absolute.
+
+    Raises:
+        InvalidInput: If it is no name of a file, or is in that folder, itself or through a link.
+    """
+    path = path_of(field, name)
+    folder, target, beside = map(os.path.realpath, (root, path, path.parent))
+    if Path(folder) in (*Path(target).parents, *Path(beside, path.name).parents):
+        raise InvalidInput(field, "is inside the store's own folder and would be lost with it")
+    return path
+
+
+def write_atomically(path: Path, data: bytes, *, check: Callable[[], object] | None = None) -> None:
+    """Replace a file so that a crash leaves the old content or the new, never a mixture.
+
+    Args:
+        path: The file.
+        data: Its new content.
+        check: Called once the folder is open, to see that it is the right one. The file is
+            written into that folder, even if another one gets its name afterwards.
+
+    Raises:
+        StoreError: If it cannot be written; the old content is still there.
+
+    Source: the sequence measured free of loss in simulated power cuts: temporary file, fsync,
+    rename, fsync of the folder.
+    """
+    try:
+        with opened_folder(path.parent) as folder:
+            if check is not None:
+                check()
+            with _temporary(path.name, folder) as (temporary, file):
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+                os.replace(temporary, path.name, src_dir_fd=folder, dst_dir_fd=folder)
+            os.fsync(folder)
+    except OSError as error:
+        raise explain_os(path, error) from error
+
+
+def remove_litter(path: Path) -> None:
+    """Remove what ``write_atomically`` left of this file in a process that was killed."""
+    for litter in written(path):
+        _remove_abandoned(litter)
+
+
+def written(path: Path) -> list[Path]:
+    """List what ``write_atomically`` is writing beside a file, or left of it."""
+    return list(path.parent.glob(f"{escape(path.name)}.{'[0-9a-f]' * 8}.tmp"))
+
+
+def remove_drafts(path: Path) -> None:
+    """Remove what ``new_file`` left of this file in processes that were killed."""
+    for draft in path.parent.glob(f".{escape(path.name)}.????????.tmp"):
+        _remove_abandoned(draft)
+
+
+def unfinished(folder: Path) -> list[Path]:
+    """List what looks like a file or folder of ours that was never finished, in order of name."""
+    return sorted(path for path in folder.iterdir() if layout.DRAFT.fullmatch(path.name))
+
+
+def is_draft_of(name: str, of: str) -> bool:
+    """Tell whether ``new_file`` would give this name to the draft of a file, SQLite's own aside."""
+    return (
+        name.startswith(f".{of}.") and name.endswith(".tmp") and bool(layout.DRAFT.fullmatch(name))
+    )
+
+
+def _remove_abandoned(litter: Path) -> None:
+    """Remove a temporary file, and SQLite's own beside it, unless its writer lives."""
+    if not litter.is_file():
+        return
+    try:
+        with litter.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # its writer holds it
+            for suffix in ("", *layout.BESIDE):
+                litter.with_name(litter.name + suffix).unlink(missing_ok=True)
+    except OSError as error:
+        log.info("%s stays: %s", litter, error)
+
+
+@contextmanager
+def _temporary(name: str, folder: int) -> Iterator[tuple[str, BinaryIO]]:
+    """Make a file beside another one, private to its owner and locked by us while it is there."""
+    temporary, flags = f"{name}.{token_hex(4)}.tmp", os.O_CREAT | os.O_WRONLY | os.O_EXCL
+    while True:
+        descriptor = os.open(temporary, flags | os.O_CLOEXEC, 0o600, dir_fd=folder)
+        with os.fdopen(descriptor, "wb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            if not os.fstat(file.fileno()).st_nlink:
+                continue  # taken for litter before it was locked
+            try:
+                yield temporary, file
+            finally:
+                with suppress(FileNotFoundError):  # it has its name
+                    os.unlink(temporary, dir_fd=folder)
+            return
+
+
+@contextmanager
+def opened_folder(folder: Path) -> Iterator[int]:
+    """Lend a descriptor of a folder."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def sync_folder(folder: Path) -> None:
+    """Wait until the names in a folder are on the disk."""
+    with opened_folder(folder) as descriptor:
+        os.fsync(descriptor)
+
+
+def sync_name(path: Path) -> None:
+    """Wait until the name of a file or folder is on the disk, as far as we may ask for it.
+
+    A folder that we may only pass through cannot be synced by us; that is said in the log.
+    """
+    try:
+        sync_folder(path.parent)
+    except PermissionError as error:
+        log.info("the name of %s may be lost in a power cut: %s", path, error)
+
+
+@contextmanager
+def new_file(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
+    """Lend an empty temporary file that takes its place when the block ends well.
+
+    Readable by its owner only, on the disk before it gets its name; if the block fails, or the
+    process dies in it, nothing stands at ``path`` that was not there before. A draft
+    that a dead process left beside it is removed by the next one that writes this file, see
+    ``remove_drafts``.
+
+    Args:
+        path: Where the file is to be; its folder must exist.
+        overwrite: Whether it may take the place of a file that is there.
+
+    Raises:
+        TargetExists: If something is there already.
+        StoreError: If it cannot be written; see its children.
+    """
+    draft = None
+    try:
+        if not overwrite and os.path.lexists(path):
+            raise TargetExists(path, "is there already; give another name, or ask to overwrite")
+        if path.exists() and not path.is_file():  # a rename would take the place of a device
+            raise TargetExists(path, "is not a file and is never replaced; give another name")
+        remove_drafts(path)
+        draft, held = _make_draft(path)
+        try:
+            yield draft
+            _sync_file(draft)
+        finally:
+            os.close(held)  # before it has its name: SQLite's locks on a file end with any close
+        _name(draft, path, overwrite=overwrite)
+        sync_folder(path.parent)
+    except OSError as error:
+        raise explain_os(path, error) from error
+    finally:
+        if draft is not None:
+            draft.unlink(missing_ok=True)
+
+
+def _make_draft(path: Path) -> tuple[Path, int]:
+    """Make an empty file beside another one; returns it with what keeps it locked until closed."""
+    while True:
+        draft = path.with_name(f".{path.name}.{token_hex(4)}.tmp")
+        descriptor = os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        except OSError as error:  # then nobody can take it for abandoned, either
+            log.info("%s cannot be locked: %s", draft, error)
+        if os.fstat(descriptor).st_nlink:
+            return draft, descriptor
+        os.close(descriptor)  # taken for abandoned before it was locked
+
+
+def _sync_file(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _name(draft: Path, path: Path, *, overwrite: bool) -> None:
+    if overwrite:
+        draft.replace(path)
+        return
+    try:
+        os.link(draft, path)  # unlike rename, it fails if another came first
+    except FileExistsError:
+        raise TargetExists(path, "appeared meanwhile; give another name") from None
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        draft.rename(path)

@@ -1,0 +1,155 @@
+"""Make a fork wait for work that its child could not finish.
+
+A fork copies every lock in its present state, but only the thread that forks. A module that another
+thread is importing stays locked in the child for ever, and so does every lock that a native library
+holds while it starts, or SQLite while it copies a store. So such work runs under `whole`, and a
+fork waits until no thread is doing such work, or for `FORK_SECONDS`. The order of locks: `whole`
+may be entered while holding a lock of the ledger, since a fork takes those locks only when no
+thread does such work; see ``ledger.lite.store``.
+
+And a parent waits until its child has taken over what the parent could end at once; see
+`Handover`.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import select
+import threading
+import time
+from collections import Counter
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+FORK_SECONDS = 30.0
+"""Longest wait of a fork, in seconds. An import that needs a lock of the forking thread would never
+end."""
+HANDOVER_SECONDS = 5.0
+"""Longest wait of a parent for its child, in seconds; a child can be stopped as it begins."""
+
+log = logging.getLogger("memento.base.forks")
+
+
+class ForkGate:
+    """Lets many threads do work that a fork must not interrupt; a fork waits for all of them.
+
+    A thread that forks during such work of its own does not wait for itself.
+    """
+
+    def __init__(self) -> None:
+        self._renew_lock()
+        self._working: Counter[int] = Counter()
+
+    @contextmanager
+    def whole(self) -> Iterator[None]:
+        """Run the block without a fork by another thread during it."""
+        me = threading.get_ident()
+        depth = self._working[me]
+        try:
+            try:
+                with self._lock:
+                    self._working[me] = depth + 1
+                yield
+            finally:
+                self._back_to(me, depth)
+        except BaseException:
+            self._back_to(me, depth)  # the first may have been interrupted
+            raise
+
+    def _back_to(self, me: int, depth: int) -> None:
+        """Note how deep a thread is in such work; harmless if repeated."""
+        with self._lock:
+            self._working[me] = depth
+            self._left.notify_all()
+
+    def _renew_lock(self) -> None:
+        # A Condition is entered in Python, where a signal handler may raise between taking the lock
+        # and the block; so it only waits, and the lock, which is written in C, is taken by itself.
+        self._lock = threading.RLock()
+        self._left = threading.Condition(self._lock)
+
+    def wait(self, until: float) -> None:
+        """Wait until no other thread does such work, or until this ``time.monotonic`` moment."""
+        with self._lock:
+            while self._others() and (left := until - time.monotonic()) > 0:
+                self._left.wait(left)
+
+    def shut(self, until: float) -> bool:
+        """Let no thread begin such work until ``reopen``, unless another thread is doing some.
+
+        After the given moment it shuts even so, and logs a warning.
+        """
+        self._lock.acquire()
+        if self._others():
+            if time.monotonic() < until:
+                self._lock.release()
+                return False
+            log.warning(
+                "forked while another thread was loading a library or copying a store, after "
+                "waiting %g s for it; the child may wait for that thread for ever",
+                FORK_SECONDS,
+            )
+        return True
+
+    def reopen(self) -> None:
+        """Let work begin again; call it from the thread that called ``shut``."""
+        self._lock.release()
+
+    def reopen_in_child(self) -> None:
+        """Let work begin in a forked child, where only the forking thread exists."""
+        me = threading.get_ident()
+        self._working = Counter({me: self._working[me]})
+        self._renew_lock()
+
+    def _others(self) -> bool:
+        me = threading.get_ident()
+        return any(depth for thread, depth in self._working.items() if thread != me)
+
+
+class Handover:
+    """Keeps a parent from going on before its child has taken over what both have open.
+
+    The two meet at the end of a pipe: the child closes its only writing end when it is ready, and
+    so does the system if it dies before, or if the fork fails.
+    """
+
+    def __init__(self) -> None:
+        self._pipe: tuple[int, int] | None = None
+
+    def prepare(self, *, needed: bool) -> None:
+        """Open the pipe, before the fork. Without a free descriptor the parent will not wait."""
+        with suppress(OSError):
+            self._pipe = os.pipe() if needed else None
+
+    def wait(self) -> None:
+        """Wait in the parent until the child is ready, or for `HANDOVER_SECONDS`."""
+        if self._pipe is None:
+            return
+        (ready, said), self._pipe = self._pipe, None
+        os.close(said)
+        look = select.poll()
+        look.register(ready, select.POLLIN)
+        try:
+            if not look.poll(HANDOVER_SECONDS * 1000):
+                log.warning(
+                    "a forked child did not begin within %g s; if this process closes the store "
+                    "before that, the child cannot use it",
+                    HANDOVER_SECONDS,
+                )
+        finally:
+            os.close(ready)
+
+    def end(self) -> None:
+        """Tell the parent that this child is ready."""
+        if self._pipe is not None:
+            for descriptor in self._pipe:
+                os.close(descriptor)
+            self._pipe = None
+
+
+gate = ForkGate()
+whole = gate.whole

@@ -1,0 +1,167 @@
+"""Namespaces (who may see a memory) and scope paths (where it applies). Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from hashlib import blake2b
+
+from memento.base.plain import composed
+from memento.errors import InvalidScope
+
+MAX_LABEL = 256
+"""Longest namespace label or scope path, in characters."""
+
+MAX_LABELS = 32
+"""Most labels in a namespace."""
+
+MAX_NAMESPACE = 2048
+"""Most characters of all labels of a namespace together."""
+
+MAX_FOREIGN = 64
+"""Longest part of a path that is kept as a framework gives it, so that several fit."""
+
+DEFAULT_NAMESPACE = ("default",)
+
+
+def short_form(name: str, most: int = MAX_FOREIGN) -> str:
+    """Return the name that a framework gives in at most so many characters.
+
+    Frameworks take any text as a name, such as the whole role of an agent. A long one is kept as
+    its beginning and a digest: equal names give an equal form, and others another one.
+
+    >>> short_form("notes"), short_form("x" * 999, 40)
+    ('notes', 'xxxxxxx~e68a93cffe0690eabbe295ba99146deb')
+    """
+    if len(name) <= most:
+        return name
+    digest = blake2b(name.encode(errors="surrogatepass"), digest_size=16).hexdigest()
+    return f"{name[: most - len(digest) - 1]}~{digest}"
+
+
+def parse_namespace(labels: str | Sequence[str]) -> tuple[str, ...]:
+    """Validate namespace labels.
+
+    Args:
+        labels: One label, or several from the widest to the narrowest, such as
+            ``("acme", "rami")``. No label is a wildcard.
+
+    Returns:
+        The labels as a tuple of 1 to 32 non-empty strings, of at most 256 characters each and
+        2,048 together.
+
+    Raises:
+        InvalidScope: If there is no label or too many, they are too long together, or one is
+            empty, too long or not printable.
+
+    >>> parse_namespace("acme")
+    ('acme',)
+    """
+    if not isinstance(labels, Sequence):
+        raise InvalidScope(
+            "namespace", f"this {type(labels).__name__} is not a label or a list of labels"
+        )
+    parts = (labels,) if isinstance(labels, str) else tuple(labels)
+    parts = tuple(composed(part) if isinstance(part, str) else part for part in parts)
+    if not parts:
+        raise InvalidScope("namespace", "needs at least one label")
+    if len(parts) > MAX_LABELS:
+        raise InvalidScope("namespace", f"has {len(parts)} labels, more than {MAX_LABELS}")
+    for label in parts:
+        if not isinstance(label, str) or not label.strip():
+            raise InvalidScope("namespace", f"label {_shown(label)} is not a non-empty string")
+        _check("namespace", label)
+    if sum(map(len, parts)) > MAX_NAMESPACE:
+        raise InvalidScope("namespace", f"labels of more than {MAX_NAMESPACE} characters together")
+    return parts
+
+
+def parse_scope(path: str, field: str = "scope") -> str:
+    """Validate a scope path and return its one normal form.
+
+    Args:
+        path: Segments joined by ``/``; ``""`` is everywhere. Slashes at either end are dropped.
+        field: Name of the parameter in the error message.
+
+    Returns:
+        The path without empty segments.
+
+    Raises:
+        InvalidScope: If a segment is empty, ``.`` or ``..``, or the path is too long.
+
+    >>> parse_scope("/project/alpha/")
+    'project/alpha'
+    """
+    if not isinstance(path, str):
+        raise InvalidScope(field, f"{_shown(path)} is not a string")
+    path = composed(path)
+    trimmed = path.strip("/")
+    if not trimmed:
+        return ""
+    _check(field, trimmed)
+    for segment in trimmed.split("/"):
+        if not segment.strip() or segment in {".", ".."}:
+            raise InvalidScope(field, f"{path!r:.60} has an empty or relative segment")
+    return trimmed
+
+
+def contains(outer: str, inner: str) -> bool:
+    """Tell whether scope ``inner`` is inside ``outer`` or equal to it, segment by segment.
+
+    >>> contains("a", "a/b"), contains("a", "ab"), contains("", "anything")
+    (True, False, True)
+    """
+    return not outer or inner == outer or inner.startswith(f"{outer}/")
+
+
+def resolved(path: str, merges: Mapping[str, str]) -> str:
+    """Return the scope that a scope is part of, after merges.
+
+    Args:
+        path: The scope.
+        merges: Each scope that was merged, to the scope that it was merged into.
+
+    >>> resolved("web/api", {"web": "site", "site": "project"})
+    'project/api'
+    """
+    for _ in range(len(merges) + 1):  # a circle, which damage alone can make, also ends
+        merged = next((outer for outer in reversed(ancestors(path)) if outer in merges), None)
+        if merged is None:
+            break
+        path = merges[merged] + path[len(merged) :]
+        path = path.strip("/")
+    return path
+
+
+def folded(name: str) -> str:
+    """Return what two names of a scope have in common if they mean the same one.
+
+    >>> folded("Front-End"), folded("front_end")
+    ('front end', 'front end')
+    """
+    return " ".join(re.sub(r"[-_\s]+", " ", name.casefold()).split())
+
+
+def ancestors(path: str) -> tuple[str, ...]:
+    """List a scope and all scopes that contain it, widest first.
+
+    >>> ancestors("project/alpha")
+    ('', 'project', 'project/alpha')
+    """
+    if not path:
+        return ("",)
+    segments = path.split("/")
+    return ("", *("/".join(segments[: n + 1]) for n in range(len(segments))))
+
+
+def _shown(value: object) -> str:
+    """Spell a value for a message; only what cannot fail to spell itself is repeated."""
+    plain = value is None or type(value) in {str, int, float, bool}
+    return f"{value!r:.60}" if plain else f"this {type(value).__name__}"
+
+
+def _check(field: str, value: str) -> None:
+    if len(value) > MAX_LABEL:
+        raise InvalidScope(field, f"longer than {MAX_LABEL} characters")
+    if not value.isprintable():
+        raise InvalidScope(field, f"{value!r:.60} has characters that cannot be printed")

@@ -1,0 +1,480 @@
+"""Commands that back up, restore, export and import a store."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import suppress
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from memento import MemoryManager
+from memento.base.display import cut, one_line
+from memento.base.plain import composed
+from memento.check import MOST_NAMED
+from memento.cli.options import (
+    HERE,
+    AsJson,
+    EmbedderName,
+    Ids,
+    Namespace,
+    Root,
+    examples,
+    given,
+    option,
+)
+from memento.cli.output import NOT_WELL, counted, open_store, print_json, wait_for_index, warn
+from memento.errors import InvalidInput, NotFound
+from memento.text.when import seconds_of
+from memento.types import Kind, Trust
+from memento.upkeep import backup as backups
+from memento.upkeep.backup import salvage as make_anew
+from memento.upkeep.erase import Erasure
+
+app = typer.Typer()
+
+Overwrite = Annotated[bool, option("--overwrite", help="Replace an existing file.")]
+
+
+@app.command(
+    epilog=examples("memento backup monday.db", "memento backup /mnt/safe/notes.db --root notes")
+)
+def backup(
+    file: Annotated[Path, typer.Argument(help="Name of the backup; outside the store's folder.")],
+    *,
+    overwrite: Overwrite = False,
+    as_json: AsJson = False,
+    root: Root = HERE,
+    namespace: Namespace = "default",
+) -> None:
+    """Write the whole store into one file, while it is in use, and check the file.
+
+    It holds every namespace. `memento restore FILE` makes a store of it again.
+    """
+    with open_store(root, namespace, "none") as memory:
+        kept = memory.store.backup(file, overwrite=overwrite)
+    if as_json:
+        print_json(kept)
+    else:
+        typer.echo(f"{kept.path}  {counted(kept.memories)}, {kept.bytes:,} bytes, checked")
+
+
+def restore_file(
+    file: Path, root: Path, *, at: datetime | None, set_aside: bool, as_json: bool
+) -> None:
+    """Make a store from a backup: the part of `memento restore` that takes a file."""
+    done = backups.restore(file, root, at=at, set_aside=set_aside)
+    if as_json:
+        print_json(done)
+        return
+    moment = "" if done.moment is None else f" as of {done.moment.isoformat()}"
+    typer.echo(f"{done.root}  {counted(done.memories)}{moment}")
+    if done.aside is not None:
+        typer.echo(f"{done.aside}  the store that was there")
+
+
+@app.command(
+    epilog=examples(
+        "memento export all.jsonl",
+        "memento export rami.jsonl --namespace acme/rami --vectors",
+        "memento export - | ssh other memento import - --trust user",
+    )
+)
+def export(
+    context: typer.Context,
+    file: Annotated[str, typer.Argument(help="Name of the export; - writes to stdout.")],
+    *,
+    vectors: Annotated[
+        bool, option("--vectors", help="Also write the vectors, to save computing them again.")
+    ] = False,
+    overwrite: Overwrite = False,
+    as_json: AsJson = False,
+    root: Root = HERE,
+    namespace: Namespace = "default",
+) -> None:
+    """Write the store as JSON Lines, which any program can read and `memento import` imports.
+
+    Writes all namespaces, unless --namespace or MEMENTO_NAMESPACE names one. If the export goes to
+    stdout, the output of --json goes to stderr.
+    """
+    from memento.cli import tables  # noqa: PLC0415 - rich is slow to load
+
+    with open_store(root, namespace, "none") as memory:
+        done = memory.store.export(
+            sys.stdout.buffer if file == "-" else file,
+            vectors=vectors,
+            all_namespaces=not given(context, "namespace"),
+            overwrite=overwrite,
+        )
+    said = f"{file}  {counted(done.memories)}, {done.links} links, {done.events} events"
+    typer.echo(tables.to_json(done) if as_json else said, err=file == "-")
+    for memory_id in done.damaged:
+        warn(f"{memory_id} is damaged and marked so; an import leaves it out")
+    for memory_id in done.damaged_history:
+        warn(f"{memory_id}: an earlier state is damaged and left out; the memory is whole")
+
+
+@app.command(
+    "import",
+    epilog=examples(
+        "memento import mine.jsonl --trust user",
+        "memento import theirs.jsonl --namespace acme/rami",
+    ),
+)
+def import_(
+    context: typer.Context,
+    file: Annotated[str, typer.Argument(help="A file of `memento export`; - reads stdin.")],
+    *,
+    trust: Annotated[
+        Trust, option("--trust", help="Trust in the file; user if it is your own.")
+    ] = Trust.IMPORT,
+    as_json: AsJson = False,
+    root: Root = HERE,
+    namespace: Namespace = "default",
+    embedder: EmbedderName = "default",
+) -> None:
+    """Import an export; if any part is refused, nothing is imported. Importing twice adds nothing.
+
+    Each memory goes into the namespace it comes from. With --namespace or MEMENTO_NAMESPACE, an
+    export of one namespace goes into that one.
+
+    A file is treated as foreign unless you say --trust user: its memories are validated as by
+    `memento add` and quarantined (see `memento quarantine list`), without their earlier states, and
+    none becomes a rule. Your own file is imported unchanged.
+    """
+    from memento.cli import tables  # noqa: PLC0415 - rich is slow to load
+
+    with (
+        open_store(root, namespace, embedder, make=True) as memory,
+        tables.Bar("importing").drawn() as bar,
+    ):
+        done = memory.store.import_from(
+            sys.stdin.buffer if file == "-" else file,
+            all_namespaces=not given(context, "namespace"),
+            trust=trust,
+            progress=bar.to,
+        )
+    known = f", {done.known} known already" if done.known else ""
+    waiting = f", {done.quarantined} of them in quarantine" if done.quarantined else ""
+    hidden = f", {done.hidden} hidden ones left out" if done.hidden else ""
+    said = f"{counted(done.memories)} new{waiting}{known}{hidden}"
+    typer.echo(tables.to_json(done) if as_json else said)
+    for memory_id in done.damaged:
+        warn(f"{memory_id} left out: it was damaged where it comes from")
+
+
+@app.command(epilog=examples("memento stats", "memento stats --root ~/notes --json"))
+def stats(
+    *,
+    as_json: AsJson = False,
+    root: Root = HERE,
+    namespace: Namespace = "default",
+    embedder: EmbedderName = "default",
+) -> None:
+    """Count the memories, by tier, and those that are not indexed yet."""
+    from memento.cli import tables  # noqa: PLC0415 - rich is slow to load
+
+    with open_store(root, namespace, embedder) as memory:
+        found = memory.store.stats()
+    if as_json:
+        print_json(found)
+    else:
+        tables.console().print(tables.stats(found, f"{namespace} in {root}"))
+
+
+@app.command(epilog=examples("memento doctor", "memento doctor --no-repair --json"))
+def doctor(
+    context: typer.Context,
+    *,
+    repair: Annotated[bool, option("--repair/--no-repair", help="Repair derived data.")] = True,
+    as_json: AsJson = False,
+    root: Root = HERE,
+    namespace: Namespace = "default",
+    embedder: EmbedderName = "default",
+) -> int:
+    """Look for damage in the store. Exits with 1 if any check failed.
+
+    Memories are never changed; data derived from them is repaired. Damaged memories are named, for
+    all namespaces unless --namespace or MEMENTO_NAMESPACE names one.
+    """
+    from memento.cli import tables  # noqa: PLC0415 - rich is slow to load
+
+    with open_store(root, namespace, embedder) as memory:
+        found = memory.store.doctor(repair=repair, all_namespaces=not given(context, "namespace"))
+    if as_json:
+        print_json(found)
+    else:
+        tables.console().print(tables.findings(found))
+    return 0 if all(finding.ok for finding in found) else NOT_WELL
+
+
+@app.command(
+    epilog=examples(
+        "memento reindex", "memento reindex --embedder sentence-transformers:all-mpnet-base-v2"
+    )
+)
+def reindex(
+    *,
+    wait: Annotated[bool, option("--wait/--no-wait", help="Wait until it is done.")] = True,
+    root: Root = HERE,
+    namespace: Namespace = "default",
+    embedder: EmbedderName = "default",
+) -> int:
+    """Embed all memories again, after the embedder was changed. Exits with 1 if it got stuck."""
+    with open_store(root, namespace, embedder) as memory:
+        owed = memory.store.reindex()
+        typer.echo(f"{counted(owed)} to embed with {embedder}")
+        return wait_for_index(memory) if wait else 0
+
+
+WAIT_SECONDS = 30.0
+"""Default longest wait for other processes, seconds."""
+
+
+@app.command(
+    epilog=examples(
+        "memento erase 0198c2f0-5d7e-7a11-b0a4-3f1f0c9e2d10",
+        "memento erase --source https://example.org/page --dry-run",
+        "memento erase --session standup --yes",
+        "memento erase --namespace acme/rami --yes",
+    )
+)
+def erase(
+    context: typer.Context,
+    ids: Annotated[
+        list[str] | None, typer.Argument(help="Ids of memories.", metavar="[ID...]")
+    ] = None,
+    *,
+    source: Annotated[
+        str | None, option("--source", metavar="URI", help="All memories from this address.")
+    ] = None,
+    session: Annotated[str | None, option("--session", help="All of this session.")] = None,
+    derived: Annotated[
+        bool,
+        option("--derived/--keep-derived", help="Also memories derived from them."),
+    ] = True,
+    dry_run: Annotated[bool, option("--dry-run", help="Only report what would be erased.")] = False,
+    yes: Annotated[bool, option("--yes", "-y", help="Do not ask.")] = False,
+    timeout: Annotated[
+        float | None,
+        option(
+            "--timeout",
+            parser=seconds_of,
+            metavar="TIME",
+            help="Longest wait for other processes that have the store open; 30 s if not given.",
+        ),
+    ] = None,
+    as_json: AsJson = False,
+    root: Root = HERE,
+    namespace: Namespace = "default",
+) -> int:
+    """Remove memories for good, from every file of the store; unlike `forget`, it cannot be undone.
+
+    Give ids, --source, --session, or --namespace alone for all of that namespace. Exits with 1 if
+    work is left, which the next process that opens the store finishes.
+    """
+    everything = not ids and source is None and session is None and _typed(context, "namespace")
+    with open_store(root, namespace, "none") as memory:
+        for one in ids or ():
+            _refuse_part(memory, one)
+
+        def ask(*, dry_run: bool) -> Erasure:
+            return memory.store.erase(
+                ids or None,
+                source=source,
+                session=session,
+                everything=everything,
+                derived=derived,
+                dry_run=dry_run,
+                timeout=WAIT_SECONDS if timeout is None else timeout,
+            )
+
+        planned = ask(dry_run=True)
+        if not dry_run and not yes:
+            _confirm(memory, planned, derived=derived)
+        done = planned if dry_run else ask(dry_run=False)
+    if as_json:
+        print_json(done)
+    else:
+        _print_receipt(done, derived=derived)
+    return 0 if done.complete else NOT_WELL
+
+
+def _refuse_part(memory: MemoryManager, given: str) -> None:
+    """Refuse a part of an id, which the other commands take: what is erased is named in full."""
+    with suppress(NotFound):
+        whole = memory.full_id(given)
+        if whole != composed(given):
+            raise InvalidInput("ID", f"erase takes whole ids: {given} is {whole}")
+
+
+def _typed(context: typer.Context, name: str) -> bool:
+    """Tell whether an option was on the command line; the environment is ignored."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
+def _confirm(memory: MemoryManager, planned: Erasure, *, derived: bool) -> None:
+    """Show the memories and ask for confirmation; refuse if stdin is not a terminal."""
+    doomed = planned.ids + (planned.derived if derived else ())
+    for memory_id in doomed[:MOST_NAMED]:
+        warn(f"{memory_id}  {cut(memory.get(memory_id).text, 80)}")
+    if len(doomed) > MOST_NAMED:
+        warn(f"... and {len(doomed) - MOST_NAMED} more")
+    if not sys.stdin.isatty():
+        raise InvalidInput("--yes", "is needed to erase without a terminal to ask for confirmation")
+    if not typer.confirm(f"Erase {counted(len(doomed))} for good?", err=True):
+        raise typer.Abort
+
+
+def _print_receipt(done: Erasure, *, derived: bool) -> None:
+    said = "would be erased" if done.dry_run else "erased"
+    for memory_id in done.ids:
+        typer.echo(f"{memory_id}  {said}")
+    for memory_id in done.derived:
+        typer.echo(f"{memory_id}  {said if derived else 'kept'}, derived")
+    for memory_id in done.locked:
+        typer.echo(f"{memory_id}  {'is' if done.dry_run else 'was'} locked")
+    if done.dry_run:
+        return
+    rows = ", ".join(f"{count} {table}" for table, count in sorted(done.rows.items()) if count)
+    typer.echo(f"{done.at.isoformat()}  {rows or 'nothing there'}")
+    for word, names in (("rewritten", done.rewritten), ("removed", done.removed)):
+        if names:
+            typer.echo(f"{word}: {', '.join(dict.fromkeys(names))}")
+    for part, why in done.pending.items():
+        warn(f"{part} not done yet: {why}; that process or the next one to open the store does it")
+    if done.untouched:
+        typer.echo(f"not files of the store, not checked: {', '.join(done.untouched)}")
+    typer.echo(f"not reached: {'; '.join(done.not_reached)}")
+
+
+@app.command(epilog=examples("memento salvage", "memento salvage --root ~/notes --json"))
+def salvage(*, as_json: AsJson = False, root: Root = HERE) -> int:
+    """Make a new store from the intact memories of a damaged one. Exits with 1 if any was lost.
+
+    Use it if `memento doctor` finds damage in the ledger, or the ledger cannot be opened. The
+    damaged store is kept beside the new one. Close it in every process first.
+    """
+    done = make_anew(root)
+    if as_json:
+        print_json(done)
+    else:
+        typer.echo(f"{done.root}  {counted(done.kept)} kept, {done.lost} lost")
+        for memory_id in done.changed:
+            typer.echo(f"  {memory_id} was changed outside memento and is left out")
+        if done.lost_links:
+            typer.echo(f"  links lost between the memories that are kept: {done.lost_links}")
+        typer.echo(f"{done.aside}  the damaged store")
+    return NOT_WELL if done.lost or done.lost_links else 0
+
+
+@app.command(epilog=examples("memento archive 0198c2f0-5d7e-7a11-b0a4-3f1f0c9e2d10"))
+def archive(
+    ids: Ids,
+    *,
+    root: Root = HERE,
+    namespace: Namespace = "default",
+    embedder: EmbedderName = "default",
+) -> None:
+    """Set memories aside: only `--archived`, or a query that names them, finds them.
+
+    `memento unarchive` brings them back.
+    """
+    with open_store(root, namespace, embedder) as memory:
+        for one in ids:
+            found = memory.archive(memory.full_id(one))
+            typer.echo(f"{found.id}  {found.status}")
+
+
+@app.command(epilog=examples("memento unarchive 0198c2f0-5d7e-7a11-b0a4-3f1f0c9e2d10"))
+def unarchive(
+    ids: Ids,
+    *,
+    root: Root = HERE,
+    namespace: Namespace = "default",
+    embedder: EmbedderName = "default",
+) -> None:
+    """Bring memories back from the archive."""
+    with open_store(root, namespace, embedder) as memory:
+        for one in ids:
+            found = memory.unarchive(memory.full_id(one))
+            typer.echo(f"{found.id}  {found.status}")
+
+
+@app.command(
+    epilog=examples(
+        "memento sleep",
+        "memento sleep --seconds 60",
+        "memento sleep --dry-run",
+        "memento sleep --steps articles",
+    )
+)
+def sleep(
+    *,
+    seconds: Annotated[
+        float,
+        option("--seconds", help="Time after which to stop; the next call goes on."),
+    ] = 5.0,
+    steps: Annotated[
+        list[str] | None,
+        option(
+            "--steps",
+            help="Only this step: `fold`, `duplicates`, `articles`, `tiers`, `replay` or `archive`;"
+            " repeatable.",
+        ),
+    ] = None,
+    dry_run: Annotated[
+        bool, option("--dry-run", help="Only report what would be changed.")
+    ] = False,
+    as_json: AsJson = False,
+    root: Root = HERE,
+    namespace: Namespace = "default",
+    embedder: EmbedderName = "default",
+) -> None:
+    """Tidy up: fold near-equal statements, move memories between tiers, archive what nobody needs.
+
+    Nothing is deleted; `memento undo --run N` takes it all back. When time is up, the next call
+    goes on. With `--steps articles` it writes articles: texts that quote what is known of a topic.
+    """
+    with open_store(root, namespace, embedder) as memory:
+        found = memory.consolidate(seconds=seconds, steps=steps or None, dry_run=dry_run)
+    if as_json:
+        print_json(found)
+        return
+    if found.skipped:
+        typer.echo(f"nothing done: {found.skipped}")
+    for name, one in found.steps.items():
+        why = "".join(f", {count} {reason}" for reason, count in one.skipped.items() if count)
+        typer.echo(f"{name:10} looked at {one.looked:,}, changed {one.changed:,}{why}")
+    if found.run is not None:
+        typer.echo(f"memento undo --run {found.run} takes it back")
+    if not found.done and not found.skipped:
+        typer.echo("not done yet: the next call goes on")
+
+
+@app.command(epilog=examples("memento stale", "memento stale --kind fact --limit 20"))
+def stale(
+    *,
+    kinds: Annotated[
+        list[Kind] | None, option("--kind", help="Only this kind; repeatable.")
+    ] = None,
+    limit: Annotated[int, option("--limit", help="Most memories.")] = 20,
+    as_json: AsJson = False,
+    root: Root = HERE,
+    namespace: Namespace = "default",
+    embedder: EmbedderName = "default",
+) -> None:
+    """List memories that somebody should look at: expired, doubted, or nearly forgotten."""
+    with open_store(root, namespace, embedder) as memory:
+        found = memory.stale(kinds=[kind.value for kind in kinds or ()] or None, limit=limit)
+    if as_json:
+        print_json(found)
+        return
+    for one in found:
+        why = ", ".join(one.reasons)
+        typer.echo(
+            f"{one.memory.id}  {why} ({one.retention:.0%} left)  {one_line(one.memory.text)}"
+        )

@@ -1,0 +1,440 @@
+"""Commands that add memories."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+
+import typer
+
+from memento import MemoryManager
+from memento.base.clock import system_clock
+from memento.base.display import one_line
+from memento.base.layout import LEDGER
+from memento.cli.options import (
+    HERE,
+    AsJson,
+    EmbedderName,
+    Namespace,
+    Root,
+    Session,
+    coming_moment_of,
+    examples,
+    moment_of,
+    option,
+)
+from memento.cli.output import (
+    counted,
+    masked,
+    open_store,
+    print_json,
+    print_masked,
+    wait_for_index,
+    warn,
+)
+from memento.errors import InvalidInput
+from memento.ingest import Format
+from memento.messages import is_one
+from memento.observe.values import Foresight
+from memento.text.when import seconds_of
+from memento.types import Kind, Memory, Source, Status, Tier, Trust
+
+if TYPE_CHECKING:
+    from memento.types import Draft
+
+
+BATCH = 256
+"""Most drafts of a file written in one transaction."""
+
+*_OTHERS, _LAST = Format
+FORMATS = f"{', '.join(_OTHERS)} or {_LAST}"
+"""The formats that can be read, as a sentence."""
+
+app = typer.Typer()
+
+
+@app.command(
+    epilog=examples(
+        'memento add "The deploy key expires on 3 May" --tier long --tag ops',
+        'memento add "Rami uses Helix" --key rami/editor --kind preference',
+        "git log -1 --format=%B | memento add - --session standup",
+    )
+)
+def add(
+    text: Annotated[
+        list[str], typer.Argument(metavar="TEXT...", help="Text to remember; - reads from stdin.")
+    ],
+    *,
+    tier: Annotated[
+        Tier | None, option("--tier", help="Tier; chosen by importance if not given.")
+    ] = None,
+    kind: Annotated[Kind, option("--kind", help="Kind of statement.")] = Kind.FACT,
+    importance: Annotated[
+        float | None, option("--importance", help="From 0 to 1; scored if not given.")
+    ] = None,
+    key: Annotated[
+        str | None,
+        option("--key", help="Slot it fills; a new value supersedes the one before."),
+    ] = None,
+    alias: Annotated[
+        list[str] | None, option("--alias", help="Another name to find it by; repeatable.")
+    ] = None,
+    scope: Annotated[str, option("--scope", help="Where it applies, such as project/x.")] = "",
+    session: Session = None,
+    actor: Annotated[str | None, option("--actor", help="Who said it.")] = None,
+    tag: Annotated[list[str] | None, option("--tag", help="Label; repeatable.")] = None,
+    occurred_at: Annotated[
+        datetime | None,
+        option("--at", parser=moment_of, metavar="MOMENT", help="When it was said; now if not."),
+    ] = None,
+    expires_in: Annotated[
+        float | None,
+        option(
+            "--expires-in",
+            parser=seconds_of,
+            metavar="TIME",
+            help="Hide it after this time: 90, 15m, 12h, 7d.",
+        ),
+    ] = None,
+    condition: Annotated[
+        str | None, option("--condition", help="When a rule applies, in words.")
+    ] = None,
+    due_at: Annotated[
+        datetime | None,
+        option("--due", parser=coming_moment_of, metavar="MOMENT", help="When a plan is due."),
+    ] = None,
+    trust: Annotated[
+        Trust, option("--trust", help="Its origin; tool, web and import are quarantined.")
+    ] = Trust.USER,
+    source: Annotated[
+        str | None, option("--source", metavar="URI", help="Address it comes from.")
+    ] = None,
+    pin: Annotated[bool, option("--pin", help="Never fades.")] = False,
+    supersedes: Annotated[
+        list[str] | None, option("--supersedes", help="Id of a memory it replaces; repeatable.")
+    ] = None,
+    id: Annotated[  # noqa: A002 - the field's own name
+        str | None, option("--id", help="Your own id; makes a retry harmless.")
+    ] = None,
+    as_json: AsJson = False,
+    root: Root = HERE,
+    namespace: Namespace = "default",
+    embedder: EmbedderName = "default",
+) -> None:
+    """Remember TEXT. When the command returns, it is on the disk."""
+    said = _from_stdin() if text == ["-"] else " ".join(text)
+    with open_store(root, namespace, embedder, make=True) as memory:
+        kept = memory.add(
+            said,
+            tier,
+            kind=kind,
+            importance=importance,
+            key=key,
+            aliases=alias or (),
+            scope=scope,
+            session=session,
+            actor=actor,
+            tags=tag or (),
+            occurred_at=occurred_at,
+            expires_in=expires_in,
+            condition=condition,
+            due_at=due_at,
+            source=Source(trust, source),
+            pinned=pin,
+            supersedes=supersedes or (),
+            id=id,
+        )
+    if as_json:
+        print_json(kept)
+    else:
+        typer.echo(f"{kept.id}  {kept.tier} tier, importance {kept.importance:.2f}")
+        _say_waiting([kept])
+
+
+@app.command(
+    epilog=examples(
+        "memento ingest chat.jsonl",
+        "memento ingest notes.md --scope project/alpha",
+        "memento ingest contract.md --document",
+        "memento ingest export.json --format sharegpt --no-wait",
+        "memento ingest page.md --trust web --name https://example.org/page",
+    )
+)
+def ingest(
+    file: Annotated[
+        Path, typer.Argument(help="Text, Markdown, HTML, CSV, JSON or JSON Lines; may be gzipped.")
+    ],
+    *,
+    format: Annotated[  # noqa: A002 - the word for it
+        str | None,
+        option(
+            "--format",
+            help=f"{FORMATS}; detected if none.",
+        ),
+    ] = None,
+    name: Annotated[
+        str | None, option("--name", help="Name of the source; the file's name if not given.")
+    ] = None,
+    scope: Annotated[str, option("--scope", help="Where it applies, such as project/x.")] = "",
+    trust: Annotated[
+        Trust, option("--trust", help="Its origin; tool, web and import are quarantined.")
+    ] = Trust.USER,
+    document: Annotated[
+        bool, option("--document", help="Follow the file: what it no longer says is hidden.")
+    ] = False,
+    wait: Annotated[bool, option("--wait/--no-wait", help="Wait until it is indexed.")] = True,
+    root: Root = HERE,
+    namespace: Namespace = "default",
+    embedder: EmbedderName = "default",
+) -> int:
+    """Remember a file: notes, a document or a conversation.
+
+    The whole file is checked before anything is written. If it is interrupted, run it again: it
+    adds only memories that are not there yet.
+
+    With --document, a text or Markdown file is kept in numbered parts. After a change of the file,
+    run it again: new parts supersede the old ones, and parts that are gone are hidden.
+    """
+    from memento.cli import tables  # noqa: PLC0415 - rich is slow to load
+
+    if document:
+        with open_store(root, namespace, embedder, make=True) as memory:
+            began = system_clock()
+            with tables.Bar("adding").drawn() as bar:
+                parts = memory.add_document(
+                    file,
+                    name=name,
+                    format=cast("Literal['text', 'markdown'] | None", format),  # refused if not
+                    scope=scope,
+                    source=Source(trust),
+                    progress=bar.to,
+                )
+            new = sum(one.created_at >= began for one in parts)
+            typer.echo(f"{file.name}: {len(parts)} parts, {new} new")
+            _say_waiting(parts)
+            return wait_for_index(memory) if wait else 0
+    from memento.ingest import read  # noqa: PLC0415 - used by this command only
+
+    total = sum(1 for _ in read(file, format, name=name, scope=scope, trust=trust))
+    drafts = read(file, format, name=name, scope=scope, trust=trust)
+    with open_store(root, namespace, embedder, make=True) as memory:
+        waiting, new = _add_all(memory, drafts, total)
+        typer.echo(f"{file.name}: {counted(total)} read, {new} new, {total - new} known already")
+        _say_waiting(waiting)
+        return wait_for_index(memory) if wait else 0
+
+
+def _from_stdin() -> str:
+    """Read all of stdin; at a terminal, print that it is waiting for input."""
+    if sys.stdin.isatty():
+        warn("reading from stdin; end with Ctrl-D")
+    return sys.stdin.read()
+
+
+def _say_waiting(kept: Sequence[Memory]) -> None:
+    """Print how many of the new memories are quarantined."""
+    waiting = len({memory.id for memory in kept if memory.status is Status.QUARANTINED})
+    if waiting:
+        typer.echo(f"{waiting} quarantined until approved: see `memento quarantine list`")
+
+
+def _add_all(
+    memory: MemoryManager, drafts: Iterator[Draft], total: int
+) -> tuple[list[Memory], int]:
+    """Add drafts in batches; returns the quarantined memories and the number of new ones."""
+    from memento.cli import tables  # noqa: PLC0415 - rich is slow to load
+
+    done = new = 0
+    waiting: list[Memory] = []
+    with tables.Bar("adding", total).drawn() as bar:
+        while batch := list(islice(drafts, BATCH)):
+            began = system_clock()
+            kept = memory.add_many(batch)
+            waiting += [one for one in kept if one.status is Status.QUARANTINED]
+            new += len({one.id for one in kept if one.created_at >= began})
+            done += len(batch)
+            bar.to(done)
+    return waiting, new
+
+
+@app.command(
+    epilog=examples(
+        'memento observe --user "No, use uv instead of pip" --dry-run',
+        'memento observe --user "I live in Porto" --assistant "Noted." --session monday',
+        "memento observe --session standup < transcript.txt",
+    )
+)
+def observe(
+    text: Annotated[
+        str | None, typer.Argument(help="Message of the user, as --user.", show_default=False)
+    ] = None,
+    *,
+    user: Annotated[str | None, option("--user", help="Message of the user.")] = None,
+    assistant: Annotated[
+        str | None, option("--assistant", help="Answer of the assistant to it.")
+    ] = None,
+    session: Session = None,
+    scope: Annotated[str, option("--scope", help="Where it takes place.")] = "",
+    mode: Annotated[
+        str | None, option("--mode", help="off, assist or full: MEMENTO_LLM_MODEL names the model.")
+    ] = None,
+    dry_run: Annotated[
+        bool, option("--dry-run", help="Only show what would be learnt, and why.")
+    ] = False,
+    as_json: AsJson = False,
+    root: Root = HERE,
+    namespace: Namespace = "default",
+    embedder: EmbedderName = "default",
+) -> None:
+    """Keep a turn of a conversation and learn from what the user states in it.
+
+    With --mode assist or full a language model points at further sentences of the user; a dry run
+    shows what is learnt without it.
+
+    Without a message it reads a transcript: lines of JSON with role and content, or lines that
+    begin with "user:" or "assistant:".
+    """
+    if text is not None and user is not None:
+        raise InvalidInput("--user", "is given once, or as the argument")
+    user = text if user is None else user
+    if user is None and assistant is not None:
+        raise InvalidInput("--assistant", "is given with a message of the user")
+    turns = _transcript(sys.stdin.read()) if user is None else [{"role": "user", "content": user}]
+    if dry_run:
+        found = _foreseen(turns, session, scope, (root, namespace, embedder))
+        _show_foresights(found, as_json=as_json)
+        return
+    with open_store(root, namespace, embedder, make=True) as memory:
+        if user is None:
+            seen = memory.observe(messages=turns, session=session, scope=scope, mode=mode)
+        else:
+            seen = memory.observe(user, assistant, session=session, scope=scope, mode=mode)
+    if as_json:
+        print_masked(seen)
+    else:
+        typer.echo(one_line_each(masked(seen.explain())))
+
+
+@app.command(epilog=examples("memento usage", "memento usage --since 2026-01-01 --json"))
+def usage(
+    *,
+    since: Annotated[
+        datetime | None, option("--since", help="First day (UTC).", formats=["%Y-%m-%d"])
+    ] = None,
+    as_json: AsJson = False,
+    root: Root = HERE,
+    namespace: Namespace = "default",
+) -> None:
+    """Show how much language models were used, and what is left of the day."""
+    first = None if since is None else since.replace(tzinfo=UTC)
+    with open_store(root, namespace, "none") as memory:
+        used = memory.usage(first)
+    if as_json:
+        print_json(used)
+        return
+    for name, one in [*used.models.items(), ("all", used.total)]:
+        typer.echo(
+            f"{one_line(name)}: {one.calls} requests, {one.tokens_in} tokens sent, "
+            f"{one.tokens_out} received, {one.failures} failures, {one.seconds:.1f} s"
+        )
+    typer.echo(f"left today: {used.calls_left} requests, {used.tokens_left} tokens")
+
+
+@app.command(
+    epilog=examples(
+        'memento direct "Never commit .env files" --lock',
+        'memento direct "Answer in German" --scope project/alpha',
+    )
+)
+def direct(
+    rules: Annotated[list[str], typer.Argument(metavar="RULE...", help="Rules, each in quotes.")],
+    *,
+    scope: Annotated[str, option("--scope", help="Where they apply.")] = "",
+    lock: Annotated[bool, option("--lock", help="Nothing but the user changes them.")] = False,
+    condition: Annotated[
+        str | None, option("--condition", help="When they apply, in words.")
+    ] = None,
+    as_json: AsJson = False,
+    root: Root = HERE,
+    namespace: Namespace = "default",
+    embedder: EmbedderName = "default",
+) -> None:
+    """State rules outright: each is stored as given."""
+    with open_store(root, namespace, embedder, make=True) as memory:
+        made = memory.direct(rules, scope=scope, lock=lock, condition=condition)
+    if as_json:
+        print_json(made)
+    else:
+        for one in made:
+            typer.echo(f"{one.id}  {one_line(one.text)}")
+
+
+def _foreseen(
+    turns: list[dict[str, Any]], session: str | None, scope: str, store: tuple[Path, str, str]
+) -> list[Foresight]:
+    """Say what a store would learn; without a store, what a new one would."""
+    root, namespace, embedder = store
+    with TemporaryDirectory() as empty:
+        there = (root / LEDGER).exists()
+        with open_store(root if there else Path(empty), namespace, embedder, make=True) as memory:
+            return memory.foresee(turns, session=session, scope=scope)
+
+
+def _show_foresights(found: list[Foresight], *, as_json: bool) -> None:
+    if as_json:
+        print_masked(found)
+        return
+    for one in found:
+        said = one.candidate
+        slot = f", slot {said.key}" if said.key else ""
+        others = f" ({', '.join(one.others)})" if one.others else ""
+        typer.echo(f"{one.action}{others}: {one_line(masked(said.text))}")
+        typer.echo(
+            f"    {said.signal} {said.confidence:.2f}{slot}: {one_line(', '.join(said.reasons))}"
+        )
+    if not found:
+        typer.echo("nothing to learn")
+
+
+def one_line_each(text: str) -> str:
+    """Make each line safe for a terminal."""
+    return "\n".join(one_line(line) for line in text.split("\n"))
+
+
+def _transcript(text: str) -> list[dict[str, Any]]:
+    """Read a transcript: JSON lines, or speakers before a colon.
+
+    Raises:
+        InvalidInput: If a line is neither.
+    """
+    turns: list[dict[str, Any]] = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip():
+            continue
+        if line.lstrip().startswith("{"):
+            turns.append(_message(line, number))
+            continue
+        speaker, colon, said = line.partition(":")
+        if colon and is_one({"role": speaker}):
+            turns.append({"role": speaker, "content": said.strip()})
+        elif turns and isinstance(turns[-1].get("content"), str):
+            turns[-1]["content"] += f"\n{line}"
+        else:
+            raise InvalidInput(f"line {number}", 'begins with neither "user:" nor "assistant:"')
+    return turns
+
+
+def _message(line: str, number: int) -> dict[str, Any]:
+    try:
+        found = json.loads(line)
+    except ValueError as error:
+        raise InvalidInput(f"line {number}", "is not JSON") from error
+    if not isinstance(found, dict):
+        raise InvalidInput(f"line {number}", "is not a JSON object")
+    return found

@@ -1,0 +1,376 @@
+"""Commands for the work of a session: begin and end one, note where it stands, go on with it."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any, cast
+
+import typer
+
+from memento.base.display import one_line
+from memento.cli.options import (
+    HERE,
+    AsJson,
+    EmbedderName,
+    Namespace,
+    Root,
+    examples,
+    option,
+)
+from memento.cli.output import open_store, print_json
+from memento.errors import InvalidInput
+from memento.verbs.scopes import ScopeInfo
+from memento.verbs.session_handle import TOKENS, CheckpointKind, SessionInfo
+from memento.verbs.sessions import Session
+
+app = typer.Typer()
+session = typer.Typer(help="Begin, end and list sessions.", no_args_is_help=True)
+app.add_typer(session, name="session")
+
+Name = Annotated[str, typer.Argument(metavar="SESSION", help="Name of the session.")]
+Scope = Annotated[str, option("--scope", help="Where it applies, a path.")]
+
+
+@session.command(epilog=examples('memento session start s1 --goal "Move the tests to pytest"'))
+def start(
+    id: Annotated[  # noqa: A002 - the field's own name
+        str | None, typer.Argument(metavar="SESSION", help="Its name; a new one if absent.")
+    ] = None,
+    *,
+    goal: Annotated[str | None, option("--goal", help="The task in one sentence.")] = None,
+    scope: Scope = "",
+    as_json: AsJson = False,
+    root: Root = HERE,
+    namespace: Namespace = "default",
+    embedder: EmbedderName = "default",
+) -> None:
+    """Begin a session, or go on with one, and print its name."""
+    with open_store(root, namespace, embedder, make=True) as memory:
+        info = memory.session(id, goal=goal, scope=scope).info
+    if as_json:
+        print_json(info)
+    else:
+        typer.echo(one_line(info.id))
+
+
+@session.command(epilog=examples("memento session end s1 --outcome done"))
+def end(
+    id: Name,  # noqa: A002 - the field's own name
+    *,
+    outcome: Annotated[str | None, option("--outcome", help="How it ended.")] = None,
+    summary: Annotated[
+        str | None, option("--summary", help="The text to keep of it; its own words if absent.")
+    ] = None,
+    as_json: AsJson = False,
+    root: Root = HERE,
+    namespace: Namespace = "default",
+    embedder: EmbedderName = "default",
+) -> None:
+    """End a session and keep a summary of it as a memory."""
+    with open_store(root, namespace, embedder) as memory:
+        work = Session(memory, id)
+        kept = None if work.info.state == "ended" else work.end(outcome, summary)
+    if as_json:
+        print_json(kept)
+    else:
+        typer.echo("ended" if kept is None else f"ended; kept {kept.id}")
+
+
+@session.command(name="list", epilog=examples("memento session list --open"))
+def list_sessions(
+    *,
+    open: Annotated[  # noqa: A002 - the field's own name
+        bool | None, option("--open/--ended", help="Only those that have not ended, or that have.")
+    ] = None,
+    scope: Annotated[
+        str | None, option("--scope", help="Only those at this scope or below it.")
+    ] = None,
+    limit: Annotated[int, option("-n", "--limit", help="Most sessions to show.")] = 20,
+    as_json: AsJson = False,
+    root: Root = HERE,
+    namespace: Namespace = "default",
+    embedder: EmbedderName = "default",
+) -> None:
+    """List sessions, the one written to last first."""
+    with open_store(root, namespace, embedder) as memory:
+        found = memory.sessions(open, scope, limit)
+    if as_json:
+        print_json(found)
+        return
+    for one in found:
+        typer.echo(_session_line(one))
+    if not found:
+        typer.echo("nothing here")
+
+
+def _session_line(one: SessionInfo) -> str:
+    where = f"  [{one.scope}]" if one.scope else ""
+    said = "" if one.goal is None else f"  {one_line(one.goal)}"
+    return f"{one.touched_at:%Y-%m-%d %H:%M}  {one.state:11}  {one_line(one.id)}{where}{said}"
+
+
+@app.command(epilog=examples('memento checkpoint s1 --done fixtures --next "run the tests"'))
+def checkpoint(
+    id: Name,  # noqa: A002 - the field's own name
+    *,
+    goal: Annotated[str | None, option("--goal", help="The task in one sentence.")] = None,
+    done: Annotated[
+        list[str] | None, option("--done", help="A step that is done; repeatable.")
+    ] = None,
+    next: Annotated[  # noqa: A002 - what comes next
+        list[str] | None, option("--next", help="A step that comes next; repeatable.")
+    ] = None,
+    blocked: Annotated[
+        list[str] | None, option("--blocked", help="A thing that stands in the way; repeatable.")
+    ] = None,
+    files: Annotated[
+        list[str] | None, option("--file", help="A file that the work touches; repeatable.")
+    ] = None,
+    note: Annotated[str, option("--note", help="Anything else.")] = "",
+    kind: Annotated[str, option("--kind", help="task, decision, error or compaction.")] = "task",
+    data: Annotated[str, option("--data", metavar="JSON", help="A JSON object of yours.")] = "{}",
+    as_json: AsJson = False,
+    root: Root = HERE,
+    namespace: Namespace = "default",
+    embedder: EmbedderName = "default",
+) -> None:
+    """Note where the work of a session stands."""
+    with open_store(root, namespace, embedder, make=True) as memory:
+        made = memory.checkpoint(
+            id,
+            goal=goal,
+            done=done or (),
+            next=next or (),
+            blocked=blocked or (),
+            files=files or (),
+            note=note,
+            kind=cast("CheckpointKind", kind),
+            data=_object("--data", data),
+        )
+    if as_json:
+        print_json(made)
+    else:
+        typer.echo(f"checkpoint {made.number} of {one_line(made.session)}")
+
+
+def _object(name: str, text: str) -> dict[str, Any]:
+    """Read a JSON object."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(name, f"{text!r:.60} is not JSON: {error}") from None
+    if not isinstance(found, dict):
+        raise InvalidInput(name, f"{text!r:.60} is not a JSON object")
+    return found
+
+
+@app.command(epilog=examples("memento resume", "memento resume s1 --tokens 200"))
+def resume(
+    id: Annotated[  # noqa: A002 - the field's own name
+        str | None,
+        typer.Argument(metavar="SESSION", help="The session; what broke off last if absent."),
+    ] = None,
+    *,
+    scope: Scope = "",
+    tokens: Annotated[int, option("--tokens", help="Most tokens of the block.")] = TOKENS,
+    as_json: AsJson = False,
+    root: Root = HERE,
+    namespace: Namespace = "default",
+    embedder: EmbedderName = "default",
+) -> None:
+    """Say what was being done when a session broke off, as a block for a prompt."""
+    with open_store(root, namespace, embedder) as memory:
+        found = memory.resume(id, scope=scope, tokens=tokens)
+    if as_json:
+        print_json(found)
+    else:
+        typer.echo("nothing here" if found is None else found.text)
+
+
+scopes = typer.Typer(help="List, name, guess, merge and share scopes.", no_args_is_help=True)
+app.add_typer(scopes, name="scopes")
+
+Path = Annotated[str, typer.Argument(metavar="SCOPE", help="A path, such as project/alpha.")]
+Other = Annotated[str, option("--with", help="The other namespace, labels joined by /.")]
+
+
+@scopes.command(name="list", epilog=examples("memento scopes list"))
+def list_scopes(
+    *,
+    as_json: AsJson = False,
+    root: Root = HERE,
+    namespace: Namespace = "default",
+    embedder: EmbedderName = "default",
+) -> None:
+    """List the scopes, and those that other namespaces share with this one."""
+    with open_store(root, namespace, embedder) as memory:
+        found, mine = memory.scopes(), memory.namespace
+    if as_json:
+        print_json(found)
+        return
+    for one in found:
+        typer.echo(_scope_line(one, mine))
+    if not found:
+        typer.echo("nothing here")
+
+
+def _scope_line(one: ScopeInfo, mine: tuple[str, ...]) -> str:
+    parts = [f"{one.memories:6}  {one_line(one.path or '(everything)')}"]
+    if one.namespace != mine:
+        parts.append(f"shared by {one_line('/'.join(one.namespace))}")
+    if one.merged_into is not None:
+        parts.append(f"merged into {one_line(one.merged_into)}")
+    parts += [one_line(one.title)] if one.title else []
+    parts += [f"also: {one_line(', '.join(one.aliases))}"] if one.aliases else []
+    seen = ", ".join(one_line("/".join(labels)) for labels in one.shared_with)
+    return "  ".join([*parts, *([f"seen by {seen}"] if seen else [])])
+
+
+@scopes.command(epilog=examples('memento scopes define project/shop --alias "web shop"'))
+def define(
+    path: Path,
+    *,
+    title: Annotated[str, option("--title", help="Its name for people.")] = "",
+    alias: Annotated[list[str] | None, option("--alias", help="Another name; repeatable.")] = None,
+    as_json: AsJson = False,
+    root: Root = HERE,
+    namespace: Namespace = "default",
+    embedder: EmbedderName = "default",
+) -> None:
+    """Name a scope, so that it is guessed from a text and known by other names."""
+    with open_store(root, namespace, embedder, make=True) as memory:
+        made = memory.define_scope(path, title=title, aliases=alias or ())
+    _told(made, as_json=as_json)
+
+
+@scopes.command(epilog=examples('memento scopes infer "the web shop needs a logo"'))
+def infer(
+    text: Annotated[list[str], typer.Argument(metavar="TEXT", help="The text.")],
+    *,
+    context: Annotated[
+        list[str] | None,
+        option("--context", metavar="NAME=VALUE", help="Such as folder=/src/shop; repeatable."),
+    ] = None,
+    as_json: AsJson = False,
+    root: Root = HERE,
+    namespace: Namespace = "default",
+    embedder: EmbedderName = "default",
+) -> None:
+    """Guess which scope a text belongs to, best first. Writes nothing."""
+    given = dict(_pair(one) for one in context or ())
+    with open_store(root, namespace, embedder) as memory:
+        found = memory.infer_scope(" ".join(text), context=given)
+    if as_json:
+        print_json(found)
+        return
+    for one in found:
+        typer.echo(f"{one.confidence:.2f}  {one_line(one.path)}  ({', '.join(one.why)})")
+    if not found:
+        typer.echo("nothing found")
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise InvalidInput("--context", f"{text!r:.60} is not NAME=VALUE")
+    return name, value
+
+
+@scopes.command(epilog=examples("memento scopes merge web project/site"))
+def merge(
+    src: Annotated[str, typer.Argument(metavar="SOURCE", help="The scope that is merged.")],
+    dst: Annotated[str, typer.Argument(metavar="TARGET", help="The scope it becomes a part of.")],
+    *,
+    root: Root = HERE,
+    namespace: Namespace = "default",
+    embedder: EmbedderName = "default",
+) -> None:
+    """Move all memories of a scope into another one; `memento scopes unmerge` undoes it."""
+    with open_store(root, namespace, embedder) as memory:
+        typer.echo(f"{memory.merge_scopes(src, dst)} memories moved")
+
+
+@scopes.command(epilog=examples("memento scopes unmerge web"))
+def unmerge(
+    src: Annotated[str, typer.Argument(metavar="SOURCE", help="The scope that was merged.")],
+    *,
+    root: Root = HERE,
+    namespace: Namespace = "default",
+    embedder: EmbedderName = "default",
+) -> None:
+    """Undo a merge."""
+    with open_store(root, namespace, embedder) as memory:
+        typer.echo(f"{memory.unmerge(src)} memories moved back")
+
+
+@scopes.command(epilog=examples("memento scopes share ops --with acme/rami"))
+def share(
+    path: Path,
+    *,
+    other: Other,
+    as_json: AsJson = False,
+    root: Root = HERE,
+    namespace: Namespace = "default",
+    embedder: EmbedderName = "default",
+) -> None:
+    """Let another namespace see the memories of a scope, and change none of them."""
+    with open_store(root, namespace, embedder, make=True) as memory:
+        made = memory.share(path, _labels(other))
+    _told(made, as_json=as_json)
+
+
+@scopes.command(epilog=examples("memento scopes unshare ops --with acme/rami"))
+def unshare(
+    path: Path,
+    *,
+    other: Other,
+    root: Root = HERE,
+    namespace: Namespace = "default",
+    embedder: EmbedderName = "default",
+) -> None:
+    """Take a share back, at once and for every process."""
+    with open_store(root, namespace, embedder) as memory:
+        there = memory.unshare(path, _labels(other))
+    typer.echo("not shared any more" if there else "it was not shared")
+
+
+def _labels(text: str) -> list[str]:
+    return text.split("/")
+
+
+def _told(made: ScopeInfo, *, as_json: bool) -> None:
+    if as_json:
+        print_json(made)
+    else:
+        typer.echo(_scope_line(made, made.namespace))
+
+
+@app.command(epilog=examples("memento promote 0198c2f0-5d7e-7a11-b0a4-3f1f0c9e2d10 --scope team"))
+def promote(
+    id: Annotated[  # noqa: A002 - the field's own name
+        str | None,
+        typer.Argument(metavar="ID", help="The memory; if absent, list what could be promoted."),
+    ] = None,
+    *,
+    scope: Annotated[str, option("--scope", help="The wider scope; everywhere if absent.")] = "",
+    as_json: AsJson = False,
+    root: Root = HERE,
+    namespace: Namespace = "default",
+    embedder: EmbedderName = "default",
+) -> None:
+    """Move a memory to a wider scope, or list rules that several scopes have alike."""
+    with open_store(root, namespace, embedder) as memory:
+        if id is not None:
+            moved = memory.promote(memory.full_id(id), scope)
+            typer.echo(f"{moved.id}  {one_line(moved.scope or '(everywhere)')}")
+            return
+        found = memory.promotable()
+    if as_json:
+        print_json(found)
+        return
+    for group in found:
+        typer.echo(f"to {one_line(group.scope or '(everywhere)')}:")
+        for one in group.memories:
+            typer.echo(f"  {one.id}  {one_line(one.scope)}  {one_line(one.text)}")
+    if not found:
+        typer.echo("nothing here")

@@ -1,0 +1,350 @@
+"""Lay out memento's values for the command line: tables, progress bars and JSON.
+
+Stored text may come from anywhere, so all output passes ``plain`` first: no control character of a
+memory reaches the terminal.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from typing import IO, TYPE_CHECKING, Any, TextIO, cast
+
+from rich.console import Console, Group
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from memento.base.display import data, one_line, plain, spelt
+
+if TYPE_CHECKING:
+    from memento.types import Finding, Hit, Memory, Related, Retrieval, SlotValue, Version
+    from memento.upkeep.lineage import Stats
+
+PIPE_WIDTH = 100
+"""Columns of a table if the output is not a terminal."""
+
+WHO = 11
+"""Characters for a speaker's name in a line of facts."""
+
+EXACT = "exact"
+NAMED = "the query names its key or an alias: before all hits that are not named"
+LITERAL = "it has the exact quotation or identifier: before all hits that do not"
+BECAUSE = {
+    "window": "the query's words, in it and in the turns beside it",
+    "cover": "share of the query's words that are there",
+    "session_text": "the query's words in its conversation",
+    "meaning": "close in meaning",
+    "own_meaning": "close in meaning by itself",
+    "session_meaning": "its conversation is close in meaning",
+    "speaker": "said by the person asked about",
+    "calendar": "said around the time asked about",
+    "said_date": "mentions the time asked about",
+    "when": "has a word about time",
+    "digit": "has a number",
+    "first_person": "speaks in the first person",
+    "user": "not said by an assistant or a tool",
+    "opens": "opens its conversation",
+    "standing": "a standing instruction",
+    "form": "has the kind of answer that is asked for",
+    "answers": "follows a question like this one",
+    "importance": "important",
+    "use": "used often or lately",
+    "belief": "confirmed or doubted",
+    "worth": "worth keeping",
+    "associated": "used together with others that were found",
+    "levelled": "its lead is evened out, as use says more than small differences",
+    "reranked": "reads like the answer to the reranker",
+}
+"""Each piece of evidence in words; the names are those of `RetrieveConfig.weights`."""
+BLOCK = "\N{FULL BLOCK}"
+_TELLING = 0.01  # evidence below this is not worth a line
+_BY_NAME = 0.5  # value of `exact` above which the query names a memory
+_REASONS = 3
+
+LINKS = {
+    ("supersedes", True): "supersedes",
+    ("supersedes", False): "superseded by",
+    ("proposes", True): "supersedes, once approved",
+    ("proposes", False): "superseded by, once that is approved",
+}
+"""Each relation of a link, and whether it leads away from the memory shown, in words."""
+
+STYLES = {"short": "cyan", "medium": "yellow", "long": "green"}
+"""Colour of each tier."""
+
+
+def moment(at: datetime | None) -> str:
+    """Format a moment to the minute, UTC; ``""`` for None."""
+    return "" if at is None else at.strftime("%Y-%m-%d %H:%M")
+
+
+def to_json(value: object) -> str:
+    """Encode any of memento's values as indented JSON, with moments in ISO 8601."""
+    return json.dumps(data(value), ensure_ascii=False, indent=2)
+
+
+def console(*, error: bool = False) -> Console:
+    """Return a console as wide as the terminal, or ``PIPE_WIDTH`` columns without a terminal."""
+    stream = sys.stderr if error else sys.stdout
+    width = None if stream.isatty() else PIPE_WIDTH
+    file = cast("IO[str]", stream if stream.isatty() else _Trimmed(stream))
+    return Console(file=file, width=width, highlight=False, soft_wrap=False)
+
+
+class _Trimmed:
+    """A stream that drops the spaces which a table puts at the end of its lines."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        """Write whole lines, as Rich does."""
+        return self._stream.write("\n".join(line.rstrip(" ") for line in text.split("\n")))
+
+
+def hits(found: Sequence[Hit]) -> Group:
+    """Lay out hits, best first: a line of facts and the text below it."""
+    entries = [
+        _entry(f"{rank:>2}  {hit.score:.2f}   ", hit.memory, hit.passage)
+        for rank, hit in enumerate(found, start=1)
+    ]
+    return Group(_header(" #  score  "), *entries)
+
+
+def explained(found: Retrieval) -> Group:
+    """Lay out hits with the evidence for each, in words, and why it is before the next one.
+
+    Evidence that all hits have equally is listed once, at the end: it does not affect their order.
+    """
+    alike = _alike(found.hits)
+    blocks: list[Any] = [_header(" #  score  ")]
+    for rank, hit in enumerate(found, start=1):
+        lines = [_certainty(hit), *_evidence(hit, alike)]
+        if rank < len(found):
+            lines.append(_lead(rank, hit, found[rank], alike))
+        entry = _entry(f"{rank:>2}  {hit.score:.2f}   ", hit.memory, hit.passage)
+        blocks += [entry, Padding(Group(*lines), (0, 0, 1, 4), expand=False)]
+    if alike:
+        shared = ", ".join(f"{BECAUSE[name]} ({value:+.2f})" for name, value in alike.items())
+        blocks.append(Text(f"the same for all: {shared}", "dim"))
+    told = f"{found.confidence:.0%} sure that an answer is among them"
+    blocks.append(Text(told if found else "nothing found", "dim"))
+    return Group(*blocks)
+
+
+def _alike(found: Sequence[Hit]) -> dict[str, float]:
+    """Return the evidence that several hits all have to the same degree."""
+    if len(found) < 2:  # noqa: PLR2004 - one hit has nothing in common
+        return {}
+    first = found[0].terms
+    return {
+        name: value
+        for name, value in first.items()
+        if name != EXACT and all(abs(hit.terms.get(name, 0) - value) < _TELLING for hit in found)
+    }
+
+
+def _certainty(hit: Hit) -> Text:
+    """Say how sure the hit is, and why."""
+    signs, line = hit.signs, f"{hit.confidence:.0%} sure"
+    told = [
+        f"cosine {signs['cosine']:.2f}" if "cosine" in signs else "",
+        f"{signs['cover']:.0%} of the query's words" if "cover" in signs else "",
+        f"{signs['share']:.0%} of all evidence" if "share" in signs else "",
+        f"{signs['unknown']:.0%} of the words unknown" if signs.get("unknown") else "",
+    ]
+    ranks = ", ".join(f"{name} #{rank}" for name, rank in sorted(hit.ranks.items()))
+    folded = f"; stands for {len(hit.folded)} more that say the same" if hit.folded else ""
+    folded += f"; a newer one exists: {hit.newer}" if hit.newer else ""
+    read = ", ".join(filter(None, told))
+    return Text(f"{line}: {read}; found by {ranks}{folded}" if ranks else f"{line}: {read}", "dim")
+
+
+def _evidence(hit: Hit, alike: Mapping[str, float]) -> Iterator[Text]:
+    """Yield a line for each piece of evidence, the strongest first."""
+    if named := hit.terms.get(EXACT):
+        yield Text(NAMED if named > _BY_NAME else LITERAL, "bold")
+    pieces = [
+        (name, value)
+        for name, value in hit.terms.items()
+        if name not in alike and name != EXACT and abs(value) >= _TELLING
+    ]
+    for name, value in sorted(pieces, key=lambda piece: (-piece[1], piece[0])):
+        line = Text(f"{value:+.2f} ")
+        line.append((BLOCK * round(2 * value)).ljust(7) + " ", "blue")
+        line.append(BECAUSE.get(name, name))
+        yield line
+
+
+def _lead(rank: int, hit: Hit, after: Hit, alike: Mapping[str, float]) -> Text:
+    """Say what puts a hit before the one after it."""
+    if (hit.terms.get(EXACT) or 0) > (after.terms.get(EXACT) or 0):
+        return Text(f"before {rank + 1}: the query names it", "italic")
+    gaps = {
+        name: hit.terms.get(name, 0) - after.terms.get(name, 0)
+        for name in hit.terms.keys() | after.terms.keys()
+        if name not in alike and name != EXACT
+    }
+    first = sorted(gaps.items(), key=lambda gap: (-gap[1], gap[0]))[:_REASONS]
+    told = [f"{BECAUSE.get(name, name)} ({gap:+.2f})" for name, gap in first if gap >= _TELLING]
+    if sum(gaps.values()) < 0 or not told:
+        return Text(f"before {rank + 1}: newer than a similar one, or not the question", "italic")
+    return Text(f"before {rank + 1}: {'; '.join(told)}", "italic")
+
+
+def memories(found: Iterable[Memory]) -> Group:
+    """Lay out memories in the order given: a line of facts and the text below it."""
+    return Group(_header(), *(_entry("", memory) for memory in found))
+
+
+def print_lines(found: Iterable[Memory]) -> None:
+    """Print one line for each memory: id, tier, day and text, which is cut to fit a terminal."""
+    screen = console()
+    most = screen.width if sys.stdout.isatty() else None
+    for one in found:
+        facts = f"{one_line(one.id)}  {one.tier:<6}  {moment(one.occurred_at)[:10]}  "
+        screen.print(Text((facts + one_line(one.text))[:most]), soft_wrap=True)
+
+
+def memory(found: Memory) -> Table:
+    """Lay out one memory: every field that is set, and its text last."""
+    table = _table("", "", header=False)
+    said = found.to_dict()
+    text = said.pop("text")
+    for name, value in said.items():
+        if words := spelt(value):
+            table.add_row(name, Text(plain(words)))
+    table.add_row("text", Text(plain(text)))
+    return table
+
+
+def whole(found: Memory, past: Iterable[Version], linked: Sequence[Related]) -> Group:
+    """Lay out all that is known of one memory: its fields, its states, what it is linked to."""
+    parts: list[Any] = [memory(found), Text(), Text("history", "dim"), versions(past)]
+    if linked:
+        parts += [Text(), Text("related", "dim"), *map(_link, linked)]
+    return Group(*parts)
+
+
+def _link(one: Related) -> Group:
+    relation = LINKS.get((one.relation, one.outgoing), plain(one.relation))
+    words = f"{relation} ({one.memory.status})"
+    return Group(Text(words), Padding(_entry("", one.memory), (0, 0, 0, 2), expand=False))
+
+
+def versions(found: Iterable[Version]) -> Table:
+    """Lay out the states of one memory."""
+    table = _table("", "status", "tier", "until (UTC)", "by", "text")
+    for version in found:
+        table.add_row(
+            str(version.version),
+            version.status.value,
+            _tier(version.tier.value),
+            moment(version.until),
+            version.reason,
+            Text(plain(version.text)),
+        )
+    return table
+
+
+def slot_values(found: Iterable[SlotValue]) -> Table:
+    """Lay out the values of a slot."""
+    table = _table("since (UTC)", "until (UTC)", "", "id", "text")
+    for one in found:
+        table.add_row(
+            moment(one.since),
+            moment(one.until),
+            one.reason,
+            Text(one_line(one.memory.id), "dim"),
+            Text(plain(one.memory.text)),
+        )
+    return table
+
+
+def stats(found: Stats, where: str) -> Table:
+    """Lay out the contents of a namespace and the backlog of the indexes."""
+    table = _table("", where, header=True)
+    rows: Mapping[str, object] = {
+        "memories": found.memories,
+        **{f"  {tier}": count for tier, count in found.tiers.items()},
+        **{status: count for status, count in found.hidden.items() if count},
+        "to be embedded": found.backlog.get("embed", 0),
+        "on the way into Chroma": sum(found.backlog.values()) - found.backlog.get("embed", 0),
+        **{f"vectors of {name}": count for name, count in found.embedders.items()},
+        "ledger": f"{found.ledger_bytes / 1e6:.1f} MB",
+        **{f"trouble: {part}": why for part, why in found.trouble.items()},
+    }
+    for name, value in rows.items():
+        table.add_row(Text(plain(name)), Text(plain(str(value))))
+    return table
+
+
+def findings(found: Iterable[Finding]) -> Table:
+    """Lay out the findings of ``doctor``."""
+    table = _table("", "check", "found", header=False)
+    for finding in found:
+        mark = Text("ok", "green") if finding.ok else Text("NOT OK", "bold red")
+        mended = " (repaired)" if finding.repaired else ""
+        table.add_row(mark, Text(plain(finding.check)), Text(plain(finding.detail) + mended))
+    return table
+
+
+class Bar:
+    """A progress bar on stderr, drawn only on a terminal."""
+
+    def __init__(self, what: str, total: int | None = None) -> None:
+        from rich import progress  # noqa: PLC0415 - used by few commands
+
+        self._progress = progress.Progress(
+            progress.TextColumn("{task.description}"),
+            progress.BarColumn(),
+            progress.MofNCompleteColumn(),
+            progress.TimeRemainingColumn(),
+            console=console(error=True),
+            disable=not sys.stderr.isatty(),
+            transient=True,
+        )
+        self._task = self._progress.add_task(what, total=total)
+
+    def to(self, done: int, total: int | None = None) -> None:
+        """Show how many are done, and of how many if that has changed."""
+        self._progress.update(self._task, completed=done, total=total)
+
+    @contextmanager
+    def drawn(self) -> Iterator[Bar]:
+        """Draw the bar while the block runs."""
+        with self._progress:
+            yield self
+
+
+def _table(*columns: str, header: bool = True) -> Table:
+    table = Table(box=None, show_header=header, header_style="dim", padding=(0, 2, 0, 0))
+    for name in columns[:-1]:
+        table.add_column(name, no_wrap=True, justify="right" if name == "score" else "left")
+    table.add_column(columns[-1], overflow="fold")
+    return table
+
+
+def _header(lead: str = "") -> Text:
+    return Text(f"{lead}tier    date        {'who':<{WHO}}  id", "dim")
+
+
+def _entry(lead: str, memory: Memory, passage: str | None = None) -> Group:
+    """Lay out one memory; the facts fit 80 columns, and id and text are never shortened."""
+    who = one_line(memory.actor or memory.role or memory.source.kind.value)[:WHO]
+    facts = Text(lead)
+    facts.append(f"{memory.tier:<6}", STYLES[memory.tier])
+    facts.append(f"  {moment(memory.occurred_at)[:10]}  {who:<{WHO}}  ")
+    facts.append(one_line(memory.id), "dim")
+    return Group(facts, Padding(Text(plain(passage or memory.text)), (0, 0, 0, 4), expand=False))
+
+
+def _tier(tier: str) -> Text:
+    return Text(tier, STYLES[tier])

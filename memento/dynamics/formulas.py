@@ -1,0 +1,345 @@
+"""Forgetting, and how use that is spread over time slows it down."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from memento.errors import InvalidInput
+from memento.types import Trust
+
+
+def retention(days: float, stability: float) -> float:
+    """Return the share that is still remembered, (0, 1]: e^(-days / stability).
+
+    Args:
+        days: Active days since the last use; less than 0 counts as 0.
+        stability: Days after which 37 % is left, > 0.
+
+    Source: Ebbinghaus 1885, in the exponential form of Wozniak 1995.
+
+    >>> round(retention(30.0, 100.0), 3)
+    0.741
+    """
+    return math.exp(-max(0.0, days) / stability)
+
+
+def steadier(
+    stability: float, days: float, *, gain: float, flat: float, spacing: float, most: float
+) -> float:
+    """Return the stability after a use.
+
+    S' = S · (1 + gain · S^-flat · (e^(spacing · (1 - R)) - 1)), at most ``most``. A repetition at
+    once (R = 1) gains nothing; the more was forgotten, the more is gained; what is steady gains
+    less.
+
+    Args:
+        stability: S before, days, > 0.
+        days: Active days since the last use.
+        gain: Growth, >= 0.
+        flat: How much less the steady gain, >= 0.
+        spacing: How much more the forgotten gain, >= 0.
+        most: Largest stability, days.
+
+    Source: the recall branch of FSRS-6, with ``gain`` for e^w8 · (11 - D).
+    """
+    gained = math.exp(spacing * (1 - retention(days, stability))) - 1
+    return min(most, stability * (1 + gain * math.pow(stability, -flat) * gained))
+
+
+FLOOR = 1 / 24
+"""Youngest age that is told apart, days: all uses of the last hour count alike."""
+
+RATES = tuple(48.0 * 3.4**-m for m in range(13))
+"""Rates of the leaky sums per day, from 48 (half an hour) down to 2.0e-5 (137 years)."""
+
+UNUSED = (0.0,) * len(RATES)
+"""The leaky sums of a memory that was never used."""
+
+
+def need(ages: Sequence[float], decay: float, weights: Sequence[float] | None = None) -> float:
+    """Return the exact need odds of a history: the sum of weight · age^-decay; 0 of none.
+
+    `odds` approximates it from the leaky sums to 0.002 nats.
+
+    Args:
+        ages: Days since each use, >= 0; less than `FLOOR` counts as `FLOOR`.
+        decay: Exponent, (0, 1).
+        weights: One for each use, >= 0; None for 1 each.
+
+    >>> need([4.0, 1.0, 0.25], 0.5)
+    3.5
+    """
+    weights = [1.0] * len(ages) if weights is None else weights
+    return sum(w * math.pow(max(age, FLOOR), -decay) for age, w in zip(ages, weights, strict=True))
+
+
+def leak(sums: Sequence[float], days: float) -> tuple[float, ...]:
+    """Advance the leaky sums by some days, >= 0."""
+    return tuple(s * math.exp(-rate * days) for s, rate in zip(sums, RATES, strict=True))
+
+
+def used(sums: Sequence[float], weight: float) -> tuple[float, ...]:
+    """Add a use of this moment, of a weight >= 0, to the leaky sums."""
+    return tuple(s + weight for s in sums)
+
+
+def odds(sums: Sequence[float], decay: float) -> float:
+    """Return the need odds that leaky sums stand for, >= 0.
+
+    They should have leaked at least `FLOOR` since the last use.
+
+    Args:
+        sums: As of the moment that is asked about.
+        decay: Exponent, (0, 1).
+
+    >>> round(odds(leak(used(UNUSED, 1.0), 4.0), 0.5), 2)
+    0.5
+    """
+    return sum(c * s for c, s in zip(coefficients(decay), sums, strict=True))
+
+
+@cache
+def coefficients(decay: float) -> tuple[float, ...]:
+    """Return c with t^-decay ≈ the sum of c · e^(-rate · t), for t from an hour to ten years.
+
+    t^-d = 1/Γ(d) · the integral of x^(d-1) e^(-xt) dx; in u = ln x the integrand is smooth and
+    falls to 0 at both ends, so that the rectangle rule on equidistant u is accurate: to 1.0 % with
+    d = 0.5 and 2.4 % with 0.3. The last term takes the tail below the lowest rate.
+
+    Source: Beylkin & Monzon 2010.
+    """
+    step = math.log(RATES[0] / RATES[1])
+    found = [step * rate**decay / math.gamma(decay) for rate in RATES]
+    lowest = RATES[-1] * math.exp(-step / 2)
+    found[-1] += lowest**decay / decay / math.gamma(decay)
+    return tuple(found)
+
+
+def telling(need_odds: float, chance: float) -> float:
+    """Return how far use speaks for a memory, nats, [0, 2): 2U / (U + 2c).
+
+    It is 2 tanh(½ ln(1 + U/c)): the log odds against a chance of need that every memory has,
+    saturating at 2. A memory that nobody used has 0, whatever its age.
+
+    Args:
+        need_odds: U, >= 0.
+        chance: c, need odds that are nothing special, > 0.
+
+    >>> round(telling(1.0, 0.38), 2), telling(0.0, 0.38)
+    (1.14, 0.0)
+    """
+    return 2 * need_odds / (need_odds + 2 * chance)
+
+
+Counts = tuple[float, float]
+"""Evidence for and against, the parameters of a beta distribution, each > 0."""
+
+LEAST = 0.25
+"""Smallest count of either side: log odds stay within ±4.1 with a cap of 16."""
+
+_PRIORS: dict[str, Counts] = {Trust.USER: (4.0, 1.0), Trust.AGENT: (2.0, 1.0)}
+_STRANGER: Counts = (1.0, 1.0)
+
+
+def prior(trust: str) -> Counts:
+    """Return what speaks for and against a memory before any verdict, by its class of trust.
+
+    >>> prior("user"), prior("agent"), prior("web")
+    ((4.0, 1.0), (2.0, 1.0), (1.0, 1.0))
+    """
+    return _PRIORS.get(trust, _STRANGER)
+
+
+def mean(counts: Counts) -> float:
+    """Return the chance of being right, (0, 1).
+
+    >>> mean((4.0, 1.0))
+    0.8
+    """
+    return counts[0] / (counts[0] + counts[1])
+
+
+def log_odds(counts: Counts) -> float:
+    """Return the log odds of being right, nats."""
+    return math.log(counts[0] / counts[1])
+
+
+def fade(counts: Counts, before: Counts, days: float, half_life: float) -> Counts:
+    """Let evidence fade towards what was there before any: the difference halves by half-lives.
+
+    Args:
+        counts: Evidence.
+        before: The prior.
+        days: >= 0.
+        half_life: Days, > 0.
+
+    >>> fade((8.0, 1.0), (4.0, 1.0), 90.0, 90.0)
+    (6.0, 1.0)
+    """
+    left = 0.5 ** (days / half_life)
+    return (
+        before[0] + (counts[0] - before[0]) * left,
+        before[1] + (counts[1] - before[1]) * left,
+    )
+
+
+def judge(counts: Counts, valence: float, *, cap: float) -> Counts:
+    """Add evidence.
+
+    Over the cap both counts are scaled down in proportion, which keeps the mean: no past outweighs
+    every future. Neither falls below `LEAST`.
+
+    Args:
+        counts: Evidence so far.
+        valence: > 0 speaks for the memory, < 0 against it.
+        cap: Largest sum of both counts, > 0.
+
+    >>> judge((4.0, 1.0), -2.0, cap=16.0)
+    (4.0, 3.0)
+    """
+    for_it, against = counts[0] + max(0.0, valence), counts[1] + max(0.0, -valence)
+    scale = min(1.0, cap / (for_it + against))
+    return max(LEAST, for_it * scale), max(LEAST, against * scale)
+
+
+MOST_USE = 1.5
+"""Largest weight of use. A memory used all the time gains less than twice that, nats."""
+LEAST_EVIDENCE = 0.5
+"""Smallest weight of evidence: what feedback may leave of its differences."""
+_STEP_OF_EVIDENCE = 0.2
+"""Size of its steps beside those of the weight of use: evidence spans some 10 nats, use 2."""
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """Settings of the effect of uses and verdicts on the order of an answer.
+
+    They move memories among those that match the query alike, by name, letter for letter or not at
+    all, and never change a score. Without uses and verdicts nothing moves.
+
+    Attributes:
+        use: Weight of the uses of a memory, [0, 1.5]. Each namespace starts with it and learns its
+            own from feedback, and with it how much of the evidence counts where memories match
+            alike, [0.5, 1].
+        learn: Whether these are learnt; if not, they are ``use`` and 1 everywhere.
+        rate: How fast they are learnt, [0, 1].
+        belief: Weight of the log odds that a memory is right, [0, 10].
+        worth: Weight of how much a memory helped, [0, 10].
+        associated: Weight of what memories lead to that are used together with the first hits,
+            [0, 10].
+        bound: Largest effect of all together, nats, [0, 10]. A memory whose evidence is more than
+            twice that better is never overtaken.
+        rivals: Outcome, from 0 down to minus this, of the hits of an answer that claim something
+            about the same as one that was used, [0, 1]; 0 for none. It lowers their worth.
+        fade_below: ``Hit.fading`` is true if less of a memory is left, [0, 1].
+    """
+
+    use: float = 0.3
+    learn: bool = True
+    rate: float = 0.05
+    belief: float = 1.5
+    worth: float = 0.5
+    associated: float = 0.8
+    bound: float = 3.0
+    rivals: float = 0.0
+    fade_below: float = 0.3
+
+    def __post_init__(self) -> None:
+        for name, most in _MOST.items():
+            value = getattr(self, name)
+            number = isinstance(value, int | float) and not isinstance(value, bool)
+            if not number or not 0 <= value <= most:
+                raise InvalidInput(f"effect.{name}", f"must be in [0, {most}], not {value!r}")
+        if not isinstance(self.learn, bool):
+            raise InvalidInput("effect.learn", f"must be True or False, not {self.learn!r}")
+
+    @classmethod
+    def off(cls) -> Effect:
+        """Return settings with which uses and verdicts move nothing.
+
+        >>> Effect.off().acts, Effect().acts
+        (False, True)
+        """
+        return cls(use=0.0, learn=False, belief=0.0, worth=0.0, associated=0.0, bound=0.0)
+
+    @property
+    def acts(self) -> bool:
+        """Whether any memory can move."""
+        weights = (self.use, self.learn, self.belief, self.worth, self.associated)
+        return self.bound > 0 and any(weights)
+
+
+_MOST = {
+    "use": MOST_USE,
+    "rate": 1.0,
+    "belief": 10.0,
+    "worth": 10.0,
+    "associated": 10.0,
+    "bound": 10.0,
+    "rivals": 1.0,
+    "fade_below": 1.0,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """The first hits of an answer one of which was used.
+
+    Attributes:
+        used: Place of the hit that was used, >= 0.
+        sums: Sum of the evidence of each hit, without its use, nats.
+        uses: What the uses of each say for it, before this one; see ``use.telling``.
+    """
+
+    used: int
+    sums: Sequence[float]
+    uses: Sequence[float]
+
+
+@dataclass(frozen=True, slots=True)
+class Learnt:
+    """The lessons of one namespace about the order of its answers, added up.
+
+    Attributes:
+        use: Weight of use, [0, 1.5].
+        evidence: Weight of the differences of evidence, [0.5, 1]. It is below 1 where what was
+            used had less evidence than what stood beside it, more often than the evidence says.
+    """
+
+    use: float
+    evidence: float = 1.0
+
+
+def learn(before: Learnt, lesson: Lesson, rate: float) -> Learnt:
+    """Return what is known after a lesson.
+
+    Both weights take a gradient step of the logarithm of p of the used hit, p being the softmax of
+    ``evidence · sum + use · u``: how likely the order would have been right. So
+    w + rate · (u of the used one - Σ p u), and the same with the sums; both bounded.
+
+    Args:
+        before: The lessons until now.
+        lesson: What was used, and beside what.
+        rate: Size of the step, [0, 1]; a fifth of it for the evidence.
+
+    Source: listwise softmax likelihood, Cao et al. 2007 (ListNet), with one hit that is right.
+
+    >>> after = learn(Learnt(0.3), Lesson(1, [0.0, 0.0], [0.0, 1.0]), 0.05)
+    >>> round(after.use, 4), after.evidence
+    (0.3213, 1.0)
+    >>> round(learn(Learnt(0.3), Lesson(1, [2.0, 0.0], [0.0, 0.0]), 0.05).evidence, 4)
+    0.9824
+    """
+    pairs = list(zip(lesson.sums, lesson.uses, strict=True))
+    pull = [before.evidence * said + before.use * u for said, u in pairs]
+    top = max(pull)
+    odds = [math.exp(one - top) for one in pull]
+    total = sum(odds)
+    u = sum(p * one for p, one in zip(odds, lesson.uses, strict=True)) / total
+    said = sum(p * one for p, one in zip(odds, lesson.sums, strict=True)) / total
+    use = before.use + rate * (lesson.uses[lesson.used] - u)
+    evidence = before.evidence + _STEP_OF_EVIDENCE * rate * (lesson.sums[lesson.used] - said)
+    return Learnt(min(MOST_USE, max(0.0, use)), min(1.0, max(LEAST_EVIDENCE, evidence)))

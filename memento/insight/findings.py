@@ -1,0 +1,258 @@
+"""The values that insight returns: chains of evidence and what the past looks like. Immutable."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from memento.base.display import one_line
+from memento.types import Evidence, Memory, Related, Retrieval, SlotValue, Version
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """Memories that lead from a name in the question to others over shared names.
+
+    Attributes:
+        facts: The memories, in order; the last one is where the chain leads.
+        names: For each memory the name by which it was reached: the first is in the question, each
+            other one is also in the memory before. In small letters, without accents.
+        confidence: How well the chain fits the question, [0, 1]; compares chains of one question.
+    """
+
+    facts: tuple[Memory, ...]
+    names: tuple[str, ...]
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """A memory of a chain that others contradict.
+
+    Attributes:
+        memory: The memory of the chain.
+        others: Visible memories that say something else.
+        reason: ``other value`` if they say the same about another last name or value and are older;
+            ``contradicts`` if a link of that name joins them.
+    """
+
+    memory: Memory
+    others: tuple[Memory, ...]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reasoning:
+    """The answer of ``reason``.
+
+    Attributes:
+        question: The question as given.
+        names: The names in it that memories have.
+        chains: Chains of evidence, best first; none is a part of another.
+        conflicts: Memories of the chains that others contradict.
+        gaps: Words of the question that no chain covers.
+        hits: What ``retrieve`` finds, if there is no chain; else None.
+    """
+
+    question: str
+    names: tuple[str, ...] = ()
+    chains: tuple[Chain, ...] = ()
+    conflicts: tuple[Conflict, ...] = ()
+    gaps: tuple[str, ...] = ()
+    hits: Retrieval | None = None
+
+    @property
+    def answer(self) -> Memory | None:
+        """The memory at the end of the first chain; the first hit if there is no chain."""
+        if self.chains:
+            return self.chains[0].facts[-1]
+        return self.hits[0].memory if self.hits else None
+
+    def explain(self) -> str:
+        """Return the chains, conflicts and gaps as lines of text."""
+        lines = [one_line(self.question)]
+        for number, chain in enumerate(self.chains, start=1):
+            lines.append(f"{number}. confidence {chain.confidence:.2f}")
+            lines += [
+                f"   {name} → {one_line(fact.text)}  [{fact.id}]"
+                for name, fact in zip(chain.names, chain.facts, strict=True)
+            ]
+        for one in self.conflicts:
+            said = "; ".join(f"{one_line(other.text)} [{other.id}]" for other in one.others)
+            lines.append(f"conflict ({one.reason}): {one_line(one.memory.text)} | {said}")
+        if self.gaps:
+            lines.append(f"not covered: {', '.join(self.gaps)}")
+        if self.hits is not None:
+            why = "no chain over its names" if self.names else "no known name in the question"
+            lines.append(f"{why}; found without chains:")
+            lines += [f"   {one_line(hit.text)}  [{hit.id}]" for hit in self.hits]
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """Something that happened to a memory, or that it tells.
+
+    Attributes:
+        at: When, UTC.
+        what: ``occurred`` for when it happened or was said; ``recorded`` for when it was stored;
+            else why a state of it ended, a word of ``Reason``.
+        memory: The memory as it is now.
+        text: Its text at that time.
+    """
+
+    at: datetime
+    what: str
+    memory: Memory
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lineage:
+    """Where a memory comes from and what came of it.
+
+    Attributes:
+        memory: The memory.
+        parents: The memories that it was derived from, as far as they are stored and neither
+            forgotten nor in quarantine.
+        lost: Ids of the other parents.
+        derived: Visible memories that were derived from it, in order of arrival.
+        versions: Its states, oldest first.
+        links: The memories that are linked to it.
+        evidence: Verdicts on it, oldest first.
+    """
+
+    memory: Memory
+    parents: tuple[Memory, ...]
+    lost: tuple[str, ...]
+    derived: tuple[Memory, ...]
+    versions: tuple[Version, ...]
+    links: tuple[Related, ...]
+    evidence: tuple[Evidence, ...]
+
+    def explain(self) -> str:
+        """Return it as lines of text."""
+        lines = [f"{one_line(self.memory.text)}  [{self.memory.id}]"]
+        lines += [f"from: {one_line(one.text)}  [{one.id}]" for one in self.parents]
+        lines += [f"from: [{one}], which is not stored or not visible" for one in self.lost]
+        lines += [
+            f"until {one.until:%Y-%m-%d %H:%M} ({one.reason}): {one_line(one.text)}"
+            for one in self.versions
+            if one.until is not None
+        ]
+        lines += [
+            f"{one.relation} {'→' if one.outgoing else '←'} {one_line(one.memory.text)}"
+            for one in self.links
+        ]
+        lines += [f"led to: {one_line(one.text)}  [{one.id}]" for one in self.derived]
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A memory of a dossier.
+
+    Attributes:
+        memory: The memory.
+        turns: The visible memories that it was derived from.
+        earlier: Values of its slot before it, oldest first.
+    """
+
+    memory: Memory
+    turns: tuple[Memory, ...]
+    earlier: tuple[SlotValue, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Dossier:
+    """Everything that is known about a topic, each memory with its sources.
+
+    Attributes:
+        topic: The topic as given.
+        entries: The memories, most relevant first. A turn that another entry was derived from is
+            shown there alone.
+        confidence: Estimated chance that the topic is known at all, [0, 1].
+    """
+
+    topic: str
+    entries: tuple[Entry, ...]
+    confidence: float
+
+    def explain(self) -> str:
+        """Return it as lines of text."""
+        lines = [one_line(self.topic)]
+        for entry in self.entries:
+            lines.append(f"- {one_line(entry.memory.text)}  [{entry.memory.id}]")
+            lines += [f"    said: {one_line(turn.text)}  [{turn.id}]" for turn in entry.turns]
+            lines += [
+                f"    until {value.until:%Y-%m-%d}: {one_line(value.memory.text)}"
+                for value in entry.earlier
+                if value.until is not None
+            ]
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """The doubts about a namespace or a scope.
+
+    Attributes:
+        active: Number of active memories.
+        kinds: Kind to number of active memories.
+        without_source: Number of active memories that name neither a session, an actor nor a
+            source.
+        quarantined: Number of memories that wait for a verdict.
+        conflicts: Pairs of active memories that contradict each other.
+        overdue: Active memories that are valid until a moment which has passed, or that were due.
+        unused: Number of memories of 30 days and more that no answer ever showed.
+        oldest_rule: The active rule that was not changed for the longest time, of those that nobody
+            confirmed, or None.
+        junk: Addresses of sources of which three or more memories were forgotten, to their number.
+        scopes: Scope to number of active memories.
+        signals: How the active memories that ``observe`` learnt were recognised, to their number.
+    """
+
+    active: int
+    kinds: Mapping[str, int]
+    without_source: int
+    quarantined: int
+    conflicts: tuple[tuple[Memory, Memory], ...]
+    overdue: tuple[Memory, ...]
+    unused: int
+    oldest_rule: Memory | None
+    junk: Mapping[str, int]
+    scopes: Mapping[str, int] = field(default_factory=dict)
+    signals: Mapping[str, int] = field(default_factory=dict)
+
+    def explain(self) -> str:
+        """Return it as lines of text."""
+        kinds = ", ".join(f"{count} {kind}" for kind, count in self.kinds.items())
+        lines = [f"{self.active} active memories" + (f": {kinds}" if kinds else "")]
+        lines.append(f"{self.without_source} without a session, a speaker or an address")
+        lines.append(f"{self.quarantined} quarantined")
+        if self.signals:
+            learnt = ", ".join(f"{count} {signal}" for signal, count in self.signals.items())
+            lines.append(f"learnt: {learnt}")
+        lines.append(f"{self.unused} never shown in 30 days or more")
+        lines += [f"conflict: {one_line(a.text)} | {one_line(b.text)}" for a, b in self.conflicts]
+        lines += [f"overdue: {one_line(one.text)}" for one in self.overdue]
+        if self.oldest_rule is not None:
+            lines.append(f"oldest rule that nobody confirmed: {one_line(self.oldest_rule.text)}")
+        lines += [f"often forgotten: {uri} ({count})" for uri, count in self.junk.items()]
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True)
+class Wonder:
+    """Something that the memories show to be missing.
+
+    Attributes:
+        kind: ``conflict``, ``unanswered``, ``overdue``, ``slot``, ``stale`` or ``name``.
+        question: What to ask.
+        memories: The memories that show it.
+    """
+
+    kind: str
+    question: str
+    memories: tuple[Memory, ...]

@@ -1,0 +1,158 @@
+"""The names in the memories of a namespace, in RAM: derived from the ledger, never written."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from memento.insight import names
+from memento.ledger import earlier_states, memories
+from memento.ledger.contract import Ledger, Session
+from memento.status import having
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Embed = Callable[[Sequence[str]], NDArray[np.float32]]
+
+KEPT = 8
+"""Namespaces whose names are kept in RAM; a name costs about 200 bytes for each memory with it."""
+VECTORS = 20_000
+"""Vectors of relations kept for a namespace, 1.5 kB each with 384 dimensions."""
+_SHOWN = frozenset(having("found"))
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """An active memory as a link between names.
+
+    Attributes:
+        docid: Its row id.
+        at: When it occurred, microseconds; with the row id, the order of like facts.
+        reading: Its names, and what it says about them; its key and its aliases are names too.
+    """
+
+    docid: int
+    at: int
+    reading: names.Reading
+
+    @property
+    def age(self) -> tuple[int, int]:
+        """The order of like facts: the last one is the newest."""
+        return self.at, self.docid
+
+
+@dataclass(slots=True)
+class NameIndex:
+    """Names of the active memories of one namespace, as of a revision.
+
+    Attributes:
+        rev: Newest revision that is known.
+        facts: Row id to fact.
+        holders: Folded name to the row ids of the facts that have it, in order of arrival.
+        alike: What like facts have in common, to their row ids.
+        lock: Held by the thread that uses it.
+    """
+
+    rev: int = 0
+    facts: dict[int, Fact] = field(default_factory=dict)
+    holders: dict[str, dict[int, None]] = field(default_factory=dict)
+    alike: dict[str, dict[int, None]] = field(default_factory=dict)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    _vectors: dict[str, NDArray[np.float32]] = field(default_factory=dict)
+
+    def follow(self, session: Session, ns: int) -> None:
+        """Bring the index up to date."""
+        rev = memories.latest_rev(session, ns)
+        if rev == self.rev:
+            return
+        for docid in earlier_states.erased_since(session, ns, self.rev):
+            self._drop(docid)
+            self._vectors.clear()  # a relation is a part of the text
+        for docid, status, at, text, own in earlier_states.named_since(session, ns, self.rev):
+            self._drop(docid)
+            if status in _SHOWN:
+                self._put(docid, at, text, own)
+        self.rev = rev
+
+    def vectors(
+        self, relations: Iterable[str], embed: Embed, most: int
+    ) -> Mapping[str, NDArray[np.float32]]:
+        """Return the vectors of relations; of those that are not known yet, the first ones only.
+
+        Args:
+            relations: Texts with their names masked, the most important one first.
+            embed: Embeds several texts.
+            most: Most relations to embed now.
+        """
+        wanted = list(dict.fromkeys(relations))
+        fresh = [one for one in wanted if one not in self._vectors][:most]
+        if len(self._vectors) + len(fresh) > VECTORS:
+            self._vectors.clear()
+        if fresh:
+            self._vectors.update(zip(fresh, embed(fresh), strict=True))
+        return {one: self._vectors[one] for one in wanted if one in self._vectors}
+
+    def _put(self, docid: int, at: int, text: str, own: Sequence[str]) -> None:
+        reading = names.read(text)
+        extra = [name for name in map(names.folded, own) if name]
+        if extra:
+            reading = names.with_names(reading, extra)
+        self.facts[docid] = Fact(docid, at, reading)
+        for name in reading.names:
+            self.holders.setdefault(name, {})[docid] = None
+        if reading.like:
+            self.alike.setdefault(reading.like, {})[docid] = None
+
+    def _drop(self, docid: int) -> None:
+        fact = self.facts.pop(docid, None)
+        if fact is None:
+            return
+        for name in fact.reading.names:
+            _take_out(self.holders, name, docid)
+        if fact.reading.like:
+            _take_out(self.alike, fact.reading.like, docid)
+
+
+def _take_out(groups: dict[str, dict[int, None]], name: str, docid: int) -> None:
+    group = groups[name]
+    group.pop(docid, None)
+    if not group:
+        del groups[name]
+
+
+class NameIndexes:
+    """The indexes of the namespaces used last, each brought up to date when it is used.
+
+    Args:
+        ledger: The store.
+    """
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[int, NameIndex] = OrderedDict()
+
+    def hold(self, ns: int) -> NameIndex:
+        """Return the index of a namespace, empty if it was not used lately."""
+        with self._lock:
+            index = self._kept.setdefault(ns, NameIndex())
+            self._kept.move_to_end(ns)
+            while len(self._kept) > KEPT:
+                self._kept.popitem(last=False)
+            return index
+
+    def forget(self, ns: int) -> None:
+        """Drop the index of a namespace, because some of its memories are erased."""
+        with self._lock:
+            self._kept.pop(ns, None)
+
+    def follow(self, ns: int, index: NameIndex) -> None:
+        """Bring an index up to date; the caller holds its lock."""
+        self._ledger.read(lambda session: index.follow(session, ns))

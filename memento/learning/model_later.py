@@ -1,0 +1,540 @@
+"""Show messages to a language model later, one by one, in a thread of its own.
+
+A message waits as a row that is written with its turn, see ``ledger.llm_tasks``. A thread takes a
+message, reads it again, asks the model, and writes what it pointed at. So each message is read
+after what the one before it taught was written.
+
+- A message is taken for longer than a request may last. If the process dies, or sleeps, another
+  one takes the message after that, and what the first one still writes is ignored.
+- A message that the model cannot read, or in which a process died, has three attempts. One that
+  failed is due later than the others, which therefore go on.
+- If the model or the disk does not work, that is no fault of a message: they wait on, and the
+  thread rests, longer each time.
+- ``close`` waits for the request, and gives the message back if it had no reply.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from copy import copy
+from dataclasses import dataclass, replace
+from datetime import timedelta, timezone
+from importlib import import_module
+from time import monotonic
+from typing import TYPE_CHECKING, Protocol, cast
+from zlib import crc32
+
+from memento.base.clock import from_micros
+from memento.base.forks import whole
+from memento.errors import MementoError, StoreClosed, StoreError, StoreUnusable
+from memento.holding import Hold
+from memento.learning.model_now import Part, assisted, is_open, parts_of
+from memento.learning.reading import Message, Reader, answered_by, embedder_of, key_of
+from memento.learning.teaching import Shown, taught_again, turn_row, was_asked
+from memento.ledger import changes, memories, model_rows
+from memento.ledger.contract import Session, Work
+from memento.ledger.model_rows import Waiting
+from memento.ledger.rows import Row, to_memory
+from memento.ledger.schema import SEQ_BITS
+from memento.llm.apart import abandon, is_apart
+from memento.llm.asking import STOPPED, lacking_for, model_of
+from memento.observe.pointing import task_of
+from memento.text.words import STOP_WORDS, words
+from memento.tiers.indexer import leave
+from memento.types import Event, Trust
+from memento.views import View
+from memento.write.steps import FOUND, holds
+
+if TYPE_CHECKING:
+    from memento.engine import Engine
+
+log = logging.getLogger(__name__)
+
+SECOND = 1_000_000
+"""Microseconds."""
+DAY = 86_400 * SECOND
+TRIES = 3
+"""Number of attempts to show a message before it is given up."""
+PAUSE = 60 * SECOND
+"""Pause after the first failure, microseconds; four times as long after each later one."""
+MARGIN = 60 * SECOND
+"""Time beside that of the model after which another process takes the messages, microseconds."""
+OUTSIDE = frozenset({"unreachable", "refused", "timeout"})
+"""Reasons of a failure that says nothing of the message, unless the one before it had a reply."""
+MORE_SECONDS = 1.0
+"""Time in which the thread ends after its request was abandoned."""
+FULL = f"{model_rows.MOST} messages of this namespace wait for the model"
+
+
+def let_wait(
+    work: Work,
+    reader: Reader,
+    read: Sequence[Message],
+    rows: Sequence[Row],
+    mode: str,
+    *,
+    kept: bool,
+    run: int | None,
+) -> None:
+    """Let the messages wait that a model is to see, and mark them.
+
+    One that is not stored as it was said cannot wait: it was cut into pieces, or held a secret. Nor
+    can one that answers a turn of the assistant that is not stored so. No model sees a message that
+    was said before a request to forget.
+
+    Args:
+        work: The transaction that writes their turns.
+        reader: The reader of the messages.
+        read: The messages.
+        rows: The rows of the turns.
+        mode: ``assist`` or ``full``.
+        kept: Whether the call stored the turns itself.
+        run: Number of the change that the call made, or None.
+    """
+    rev = memories.latest_rev(work.db, work.ns)
+    asked = max((at for at, one in enumerate(read) if one.requests), default=-1)
+    for at, message in enumerate(read):
+        message.waits = message.refused = False
+        message.private = message.private or at <= asked
+        turn = turn_row(work, message, rows) if is_open(message, mode) else None
+        if turn is None or turn.text != message.text or not (kept or turn.scope == reader.scope):
+            continue
+        docids = _known_to(work, message)
+        if docids is None:
+            continue
+        one = Waiting(
+            docid=turn.docid,
+            at=reader.moment,
+            since=work.now,
+            rev=rev,
+            due=max(0, work.now),
+            text=_sum_of(turn),
+            answered=docids.get(message.answered_id or ""),
+            unplaced={str(start): docids[held] for start, held in message.unplaced.items()},
+            run=run,
+            offset=_offset_of(reader),
+        )
+        message.waits = model_rows.put(work.db, one)
+        message.refused = not message.waits
+
+
+def _offset_of(reader: Reader) -> int:
+    """Return how far the zone of the moment is from UTC, in seconds; 0 for the configured one."""
+    offset = reader.zone and from_micros(reader.moment).astimezone(reader.zone).utcoffset()
+    return int(offset.total_seconds()) if offset else 0
+
+
+def _known_to(work: Work, message: Message) -> dict[str, int] | None:
+    """Return the row ids of the memories that a message is about, by their ids.
+
+    None if the turn that it answers is not stored as it was said.
+    """
+    known = [*message.unplaced.values(), *filter(None, [message.answered_id])]
+    found = memories.by_ids(work.db, work.ns, known)
+    answered = found.get(message.answered_id or "")
+    if (
+        answered is not None
+        and message.answered is not None
+        and answered.text != message.answered.text
+    ):
+        return None
+    return {one: row.docid for one, row in found.items()}
+
+
+class _Namespaces(Protocol):
+    """A manager: gives the views of other namespaces."""
+
+    def of(self, *labels: str) -> View: ...
+
+
+def attend(view: View) -> None:
+    """Let the messages of a store that wait be shown to the model in quiet moments.
+
+    Args:
+        view: Any manager of the store.
+    """
+    engine, llm = view._engine, view.config.llm  # noqa: SLF001 - a part of the manager
+    if not llm.background or llm.model is None or engine.ledger.read_only:
+        return
+    if engine.background.attendant is not None:
+        return  # that of another manager who shares the store
+    lent = copy(view)
+    lent._hold = Hold(engine)  # noqa: SLF001 - as above; else the store would never be released
+    manager = cast("_Namespaces", lent)
+    engine.background.attendant = Attendant(engine, lambda labels: manager.of(*labels))
+    if engine.ledger.read(model_rows.any_waits):
+        engine.indexer.start()
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """A message that waits, and what it takes to show it.
+
+    Attributes:
+        waiting: Its row.
+        turn: Its turn.
+        part: What the model sees.
+    """
+
+    waiting: Waiting
+    turn: Row
+    part: Part
+
+
+class Attendant:
+    """Shows the messages of a store that wait.
+
+    Args:
+        engine: The store.
+        view_of: Returns the view of a namespace.
+    """
+
+    def __init__(self, engine: Engine, view_of: Callable[[tuple[str, ...]], View]) -> None:
+        self._engine = engine
+        self._view_of = view_of
+        self._turn = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._loading = self._stopped = False
+        self._works = False  # whether the last message had a reply
+        self._failures = 0  # since then, of those that say nothing of a message
+        self._rests_until = 0
+        self._taken: Waiting | None = None
+
+    def renewed(self) -> Attendant:
+        """Return the attendant of a forked child: it has no thread, and has taken nothing."""
+        return Attendant(self._engine, self._view_of)
+
+    def look(self) -> None:
+        """Begin to show messages if some are ready; nobody waits for it."""
+        if not self._turn.locked() and self.owes(everything=False):
+            self._begin(everything=False)
+
+    def finish(self, timeout: float | None) -> bool:
+        """Show all messages that may be shown now, though they came just now.
+
+        Args:
+            timeout: Seconds to wait at most, or None.
+
+        Returns:
+            Whether that was done in time. Never in the thread of a request, which would wait for
+            itself.
+        """
+        if is_apart():
+            return False
+        if not self.busy(begin=False):
+            return True
+        thread = self._begin(everything=True)
+        thread.join(timeout)
+        return not thread.is_alive()
+
+    def busy(self, *, begin: bool = True) -> bool:
+        """Tell whether messages are being shown, or may be.
+
+        Args:
+            begin: Whether to begin with it if nobody does.
+        """
+        if self._turn.locked():
+            return True
+        owes = self.owes()
+        if owes and begin:
+            self._begin(everything=True)
+        return owes
+
+    def stop(self, timeout: float) -> None:
+        """Begin no other request, wait for the present one, and give back what had no reply.
+
+        Nobody waits for a thread that is still loading the model in the package.
+
+        Args:
+            timeout: Seconds to wait at most.
+        """
+        self._stopped = True
+        thread, ends = self._thread, monotonic() + timeout
+        if thread is not None and thread is not threading.current_thread():
+            while thread.is_alive() and not self._loading and monotonic() < ends:
+                thread.join(0.01)
+            while thread.is_alive() and not self._loading and monotonic() < ends + MORE_SECONDS:
+                abandon(thread)
+                thread.join(0.01)
+            if thread.is_alive():
+                leave(thread)
+        with suppress(MementoError):  # else another process takes it when the time is up
+            self._give_back(self._engine.now())
+
+    def owes(self, *, everything: bool = True) -> bool:
+        """Tell whether there are messages that may be shown now.
+
+        Args:
+            everything: Whether also those that came just now.
+        """
+        return not (self._stopped or self._rests()) and self._first(everything) is not None
+
+    def _rests(self) -> bool:
+        return self._engine.now() < self._rests_until
+
+    def _first(self, everything: bool) -> tuple[str, Waiting | None] | None:
+        """Return the message that is due for longest, see ``llm_tasks.first``."""
+        now = self._engine.now()
+        upto = now if everything else now - int(self._engine.config.llm.quiet_seconds * SECOND)
+        return self._engine.ledger.read(lambda c: model_rows.first(c, upto, now))
+
+    def _begin(self, *, everything: bool) -> threading.Thread:
+        def run() -> None:
+            with self._turn:
+                self._thread = threading.current_thread()
+                self._run(everything=everything)
+
+        thread = threading.Thread(target=run, name="memento-assist", daemon=True)
+        thread.start()
+        return thread
+
+    def _run(self, *, everything: bool) -> None:
+        """Show messages until none is ready; after an error they stay where they are."""
+        try:
+            if not self._stopped:
+                self._load()
+            while not (self._stopped or self._rests()) and (first := self._first(everything)):
+                self._show_next(*first)
+        except StoreClosed:
+            return  # what was taken was given back
+        except Exception as error:  # noqa: BLE001 - the messages wait on, and the next look goes on
+            _log(error, "messages wait for the language model")
+            self._rest()
+            with suppress(MementoError):  # else another process takes it when the time is up
+                self._give_back(self._rests_until + PAUSE)
+
+    def _load(self) -> None:
+        """Load what a request needs, which a fork must not interrupt."""
+        self._loading = True
+        with whole():
+            for module in ("asyncio", "memento.observe.detect"):
+                import_module(module)
+            model_of(self._engine.config.llm)
+            embedder_of(self._engine)
+        self._loading = False
+
+    def _rest(self) -> None:
+        """Show nothing for a while, longer each time."""
+        pause = min(DAY, PAUSE * 4 ** min(self._failures, 9))
+        self._failures += 1
+        self._works = False
+        self._rests_until = self._engine.now() + pause
+
+    def _show_next(self, name: str, one: Waiting | None) -> None:
+        """Show a message, if it is sound and no other process was first."""
+        taken = self._engine.ledger.write(lambda c: self._take(c, name, one))
+        if taken is None:
+            return
+        try:
+            task = self._task(taken)
+            if task is None:
+                self._engine.ledger.write(lambda c: model_rows.swap(c, taken, None))
+            else:
+                self._show(task)
+        except StoreClosed:
+            raise
+        except Exception as error:  # noqa: BLE001 - one message stops no other
+            _log(error, "a message could not be shown to the language model")
+            outside = isinstance(error, StoreError) and not isinstance(error, StoreUnusable)
+            self._put_off(taken, "error", outside=outside)
+        self._taken = None
+
+    def _take(self, session: Session, name: str, one: Waiting | None) -> Waiting | None:
+        """Note in the ledger that this process shows a message now; None if it may not.
+
+        A damaged row goes. If the process that had the message never gave it back, it died, or
+        takes too long.
+        """
+        if one is None:
+            model_rows.drop_named(session, [name])
+            return None
+        attempts = one.attempts + bool(one.token)
+        if attempts >= TRIES:
+            self._give_up(session, replace(one, attempts=attempts), one, "died")
+            return None
+        seconds = min(self._engine.config.llm.seconds * SECOND, DAY)
+        until = self._engine.now() + int(seconds) + MARGIN
+        token = 1 + int.from_bytes(os.urandom(7))
+        mine = replace(one, attempts=attempts, due=until, token=token)
+        if not model_rows.swap(session, one, mine):
+            return None
+        self._taken = mine  # before the end, for ``stop``
+        return mine
+
+    def _task(self, one: Waiting) -> _Task | None:
+        """Read a message again; None if a model must not see it, or may point at nothing."""
+        engine = self._engine
+        wanted = [*one.unplaced.values()] + ([] if one.answered is None else [one.answered])
+
+        def job(session: Session) -> tuple[Row | None, dict[int, Row]]:
+            found = memories.by_docids(session, one.ns, wanted)
+            there = {docid: row for docid, row in found.items() if row.status in FOUND}
+            return _turn_of(session, one, engine.now()), there
+
+        turn, there = engine.ledger.read(job)
+        if turn is None or not there.keys() >= {*one.unplaced.values()}:
+            return None
+        reader, message = self._message(one, turn, there)
+        parts = [] if message.private else parts_of(engine, [(reader, message)])
+        return _Task(one, turn, parts[0]) if parts else None
+
+    def _message(self, one: Waiting, turn: Row, there: dict[int, Row]) -> tuple[Reader, Message]:
+        """Read a message as it was said then: what is said later takes its place by time."""
+        view = self._view_of(self._engine.ledger.labels(one.ns))
+        answered = None if one.answered is None else there.get(one.answered)
+        origin = replace(to_memory(turn, view.namespace).source, parents=())
+        zone = timezone(timedelta(seconds=one.offset)) if one.offset else None
+        reader = Reader(
+            view, self._engine, turn.session, turn.scope, origin, one.at, given=True, zone=zone
+        )
+        said = None if answered is None else answered_by(answered)
+        message = reader.message(turn.text, (turn.id,), answered=said, actor=turn.actor)
+        message.unplaced = {int(start): there[docid].id for start, docid in one.unplaced.items()}
+        return reader, message
+
+    def _show(self, task: _Task) -> None:
+        """Ask the model about a message that this process took, and write what it pointed at."""
+        one = task.waiting
+        told, chosen, sent = assisted(self._engine, [task.part], "full")
+        if told.failure == STOPPED:
+            return self._give_back(self._engine.now())
+        if told.failure == "spent":
+            return self._wait_for_tomorrow(one)
+        if not sent:
+            return self._put_off(one, str(told.failure), outside=told.failure in OUTSIDE)
+        self._write(task, chosen, told.model)
+        self._works, self._failures = True, 0
+        return None
+
+    def _write(self, task: _Task, chosen: Sequence[Shown], model: str) -> None:
+        """Write what a model pointed at in a message, if this process still has it.
+
+        A sentence that may say what was taken back since the message came is not learnt.
+        """
+        one, turn, message = task.waiting, task.turn, task.part.message
+
+        def then(work: Work, _rows: list[Row]) -> list[Row]:
+            stands = _turn_of(work.db, one, work.now) is not None
+            if not model_rows.swap(work.db, one, None) or not stands:
+                return []
+            hidden = model_rows.hidden_since(work.db, one)
+            kept = [shown for shown in chosen if not _was_taken_back(shown, hidden)]
+            done = taught_again(work, kept, [message], {id(message): turn}, model, one.run)
+            if one.run is None and done.change is not None:
+                model_rows.join(work.db, one, done.change)
+            return done.rows
+
+        labels = task.part.reader.namespace
+        self._engine.add(labels, [], verb="observe", then=then)
+
+    def _put_off(self, one: Waiting, reason: str, *, outside: bool) -> None:
+        """Let a message wait on after a failure, or give it up.
+
+        Args:
+            one: The message, taken.
+            reason: Why it failed.
+            outside: Whether the model or the disk may be what does not work: then nothing is shown
+                for a while, and it is an attempt only if the message before it had a reply.
+        """
+        attempts = one.attempts + (self._works or not outside)
+        if outside:
+            self._rest()
+        due = self._rests_until if outside else self._engine.now()
+        later = replace(one, attempts=attempts, token=0, due=due + PAUSE * 4**one.attempts)
+
+        def put_off(session: Session) -> None:
+            if attempts >= TRIES:
+                self._give_up(session, later, one, reason)
+            else:
+                model_rows.swap(session, one, later)
+
+        self._engine.ledger.write(put_off)
+
+    def _wait_for_tomorrow(self, one: Waiting) -> None:
+        """Let a message wait for the next day (UTC): a limit of the day is no failure.
+
+        If the limits leave nothing for others either, all messages of the namespace wait.
+        """
+        engine = self._engine
+        now = engine.now()
+        tomorrow = (now // DAY + 1) * DAY
+        lacking = lacking_for(
+            task_of([]), ledger=engine.ledger, ns=one.ns, config=engine.config.llm, now=now
+        )
+
+        def put_off(session: Session) -> None:
+            model_rows.swap(session, one, replace(one, due=tomorrow, token=0))
+            if lacking is not None:
+                model_rows.put_off(session, one.ns, now, tomorrow)
+
+        engine.ledger.write(put_off)
+
+    def _give_up(self, session: Session, last: Waiting, one: Waiting, reason: str) -> None:
+        """Let a message wait no longer, and note it; the turn and what was sure of it stay."""
+        if not model_rows.swap(session, one, None):
+            return
+        moment = from_micros(one.since).isoformat()
+        log.warning("a message of %s was not shown to the language model: %s", moment, reason)
+        detail = {"reason": reason, "attempts": last.attempts}
+        memories.record(session, one.ns, self._engine.now(), Event.LLM_FAILED, one.docid, detail)
+
+    def _give_back(self, due: int) -> None:
+        """Let the message wait that this process took and that had no reply.
+
+        Args:
+            due: From when it may be shown, microseconds.
+        """
+        one, self._taken = self._taken, None
+        if one is not None:
+            back = replace(one, due=max(0, due), token=0)
+            self._engine.ledger.write(lambda c: model_rows.swap(c, one, back))
+
+
+def _log(error: Exception, what: str) -> None:
+    """Log an error; an unexpected one with its traceback."""
+    if isinstance(error, MementoError):
+        log.warning("%s: %s", what, error)
+    else:
+        log.error("%s", what, exc_info=error)
+
+
+def _was_taken_back(shown: Shown, hidden: Sequence[tuple[str | None, str]]) -> bool:
+    """Tell whether a sentence may say what was taken back: same slot, same words, or a word of it.
+
+    In doubt it does.
+    """
+    key, said = key_of(shown.ready.lesson), shown.ready.lesson.text
+    content = {*words(said)} - STOP_WORDS
+    return any(
+        (key is not None and key == slot) or said == text or not content.isdisjoint(words(text))
+        for slot, text in hidden
+    )
+
+
+def _turn_of(session: Session, one: Waiting, now: int) -> Row | None:
+    """Return the turn of a message; None if it must not be shown, or teach anything, any more.
+
+    It was hidden, its text was changed, its observation was undone, or a model saw it meanwhile. Or
+    something was erased: of that nothing is left by which to tell whether it said the same.
+    """
+    if model_rows.erased_since(session, one):
+        return None
+    turn = memories.by_docids(session, one.ns, [one.docid]).get(one.docid)
+    if turn is None or turn.status not in FOUND or turn.trust != Trust.USER:
+        return None
+    if not holds(turn, now) or _sum_of(turn) != one.text or was_asked(session, one.ns, turn):
+        return None
+    run = None if one.run is None else changes.find(session, one.ns, _key_of(one.ns, one.run))
+    return None if run is not None and run.undone_by is not None else turn
+
+
+def _key_of(ns: int, number: int) -> int:
+    return (ns << SEQ_BITS) | number
+
+
+def _sum_of(turn: Row) -> int:
+    return crc32(turn.text.encode("utf-8", "surrogatepass"))

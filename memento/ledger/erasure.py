@@ -1,0 +1,540 @@
+"""Taking memories out of the ledger for good. SQL only.
+
+An erased memory leaves its row id in ``erased``, and a turn also a digest (see ``replays``), and
+nothing else: caches of every process learn of it by the revision, and the row id is never given
+again. The work left to do on the files is noted
+in ``meta`` in the same transaction, so that it is done even if this process dies. Very many
+memories are erased by ``erase_many``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias
+
+from memento.errors import NotFound
+from memento.ledger import (
+    links,
+    loop_rows,
+    memories,
+    model_rows,
+    quotes,
+    replays,
+    strength_fold,
+    usage_events,
+)
+from memento.ledger.contract import Session
+from memento.ledger.dialect import (
+    SKIP_IF_THERE,
+    each_of,
+    each_of_sound,
+    is_json,
+    one_of,
+    or_replace,
+)
+from memento.ledger.rows import (
+    STATE,
+    State,
+    amended,
+    docid_range,
+    is_changed_event,
+    mapping_in,
+    seal_of,
+    strings_in,
+)
+from memento.ledger.schema import SEQ_BITS
+from memento.types import Event
+
+ROWS = "rows"
+"""The part before ``PARTS`` if very many rows are erased, see ``erase_many``."""
+PARTS = ("ledger", "files", "chroma", "log")
+"""Parts of the store to be cleaned after rows were erased, in this order."""
+
+_NOTED = or_replace("name", "value")
+_MINE, _MINE_TOO = one_of(), one_of("?2")
+_PARENTS = each_of_sound("source_parents")
+"""The parents of a row; one that is damaged has none."""
+_WORDS = frozenset({"source", "verdict"})
+"""Details of an event that are words of memento, whatever ids there are."""
+SHOWN = "ids"
+"""Detail of an event that has the ids of an answer, best first; ``""`` for one that is erased."""
+_OF_ROW = {
+    "versions": ("docid",),
+    "embeddings": ("docid",),
+    "backlog": ("docid",),
+    "links": ("src", "dst"),
+    "changed_links": ("src", "dst"),
+    "events": ("docid",),
+    "awaited": ("docid",),
+    "dynamics": ("docid",),
+    "claims": ("docid",),
+    "successions": ("older", "newer"),
+    "associations": ("src", "dst"),
+    "memories": ("docid",),
+}
+"""Tables that hold something of a memory, beside full text, and the columns that say of which."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Which memories of a namespace are meant: exactly one of these.
+
+    Attributes:
+        ids: These.
+        sources: All that come from this address, in any of these spellings.
+        session: All of this session.
+        everything: All there are.
+    """
+
+    ids: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    session: str | None = None
+    everything: bool = False
+
+
+def chosen(connection: Session, ns: int, what: Chosen) -> dict[int, str]:
+    """Find what is meant, whatever its status: row ids to ids, in order of arrival.
+
+    Raises:
+        NotFound: If the namespace lacks one of the ids.
+    """
+    query = "SELECT docid, id FROM memories WHERE ns = ?"
+    if what.everything:
+        found = connection.execute(f"{query} ORDER BY docid", (ns,))
+    elif what.sources:
+        spelt = json.dumps(what.sources)
+        found = connection.execute(f"{query} AND source_uri {_MINE} ORDER BY docid", (ns, spelt))
+    elif what.session is not None:
+        found = connection.execute(f"{query} AND session = ? ORDER BY docid", (ns, what.session))
+    else:
+        docids = memories.docids_of(connection, ns, what.ids)
+        if absent := [memory_id for memory_id in what.ids if memory_id not in docids]:
+            raise NotFound(absent[0])
+        return {docid: memory_id for memory_id, docid in docids.items()}
+    return dict(found.fetchall())
+
+
+def newest(connection: Session, ns: int) -> int:
+    """Return the highest row id of a namespace, 0 if it has no memory."""
+    query = "SELECT ifnull(max(docid), 0) FROM memories WHERE docid BETWEEN ? AND ?"
+    found: int = connection.execute(query, docid_range(ns)).fetchone()[0]
+    return found
+
+
+def derived(
+    connection: Session, ns: int, roots: dict[int, str], *, after: int = 0
+) -> dict[int, str]:
+    """Find what was derived from memories, and from those in turn; they themselves left out.
+
+    An article was derived from what any of its states was made of.
+
+    Args:
+        connection: Of any job.
+        ns: Namespace number.
+        roots: Row ids to ids.
+        after: Row id after which it was added; 0 for all.
+    """
+    found: dict[int, str] = {}
+    fresh: Collection[str] = roots.values()
+    while fresh:
+        rows = connection.execute(
+            "SELECT docid, id FROM memories WHERE ns = ? AND source_parents <> '[]'"
+            " AND docid > ? AND EXISTS ("
+            f"SELECT 1 FROM {_PARENTS} AS parent WHERE parent.value {_MINE})"
+            " ORDER BY docid",
+            (ns, after, json.dumps(list(fresh))),
+        ).fetchall()
+        rows += quotes.made_of(connection, ns, fresh, after=after).items()
+        new = {docid: id_ for docid, id_ in rows if docid not in roots and docid not in found}
+        found |= new
+        fresh = new.values()
+    return found
+
+
+def erase(connection: Session, ns: int, doomed: dict[int, str], now: int) -> dict[str, int]:
+    """Delete a few memories and their traces in the ledger; note the work left on the files.
+
+    For very many see ``erase_many``, which does not keep other writers waiting.
+
+    Args:
+        connection: Inside a transaction.
+        ns: Namespace number.
+        doomed: Row ids to ids.
+        now: The present moment, microseconds.
+
+    Returns:
+        How many rows were deleted, by table.
+    """
+    leave_numbers(connection, ns, [*doomed])
+    heirs = successors(connection, [*doomed])
+    counts = delete(connection, [*doomed])
+    counts["events"] += forget_ids(connection, ns, heirs)
+    memories.record(connection, ns, now, Event.ERASED, None, {"memories": len(doomed)})
+    owe(connection, PARTS)
+    return counts
+
+
+def leave_numbers(connection: Session, ns: int, docids: list[int]) -> int:
+    """Note that rows are gone, by their numbers and nothing else of them; returns the revision."""
+    rev = memories.next_rev(connection, ns)
+    connection.execute(
+        f"INSERT INTO erased (docid, ns, rev) SELECT value, ?, ? FROM {each_of('?')}"
+        f" WHERE true {SKIP_IF_THERE}",
+        (ns, rev, json.dumps(docids)),
+    )
+    model_rows.drop_those(connection, ns, docids)
+    return rev
+
+
+def delete(connection: Session, docids: list[int]) -> dict[str, int]:
+    """Delete rows and what other tables hold of them; returns how many rows, by table.
+
+    Full text neither catches up nor merges first, which may write megabytes: a full disk is a
+    reason to erase. The sums of events and the numbers of claims are removed and not counted:
+    whether they were made yet depends on the background thread.
+    """
+    replays.note(connection, docids)
+    counts = {"full text": connection.words.remove(docids)} | dict.fromkeys(_OF_ROW, 0)
+    for table, columns in _OF_ROW.items():
+        for column in columns:
+            query = f"DELETE FROM {table} WHERE {column} {_MINE}"
+            counts[table] += connection.execute(query, (json.dumps(docids),)).rowcount
+    strength_fold.events_went(connection)
+    if counts["associations"]:
+        usage_events.dropped(connection)
+    for derived in ("dynamics", "claims", "successions", "associations"):
+        del counts[derived]
+    return counts
+
+
+Heirs: TypeAlias = Mapping[str, str | None]
+"""Ids that are erased, each to the id of its successor, None for none."""
+
+
+def successors(connection: Session, docids: list[int]) -> dict[str, str | None]:
+    """Read the ids of rows that are erased, and what superseded each."""
+    query = f"SELECT id, superseded_by FROM memories WHERE docid {_MINE}"
+    return dict(connection.execute(query, (json.dumps(docids),)).fetchall())
+
+
+def heir_of(heirs: Heirs, memory_id: str | None) -> str | None:
+    """Return the first of a memory and its successors that is not erased; None for none."""
+    for _ in range(len(heirs) + 1):  # a circle also ends
+        if memory_id is None or memory_id not in heirs:
+            return memory_id
+        memory_id = heirs[memory_id]
+    return None
+
+
+def forget_ids(connection: Session, ns: int, heirs: Heirs) -> int:
+    """Take ids out of all that names them; returns how many events were about nothing else."""
+    ids = frozenset(heirs)
+    for docid in rows_naming(connection, ns, ids):
+        clean_row(connection, docid, heirs)
+    for docid, rev in states_naming(connection, ns, ids):
+        clean_state(connection, docid, rev, ids)
+    loop_rows.forget(connection, ns, ids)
+    return sum(clean_event(connection, event, ids) for event in events_naming(connection, ns, ids))
+
+
+def rows_naming(connection: Session, ns: int, ids: frozenset[str]) -> list[int]:
+    """Find the rows that name an id as their successor or as a parent."""
+    naming = (  # two halves, each with an index of its own
+        f"SELECT docid FROM memories WHERE ns = ?1 AND superseded_by {_MINE_TOO}"
+        " UNION SELECT docid FROM memories WHERE ns = ?1 AND source_parents <> '[]'"
+        f" AND (NOT {is_json('source_parents')}"
+        f" OR EXISTS (SELECT 1 FROM {_PARENTS} AS parent WHERE parent.value {_MINE_TOO}))"
+    )
+    found = connection.execute(naming, (ns, json.dumps(list(ids)))).fetchall()
+    return [docid for (docid,) in found]
+
+
+def clean_row(connection: Session, docid: int, heirs: Heirs) -> None:
+    """Take ids out of a row, if it is still there; its chain closes up over what is erased."""
+    ns = docid >> SEQ_BITS
+    row = memories.by_docids(connection, ns, [docid]).get(docid)
+    if row is None:
+        return
+    changes = _without_ids(vars_of(row), frozenset(heirs))
+    heir = heir_of(heirs, row.superseded_by)
+    known = memories.docids_of(connection, ns, [heir] if heir else [])
+    if heir in known and heir not in (row.id, row.superseded_by):
+        changes["superseded_by"] = heir
+        links.link(connection, known[heir], docid, "supersedes")
+    memories.overwrite(connection, row, changes)
+
+
+_STATES = f"SELECT docid, rev, {STATE} FROM versions WHERE docid"
+
+
+def states_naming(connection: Session, ns: int, ids: frozenset[str]) -> list[tuple[int, int]]:
+    """Find the earlier states that name an id: row id and revision of each."""
+    states = connection.execute(f"{_STATES} BETWEEN ? AND ?", docid_range(ns))
+    return [(docid, rev) for docid, rev, *state in states if _says(state[-1], ids)]
+
+
+def _says(earlier: str, ids: frozenset[str]) -> bool:
+    state = mapping_in(earlier)
+    return bool(_without_ids(state, ids)) if state else _holds(earlier, ids)
+
+
+def clean_state(connection: Session, docid: int, rev: int, ids: frozenset[str]) -> None:
+    """Take ids out of an earlier state, if it is still there."""
+    for _, _, *state in connection.execute(f"{_STATES} = ? AND rev = ?", (docid, rev)).fetchall():
+        earlier = mapping_in(state[-1])
+        if not earlier and _holds(state[-1], ids):
+            query = "DELETE FROM versions WHERE docid = ? AND rev = ?"
+            connection.execute(query, (docid, rev))  # damaged: nothing less takes them out
+        elif changes := _without_ids(earlier, ids):
+            row = memories.by_docid(connection, docid)
+            connection.execute(
+                "UPDATE versions SET earlier = ? WHERE docid = ? AND rev = ?",
+                (amended(row, State(*state), changes), docid, rev),
+            )
+
+
+def vars_of(row: Any) -> dict[str, Any]:
+    """Return what a row says of other memories."""
+    return {"superseded_by": row.superseded_by, "source_parents": row.source_parents}
+
+
+def _without_ids(state: dict[str, Any], ids: frozenset[str]) -> dict[str, Any]:
+    """Return those fields of a state that name one of the ids, as they are without it."""
+    changes: dict[str, Any] = {}
+    if state.get("superseded_by") in ids:
+        changes["superseded_by"] = None
+    spelt = state.get("source_parents")
+    parents = strings_in(spelt or "[]")
+    if not ids.isdisjoint(parents) or (not parents and _holds(spelt, ids)):
+        kept = [parent for parent in parents if parent not in ids]
+        changes["source_parents"] = json.dumps(kept, ensure_ascii=False)
+    return changes
+
+
+_EVENTS = "SELECT event, ns, at, kind, docid, detail, seal FROM events WHERE"
+
+
+def events_naming(connection: Session, ns: int, ids: frozenset[str]) -> list[int]:
+    """Find the events whose details name an id."""
+    named = connection.execute(f"{_EVENTS} ns = ? AND detail IS NOT NULL", (ns,))
+    return [event for event, *_, detail, _ in named if _tells(detail, ids)]
+
+
+def _tells(detail: str, ids: frozenset[str]) -> bool:
+    said = mapping_in(detail)
+    return _pruned(said, ids) != said if said else _holds(detail, ids)
+
+
+def clean_event(connection: Session, event: int, ids: frozenset[str]) -> bool:
+    """Take ids out of the details of an event; tells whether it was about nothing else."""
+    found = connection.execute(f"{_EVENTS} event = ? AND detail IS NOT NULL", (event,)).fetchone()
+    if found is None:
+        return False
+    _, ns, at, kind, docid, detail, seal = found
+    kept = _pruned(mapping_in(detail), ids)
+    if not any(kept.values()):
+        connection.execute("DELETE FROM events WHERE event = ?", (event,))
+        strength_fold.events_went(connection)
+        return True
+    left = json.dumps(kept)
+    changed = is_changed_event(ns, at, kind, docid, detail, seal)
+    new = seal if changed else seal_of(ns, at, kind, docid, left)
+    connection.execute("UPDATE events SET detail = ?, seal = ? WHERE event = ?", (left, new, event))
+    return False
+
+
+def _pruned(said: dict[str, Any], ids: frozenset[str]) -> dict[str, Any]:
+    """Leave out what names one of the ids: an item of a list, or a key with its value."""
+    pruned = {
+        key: _left(key, value, ids) if isinstance(value, list) else value
+        for key, value in said.items()
+    }
+    return {key: value for key, value in pruned.items() if key in _WORDS or not _names(value, ids)}
+
+
+def _left(key: str, items: list[Any], ids: frozenset[str]) -> list[Any]:
+    """Leave out items of a list; in an answer a gap stays, as the place of the others counts."""
+    if key != SHOWN:
+        return [item for item in items if not _names(item, ids)]
+    left = ["" if _names(item, ids) else item for item in items]
+    while left and not left[-1]:
+        left.pop()
+    return left
+
+
+def _holds(damaged: object, ids: frozenset[str]) -> bool:
+    """Tell whether something that cannot be read any more holds one of the ids."""
+    return any(one in str(damaged) for one in ids)
+
+
+def _names(value: object, ids: frozenset[str]) -> bool:
+    return isinstance(value, str) and value in ids
+
+
+def erasures(connection: Session) -> int:
+    """Count how often something was erased from this store."""
+    found = connection.execute("SELECT value FROM meta WHERE name = 'erasures'").fetchone()
+    return 0 if found is None else int(found[0])
+
+
+def owe(connection: Session, parts: Iterable[str]) -> None:
+    """Count an erasure, and note what is left to do."""
+    number = erasures(connection) + 1
+    for name in ("erasures", *(f"erasing {part}" for part in parts)):
+        connection.execute(f"INSERT INTO meta VALUES (?, ?) {_NOTED}", (name, number))
+
+
+def owed(connection: Session) -> dict[str, int]:
+    """Return what is still to be done: parts to the number of the last erasure."""
+    rows = connection.execute("SELECT name, value FROM meta WHERE name LIKE 'erasing %'").fetchall()
+    found = {name.removeprefix("erasing "): number for name, number in rows}
+    return {part: found[part] for part in (ROWS, *PARTS) if part in found}
+
+
+def settle(connection: Session, part: str, number: int) -> None:
+    """Note that a part was done, unless something else was erased meanwhile."""
+    query = "DELETE FROM meta WHERE name = ? AND value <= ?"
+    connection.execute(query, (f"erasing {part}", number))
+
+
+def still_there(connection: Session, ns: int, ids: Iterable[str]) -> list[str]:
+    """Return those of some ids that name a memory, in order."""
+    wanted = list(ids)
+    known = memories.docids_of(connection, ns, wanted)
+    return [memory_id for memory_id in wanted if memory_id in known]
+
+
+FEW = 128
+"""Most memories that are erased in one transaction, and not by this module."""
+AT_ONCE = 128
+"""Most memories that one transaction deletes, with some rows of each other table: 10 ms."""
+
+_MARK, _IDS = "doomed:", "doomed ids:"
+
+
+class Marked(NamedTuple):
+    """Memories that are erased and whose rows are still being deleted.
+
+    Attributes:
+        ns: Their namespace number.
+        rev: Revision at which they were erased.
+    """
+
+    ns: int
+    rev: int
+
+    @property
+    def name(self) -> str:
+        """Name in ``meta`` of how far their deletion is."""
+        return f"{_MARK}{self.ns}:{self.rev}"
+
+    @property
+    def ids(self) -> str:
+        """The beginning of the names in ``meta`` of their ids."""
+        return f"{_IDS}{self.ns}:{self.rev}:"
+
+
+def mark(connection: Session, ns: int, docids: Collection[int], now: int) -> None:
+    """Erase memories for every reader, and note that their rows are to be deleted.
+
+    Args:
+        connection: Inside a transaction.
+        ns: Namespace number.
+        docids: Which ones.
+        now: The present moment, microseconds.
+    """
+    marked = Marked(ns, leave_numbers(connection, ns, [*docids]))
+    connection.execute("INSERT INTO meta VALUES (?, 0)", (marked.name,))
+    memories.record(connection, ns, now, Event.ERASED, None, {"memories": len(docids)})
+    owe(connection, [ROWS])
+
+
+def marked(connection: Session) -> list[Marked]:
+    """Return what is not wholly deleted yet, of every namespace."""
+    query = "SELECT name FROM meta WHERE name >= ?1 AND name < ?1 || '~'"
+    names = [name.split(":") for (name,) in connection.execute(query, (_MARK,))]
+    return [Marked(int(ns), int(rev)) for _, ns, rev in names]
+
+
+def delete_some(connection: Session, which: Marked) -> dict[str, int] | None:
+    """Delete the next rows, and note their ids.
+
+    Returns:
+        How many rows were deleted, by table; None if there are no more.
+    """
+    found = connection.execute("SELECT value FROM meta WHERE name = ?", (which.name,)).fetchone()
+    if found is None:
+        return None  # another process did the rest
+    query = "SELECT docid FROM erased WHERE ns = ? AND rev = ? AND docid > ? ORDER BY docid LIMIT ?"
+    after = (which.ns, which.rev, found[0], AT_ONCE)
+    docids = [docid for (docid,) in connection.execute(query, after)]
+    if not docids:
+        return None
+    _note_ids(connection, f"{which.ids}{docids[0]}", docids)
+    counts = delete(connection, docids)
+    connection.execute("UPDATE meta SET value = ? WHERE name = ?", (docids[-1], which.name))
+    return counts
+
+
+def _note_ids(connection: Session, name: str, docids: list[int]) -> None:
+    heirs = successors(connection, docids)
+    connection.execute(
+        f"INSERT INTO meta VALUES (?, ?) {SKIP_IF_THERE}",
+        (name, json.dumps(heirs)),
+    )
+
+
+def heirs_of(connection: Session, which: Marked) -> dict[str, str | None]:
+    """Return the ids of what was deleted, each with that of its successor.
+
+    A process of schema 8 or earlier noted no successors.
+    """
+    query = "SELECT value FROM meta WHERE name >= ?1 AND name < ?1 || '~'"
+    heirs: dict[str, str | None] = {}
+    for (listed,) in connection.execute(query, (which.ids,)):
+        noted = json.loads(listed)
+        heirs |= noted if isinstance(noted, dict) else dict.fromkeys(noted)
+    return heirs
+
+
+def drop_ids(connection: Session, which: Marked) -> int:
+    """Delete some of the notes of ids; returns how many, 0 if none was left."""
+    query = (
+        "DELETE FROM meta WHERE name IN"
+        " (SELECT name FROM meta WHERE name >= ?1 AND name < ?1 || '~' LIMIT ?2)"
+    )
+    return connection.execute(query, (which.ids, AT_ONCE)).rowcount
+
+
+def unmark(connection: Session, which: Marked) -> None:
+    """Note that all rows are deleted; after the last ones, that the files are next."""
+    mine = connection.execute("DELETE FROM meta WHERE name = ?", (which.name,)).rowcount
+    if mine and not marked(connection):
+        connection.execute("DELETE FROM meta WHERE name = ?", (f"erasing {ROWS}",))
+        owe(connection, PARTS)
+
+
+def make_way(connection: Session, ns: int, ids: Iterable[str]) -> None:
+    """Delete at once those of some ids that are erased and not deleted yet: they come again."""
+    if not is_under_way(connection):
+        return
+    query = (
+        f"SELECT docid, id FROM memories WHERE ns = ? AND id {one_of()}"
+        " AND docid IN (SELECT docid FROM erased)"
+    )
+    doomed = dict(connection.execute(query, (ns, json.dumps(list(ids)))).fetchall())
+    if doomed:
+        heirs = successors(connection, [*doomed])
+        delete(connection, [*doomed])
+        forget_ids(connection, ns, heirs)
+
+
+def is_under_way(connection: Session) -> bool:
+    """Tell whether rows of erased memories are still being deleted."""
+    return connection.execute(UNDER_WAY).fetchone() is not None
+
+
+UNDER_WAY = f"SELECT 1 FROM meta WHERE name = 'erasing {ROWS}'"
+"""Query that finds a row while that is so."""

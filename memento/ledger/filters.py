@@ -1,0 +1,441 @@
+"""Validate the filter arguments of a call and turn them into the ledger's filters. Pure."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from enum import StrEnum
+from inspect import signature
+from typing import Any, TypedDict, TypeVar
+
+from memento.base.scopes import parse_scope
+from memento.check import (
+    MAX_IDS,
+    MAX_INTEGER,
+    MAX_ITEMS,
+    MAX_URI,
+    check_flag,
+    check_id,
+    check_moment,
+    member,
+    short_name,
+    shown,
+    storable,
+)
+from memento.errors import InvalidInput
+from memento.ledger.predicate import COMPARED, EXISTS, NONE_OF, ONE_OF, Condition, Filters, Scalar
+from memento.messages import named
+from memento.status import having
+from memento.types import Kind, KindName, Match, Status, StatusName, Tier, TierName
+
+E = TypeVar("E", bound=StrEnum)
+
+MAX_CHOICES = 400
+"""Most alternative values in one condition; SQLite takes 1,000 terms in all."""
+MAX_PATH = 8
+"""Most names on the path to a metadata field; each is a table for SQLite to join."""
+
+EQUAL, DIFFERENT = "$eq", "$ne"
+OPERATORS = (EQUAL, DIFFERENT, ONE_OF, NONE_OF, *COMPARED, EXISTS)
+"""The operators of ``where``."""
+_NO_KEYS = frozenset((*OPERATORS, "$and", "$or", "$nor", "$not"))
+"""Names that other query languages have for a whole condition; here they would find nothing."""
+_OPERATOR = re.compile(r"\$\w*")
+
+
+class Filtering(TypedDict, total=False):
+    """Filters of ``retrieve``, ``list`` and similar methods; each may be left out.
+
+    Attributes:
+        tiers: One tier or several.
+        kinds: One kind or several.
+        scope: One path or several; memories that apply there: at it, below it, above it.
+        within: One path or several; memories at it or below it. ``""`` is everywhere.
+        session: One session or several.
+        tags: Memories that have all of these tags.
+        any_tags: Memories that have at least one of these tags.
+        where: Conditions on the metadata, all of which must hold. A key with a value must have that
+            value, with a list one of its values; None matches null or a missing key. A nested field
+            is ``{"a": {"b": 1}}`` or ``{"a.b": 1}``: if no field is called ``a.b``, the dots
+            separate names. Operators: ``{"price": {"$gt": 3, "$lte": 9}}``, with ``$gt``, ``$gte``,
+            ``$lt``, ``$lte``, ``$eq``, ``$ne``, ``$in``, ``$nin`` and ``$exists`` (True or False).
+            ``$ne`` and ``$nin`` also match a missing key. Numbers compare with numbers, strings
+            with strings by code point; a field of another type fits no range.
+        key: Memories that fill this slot, or one of several.
+        actor: Said by this actor, or one of several.
+        role: Said in this chat role, or one of several.
+        source: From this source, or one of several: a trust class such as ``web``, or an address
+            exactly as in ``Source.uri``.
+        ids: Only these memories, at most 100,000.
+        without: All memories but these, at most 100,000 ids.
+        pinned: Only pinned ones (True), or only others (False).
+        since: Earliest ``occurred_at``, inclusive.
+        until: Latest ``occurred_at``, exclusive.
+    """
+
+    tiers: Tier | TierName | Sequence[Tier | TierName] | None
+    kinds: Kind | KindName | Sequence[Kind | KindName] | None
+    scope: str | Sequence[str] | None
+    within: str | Sequence[str] | None
+    session: str | Sequence[str] | None
+    tags: str | Sequence[str] | None
+    any_tags: str | Sequence[str] | None
+    where: Mapping[str, Any] | None
+    key: str | Sequence[str] | None
+    actor: str | Sequence[str] | None
+    role: str | Sequence[str] | None
+    source: str | Sequence[str] | None
+    ids: str | Sequence[str] | None
+    without: str | Sequence[str] | None
+    pinned: bool | None
+    since: datetime | None
+    until: datetime | None
+
+
+class Retrieving(Filtering, total=False):
+    """The arguments of ``retrieve`` that ``prompt`` passes on; see there for their meaning."""
+
+    match: Match
+    as_of: datetime | None
+    known_at: datetime | None
+    min_score: float
+    min_confidence: float
+    cutoff: float
+    include_superseded: bool
+    include_archived: bool
+    include_quarantined: bool
+    fold: bool
+    wait: float
+    record: bool
+    shared: bool
+
+
+def filtering(
+    now: int,
+    given: Filtering,
+    verb: Callable[..., Any],
+    *,
+    statuses: Status | StatusName | Sequence[Status | StatusName] | None = None,
+    as_of: datetime | None = None,
+    include_superseded: bool = False,
+    include_archived: bool = False,
+    include_quarantined: bool = False,
+) -> Filters:
+    """Validate filters that are given as keyword arguments.
+
+    Args:
+        now: The present moment, microseconds.
+        given: Filters as the caller passed them.
+        verb: The method that was called.
+        statuses: See ``filters_of``, as for the other arguments.
+        as_of: The same.
+        include_superseded: The same.
+        include_archived: The same.
+        include_quarantined: The same.
+
+    Raises:
+        TypeError: If a name is not that of a filter.
+        InvalidInput: If a value is not of its kind.
+    """
+    others = (include_superseded, include_archived, include_quarantined)
+    if not given and statuses is None and as_of is None and all(one is False for one in others):
+        return Filters(now)  # nearly always
+    check_names(given, Filtering, verb)
+    return filters_of(
+        now,
+        statuses=statuses,
+        as_of=as_of,
+        include_superseded=include_superseded,
+        include_archived=include_archived,
+        include_quarantined=include_quarantined,
+        **given,
+    )
+
+
+def check_names(given: Mapping[str, object], known: type, verb: Callable[..., Any]) -> None:
+    """Refuse a keyword argument that a method does not have, as Python itself would.
+
+    Args:
+        given: The keyword arguments that the method takes as one mapping.
+        known: The typed dictionary that names them.
+        verb: The method.
+
+    Raises:
+        TypeError: If a name is not known; with the name that is most like it.
+    """
+    unknown = next((name for name in given if name not in known.__annotations__), None)
+    if unknown is None:
+        return
+    from difflib import get_close_matches  # noqa: PLC0415 - slow to load, for an error only
+
+    names = [*signature(verb).parameters.keys() - {"self"}, *known.__annotations__]
+    likely = get_close_matches(unknown, names, n=1)
+    hint = f"; did you mean {likely[0]!r}?" if likely else ""
+    raise TypeError(f"{verb.__name__}() got an unexpected keyword argument {unknown!r}{hint}")
+
+
+def filters_of(
+    now: int,
+    *,
+    tiers: Tier | TierName | Sequence[Tier | TierName] | None = None,
+    kinds: Kind | KindName | Sequence[Kind | KindName] | None = None,
+    statuses: Status | StatusName | Sequence[Status | StatusName] | None = None,
+    scope: str | Sequence[str] | None = None,
+    within: str | Sequence[str] | None = None,
+    session: str | Sequence[str] | None = None,
+    tags: str | Sequence[str] | None = None,
+    any_tags: str | Sequence[str] | None = None,
+    where: Mapping[str, Any] | None = None,
+    key: str | Sequence[str] | None = None,
+    actor: str | Sequence[str] | None = None,
+    role: str | Sequence[str] | None = None,
+    source: str | Sequence[str] | None = None,
+    ids: str | Sequence[str] | None = None,
+    without: str | Sequence[str] | None = None,
+    pinned: bool | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    as_of: datetime | None = None,
+    include_superseded: bool = False,
+    include_archived: bool = False,
+    include_quarantined: bool = False,
+) -> Filters:
+    """Validate the filter arguments that ``retrieve`` and ``list`` share.
+
+    Args:
+        now: The present moment, microseconds.
+        tiers: One tier or several; None for all.
+        kinds: One kind or several.
+        statuses: One status or several; None for active ones.
+        scope: One path or several; memories at it, below it or above it.
+        within: One path or several; memories at it or below it.
+        session: One session or several.
+        tags: One tag or several; the memory must have all of them.
+        any_tags: One tag or several; the memory must have at least one of them.
+        where: Conditions on the metadata, see ``Filtering``.
+        key: One slot or several.
+        actor: One actor or several.
+        role: One chat role or several.
+        source: One trust class or address, or several.
+        ids: One id or several.
+        without: One id or several that are left out.
+        pinned: Only pinned ones (True) or only others (False).
+        since: Earliest time of occurrence, inclusive.
+        until: Latest time of occurrence, exclusive.
+        as_of: Only memories that were valid at this moment.
+        include_superseded: Include memories that a newer one replaced.
+        include_archived: Include memories that were set aside.
+        include_quarantined: Include memories from untrusted sources that are not approved yet.
+
+    Raises:
+        InvalidInput: If a value is not of its kind.
+    """
+    wanted = members(Status, "status", statuses) or having("found")
+    if check_flag("include_superseded", include_superseded) or (as_of is not None and not statuses):
+        wanted = tuple(dict.fromkeys((*wanted, *having("ended"))))
+    if check_flag("include_archived", include_archived):
+        wanted = tuple(dict.fromkeys((*wanted, *having("by_name"))))
+    if check_flag("include_quarantined", include_quarantined):
+        wanted = tuple(dict.fromkeys((*wanted, Status.QUARANTINED.value)))
+    return Filters(
+        now=now,
+        tiers=members(Tier, "tiers", tiers),
+        kinds=members(Kind, "kinds", kinds),
+        statuses=wanted,
+        scopes=tuple(parse_scope(path) for path in several("scope", scope)),
+        within=_below(within),
+        sessions=_names("session", session),
+        tags=_names("tags", tags, most=MAX_ITEMS),
+        any_tags=_names("any_tags", any_tags),
+        where=_conditions(where),
+        keys=_names("key", key),
+        actors=_names("actor", actor),
+        roles=tuple(map(named, _names("role", role))),
+        sources=tuple(short_name("source", one, most=MAX_URI) for one in several("source", source)),
+        ids=_ids("ids", ids),
+        without=_ids("without", None if without in ([], ()) else without),
+        pinned=None if pinned is None else check_flag("pinned", pinned),
+        since=None if since is None else check_moment("since", since),
+        until=None if until is None else check_moment("until", until),
+        as_of=None if as_of is None else check_moment("as_of", as_of),
+    )
+
+
+def check_known_at(
+    known_at: object,
+    now: int,
+    *,
+    include_quarantined: object = False,
+    statuses: Status | StatusName | Sequence[Status | StatusName] | None = None,
+) -> int | None:
+    """Accept the moment by which something must have been recorded, or None.
+
+    Args:
+        known_at: The moment.
+        now: The present moment, microseconds.
+        include_quarantined: Whether memories in quarantine are asked for.
+        statuses: Statuses that are asked for.
+
+    Raises:
+        InvalidInput: If it is no moment or in the future, or memories in quarantine are asked for:
+            the past does not show them.
+    """
+    if known_at is None:
+        return None
+    moment = check_moment("known_at", known_at)
+    if moment > now:
+        raise InvalidInput("known_at", "is in the future; nothing is known of it yet")
+    wanted = members(Status, "status", statuses)
+    if include_quarantined or Status.QUARANTINED in wanted:
+        raise InvalidInput("known_at", "shows nothing from quarantine; ask for that without it")
+    return moment
+
+
+def check_filters(given: Mapping[str, Any]) -> None:
+    """Check the filters among the arguments of ``retrieve`` or ``list``; ignore the others.
+
+    Args:
+        given: Name of an argument to its value.
+
+    Raises:
+        InvalidInput: If the value of a filter is not of its kind.
+    """
+    known = filters_of.__kwdefaults__ or {}
+    filters_of(0, **{name: value for name, value in given.items() if name in known})
+
+
+def members(kind: type[E], field: str, values: str | Sequence[str] | None) -> tuple[str, ...]:
+    """Accept one member of an enumeration or several, by value."""
+    return tuple(member(kind, field, value).value for value in several(field, values))
+
+
+def several(
+    field: str, values: str | Iterable[str] | None, *, most: int = MAX_CHOICES
+) -> tuple[str, ...]:
+    """Accept one string, several strings, or None for no condition."""
+    if values is None:
+        return ()
+    if isinstance(values, str):
+        return (values,)
+    if not isinstance(values, Iterable):
+        raise InvalidInput(field, f"must be a string or a list of strings, not {shown(values)}")
+    chosen = tuple(values)
+    if len(chosen) > most:
+        raise InvalidInput(field, f"has more than {most} items")
+    if not chosen:
+        raise InvalidInput(field, "is an empty list, which matches nothing; use None for all")
+    return chosen
+
+
+def _ids(field: str, values: str | Sequence[str] | None) -> tuple[str, ...]:
+    return tuple(check_id(one, field) for one in several(field, values, most=MAX_IDS))
+
+
+def _below(paths: str | Sequence[str] | None) -> tuple[str, ...]:
+    within = tuple(parse_scope(path, "within") for path in several("within", paths))
+    return () if "" in within else within  # every scope is below the root
+
+
+def _names(
+    field: str, values: str | Sequence[str] | None, *, most: int = MAX_CHOICES
+) -> tuple[str, ...]:
+    return tuple(short_name(field, value) for value in several(field, values, most=most))
+
+
+def _conditions(where: Mapping[str, Any] | None) -> tuple[Condition, ...]:
+    if where is None:
+        return ()
+    if not isinstance(where, Mapping):
+        raise InvalidInput("where", f"must map metadata keys to values, not {shown(where)}")
+    found = tuple(_below_key(where, ()))
+    if len(found) > MAX_ITEMS:
+        raise InvalidInput("where", f"has more than {MAX_ITEMS} conditions")
+    return found
+
+
+def _below_key(where: Mapping[str, Any], above: tuple[str, ...]) -> Iterator[Condition]:
+    """Yield the conditions on the fields of one object of the metadata.
+
+    Args:
+        where: Names of fields to what each must be.
+        above: Path to the object.
+    """
+    for key, wanted in where.items():
+        names = (*above, _key(key))
+        if sum(name.count(".") + 1 for name in names) > MAX_PATH:
+            raise InvalidInput("where", f"{shown(key)} is nested deeper than {MAX_PATH} names")
+        if not isinstance(wanted, Mapping):
+            yield Condition(names, ONE_OF, _choices(key, wanted))
+        elif any(map(_is_operator, wanted)):
+            yield from (_operation(names, word, value) for word, value in wanted.items())
+        elif wanted:
+            yield from _below_key(wanted, names)
+        else:
+            raise InvalidInput("where", f"{shown(key)} has no condition; see {EXISTS!r}")
+
+
+def _is_operator(key: object) -> bool:
+    return isinstance(key, str) and _OPERATOR.fullmatch(key) is not None
+
+
+def _key(key: object) -> str:
+    if not isinstance(key, str):
+        raise InvalidInput("where", f"keys must be strings, not {shown(key)}")
+    name = storable("where", key)
+    if name in _NO_KEYS:
+        problem = f"{shown(name)} is not a metadata key; use {{'price': {{'$gt': 3}}}}"
+        raise InvalidInput("where", problem)
+    return name
+
+
+def _operation(names: tuple[str, ...], word: object, value: Any) -> Condition:
+    """Read an operator and what it compares with."""
+    key = names[-1]
+    word = storable("where", word) if isinstance(word, str) else word
+    if not isinstance(word, str) or word not in OPERATORS:
+        known = ", ".join(OPERATORS)
+        raise InvalidInput("where", f"{shown(key)}: {shown(word)} is not one of: {known}")
+    if word in (EQUAL, DIFFERENT):
+        return Condition(names, ONE_OF if word == EQUAL else NONE_OF, (_scalar(key, value),))
+    if word in (ONE_OF, NONE_OF):
+        if not isinstance(value, list | tuple | set | frozenset):
+            raise InvalidInput("where", f"{shown(key)}: {word} needs a list, not {shown(value)}")
+        read = _choices if word == ONE_OF else _options
+        return Condition(names, word, read(key, value))
+    if word == EXISTS:
+        return Condition(names, word, (check_flag(f"where.{EXISTS}", value),))
+    bound = _scalar(key, value)
+    if bound is None or isinstance(bound, bool):
+        problem = f"{shown(key)}: {word} needs a number or a string, not {shown(value)}"
+        raise InvalidInput("where", problem)
+    return Condition(names, word, (bound,))
+
+
+def _choices(key: object, value: object) -> tuple[Scalar, ...]:
+    """Read the values of which a field must have one: with none, nothing could ever match."""
+    options = _options(key, value)
+    if not options:
+        problem = f"{shown(key)} lists no value, so nothing could match; leave the condition out"
+        raise InvalidInput("where", problem)
+    return options
+
+
+def _options(key: object, value: object) -> tuple[Scalar, ...]:
+    options = tuple(value) if isinstance(value, list | tuple | set | frozenset) else (value,)
+    if len(options) > MAX_CHOICES:
+        raise InvalidInput("where", f"{shown(key)} has more than {MAX_CHOICES} values")
+    return tuple(_scalar(key, option) for option in options)
+
+
+def _scalar(key: object, value: object) -> Scalar:
+    if isinstance(value, str):
+        return storable("where", value)
+    if isinstance(value, int) and abs(value) > MAX_INTEGER:
+        raise InvalidInput("where", f"{shown(key)}: the integer is too large to compare with")
+    if isinstance(value, float) and math.isnan(value):
+        raise InvalidInput("where", f"{shown(key)}: nan equals nothing")
+    if value is None or isinstance(value, int | float):
+        return value
+    raise InvalidInput("where", f"{shown(key)} must be compared with scalars, not {shown(value)}")

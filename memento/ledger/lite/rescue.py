@@ -1,0 +1,345 @@
+"""Find what is whole in a damaged ledger, page by page, and make a new ledger of it.
+
+A memory is whole if its checksum says so; nothing else is taken over as right. Links and events are
+also taken over where they and the memories that they name are whole, and sessions with their
+checkpoints where they are whole themselves; likewise the names of scopes. No merge and no share
+is taken over: a page may still hold one that was undone, and who sees what is for people to say.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from operator import attrgetter
+from pathlib import Path
+from typing import Any
+
+from memento.errors import StoreBusy, StoreFromTheFuture
+from memento.ledger import chains, checks, namespaces, replays, schema, scope_rows, session_rows
+from memento.ledger.lite import presence, sqlite
+from memento.ledger.lite.file_pages import Pages, real
+from memento.ledger.lite.sqlite import Connection, connect, translated
+from memento.ledger.rows import (
+    COLUMNS,
+    HOLES,
+    NAMES,
+    STATE,
+    Row,
+    State,
+    checksum,
+    columns_of,
+    earlier_state,
+    is_changed_event,
+    is_changed_link,
+    is_changed_state,
+    is_whole,
+    mapping_in,
+)
+from memento.ledger.schema import SEQ_BITS, SEQ_MASK
+from memento.ledger.scope_rows import Place
+from memento.ledger.session_rows import Begun, Noted
+from memento.ledger.usage_events import Happening
+from memento.text.words import cues
+from memento.types import Tier
+
+BUSY_SECONDS = 30.0
+RELATIONS = frozenset({"supersedes", "related", "proposes"})
+
+
+@dataclass(slots=True)
+class Rescued:
+    """The rows that were rescued from a damaged ledger.
+
+    Attributes:
+        memories: Whole rows by row id, the newest of each.
+        namespaces: Labels as JSON by namespace number.
+        versions: Earlier states, as in the table, checked.
+        links: As in the table.
+        events: As in the table, by their own number.
+        erased: Lines about what was erased, by row id.
+        turns: Turns that were erased, as namespace number and digest, see ``replays``.
+        key: The key that their digests are made with.
+        changed: Ids of rows that are there but not as they were, by row id.
+        known: Row ids that indexes tell of, to how often; each memory is in two at least.
+        known_links: Links that indexes tell of, as the two row ids and the relation.
+        seals: Checksums of labels by namespace number.
+        sessions: Sessions by namespace number and name, the newest state of each.
+        checkpoints: Their checkpoints, by namespace number, session and number.
+        scopes: Scopes by namespace number and path.
+    """
+
+    memories: dict[int, Row] = field(default_factory=dict)
+    namespaces: dict[int, str] = field(default_factory=dict)
+    versions: list[tuple[Any, ...]] = field(default_factory=list)
+    links: list[tuple[Any, ...]] = field(default_factory=list)
+    events: dict[int, tuple[Any, ...]] = field(default_factory=dict)
+    erased: dict[int, tuple[int, int, int]] = field(default_factory=dict)
+    turns: list[tuple[int, str]] = field(default_factory=list)
+    key: bytes | None = None
+    changed: dict[int, str] = field(default_factory=dict)
+    known: Counter[int] = field(default_factory=Counter)
+    known_links: set[tuple[frozenset[int], str]] = field(default_factory=set)
+    seals: dict[int, bytes] = field(default_factory=dict)
+    sessions: dict[tuple[int, str], Begun] = field(default_factory=dict)
+    checkpoints: dict[tuple[int, str, int], Noted] = field(default_factory=dict)
+    scopes: dict[tuple[int, str], Place] = field(default_factory=dict)
+
+    @property
+    def lost(self) -> set[int]:
+        """Row ids of memories that were there and of which nothing whole is left."""
+        believed = {docid for docid, times in self.known.items() if times > 1}  # else it is corrupt
+        return (believed | self.changed.keys()) - self.memories.keys() - self.erased.keys()
+
+    @property
+    def lost_links(self) -> int:
+        """Number of links that were there between memories that are kept, and are not whole."""
+        kept = {_link_between(src, dst, relation) for src, dst, relation, *_ in self.links}
+        return sum(ends <= self.memories.keys() for ends, _ in self.known_links - kept)
+
+
+def find(path: Path) -> Rescued:
+    """Read a damaged ledger, which is not changed.
+
+    Args:
+        path: The file; its write-ahead log is read as well.
+
+    Raises:
+        OSError: If it cannot be read.
+        StoreBusy: If this process has it open.
+        StoreFromTheFuture: If a newer memento wrote it.
+    """
+    if presence.is_open(path):  # to read it here and close it would drop the locks on it
+        raise StoreBusy(path, "is open in this process; close that first")
+    found, pages = Rescued(), Pages(path)
+    ours = pages.application_id == schema.APPLICATION_ID
+    if ours and pages.user_version > schema.SCHEMA_VERSION:
+        raise StoreFromTheFuture(path, found=pages.user_version, known=schema.SCHEMA_VERSION)
+    for record in pages.records():
+        if record.rowid is None:
+            _take_indexed(found, record.values)
+        else:
+            _take_row(found, record.rowid, record.values)
+    found.versions = [version for version in found.versions if _is_whole(found, version)]
+    _drop_outdated(found)
+    _drop_changed_labels(found)
+    kept = found.memories.keys()
+    found.versions = [version for version in found.versions if version[0] in kept]
+    found.links = [link for link in found.links if {link[0], link[1]} <= kept]
+    found.events = _of_kept(found)
+    return found
+
+
+def write(found: Rescued, target: Path) -> None:
+    """Make a ledger of what was found.
+
+    Args:
+        found: What a damaged ledger gave.
+        target: An empty file.
+
+    Raises:
+        StoreError: If it cannot be written.
+    """
+    opened = connect(target, busy_seconds=BUSY_SECONDS, writable=True, wal=False)
+    with closing(opened) as connection, translated(target):
+        sqlite.migrate(connection, target)
+        connection.execute("BEGIN IMMEDIATE")
+        _write_memories(connection, found)
+        for table, rows in (
+            (f"versions (docid, rev, {STATE})", found.versions),
+            ("links (src, dst, relation, weight, seal)", found.links),
+            ("events (ns, at, kind, docid, detail, seal)", list(found.events.values())),
+            ("erased (docid, ns, rev)", list(found.erased.values())),
+            ("erased_turns (ns, turn)", found.turns),
+            ("meta (name, value)", [(namespaces.NAME, found.key)] if found.key else []),
+        ):  # fmt: skip
+            marks = ", ".join("?" * (table.count(",") + 1))
+            connection.executemany(f"INSERT OR IGNORE INTO {table} VALUES ({marks})", rows)
+        _write_sessions(connection, found)
+        for place in found.scopes.values():
+            apart = replace(place, merged_at=None, merged_into=None, merges="[]")
+            scope_rows.put(connection, apart)
+        chains.note_all(connection)
+        checks.owe_missing(connection)
+        connection.execute("COMMIT")
+
+
+def _write_memories(connection: Connection, found: Rescued) -> None:
+    numbers = {docid >> SEQ_BITS for docid in (*found.memories, *found.erased)}
+    numbers |= {ns for ns, _ in (*found.sessions, *found.scopes)}
+    labels = {ns: json.dumps(["salvaged", str(ns)]) for ns in numbers} | found.namespaces
+    for ns, text in sorted(labels.items()):
+        namespaces.take_over(connection, ns, text)
+    for row in sorted(found.memories.values(), key=lambda row: row.docid):
+        connection.execute(f"INSERT INTO memories ({COLUMNS}) VALUES ({HOLES})", row.values())
+    connection.words.rebuild()
+
+
+def _write_sessions(connection: Connection, found: Rescued) -> None:
+    """Write the sessions, which nobody works on any more, and the checkpoints that have one."""
+    for begun in found.sessions.values():
+        session_rows.put(connection, replace(begun, owner=""))
+    for noted in found.checkpoints.values():
+        if (noted.ns, noted.session) in found.sessions:
+            session_rows.insert_checkpoint(connection, noted)
+
+
+def _take_session(found: Rescued, values: tuple[Any, ...]) -> None:
+    one = session_rows.whole(values)
+    if one is not None:
+        known = found.sessions.get((one.ns, one.id), one)
+        found.sessions[one.ns, one.id] = max(known, one, key=lambda each: each.touched)
+
+
+def _take_checkpoint(found: Rescued, values: tuple[Any, ...]) -> None:
+    one = session_rows.whole_checkpoint(values)
+    if one is not None:
+        found.checkpoints[one.ns, one.session, one.number] = one
+
+
+def _take_named(found: Rescued, values: tuple[Any, ...]) -> None:
+    """Keep what a page holds of a session, a checkpoint or a scope."""
+    match values:
+        case (int(), str(), str(), _, int(), int(), _, _, str(), int(), _, bytes()):
+            _take_session(found, values)
+        case (int(), str(), int(), int(), int(), str(), bytes()):
+            _take_checkpoint(found, values)
+        case (int(), str(), str(), str(), int(), _, _, str(), bytes()):
+            _take_scope(found, values)
+
+
+def _take_scope(found: Rescued, values: tuple[Any, ...]) -> None:
+    """Keep a scope; of two states of it the one with more names."""
+    one = scope_rows.whole(values)
+    if one is not None:
+        known = found.scopes.get((one.ns, one.path), one)
+        found.scopes[one.ns, one.path] = max(known, one, key=lambda each: len(each.aliases))
+
+
+def _take_row(found: Rescued, rowid: int, values: tuple[Any, ...]) -> None:
+    """Keep what a page of a table holds, if it is of use."""
+    match values:
+        case (None, int(), int(), str(), int() | None, str() | None, bytes()):
+            _take_event(found, rowid, *values[1:])
+        case (None, str(labels), int()) if namespaces.are_labels(labels):
+            found.namespaces[rowid] = labels
+        case (None, int(ns), int(rev)) if rowid >> SEQ_BITS == ns:
+            found.erased[rowid] = (rowid, ns, rev)
+        case (None, int(ns), *_) if len(values) == len(NAMES) and rowid >> SEQ_BITS == ns:
+            row = Row(rowid, *values[1:])
+            row.importance = real(row.importance)
+            _take_memory(found, row)
+
+
+def _take_event(
+    found: Rescued,
+    number: int,
+    ns: int,
+    at: int,
+    kind: str,
+    docid: int | None,
+    detail: str | None,
+    seal: bytes,
+) -> None:
+    if not is_changed_event(ns, at, kind, docid, detail, seal):
+        found.events[number] = (ns, at, kind, docid, detail, seal)
+
+
+def _take_memory(found: Rescued, row: Row) -> None:
+    if checksum(row) != row.checksum or not _is_sane(row):
+        found.changed[row.docid] = str(row.id)
+    elif row.docid not in found.memories or found.memories[row.docid].rev < row.rev:
+        found.memories[row.docid] = row
+
+
+def _is_sane(row: Row) -> bool:
+    """Look at what the checksum does not cover, and count the words again."""
+    if row.tier not in tuple(Tier) or not all(isinstance(n, int) for n in _UNSEALED(row)):
+        return False
+    columns = columns_of(row)
+    row.words, row.head_words = columns.words, columns.head_words
+    row.cues = cues(row.text, row.role)
+    return row.docid & SEQ_MASK <= row.rev <= SEQ_MASK
+
+
+_UNSEALED = attrgetter("rev", "updated_at")
+
+
+def _take_indexed(found: Rescued, values: tuple[Any, ...]) -> None:
+    """Keep what a page of an index, or of a table without row ids, holds."""
+    match values:
+        case (int(ns), str() | bytes(), int(docid)) if docid >> SEQ_BITS == ns:
+            found.known[docid] += 1
+        case (str(name), bytes(seal)) if (owner := namespaces.sealed_by(name)) is not None:
+            found.seals[owner] = seal
+        case (int(ns), str(turn)) if replays.is_digest(turn):
+            found.turns.append((ns, turn))
+        case (namespaces.NAME, bytes(key)):
+            found.key = key
+        case (int(dst), int(src), str(relation)):
+            found.known_links.add(_link_between(src, dst, relation))
+        case (int(), str(), int(), int() | float(), bytes()):
+            _take_link(found, *values)
+        case (int(), int(), int(), str(), str(), str(), int(), str(), str(), *change) if (
+            len(change) <= 1
+        ):
+            found.versions.append(values[:9])
+        case _:
+            _take_named(found, values)
+
+
+def _take_link(
+    found: Rescued, src: int, relation: str, dst: int, weight: float, seal: bytes
+) -> None:
+    """Keep a link that its seal says is whole."""
+    link = (src, dst, relation, real(weight), seal)
+    if not is_changed_link(*link):
+        found.links.append(link)
+
+
+def _link_between(src: int, dst: int, relation: str) -> tuple[frozenset[int], str]:
+    """Name a link as the indexes do, one of which has its ends the other way round."""
+    return frozenset((src, dst)), relation
+
+
+def _drop_outdated(found: Rescued) -> None:
+    """Let go of rows that were erased, or that a change ended: their own history tells, sealed.
+
+    No index is asked: nothing seals its numbers, and several indexes look the same on a page.
+    """
+    ended = {docid for docid, rev, *_ in found.versions if rev >= found.memories[docid].rev}
+    for docid in (ended | found.erased.keys()) & found.memories.keys():
+        found.changed[docid] = found.memories.pop(docid).id
+
+
+def _of_kept(found: Rescued) -> dict[int, tuple[Any, ...]]:
+    """Return the events that name only memories that are kept, in order."""
+    ids: dict[int, set[str]] = {}
+    for row in found.memories.values():
+        ids.setdefault(row.ns, {""}).add(row.id)  # "" is what is said of an erased one
+
+    def names_kept(event: tuple[Any, ...]) -> bool:
+        ns, at, kind, docid, detail, _ = event
+        if docid is not None:
+            return docid in found.memories
+        named = Happening(0, ns, at, kind, None, mapping_in(detail)).ids
+        return ns in ids and ids[ns].issuperset(named)
+
+    return {number: event for number, event in sorted(found.events.items()) if names_kept(event)}
+
+
+def _drop_changed_labels(found: Rescued) -> None:
+    """Drop labels that were changed, so that no memory is given to another namespace."""
+    for ns, text in list(found.namespaces.items()):
+        if found.seals.get(ns, right := namespaces.checksum(ns, text)) != right:
+            del found.namespaces[ns]
+
+
+def _is_whole(found: Rescued, version: tuple[Any, ...]) -> bool:
+    """Tell whether an earlier state is what it was."""
+    row = found.memories.get(version[0])
+    if row is None:
+        return False
+    state = State(*version[2:])
+    return not is_changed_state(row, state) and is_whole(earlier_state(row, state))

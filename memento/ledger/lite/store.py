@@ -1,0 +1,665 @@
+"""The ledger as the rest of memento sees it: one file, one writer, a reader for each thread."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import threading
+import time
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+from memento.base import forks, layout
+from memento.base.files import explain_os, sync_name
+from memento.errors import (
+    ReadOnlyStore,
+    StorageFailed,
+    StorageFull,
+    StoreBusy,
+    StoreClosed,
+    StoreGone,
+    StoreUnusable,
+)
+from memento.ledger import namespaces
+from memento.ledger.contract import Moment
+from memento.ledger.erasure import is_under_way
+from memento.ledger.lite import fulltext, library, presence, scrub, sqlite
+from memento.ledger.lite.fulltext import LiteTail
+from memento.ledger.lite.gate import Gate, is_taken
+from memento.ledger.lite.library import Error, library_version
+from memento.ledger.lite.presence import LOG, Presence
+from memento.ledger.lite.reserve import Reserve
+from memento.ledger.lite.root import make_root, refuse_network
+from memento.ledger.lite.sqlite import (
+    Connection,
+    connect,
+    create_private,
+    explain,
+    roll_back,
+    translated,
+)
+from memento.ledger.lite.writer import LOG_PAGES, Writer, commit_separately, growth
+
+_HIDE = (
+    "CREATE TEMP VIEW memories AS SELECT * FROM main.memories"
+    " WHERE docid NOT IN (SELECT docid FROM main.erased)"
+)
+_SHOW = "DROP VIEW temp.memories"
+
+
+def hide_erased(connection: Connection, *, hidden: bool) -> bool:
+    """Hide erased memories if some are still being deleted, and no longer if none are.
+
+    Args:
+        connection: A reading connection, inside a transaction.
+        hidden: Whether it hides them already.
+
+    Returns:
+        Whether it hides them now.
+    """
+    wanted = is_under_way(connection)
+    if wanted != hidden:
+        connection.execute("PRAGMA query_only=0")  # the view is in no file, but counts as writing
+        try:
+            connection.execute(_HIDE if wanted else _SHOW)
+        finally:
+            connection.execute("PRAGMA query_only=1")
+    return wanted
+
+
+T = TypeVar("T")
+
+BUSY_SECONDS = 30.0
+"""Seconds a write waits for another process before StoreBusy; writes take milliseconds."""
+
+
+class LiteLedger:
+    """Opens, reads and writes the one file that holds every memory.
+
+    Safe from any thread. In a forked child it opens its own connections on first use.
+
+    Args:
+        root: Folder of the store; made with mode 0700 if absent.
+        allow_network: Whether it may lie on a network file system.
+
+    Raises:
+        StoreUnusable: If the root is no folder or on a network, or the file is not a ledger or is
+            damaged.
+        StoreFromTheFuture: If a newer memento wrote it.
+    """
+
+    def __init__(self, root: Path, *, allow_network: bool = False) -> None:
+        self.root = root.absolute()
+        if not allow_network:
+            refuse_network(self.root)
+        self.path = self.root / layout.LEDGER
+        self.read_only = False
+        self._reserve = Reserve(self.root)
+        self._full: StorageFull | None = None
+        self._retired: list[_Reader] = []
+        self.immutable = False  # whether not even a log can be beside the file
+        self._closed = False
+        self._is_ours = False  # whether the tables are known to be there
+        self._lock = threading.Lock()
+        self._reopening = threading.Lock()
+        self._rescuing = threading.Lock()
+        self._namespaces: dict[tuple[str, ...], int] = {}
+        self._readers: list[_Reader] = []
+        self._writing: Writer | None = None
+        self._local = threading.local()
+        try:
+            self._open()
+            self._is_ours = True
+        except BaseException:  # also an interruption: nobody else can close it
+            self.close()
+            raise
+        _opened.add(self)
+
+    @property
+    def closed(self) -> bool:
+        """Whether ``close`` was called."""
+        return self._closed
+
+    def write(
+        self,
+        job: Callable[[Connection], T],
+        *,
+        makes_room: bool = False,
+        frees_room: bool = False,
+    ) -> T:
+        """Run a job in one durable transaction; see ``Writer.run``.
+
+        Args:
+            job: What to do; it may be called a second time if the first time was undone.
+            makes_room: Whether it hides or removes something. On a full disk it is written in
+                the room of the reserve.
+            frees_room: Whether it removes rows, which later writes may take the place of. The
+                last of the reserve is for that.
+
+        Raises:
+            StoreClosed: After ``close``.
+            ReadOnlyStore: If the root cannot be written.
+            StorageFull: If there is no room for it.
+        """
+        self._check_open()
+        if self.read_only:
+            self._open_again()
+        try:
+            return self._writer().run(job)
+        except StorageFull as error:
+            if not (frees_room or (makes_room and self._reserve.kept)):
+                raise
+            return self._write_in_reserve(job, error)
+
+    def commit_separately(self) -> None:
+        """Commit the jobs of the calling thread separately from now on."""
+        commit_separately()
+
+    def _write_in_reserve(self, job: Callable[[Connection], T], full: StorageFull) -> T:
+        """Run a job in the room kept aside, and keep aside again what it left of that."""
+        with self._rescuing:
+            size = self._reserve.give_back()
+            if not size:
+                raise full
+            try:
+                self._writer().fold_if_room()
+                return self._writer().run(job)
+            finally:
+                self._writer().fold_if_room()
+                self._reserve.take_back(size)
+
+    def alone(self, job: Callable[[Connection], T]) -> T:
+        """Run a job that cannot be in a transaction; see ``Writer.alone``.
+
+        Raises:
+            StoreClosed: After ``close``.
+            ReadOnlyStore: If the root cannot be written.
+        """
+        self._check_open()
+        if self.read_only:
+            raise ReadOnlyStore(self.root, "the store is read-only; nothing was written")
+        return self._writer().alone(job)
+
+    def read(self, job: Callable[[Connection], T]) -> T:
+        """Run a job on this thread's reading connection, in one snapshot; see ``contract``.
+
+        A job that reads within a read, as a signal handler may, is in the snapshot of the outer.
+
+        Raises:
+            StoreClosed: After ``close``.
+            StoreUnusable: If the file is damaged where the job reads.
+        """
+        self._check_open()
+        reader = self._reader()
+        connection = reader.connection
+        with reader.turn:
+            if reader.reading:
+                return job(connection)
+            try:
+                try:
+                    reader.reading = True
+                    connection.commit()  # the end of the read before may have been interrupted
+                    connection.end_job()
+                    connection.execute("BEGIN")
+                    if self._is_ours:
+                        reader.hides_erased = hide_erased(connection, hidden=reader.hides_erased)
+                    return job(connection)
+                finally:
+                    reader.reading = False
+                    connection.commit()  # in C, so that no interrupt comes between
+                    connection.end_job()
+            except Error as error:
+                self.check_present()  # a log that was removed looks like damage
+                raise explain(self.path, error) from error
+
+    def check_present(self) -> None:
+        """Look whether the files are still the ones that were opened.
+
+        Raises:
+            StoreClosed: After ``close``.
+            StoreGone: If they were removed, moved or replaced.
+        """
+        self._check_open()
+        self._presence.check()
+        if self._writing is not None:
+            self._writing.check_present()
+
+    def find_namespace(self, labels: tuple[str, ...]) -> int | None:
+        """Return the number of a namespace, or None if nothing was ever stored in it.
+
+        Every verb that reads asks this first, so the look at the path is here, once a verb.
+
+        Raises:
+            StoreGone: If the file is no longer the one at its path.
+        """
+        self._presence.check()
+        number = self._namespaces.get(labels)
+        if number is None:
+            number = self.read(lambda connection: namespaces.find(connection, labels))
+            if number is not None:
+                self._namespaces[labels] = number
+        return number
+
+    def labels(self, ns: int) -> tuple[str, ...]:
+        """Return the labels of a namespace number."""
+        return self.read(lambda connection: namespaces.labels_of(connection, ns))
+
+    def is_writing(self) -> bool:
+        """Tell whether a process is in a transaction now; see ``contract.Ledger``."""
+        return is_taken(self.path)
+
+    def moment(self) -> Moment:
+        """Return a value that changes when another connection has written; see ``contract``."""
+        self._check_open()
+        self._presence.check()
+        reader = self._reader()
+        with reader.turn, translated(self.path):
+            (version,) = reader.connection.execute("PRAGMA data_version").fetchone()
+        return reader.number, version
+
+    @property
+    def library(self) -> tuple[str, str]:
+        """Name of the library, and its version with any warning there is about it."""
+        return "sqlite", library.said()
+
+    def make_tail(self) -> LiteTail:
+        """Make an index of waiting rows, which knows none yet."""
+        return LiteTail(lambda: self._reader().turn)
+
+    def quick_check(self) -> list[str]:
+        """Return what is wrong with the structure of the file, the full text aside."""
+        return self.read(sqlite.quick_check)
+
+    def words_intact(self) -> bool:
+        """Tell whether the full text agrees with what it was built from.
+
+        SQLite before 3.44 can check it only as a writer, for whom others wait; there the full text
+        of a read-only store is not checked.
+        """
+        if library_version() < fulltext.CHECKED_AS_READ:
+            return self.read_only or self.write(fulltext.intact)
+        with translated(self.path):
+            connection = self._connect_to_read()
+            try:
+                return fulltext.intact_as_read(connection)
+            finally:
+                connection.close()
+
+    def compact(self) -> None:
+        """Leave nothing of deleted rows in the file, see ``contract.Ledger.compact``.
+
+        FTS5 keeps the words of deleted rows until its segments are merged; then SQLite keeps the
+        pages.
+        """
+        more = self.write(fulltext.begin_purge, frees_room=True)
+        while more:
+            more = self.write(fulltext.purge, frees_room=True)
+        if not self.alone(sqlite.compact):
+            self._scrub()
+
+    def _scrub(self) -> None:
+        """Overwrite the unused parts of the file in bites, between which others write."""
+        first: int | None = 1
+        while first is not None:
+            first = self._scrub_from(first)
+            self.write(_nothing)  # in the queue: else the next bite would come before who waits
+
+    def _scrub_from(self, first: int) -> int | None:
+        following = self.alone(lambda connection: scrub.bite(connection, self.path, first))
+        if following == first:
+            problem = "a reader still uses an earlier state; the file cannot be cleared yet"
+            raise StoreBusy(self.path, problem)
+        return following
+
+    def fold_log(self, seconds: float) -> bool:
+        """Fold the whole log into the file and empty it; see ``tend.fold_log``."""
+        return self.alone(lambda connection: sqlite.fold_log(connection, seconds))
+
+    def checkpoint(self) -> None:
+        """Fold the write-ahead log into the file."""
+        if not self.read_only and not self._closed:
+            self._writer().checkpoint()
+
+    @property
+    def reserve_trouble(self) -> str:
+        """Why no room is kept aside for a full disk; empty if there is some."""
+        return self._reserve.trouble
+
+    @property
+    def locks_lost(self) -> bool:
+        """Whether other processes cannot see that this one has the store open; see ``held``."""
+        return self._writing is not None and presence.lost(self.path)
+
+    def keep_reserve(self) -> None:
+        """Take room aside for a full disk, unless that was done or there is too little."""
+        if not self.read_only:
+            self._reserve.keep()
+
+    def wal_bytes(self) -> int:
+        """Return the size of the write-ahead log, bytes."""
+        try:
+            return self.path.with_name(layout.LOG).stat().st_size
+        except FileNotFoundError:
+            return 0
+
+    def growth(self) -> int:
+        """Return how many bytes the file will grow by when the log is folded into it."""
+        return self.read(lambda connection: growth(connection, self.path))
+
+    def close(self) -> None:
+        """Close every connection, after the reads and writes in hand. Idempotent."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            readers, self._readers = [*self._readers, *self._retired], []
+            writer, self._writing = self._writing, None
+        for reader in readers:
+            with reader.turn:
+                reader.connection.close()
+        if writer is not None:
+            writer.close()
+
+    def hold_still(self) -> None:
+        """Wait for the reads and writes in hand and let none begin until ``go_on``.
+
+        SQLite's own locks are not made for forks: a thread inside it would leave them locked
+        in the child for ever.
+        """
+        self._lock.acquire()
+        if self._writing is not None:
+            self._writing.hold()
+        for reader in self._readers:
+            reader.turn.acquire()
+
+    def go_on(self) -> None:
+        """End ``hold_still``; from the thread that began it."""
+        for reader in self._readers:
+            reader.turn.release()
+        if self._writing is not None:
+            self._writing.release()
+        self._lock.release()
+
+    def reopen_after_fork(self) -> None:
+        """Forget the parent's connections without touching them; they are the parent's."""
+        _inherited.append((self._readers, self._writing, self._local))
+        if self._writing is not None:
+            self._presence = self._writing.forget()
+            presence.take(self.path)
+        self._lock = threading.Lock()
+        self._reopening = threading.Lock()
+        self._rescuing = threading.Lock()
+        self._start_afresh()
+
+    def _open(self) -> None:
+        make_root(self.root)
+        try:
+            if not self.path.exists():
+                create_private(self.path)
+            elif not self.path.is_file():
+                raise StoreUnusable(self.path, "is not a file; give another folder")
+        except OSError as error:
+            raise explain_os(self.path, error) from error
+        try:
+            self._presence = Presence(self.path)
+            self._connect()
+            self._presence.check()
+        except StoreGone as error:
+            problem = f"{error.happened}, while it was being opened; open it again"
+            raise StoreBusy(self.path, problem) from error
+
+    def _connect(self) -> None:
+        try:
+            self._open_writable()
+        except (ReadOnlyStore, StoreUnusable) as error:
+            if isinstance(error, StoreUnusable) and self._may_write():
+                raise
+            self._open_read_only(error)
+        except StorageFull as error:
+            self._full = error
+            self._open_read_only(error)
+
+    def _open_writable(self) -> None:
+        try:
+            self._version_rolled_back()  # another program's file must not even enter WAL mode
+            self._writer()
+        except StorageFull:
+            size = self._reserve.give_back()
+            if not size:
+                raise
+            try:
+                self._version_rolled_back()
+                self._writer()
+            finally:
+                self._reserve.take_back(size)
+        else:
+            self._reserve.keep()
+
+    def _open_again(self) -> None:
+        """Leave read-only mode if only the full disk was the reason and there is room by now.
+
+        Raises:
+            ReadOnlyStore: If it was not.
+            StorageFull: If it still is.
+        """
+        if self._full is None:
+            raise ReadOnlyStore(self.root, "the store is read-only; nothing was written")
+        with self._reopening:
+            if not self.read_only:
+                return
+            immutable = self.immutable
+            self._forget_readers(immutable=False)
+            try:
+                self._open_writable()
+            except BaseException:  # also an interruption: back to reading as before
+                self._forget_readers(immutable=immutable)
+                raise
+            self.read_only, self._full = False, None
+
+    def _forget_readers(self, *, immutable: bool) -> None:
+        """Let every thread open a new connection; the old ones may be in use, and stay open."""
+        with self._lock:
+            self._retired += self._readers
+            self.immutable = immutable
+            self._start_afresh()
+
+    def _open_read_only(self, cause: Exception) -> None:
+        self.read_only = True
+        try:
+            version = self._version()
+        except (ReadOnlyStore, StoreUnusable, StorageFull):
+            if self.wal_bytes():
+                raise  # an immutable file is read without its log: newer memories would be missing
+            self._start_afresh()
+            self.immutable = True  # not even the -shm file can be made here
+            version = self._version()
+        if not version:
+            if self._full is not None:
+                raise self._full
+            raise ReadOnlyStore(self.root, "cannot be written and holds no store yet") from cause
+
+    def _version_rolled_back(self) -> int:
+        """Read the version, after what a crash in the store's first moment left half-done."""
+        try:
+            return self._version()
+        except ReadOnlyStore:
+            if not self._may_write() or not self.path.with_name(layout.JOURNAL).exists():
+                raise
+            roll_back(self.path, busy_seconds=BUSY_SECONDS)
+            return self._version()
+
+    def _version(self) -> int:
+        return self.read(lambda connection: sqlite.check_version(connection, self.path))
+
+    def _may_write(self) -> bool:
+        return os.access(self.path, os.W_OK) and os.access(self.root, os.W_OK)
+
+    def _start_afresh(self) -> None:
+        self._local = threading.local()
+        self._readers = []
+        self._writing = None
+
+    def _writer(self) -> Writer:
+        if self._writing is None:
+            with self._lock:
+                if self._closed:
+                    raise StoreClosed(self.root)
+                if self._writing is None:
+                    self._writing = self._connect_writer()
+        return self._writing
+
+    def _connect_writer(self) -> Writer:
+        self._presence.check()  # of its log as well, in a forked child
+        gate = Gate(self.path, BUSY_SECONDS)
+        try:
+            connection = self._connect_migrated()
+            try:
+                self._presence.check()  # the same file as before
+                presence = self._with_log()
+            except BaseException:  # also an interruption: nobody else has the connection
+                connection.close()
+                raise
+        except BaseException:  # as above: nobody else has the gate
+            gate.close()
+            raise
+        return Writer(self.path, connection, gate, presence)
+
+    def _with_log(self) -> Presence:
+        try:
+            return Presence(self.path, beside=LOG)
+        except StoreGone as error:  # SQLite could not make it, and went on without
+            raise StorageFailed(self.path, "no write-ahead log can be made beside it") from error
+
+    def _connect_migrated(self) -> Connection:
+        connection = connect(self.path, busy_seconds=BUSY_SECONDS, writable=True)
+        try:
+            with translated(self.path):
+                if not sqlite.check_version(connection, self.path):
+                    self._sync_names()
+                sqlite.migrate(connection, self.path)
+                connection.execute(f"PRAGMA wal_autocheckpoint={LOG_PAGES}")
+        except BaseException:  # also an interruption: nobody else has the connection
+            connection.close()
+            raise
+        return connection
+
+    def _sync_names(self) -> None:
+        """Make the names of a new store outlast a power cut, before anything is promised."""
+        try:
+            sync_name(self.path)
+            sync_name(self.root)
+        except OSError as error:
+            raise explain_os(self.root, error) from error
+
+    def _reader(self) -> _Reader:
+        reader: _Reader | None = getattr(self._local, "reader", None)
+        if reader is None:
+            reader = self._local.reader = self._orphan() or self._connect_reader()
+        return reader
+
+    def _orphan(self) -> _Reader | None:
+        """Take over the connection of a thread that ended, if there is one."""
+        with self._lock:
+            for reader in self._readers:
+                if not reader.thread.is_alive():
+                    reader.thread = threading.current_thread()
+                    return reader
+        return None
+
+    def _connect_reader(self) -> _Reader:
+        with self._lock:
+            self._check_open()
+            reader = _Reader(self._connect_to_read(), threading.current_thread())
+            self._readers.append(reader)
+        return reader
+
+    def _connect_to_read(self) -> Connection:
+        self._presence.check()
+        return connect(
+            self.path, busy_seconds=BUSY_SECONDS, writable=False, immutable=self.immutable
+        )
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise StoreClosed(self.root)
+
+
+def _nothing(_connection: Connection) -> None:
+    """Change nothing."""
+
+
+@dataclass(slots=True)
+class _Reader:
+    """A reading connection, the thread it serves, and the lock held while it reads."""
+
+    connection: Connection
+    thread: threading.Thread
+    number: int = field(default_factory=partial(next, itertools.count()))
+    turn: threading.RLock = field(default_factory=threading.RLock)
+    reading: bool = False
+    hides_erased: bool = False
+
+
+_opened: weakref.WeakSet[LiteLedger] = weakref.WeakSet()
+_inherited: list[object] = []
+"""Connections of a forked parent: kept, so that the child never closes what is not its own."""
+_held_still: list[LiteLedger] = []
+"""Ledgers that ``_before_fork`` holds, to be let go in the parent."""
+_forking = threading.Lock()
+_handover = forks.Handover()
+
+
+def _before_fork() -> None:
+    """Wait until no thread is inside SQLite, nor in what would stay locked in the child.
+
+    Nothing is held during that wait: a thread that loads a library may need a ledger, or fork.
+    """
+    until = time.monotonic() + forks.FORK_SECONDS
+    while True:
+        forks.gate.wait(until)
+        _hold_all_still()
+        if forks.gate.shut(until):
+            _handover.prepare(needed=bool(_held_still))
+            return
+        _let_all_go_on()
+
+
+def _hold_all_still() -> None:
+    _forking.acquire()
+    for ledger in list(_opened):
+        ledger.hold_still()
+        _held_still.append(ledger)
+
+
+def _let_all_go_on() -> None:
+    while _held_still:
+        _held_still.pop().go_on()
+    _forking.release()
+
+
+def _after_fork_in_parent() -> None:
+    try:
+        forks.gate.reopen()
+        _handover.wait()  # else this process, closing its last connection, removes the child's log
+    finally:
+        _let_all_go_on()
+
+
+def _after_fork_in_child() -> None:
+    forks.gate.reopen_in_child()
+    _held_still.clear()
+    _forking.release()
+    for ledger in list(_opened):
+        ledger.reopen_after_fork()
+    _handover.end()
+
+
+os.register_at_fork(
+    before=_before_fork,
+    after_in_parent=_after_fork_in_parent,
+    after_in_child=_after_fork_in_child,
+)

@@ -1,0 +1,348 @@
+"""Messages that wait for a language model: one row of ``meta`` for each, without any text.
+
+The row is written with the turn, so that a process that dies loses none of them. A process that
+shows a message writes a token into its row first. Later it changes the row, or learns from the
+reply, only if the row is still exactly as it wrote it (`swap`): not if the message was erased, nor
+if another process took it because the time was up.
+
+The name ends with the number of the turn, so that the rows of a namespace are side by side. The
+value begins with the moment from which the message may be shown, so that a search finds the one
+that is due for longest without reading the others, whatever their number.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import asdict, astuple, dataclass, field, fields, replace
+from datetime import UTC, datetime, timedelta
+
+from memento.base.clock import from_micros
+from memento.ledger import memories
+from memento.ledger.contract import Session
+from memento.ledger.dialect import one_of, or_replace
+from memento.ledger.schema import SEQ_BITS, SEQ_MASK
+from memento.status import sql_lacking
+
+MOST = 1000
+"""Most messages of a namespace that wait; later ones are not shown to a model."""
+FARTHEST = 2 * 86_400_000_000
+"""Time ahead, microseconds, beyond which no row is put off: one that says so is damaged."""
+_FIRST_MOMENT, _LAST_MOMENT = -62_135_596_800_000_000, 253_402_300_800_000_000
+"""The beginning of the year 1 and the end of the year 9999, microseconds."""
+_DAY = 86_400
+"""Seconds of a day; no offset from UTC is as long."""
+_MOST_DIGITS = 9
+"""Most digits of a place in a text."""
+_PREFIX = "llm task "
+_EVERY = (_PREFIX, f"{_PREFIX}~")
+_NOTE = f"INSERT INTO meta VALUES (?, ?) {or_replace('name', 'value')}"
+_RANGE = "name >= ?1 AND name < ?2"
+_READY = f"{_RANGE} AND ifnull(value NOT BETWEEN ?3 AND ?4, true)"
+_HIDDEN = (
+    "SELECT key, text FROM memories WHERE ns = ?1 AND rev > ?2"
+    f" AND rev <> (docid & {SEQ_MASK}) AND {sql_lacking('in_statistics')}"
+)
+_ERASED = "SELECT 1 FROM erased WHERE ns = ? AND rev > ? LIMIT 1"
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A message that waits for a language model.
+
+    Attributes:
+        docid: Row id of its turn.
+        at: When it was said, microseconds.
+        since: When its turn was written, microseconds.
+        rev: Newest revision of the namespace then.
+        due: From when it may be shown, microseconds; 0 if its session is over.
+        text: Check sum of the text of its turn, by which a later change of it is noticed.
+        answered: Row id of the assistant's turn before it, or None.
+        unplaced: Starts of corrections of something that was not found, as text, with the row ids
+            of their memories.
+        run: Number of the first change that its call made, or None.
+        attempts: Number of requests that showed it and failed.
+        token: Number that a process chose when it took the message, 0 if none has it.
+        offset: Offset from UTC of the moment as the caller gave it, seconds; 0 for none.
+    """
+
+    docid: int
+    at: int
+    since: int
+    rev: int
+    due: int
+    text: int
+    answered: int | None = None
+    unplaced: Mapping[str, int] = field(default_factory=dict)
+    run: int | None = None
+    attempts: int = 0
+    token: int = 0
+    offset: int = 0
+
+    @property
+    def ns(self) -> int:
+        """Number of its namespace."""
+        return self.docid >> SEQ_BITS
+
+
+_FIELDS = frozenset(one.name for one in fields(Waiting))
+
+
+def put(session: Session, one: Waiting) -> bool:
+    """Let a message wait; tell whether it does. One that waits with this text is left as it is."""
+    name = _name(one.docid)
+    found = session.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
+    known = None if found is None else _read(name, found[0])
+    if known is not None and known.text == one.text:
+        return True
+    if found is None and count(session, one.ns) >= MOST:
+        return False
+    session.execute(_NOTE, (name, _value(one)))
+    return True
+
+
+def swap(session: Session, one: Waiting, other: Waiting | None) -> bool:
+    """Give a message another state, or none, if it still has the one that is given.
+
+    Returns:
+        Whether it had.
+    """
+    mine = (_name(one.docid), _value(one))
+    if other is None:
+        query = "DELETE FROM meta WHERE name = ?1 AND value = ?2"
+        return session.execute(query, mine).rowcount == 1
+    query = "UPDATE meta SET value = ?3 WHERE name = ?1 AND value = ?2"
+    return session.execute(query, (*mine, _value(other))).rowcount == 1
+
+
+def drop(session: Session, docids: Iterable[int]) -> None:
+    """Let messages wait no longer, also if a process shows them now."""
+    drop_named(session, [_name(docid) for docid in docids])
+
+
+def drop_those(session: Session, ns: int, docids: Collection[int]) -> None:
+    """Let those of very many messages of a namespace that wait do so no longer."""
+    query = f"SELECT name FROM meta WHERE {_RANGE}"
+    waiting = {name for (name,) in session.execute(query, _span(ns))}
+    if waiting:
+        drop_named(session, sorted(waiting.intersection(map(_name, docids))))
+
+
+def drop_named(session: Session, names: list[str]) -> None:
+    """Delete rows by their names."""
+    session.execute(f"DELETE FROM meta WHERE name {one_of()}", (json.dumps(names),))
+
+
+def drop_all(session: Session, ns: int) -> None:
+    """Let no message of a namespace wait any longer."""
+    session.execute(f"DELETE FROM meta WHERE {_RANGE}", _span(ns))
+
+
+def count(session: Session, ns: int) -> int:
+    """Count the messages of a namespace that wait."""
+    found = session.execute(f"SELECT count(*) FROM meta WHERE {_RANGE}", _span(ns)).fetchone()
+    return int(found[0])
+
+
+def any_waits(session: Session) -> bool:
+    """Tell whether any message waits in any namespace."""
+    query = f"SELECT 1 FROM meta WHERE {_RANGE} LIMIT 1"
+    return session.execute(query, _EVERY).fetchone() is not None
+
+
+def first(session: Session, upto: int, now: int) -> tuple[str, Waiting | None] | None:
+    """Read the message of all namespaces that may be shown for longest.
+
+    Args:
+        session: Of any job.
+        upto: The moment from which it may be shown is this one or earlier.
+        now: The present moment, microseconds.
+
+    Returns:
+        The name of its row and the message (None if the row is damaged); None if no message waits.
+    """
+    query = f"SELECT name, value FROM meta WHERE {_READY} ORDER BY value, name LIMIT 1"
+    found = session.execute(query, (*_EVERY, *_later(upto, now))).fetchone()
+    return None if found is None else (found[0], _read(*found))
+
+
+def put_off(session: Session, ns: int, now: int, until: int) -> None:
+    """Let all messages of a namespace that may be shown now, and that nobody has, wait."""
+    query = f"SELECT name, value FROM meta WHERE {_READY}"
+    for row in session.execute(query, (*_span(ns), *_later(now, now))).fetchall():
+        one = _read(*row)
+        if one is not None and not one.token:
+            swap(session, one, replace(one, due=until))
+
+
+def hurry(session: Session, ns: int, name: str) -> None:
+    """Let the messages of a session that no model saw yet be due, because it is over."""
+    rows = session.execute(f"SELECT name, value FROM meta WHERE {_RANGE}", _span(ns)).fetchall()
+    read = [one for row in rows if (one := _read(*row)) is not None]
+    waiting = [one for one in read if not (one.token or one.attempts)]
+    turns = memories.by_docids(session, ns, [one.docid for one in waiting])
+    for one in waiting:
+        turn = turns.get(one.docid)
+        if turn is not None and turn.session == name:
+            swap(session, one, replace(one, due=0))
+
+
+def join(session: Session, one: Waiting, run: int) -> None:
+    """Let the other messages of a call belong to the change that the first of them made.
+
+    One that another process shows now is left as it is.
+    """
+    rows = session.execute(f"SELECT name, value FROM meta WHERE {_RANGE}", _span(one.ns)).fetchall()
+    for other in (read for row in rows if (read := _read(*row)) is not None):
+        same_call = (other.since, other.rev, other.run) == (one.since, one.rev, None)
+        if same_call and not other.token:
+            swap(session, other, replace(other, run=run))
+
+
+def erased_since(session: Session, one: Waiting) -> bool:
+    """Tell whether anything of the namespace was erased after a message came."""
+    return session.execute(_ERASED, (one.ns, one.rev)).fetchone() is not None
+
+
+def hidden_since(session: Session, one: Waiting) -> list[tuple[str | None, str]]:
+    """Return slot and text of the memories that were taken back after a message came."""
+    return session.execute(_HIDDEN, (one.ns, one.rev)).fetchall()
+
+
+def _later(upto: int, now: int) -> tuple[str, str]:
+    """Return the values between which are those of the messages that may not be shown yet."""
+    return f"{max(0, upto) + 1:019d}", f"{max(0, now) + FARTHEST:019d} ~"
+
+
+def _name(docid: int) -> str:
+    return f"{_PREFIX}{docid:019d}"
+
+
+def _span(ns: int) -> tuple[str, str]:
+    first = ns << SEQ_BITS
+    return _name(first), f"{_name(first | SEQ_MASK)}~"
+
+
+def _value(one: Waiting) -> str:
+    return f"{one.due:019d} {json.dumps(asdict(one), sort_keys=True)}"
+
+
+def _read(name: str, value: object) -> Waiting | None:
+    """Read a row; None if it is damaged."""
+    try:
+        read = json.loads(value[19:]) if isinstance(value, str) else None
+        one = Waiting(**read) if isinstance(read, dict) and read.keys() == _FIELDS else None
+    except (ValueError, RecursionError):
+        return None
+    if one is None or not _is_sound(one):
+        return None
+    return one if (name, value) == (_name(one.docid), _value(one)) else None
+
+
+def _is_sound(one: Waiting) -> bool:
+    numbers = (one.docid, one.rev, one.due, one.text, one.attempts, one.token)
+    return (
+        all(_is_number(moment, _FIRST_MOMENT, _LAST_MOMENT) for moment in (one.at, one.since))
+        and all(map(_is_number, numbers))
+        and _is_number(one.offset, -_DAY, _DAY)
+        and all(number is None or _is_number(number) for number in (one.answered, one.run))
+        and isinstance(one.unplaced, dict)
+        and all(_is_place(start) and _is_number(to) for start, to in one.unplaced.items())
+    )
+
+
+def _is_place(start: str) -> bool:
+    return start.isascii() and start.isdecimal() and len(start) <= _MOST_DIGITS
+
+
+def _is_number(value: object, least: int = 0, end: int = 1 << 62) -> bool:
+    return type(value) is int and least <= value < end
+
+
+KEPT_DAYS = 400
+"""Days of which the counts are kept."""
+_NAME = "llm "
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """Counts of requests to a model.
+
+    Attributes:
+        calls: Requests.
+        tokens_in: Tokens sent.
+        tokens_out: Tokens received.
+        failures: Tasks without a usable reply.
+        millis: Time spent waiting, milliseconds.
+    """
+
+    calls: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    failures: int = 0
+    millis: int = 0
+
+    def __add__(self, other: Spent) -> Spent:
+        return Spent(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
+
+    def __sub__(self, other: Spent) -> Spent:
+        return Spent(*(a - b for a, b in zip(astuple(self), astuple(other), strict=True)))
+
+
+Counts = Mapping[str, Spent]
+"""Name of a model to what was spent on it."""
+
+
+def day_of(moment: int) -> str:
+    """Return the day (UTC) of a moment in microseconds.
+
+    >>> day_of(0)
+    '1970-01-01'
+    """
+    return from_micros(moment).astimezone(UTC).date().isoformat()
+
+
+def on_day(session: Session, ns: int, day: str) -> Counts:
+    """Read what a namespace spent on a day."""
+    query = "SELECT value FROM meta WHERE name = ?"
+    found = session.execute(query, (f"{_NAME}{ns} {day}",)).fetchone()
+    return {} if found is None else _counts(found[0])
+
+
+def since(session: Session, ns: int, first: str) -> dict[str, Counts]:
+    """Read what a namespace spent from a day on, by day, the earliest first."""
+    lead = f"{_NAME}{ns} "
+    query = f"SELECT name, value FROM meta WHERE {_RANGE} ORDER BY name"
+    rows = session.execute(query, (f"{lead}{first}", f"{lead}~")).fetchall()
+    return {name.removeprefix(lead): _counts(value) for name, value in rows}
+
+
+def add(session: Session, ns: int, day: str, model: str, spent: Spent) -> None:
+    """Add to the counts of a day; the first of a day drops those that are too old."""
+    counts = dict(on_day(session, ns, day))
+    if not counts:
+        lead = f"{_NAME}{ns} "
+        first = datetime.fromisoformat(day).date() - timedelta(days=KEPT_DAYS)
+        query = f"DELETE FROM meta WHERE {_RANGE}"
+        session.execute(query, (lead, f"{lead}{first.isoformat()}"))
+    counts[model] = counts.get(model, Spent()) + spent
+    value = json.dumps({name: astuple(one) for name, one in counts.items()}, ensure_ascii=False)
+    session.execute(_NOTE, (f"{_NAME}{ns} {day}", value))
+
+
+def _counts(value: object) -> Counts:
+    """Read the counts of a day; those that are damaged are left out."""
+    try:
+        read = json.loads(value) if isinstance(value, str) else {}
+    except ValueError:
+        return {}
+    named = read.items() if isinstance(read, dict) else ()
+    return {model: Spent(*numbers) for model, numbers in named if _is_usage(numbers)}
+
+
+def _is_usage(numbers: object) -> bool:
+    return (
+        isinstance(numbers, list)
+        and len(numbers) == len(Spent.__slots__)
+        and all(type(one) is int for one in numbers)
+    )

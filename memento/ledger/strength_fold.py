@@ -1,0 +1,531 @@
+"""The sums of the events of the log for each memory: the rows of ``dynamics``.
+
+The events are the truth. These rows are derived: they can be dropped, and folding the log again
+gives every one of them, bit for bit. A memory that nothing happened to has none.
+
+The log is folded in the order of its events, some hundred in one transaction, up to a cursor in
+``meta``. A row whose events no longer add up in order is marked stale and folded again from the
+start: when a verdict was retracted, or its memory became another kind. A reader of a row adds what
+came after the cursor, so nobody has to wait for the fold, and reading writes nothing.
+
+Time that a store is not used does not count as forgetting: retention is in active days, days of the
+log. An ``add`` is not in the log. The list of them, in ``meta``, only ever grows at its end.
+"""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
+from struct import Struct
+from typing import Any
+
+from memento.dynamics.fold import (
+    DAY,
+    FOLDED,
+    Basis,
+    Occurrence,
+    Standing,
+    State,
+    begin,
+    standing,
+    step,
+)
+from memento.dynamics.formulas import RATES
+from memento.dynamics.settings import Dynamics
+from memento.ledger import co_use, learnt_weights, memories, usage_events
+from memento.ledger.contract import Session
+from memento.ledger.dialect import or_replace
+from memento.ledger.rows import Row, docid_range, is_sound, lock_of
+from memento.ledger.schema import SEQ_BITS
+from memento.ledger.usage_events import (
+    OWN,
+    Happening,
+    after,
+    next_from,
+    of_memory,
+    standing_ones,
+    told_of,
+)
+from memento.status import having
+from memento.types import Event
+
+BITE = 200
+"""Events folded in one transaction: about 25 ms if each is an answer of five memories, during which
+an ``add`` waits."""
+AGAIN = 4
+"""Stale rows folded again in one transaction; each may have to search the log."""
+
+_FOLD = 3
+"""Edition of the fold: another one drops the rows of the one before."""
+
+ASLEEP = frozenset(
+    {
+        Event.ARCHIVED,
+        Event.FOLDED,
+        Event.MOVED,
+        Event.REPLAYED,
+        Event.SUPERSEDED,
+        Event.UNDONE,
+        Event.WEAKENED,
+    }
+)
+"""Events that the sleep may write: a day on which nothing else happened is no day of use."""
+
+_ALWAYS = -(1 << 63)
+"""Before every moment."""
+_CURSOR, _DAYS = "dynamics", "dynamics days "
+_FEELS, _ACCEPTED = frozenset(having("feels")), frozenset(having("accepted"))
+_SUMS, _ALIKE = Struct(f"<{len(RATES)}d"), Struct("<d")
+_NAMES = (
+    "at", "uses", "used_at", "counted", "sums", "stability", "day", "short", "long",
+    "supporting", "opposing", "worth", "today", "spent", "marks",
+)  # fmt: skip
+_COLUMNS = ", ".join(_NAMES)
+_PUT = (
+    f"INSERT INTO dynamics (docid, stale, stamp, {_COLUMNS})"
+    f" VALUES (?, ?, ?, {', '.join('?' * len(_NAMES))})"
+    f" {or_replace('docid', 'stale', 'stamp', *_NAMES)}"
+)
+_NOTE = f"INSERT INTO meta VALUES (?, ?) {or_replace('name', 'value')}"
+
+
+@dataclass(slots=True)
+class Calendar:
+    """The days on which a namespace was used, in days since 1970, ascending.
+
+    Attributes:
+        days: The days.
+        changed: Whether days were added that are not stored yet.
+    """
+
+    days: list[int]
+    changed: bool = False
+
+    def note(self, at: int) -> None:
+        """Take in the day of an event; only a later day than the last counts."""
+        if not self.days or at // DAY > self.days[-1]:
+            self.days.append(at // DAY)
+            self.changed = True
+
+    @property
+    def next_at(self) -> int:
+        """The first moment of a day that counts as a later one, microseconds."""
+        return (self.days[-1] + 1) * DAY if self.days else _ALWAYS
+
+    def until(self, at: int) -> int:
+        """Count the days until a moment, that day included."""
+        return bisect_right(self.days, at // DAY)
+
+    def reached(self, at: int, event: int) -> int:
+        """Count the days until a moment, with the day of an event, whether or not it was used.
+
+        So the number is the same whenever the event is folded: its day may become one of use
+        later, if the sleep wrote it.
+
+        Args:
+            at: Microseconds.
+            event: Moment of the event, microseconds.
+        """
+        own = event // DAY
+        place = bisect_left(self.days, own)
+        used = self.days[place : place + 1] == [own]
+        return self.until(at) + (own <= at // DAY and not used)
+
+
+@dataclass(frozen=True, slots=True)
+class _Cursor:
+    """The place up to which the log was folded, and the settings used."""
+
+    event: int
+    rules: str
+
+
+@dataclass(slots=True)
+class _Fold:
+    """The fold of one bite: what was read, and what it adds up to."""
+
+    db: Session
+    config: Dynamics
+    calendars: dict[int, Calendar] = field(default_factory=dict)
+
+    def calendar(self, ns: int) -> Calendar:
+        """Return the days of a namespace, read once."""
+        if ns not in self.calendars:
+            self.calendars[ns] = _calendar(self.db, ns)
+        return self.calendars[ns]
+
+    def after(self, state: State | None, happened: Happening, rank: int, row: Row) -> State | None:
+        """Return the state of a memory after an event; None while nothing happened to it."""
+        if happened.begins_anew:
+            return None
+        if happened.kind not in FOLDED:
+            return state
+        calendar, basis = self.calendar(row.ns), basis_of(row)
+        came = calendar.reached(basis.at, happened.since)
+        before = state or begin(basis, came, self.config)
+        occurred = Occurrence(
+            kind=happened.kind,
+            at=happened.since,
+            day=calendar.reached(happened.since, happened.since),
+            source=happened.source,
+            rank=rank,
+            outcome=happened.outcome,
+        )
+        later = step(before, occurred, basis, self.config)
+        return state if later is before else later
+
+    def again(self, row: Row, upto: int) -> State | None:
+        """Fold the events of one memory from the start, up to one of the log."""
+        return self.onto(None, row, of_memory(self.db, row, 0, upto))
+
+    def onto(self, state: State | None, row: Row, found: Sequence[Happening]) -> State | None:
+        """Fold events of one memory onto a state; verdicts that were retracted are left out."""
+        for happened in standing_ones(found):
+            if happened.kind == Event.RETRIEVED:
+                rank = happened.ids.index(row.id) + 1
+            else:
+                rank = happened.rank
+            state = self.after(state, happened, rank, row)
+        return state
+
+
+def basis_of(row: Row) -> Basis:
+    """Return what the dynamics of a memory start from."""
+    lock = lock_of(row.pinned) if isinstance(row.pinned, int) else None
+    return Basis(row.created_at, row.trust, row.kind, row.importance, lock)
+
+
+def feels(row: Row) -> bool:
+    """Tell whether events change a memory: not one in quarantine, nor one that is damaged."""
+    return row.status in _FEELS and is_sound(row)
+
+
+def look(
+    session: Session, row: Row, now: int, config: Dynamics
+) -> tuple[State, Standing, list[Happening]]:
+    """Read what the events say of a memory at a moment. Writes nothing.
+
+    Args:
+        session: Of any job.
+        row: The memory.
+        now: Microseconds.
+        config: Settings.
+
+    Returns:
+        Its state; its standing; and its verdicts and repeats, the retracted ones and the
+        retractions included, in the order of the log.
+    """
+    fold, cursor = _Fold(session, config), _cursor(session)
+    _note_newer(session, fold.calendar(row.ns), row.ns, cursor.event)
+    told = told_of(session, row.docid)
+    state = _present(fold, row, cursor) if feels(row) else None
+    basis, calendar = basis_of(row), fold.calendar(row.ns)
+    shown = state or begin(basis, calendar.until(basis.at), config)
+    first = max((at for at, one in enumerate(told, start=1) if one.begins_anew), default=0)
+    counted = [one for one in told[first:] if one.kind != Event.REPLACED]
+    return shown, standing(shown, now, calendar.until(now), basis, config), counted
+
+
+def _note_newer(session: Session, calendar: Calendar, ns: int, event: int) -> None:
+    """Take in the days of the events after one. Of each day one event is read, however many."""
+    while found := next_from(session, ns, event, calendar.next_at, ASLEEP):
+        if _is_use(found):
+            calendar.note(found.at)
+        event = found.event
+
+
+def _present(fold: _Fold, row: Row, cursor: _Cursor) -> State | None:
+    """Return the state of a memory with all that the log has; None if nothing changed it."""
+    states, stale = _load(fold.db, [row.docid])
+    whole = cursor.rules == _rules(fold.config) and not stale
+    since = of_memory(fold.db, row, cursor.event if whole else 0, None)
+    if whole and not any(one.kind == Event.RETRACTED for one in since):
+        return fold.onto(states.get(row.docid), row, since)
+    return fold.onto(None, row, of_memory(fold.db, row, 0, None))
+
+
+def calendar_of(session: Session, ns: int) -> Calendar:
+    """Return the days on which a namespace was used, as far as the log was folded."""
+    return _calendar(session, ns)
+
+
+def states_of(session: Session, docids: Sequence[int]) -> dict[int, State]:
+    """Return the folded states of memories by row id; those that nothing happened to have none."""
+    return _load(session, docids)[0]
+
+
+def used(session: Session, ns: int) -> set[int]:
+    """Return the row ids of the memories of a namespace with a use that was counted."""
+    query = "SELECT docid FROM dynamics WHERE docid BETWEEN ? AND ? AND uses > 0"
+    return {docid for (docid,) in session.execute(query, docid_range(ns))}
+
+
+def behind(session: Session, config: Dynamics, *, takes_over: bool = True) -> bool:
+    """Tell whether there is anything to fold.
+
+    Args:
+        session: Of any job.
+        config: Settings.
+        takes_over: Whether rows that were folded with other settings are to be folded again. Two
+            processes that both insist on it would never come to rest.
+    """
+    cursor = _cursor(session)
+    if cursor.event and cursor.rules != _rules(config):
+        return takes_over
+    (newer, stale) = session.execute(
+        "SELECT EXISTS (SELECT 1 FROM events WHERE event > ?),"
+        " EXISTS (SELECT 1 FROM dynamics WHERE stale = 1)",
+        (cursor.event,),
+    ).fetchone()
+    return bool(newer or stale)
+
+
+def waiting(session: Session, config: Dynamics) -> int:
+    """Count the events and stale rows that the next folds will take; all, if settings changed."""
+    cursor = _cursor(session)
+    since = cursor.event if cursor.rules == _rules(config) else 0
+    query = (
+        "SELECT (SELECT count(*) FROM events WHERE event > ?)"
+        " + (SELECT count(*) FROM dynamics WHERE stale = 1)"
+    )
+    return int(session.execute(query, (since,)).fetchone()[0])
+
+
+def catch_up(session: Session, config: Dynamics, most: int = BITE) -> bool:
+    """Fold the next events of the log, and a few stale rows; tell whether there may be more.
+
+    Args:
+        session: Of a job that writes.
+        config: Settings; rows that were folded with others are dropped.
+        most: Most events, >= 1.
+    """
+    rules, cursor = _rules(config), _cursor(session)
+    if cursor.rules != rules:
+        _drop_all(session)
+        cursor = _Cursor(0, rules)
+    found, count, last = after(session, cursor.event, most)
+    fold = _Fold(session, config)
+    if count:
+        _fold_bite(fold, found)
+        cursor = replace(cursor, event=last)
+        for ns, calendar in fold.calendars.items():
+            if calendar.changed:
+                session.execute(_NOTE, (f"{_DAYS}{ns}", json.dumps(calendar.days)))
+                usage_events.next_stamp(session)
+        session.execute(_NOTE, (_CURSOR, json.dumps([cursor.event, rules])))
+    query = "SELECT docid FROM dynamics WHERE stale = 1 ORDER BY docid LIMIT ?"
+    stale = [docid for (docid,) in session.execute(query, (AGAIN,)).fetchall()]
+    for docid in stale:
+        row = memories.by_docids(session, docid >> SEQ_BITS, [docid]).get(docid)
+        again = fold.again(row, cursor.event) if row is not None and feels(row) else None
+        _store(session, docid, again)
+    return count == most or len(stale) == AGAIN
+
+
+def differing(session: Session, config: Dynamics, sample: int) -> list[int]:
+    """Fold some memories again and return the row ids of those whose row says something else.
+
+    Args:
+        session: Of any job.
+        config: Settings.
+        sample: Most rows to compare, those used last.
+    """
+    cursor = _cursor(session)
+    if cursor.rules != _rules(config):
+        return []  # with other settings: they will all be folded again
+    fold = _Fold(session, config)
+    query = "SELECT docid FROM dynamics WHERE stale = 0 ORDER BY at DESC, docid LIMIT ?"
+    docids = [docid for (docid,) in session.execute(query, (sample,)).fetchall()]
+    states, damaged = _load(session, docids)
+    wrong = sorted(damaged)
+    for docid, state in states.items():
+        row = memories.by_docids(session, docid >> SEQ_BITS, [docid]).get(docid)
+        judged = row is not None and row.status in _ACCEPTED and is_sound(row)
+        if row is not None and judged and fold.again(row, cursor.event) != state:
+            wrong.append(docid)
+    return wrong
+
+
+def forget_all(session: Session) -> None:
+    """Drop every row and all that is noted of them; the events remain."""
+    _drop_all(session)
+    session.execute(
+        "DELETE FROM meta WHERE name = ?1 OR (name >= ?2 AND name < ?2 || '~')", (_CURSOR, _DAYS)
+    )
+    learnt_weights.forget_all(session)
+    co_use.forget_all(session)
+
+
+def fold_again(session: Session, docid: int) -> None:
+    """Note that a memory is to be folded again from the start, whether or not it has a row.
+
+    For a change of its lock: events that had no effect while it was locked made no row.
+    """
+    nothing = dict.fromkeys(_NAMES, 0) | {"sums": b"", "used_at": None}
+    session.execute(_PUT, (docid, 1, 0, *nothing.values()))
+
+
+def _drop_all(session: Session) -> None:
+    if session.execute("DELETE FROM dynamics").rowcount:
+        usage_events.dropped(session)
+
+
+def drop_rows(session: Session) -> None:
+    """Drop every row, to be folded again; the days on which the store was used remain."""
+    _drop_all(session)
+    session.execute("DELETE FROM meta WHERE name = ?", (_CURSOR,))
+
+
+def events_went(session: Session) -> None:
+    """Note that events were deleted: the next ones may get numbers that the cursor has passed."""
+    cursor = _cursor(session)
+    (newest,) = session.execute("SELECT coalesce(max(event), 0) FROM events").fetchone()
+    if newest < cursor.event:
+        session.execute(_NOTE, (_CURSOR, json.dumps([newest, cursor.rules])))
+    learnt_weights.events_went(session, newest)
+    co_use.events_went(session, newest)
+
+
+def _fold_bite(fold: _Fold, found: Sequence[Happening]) -> None:
+    """Fold events onto the rows, and store those that changed."""
+    session = fold.db
+    for happened in found:
+        if _is_use(happened):
+            fold.calendar(happened.ns).note(happened.at)
+    about = list(_about(fold, found))
+    rows = _rows(session, {(happened.ns, docid) for happened, docid, _ in about})
+    known, stale = _load(session, list(rows))
+    states: dict[int, State | None] = dict(known)
+    for happened, docid, rank in about:
+        if happened.kind == Event.RETRACTED:
+            stale.add(docid)
+            if happened.counts_again and docid in rows:
+                fold_again(session, docid)  # without that event it may have no row
+        elif docid in rows:
+            states[docid] = fold.after(states.get(docid), happened, rank, rows[docid])
+    for docid, state in states.items():
+        if state is not known.get(docid):
+            _store(session, docid, state)
+    for docid in stale:
+        session.execute("UPDATE dynamics SET stale = 1 WHERE docid = ?", (docid,))
+
+
+def _is_use(happened: Happening) -> bool:
+    """Tell whether an event makes its day one of use: a sleep and its undo do not."""
+    undone = happened.kind == Event.RETRACTED and happened.change is not None
+    return happened.kind not in ASLEEP and not undone
+
+
+def _about(fold: _Fold, found: Iterable[Happening]) -> Iterator[tuple[Happening, int, int]]:
+    """Yield for each event the memories it is about, with their place in the answer."""
+    first = fold.config.shown_first
+    for happened in found:
+        if happened.kind == Event.RETRIEVED:
+            ids = happened.ids[:first]
+            docids = memories.docids_of(fold.db, happened.ns, ids)
+            for rank, memory_id in enumerate(ids, start=1):
+                if memory_id in docids:
+                    yield happened, docids[memory_id], rank
+        elif happened.docid is not None and happened.kind in OWN:
+            yield happened, happened.docid, happened.rank
+
+
+def _rows(session: Session, wanted: set[tuple[int, int]]) -> dict[int, Row]:
+    """Read the memories that events change, by row id."""
+    found: dict[int, Row] = {}
+    for ns in sorted({ns for ns, _ in wanted}):
+        docids = sorted(docid for of, docid in wanted if of == ns)
+        rows = memories.by_docids(session, ns, docids)
+        found.update((docid, row) for docid, row in rows.items() if feels(row))
+    return found
+
+
+def _load(session: Session, docids: Sequence[int]) -> tuple[dict[int, State], set[int]]:
+    """Read the states of memories by row id, and say which rows are stale or damaged."""
+    found: dict[int, State] = {}
+    spoilt: set[int] = set()
+    for start in range(0, len(docids), memories.CHUNK):
+        part = docids[start : start + memories.CHUNK]
+        marks = ", ".join("?" * len(part))
+        query = f"SELECT docid, stale, {_COLUMNS} FROM dynamics WHERE docid IN ({marks})"
+        for docid, stale, *values in session.execute(query, tuple(part)):
+            state = None if stale else _read(dict(zip(_NAMES, values, strict=True)))
+            if state is None:
+                spoilt.add(docid)
+            else:
+                found[docid] = state
+    return found, spoilt
+
+
+def _read(values: dict[str, Any]) -> State | None:
+    """Make a state of the columns of a row; None if they are damaged."""
+    sums, sides = values.pop("sums"), (values.pop("supporting"), values.pop("opposing"))
+    numbers = [value for name, value in values.items() if name != "used_at"]
+    known = sums_in(sums)
+    if known is None or not all(isinstance(value, int | float) for value in (*numbers, *sides)):
+        return None
+    return State(**values, sums=known, belief=sides)
+
+
+def sums_in(blob: object) -> tuple[float, ...] | None:
+    """Read leaky sums as they are stored; None if they are damaged."""
+    if not isinstance(blob, bytes):
+        return None
+    if len(blob) == _ALIKE.size:
+        return _ALIKE.unpack(blob) * len(RATES)
+    return _SUMS.unpack(blob) if len(blob) == _SUMS.size else None
+
+
+def _spelt(sums: Sequence[float]) -> bytes:
+    """Return leaky sums as they are stored: one number if all are the same, as after one use."""
+    return _ALIKE.pack(sums[0]) if len(set(sums)) == 1 else _SUMS.pack(*sums)
+
+
+def _store(session: Session, docid: int, state: State | None) -> None:
+    """Write the state of a memory; None for a memory that nothing happened to."""
+    if state is None:
+        if session.execute("DELETE FROM dynamics WHERE docid = ?", (docid,)).rowcount:
+            usage_events.dropped(session)
+        return
+    own = {"sums": _spelt(state.sums)}
+    own |= {"supporting": state.belief[0], "opposing": state.belief[1]}  # type: ignore[dict-item]
+    values = [own[name] if name in own else getattr(state, name) for name in _NAMES]
+    session.execute(_PUT, (docid, 0, usage_events.next_stamp(session), *values))
+
+
+def _cursor(session: Session) -> _Cursor:
+    found = session.execute("SELECT value FROM meta WHERE name = ?", (_CURSOR,)).fetchone()
+    match None if found is None else _json(found[0]):
+        case [int(event), str(rules)]:
+            return _Cursor(event, rules)
+    return _Cursor(0, "")
+
+
+def days_of(session: Session, ns: int) -> list[int]:
+    """Read the days on which a namespace was used, as far as the log is folded, ascending."""
+    return _calendar(session, ns).days
+
+
+def _calendar(session: Session, ns: int) -> Calendar:
+    found = session.execute("SELECT value FROM meta WHERE name = ?", (f"{_DAYS}{ns}",)).fetchone()
+    days = [] if found is None else _json(found[0])
+    sound = isinstance(days, list) and all(isinstance(day, int) for day in days)
+    return Calendar(sorted(days) if sound else [])
+
+
+def _json(text: object) -> Any:
+    """Read JSON; None if it is damaged, and then derived again."""
+    try:
+        return json.loads(text) if isinstance(text, str) else None
+    except ValueError:
+        return None
+
+
+def _rules(config: Dynamics) -> str:
+    """Return a digest of the settings that the rows depend on; the others are used on reading."""
+    plain = Dynamics()
+    kept = replace(config, decay=plain.decay, chance=plain.chance)
+    return blake2b(f"{_FOLD} {kept!r}".encode(), digest_size=8).hexdigest()

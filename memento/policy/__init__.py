@@ -1,6 +1,0 @@
-"""Rules for the text that reaches a model: how memories are rendered into a prompt."""
-
-from memento.policy.cutting import Relevant
-from memento.policy.prompt import TOKENS, Cut, escape, new_nonce, render
-
-__all__ = ["TOKENS", "Cut", "Relevant", "escape", "new_nonce", "render"]

@@ -1,0 +1,5 @@
+"""Rules for the text that reaches a model: how memories are rendered into a prompt."""
+
+from memento.prompt.rendering import TOKENS, Cut, Relevant, escape, new_nonce, render
+
+__all__ = ["TOKENS", "Cut", "Relevant", "escape", "new_nonce", "render"]

@@ -1,0 +1,201 @@
+"""The tail of a policy: what changed, what holds for this message, what is open. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from memento.base.blocks import framed
+from memento.ledger.rows import Row
+from memento.prompt.policy_values import ZONES, Dropped, Shown
+from memento.prompt.rendering import escape
+from memento.prompt.zones import ORDERS, Directive, zone_of
+from memento.status import having
+from memento.text.words import estimate
+from memento.types import Status, Trust
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A line of the tail.
+
+    Attributes:
+        zone: The zone, 6 to 8, or 10.
+        line: The line.
+        shown: The memory that it shows; None for a step of a checkpoint, and for a memory that is
+            taken back.
+        takes_back: Whether it says that a line of the head holds no longer.
+    """
+
+    zone: int
+    line: str
+    shown: Shown | None = None
+    takes_back: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """The content of the head of a session.
+
+    Attributes:
+        known: Row ids of all memories that it was compiled from.
+        shown: Row id to the zone and the text that it shows.
+        left_out: Ids of memories for which its budget had no room.
+        conditions: Row id to the condition of what it shows.
+    """
+
+    known: frozenset[int]
+    shown: Mapping[int, tuple[int, str]]
+    left_out: frozenset[str] = frozenset()
+    conditions: Mapping[int, str | None] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Changes:
+    """The differences to the head.
+
+    Attributes:
+        items: Lines of zone 6.
+        overtaken: Whether the head must be made again at once: a rule in it is not the user's any
+            more, or a locked rule changed.
+    """
+
+    items: list[Item] = field(default_factory=list)
+    overtaken: bool = False
+
+
+def changed(before: Before, now: Sequence[Directive], gone: Mapping[int, Row]) -> Changes:
+    """Compare what the head of a session shows with what it would show now.
+
+    Args:
+        before: The head.
+        now: The memories that may be in a head now, one of each slot.
+        gone: Rows of those that the head shows and that are not among them, as they are now;
+            erased ones are absent.
+    """
+    found = Changes()
+    present = {one.row.docid: one for one in now}
+    replaced: dict[str | None, list[str]] = {}
+    for docid, past in gone.items():
+        replaced.setdefault(past.superseded_by, []).append(before.shown[docid][1])
+    for one in now:
+        zone, text = before.shown.get(one.row.docid, (None, None))
+        new = one.row.docid not in before.known
+        into_or_out_of_locked = zone != one.zone and 1 in (zone, one.zone)
+        demoted = zone in ORDERS and one.zone not in ORDERS
+        if demoted or into_or_out_of_locked:
+            found.overtaken = True
+        if new or _is_otherwise(before, one, zone, text):
+            was = replaced.pop(one.row.id, [] if text in (None, one.row.text) else [text])
+            found.items.append(_new(one, was, "new" if new else "now"))
+    for docid, (zone, text) in before.shown.items():
+        if docid in present:
+            continue
+        row = gone.get(docid)
+        if zone == 1 or row is None or _is_distrusted(row, zone):
+            found.overtaken = True
+        elif row.superseded_by is None or row.superseded_by in replaced:
+            found.items.append(Item(6, f"- no longer: {escape(text)}", takes_back=True))
+    return found
+
+
+def _is_otherwise(before: Before, one: Directive, zone: int | None, text: str | None) -> bool:
+    """Tell whether a memory that is not new is not as the head has it.
+
+    It has another text or condition, became an instruction, or holds since another one does not.
+    """
+    if zone is None:
+        return one.row.id not in before.left_out
+    known = before.conditions.get(one.row.docid, one.row.condition)
+    promoted = one.zone in ORDERS and zone not in ORDERS
+    return text != one.row.text or known != one.row.condition or promoted
+
+
+def _is_distrusted(row: Row, zone: int) -> bool:
+    """Tell whether a memory may not be shown any more as what the head shows it."""
+    if row.status == Status.QUARANTINED:
+        return True
+    if row.status == Status.FORGOTTEN and row.trust != Trust.USER:
+        return True  # perhaps taken back with its source
+    return zone in ORDERS and row.status in having("found") and zone_of(row) not in ORDERS
+
+
+def _new(one: Directive, was: Sequence[str], word: str) -> Item:
+    row = one.row
+    kind = "rule of the user" if one.zone in ORDERS else str(row.kind)
+    before = f" (instead of: {'; '.join(map(escape, was))})" if was else ""
+    line = f"- {word}, {kind}: {one.line(ids=False)[2:]}{before}"
+    return Item(6, line, Shown(row.id, 6, row.text))
+
+
+def in_force(found: Sequence[Directive], instead: Mapping[str, str]) -> list[Item]:
+    """Write the rules whose condition holds.
+
+    Args:
+        found: The rules.
+        instead: Id of a rule to the text of the one that it takes the place of.
+    """
+    return [
+        Item(
+            7,
+            f"- {escape(one.row.text)}"
+            + (f" (instead of: {escape(instead[one.row.id])})" if one.row.id in instead else ""),
+            Shown(one.row.id, 7, one.row.text),
+        )
+        for one in found
+    ]
+
+
+def shared(found: Sequence[Directive], namespace: str) -> list[Item]:
+    """Write what another namespace shares: all of it is data, also the rules of its user.
+
+    Args:
+        found: The memories.
+        namespace: Labels of that namespace, joined by ``/``.
+    """
+    whose = escape(namespace)
+    return [
+        Item(
+            10,
+            f"- {one.row.kind} of {whose}: {one.line(ids=False)[2:]}",
+            Shown(one.row.id, 10, one.row.text),
+        )
+        for one in found
+    ]
+
+
+def render(items: Sequence[Item], tag: str, tokens: int) -> tuple[str, list[Item], list[Dropped]]:
+    """Compose the tail without what is recalled, as far as it fits.
+
+    Withdrawals come first, then rules in force, other changes, open plans, and memories that others
+    share.
+
+    Returns:
+        The block, ``""`` for nothing; the lines in it, in order; and what did not fit.
+    """
+    order = {7: 0, 6: 1, 8: 2, 10: 3}
+    left = tokens - estimate(_framed(tag, []))
+    chosen: list[int] = []
+    dropped: list[Dropped] = []
+    titled: set[int] = set()
+    places = range(len(items))
+    for at in sorted(places, key=lambda at: (not items[at].takes_back, order[items[at].zone])):
+        one = items[at]
+        price = estimate(f"{one.line}\n")
+        price += 0 if one.zone in titled else estimate(f"## {ZONES[one.zone]}\n")
+        if price > left:
+            if one.shown is not None:
+                dropped.append(Dropped(one.shown.id, one.zone, "budget"))
+            continue
+        left -= price
+        titled.add(one.zone)
+        chosen.append(at)
+    kept = [items[at] for at in sorted(chosen, key=lambda at: (items[at].zone, at))]
+    return (_framed(tag, kept) if kept else ""), kept, dropped
+
+
+def _framed(tag: str, items: Sequence[Item]) -> str:
+    lines: list[str] = []
+    for zone in sorted({one.zone for one in items}):
+        lines += [f"## {ZONES[zone]}", *(one.line for one in items if one.zone == zone)]
+    return framed("policy-now", tag, lines)

@@ -1,0 +1,302 @@
+"""The head of a policy: which memories it shows, in which zone, in which order. Pure.
+
+Zones 1 to 3 are the only stored text that is presented as instructions. They hold rules that the
+user said, active ones, and nothing else. Each memory is one escaped line.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from memento.base.blocks import DIGITS, framed
+from memento.ledger.rows import PINNED, USER, Row
+from memento.prompt import conditions
+from memento.prompt.policy_values import ZONES, Conflict, Dropped
+from memento.prompt.rendering import escape
+from memento.text.words import estimate
+from memento.types import Kind, Trust
+
+HEAD = (1, 2, 3, 4, 5)
+ORDERS = (1, 2, 3)
+"""Zones that are instructions."""
+_DROPPED_FIRST = {5: 0, 4: 1, 3: 2, 2: 3}
+"""Order in which zones lose memories if the budget is short; zone 1 loses none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Directive:
+    """A memory at its place in the head.
+
+    Attributes:
+        row: The memory.
+        zone: The zone, 1 to 5.
+        disagrees: Row id of the next one if the two contradict each other, or None.
+    """
+
+    row: Row
+    zone: int
+    disagrees: int | None = None
+
+    @property
+    def locked(self) -> bool:
+        """Whether the user locked it."""
+        return bool(self.row.pinned & USER)
+
+    def line(self, *, ids: bool) -> str:
+        """Write it as one line."""
+        row = self.row
+        named = f"[{escape(row.id)[1:-1]}] " if ids else ""
+        when = ""
+        if row.condition is not None:
+            when = f"when {escape(conditions.shown(row.condition))}: "
+        by = "" if row.trust == Trust.USER else f" (from {row.trust})"
+        ask = (
+            " (this and the next line disagree: ask the user)" if self.disagrees is not None else ""
+        )
+        return f"- {named}{when}{escape(row.text)}{by}{ask}"
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """A compiled head, before it has its tag.
+
+    Attributes:
+        lines: The lines between the tags, in order.
+        shown: The memories in it, in order.
+        dropped: Those left out.
+        conflicts: Those that cannot both be followed.
+        over_budget: Whether the locked ones alone are too long.
+    """
+
+    lines: tuple[str, ...]
+    shown: tuple[Directive, ...]
+    dropped: tuple[Dropped, ...]
+    conflicts: tuple[Conflict, ...]
+    over_budget: bool
+
+
+def zone_of(row: Row) -> int | None:
+    """Return the zone of the head that a memory belongs to; None for none.
+
+    A memory of a source that is neither the user nor the agent is in no zone: it may be found by a
+    query, once it is approved, but it is not put into every prompt.
+    """
+    if row.trust not in (Trust.USER, Trust.AGENT) or row.kind == Kind.PLAN:
+        return None
+    if row.kind == Kind.RULE and row.trust == Trust.USER:
+        if row.pinned & USER:
+            return 1
+        return 2 if row.condition is None else 3
+    if row.kind == Kind.PREFERENCE or row.signal == "identity":
+        return 4
+    known = row.kind in (Kind.DECISION, Kind.PROCEDURE, Kind.RULE)
+    return 5 if known or row.pinned & (PINNED | USER) else None
+
+
+def placed(rows: Iterable[Row]) -> list[Directive]:
+    """Put memories into their zones, in the order in which the head shows them."""
+    found = [Directive(row, zone) for row in rows if (zone := zone_of(row)) is not None]
+    return sorted(found, key=_order)
+
+
+def _order(one: Directive) -> tuple[object, ...]:
+    row = one.row
+    depth = row.scope.count("/") + bool(row.scope)
+    return one.zone, depth, row.scope, row.key or "", row.text.casefold(), row.docid
+
+
+def settled(
+    found: Sequence[Directive], pairs: Iterable[tuple[int, int]]
+) -> tuple[list[Directive], list[Conflict], list[Dropped]]:
+    """Let one memory of each slot stand, and name the others: trust comes before place and time.
+
+    A rule under a condition does not contradict one without: which of the two holds depends on the
+    message.
+
+    Args:
+        found: The memories, in order.
+        pairs: Row ids of each two that contradict each other.
+    """
+    slots: dict[tuple[str, str | None], list[Directive]] = {}
+    losers = _doubted(found, pairs)
+    for one in found:
+        if one.row.key is not None and one.row.docid not in losers:
+            slots.setdefault((one.row.key, one.row.condition), []).append(one)
+    for group in slots.values():
+        best = max(group, key=_claim)
+        for other in group:
+            if other is not best:
+                losers[other.row.docid] = _lost(best, other)
+    kept = [one for one in found if one.row.docid not in losers]
+    dropped = [
+        Dropped(one.row.id, one.zone, "conflict") for one in found if one.row.docid in losers
+    ]
+    return kept, list(losers.values()), dropped
+
+
+def _doubted(found: Sequence[Directive], pairs: Iterable[tuple[int, int]]) -> dict[int, Conflict]:
+    """Find what contradicts a memory that is trusted more: a policy does not say both."""
+    known = {one.row.docid: one.row for one in found}
+    losers: dict[int, Conflict] = {}
+    for pair in pairs:
+        for one, other in (pair, pair[::-1]):
+            if {one, other} <= known.keys() and Trust.outranks(
+                known[one].trust, known[other].trust
+            ):
+                winner, loser = known[one], known[other]
+                losers[other] = Conflict(winner.id, loser.id, winner.key, "trust")
+    return losers
+
+
+def _claim(one: Directive) -> tuple[int, bool, int, int]:
+    row = one.row
+    depth = len(row.scope.split("/")) if row.scope else 0
+    return -Trust.rank_of(row.trust), one.locked, depth, row.docid
+
+
+_REASONS = ("trust", "locked", "narrower scope", "newer")
+
+
+def _lost(best: Directive, other: Directive) -> Conflict:
+    differs = (a != b for a, b in zip(_claim(best), _claim(other), strict=True))
+    reason = next(why for why, here in zip(_REASONS, differs, strict=True) if here)
+    return Conflict(best.row.id, other.row.id, best.row.key, reason)
+
+
+def side_by_side(
+    found: Sequence[Directive], pairs: Iterable[tuple[int, int]]
+) -> tuple[list[Directive], list[Conflict]]:
+    """Put two memories of one zone that contradict each other next to each other.
+
+    Args:
+        found: The memories, in order.
+        pairs: Row ids of each two that do.
+    """
+    order = list(found)
+    conflicts: list[Conflict] = []
+    seen: set[int] = set()
+    for pair in sorted({(min(pair), max(pair)) for pair in pairs}):
+        at = {one.row.docid: n for n, one in enumerate(order)}
+        if len(set(pair) & at.keys()) != len(set(pair)) or seen & set(pair) or len(set(pair)) == 1:
+            continue
+        first, second = sorted(at[docid] for docid in pair)
+        if order[first].zone != order[second].zone:
+            continue
+        other = order.pop(second)
+        order.insert(first + 1, other)
+        order[first] = replace(order[first], disagrees=other.row.docid)
+        conflicts.append(Conflict(order[first].row.id, other.row.id, None, "undecided"))
+        seen |= set(pair)
+    return order, conflicts
+
+
+def compile_head(
+    found: Sequence[Directive], pairs: Iterable[tuple[int, int]], tokens: int, *, ids: bool
+) -> Head:
+    """Choose and order the memories of the head.
+
+    Args:
+        found: The memories that may be in it, in its order.
+        pairs: Row ids of each two that contradict each other.
+        tokens: Most tokens of the head; only locked memories go beyond them.
+        ids: Whether each line names its id.
+    """
+    pairs = list(pairs)
+    kept, conflicts, dropped = settled(found, pairs)
+    kept, undecided = side_by_side(kept, pairs)
+    lines = {one.row.docid: one.line(ids=ids) for one in kept}
+    chosen = _within(kept, lines, tokens)
+    left = {one.row.docid for one in chosen}
+    dropped += [
+        Dropped(one.row.id, one.zone, "budget") for one in kept if one.row.docid not in left
+    ]
+    shown = _told_apart(chosen)
+    if shown != chosen:
+        lines |= {one.row.docid: one.line(ids=ids) for one in shown}
+    body = _body(shown, lines)
+    over = bool(shown) and _size(body) > tokens
+    return Head(
+        tuple(body),
+        tuple(shown),
+        tuple(dropped),
+        tuple(
+            one
+            for one in (*conflicts, *undecided)
+            if one.reason != "undecided" or _both_shown(one, shown)
+        ),
+        over,
+    )
+
+
+def _both_shown(one: Conflict, shown: Sequence[Directive]) -> bool:
+    return {one.winner, one.loser} <= {each.row.id for each in shown}
+
+
+def _told_apart(chosen: Sequence[Directive]) -> list[Directive]:
+    """Take the remark away from one whose neighbour was dropped."""
+    followers = [one.row.docid for one in chosen[1:]]
+    return [
+        one if one.disagrees in (None, *followers[at : at + 1]) else replace(one, disagrees=None)
+        for at, one in enumerate(chosen)
+    ]
+
+
+def _within(kept: Sequence[Directive], lines: Mapping[int, str], tokens: int) -> list[Directive]:
+    """Drop the least trusted, then the least important memories until the rest fits.
+
+    Locked ones stay.
+    """
+    if _size(_body(kept, lines)) <= tokens:
+        return list(kept)
+    going = sorted(
+        (one for one in kept if not one.locked),
+        key=lambda one: (
+            -Trust.rank_of(one.row.trust),
+            _DROPPED_FIRST[one.zone],
+            one.row.importance,
+            one.row.docid,
+        ),
+    )
+    gone: set[int] = set()
+    frame = _size([])
+    price = {one.row.docid: estimate(f"{lines[one.row.docid]}\n") for one in kept}
+    titles = {zone: estimate(f"## {title}\n") for zone, title in ZONES.items()}
+    left = Counter(one.zone for one in kept)
+    used = frame + sum(price.values()) + sum(titles[zone] for zone in left)
+    for one in going:
+        if used <= tokens:
+            break
+        gone.add(one.row.docid)
+        used -= price[one.row.docid]
+        left[one.zone] -= 1
+        if not left[one.zone]:
+            used -= titles[one.zone]
+    for one in [one for one in reversed(going) if one.row.docid in gone]:
+        title = 0 if left[one.zone] else titles[one.zone]
+        if used + title + price[one.row.docid] <= tokens:  # a long one made room for it
+            gone.discard(one.row.docid)
+            left[one.zone] += 1
+            used += title + price[one.row.docid]
+    while (rest := [one for one in kept if one.row.docid not in gone]) and (
+        _size(_body(rest, lines)) > tokens
+    ):
+        more = [one for one in going if one.row.docid not in gone]
+        if not more:
+            break
+        gone.add(more[0].row.docid)
+    return rest
+
+
+def _body(shown: Sequence[Directive], lines: Mapping[int, str]) -> list[str]:
+    body: list[str] = []
+    for zone in HEAD:
+        mine = [lines[one.row.docid] for one in shown if one.zone == zone]
+        body += [f"## {ZONES[zone]}", *mine] if mine else []
+    return body
+
+
+def _size(body: Sequence[str]) -> int:
+    """Return the tokens of a head with this body; its tag has as many digits as any."""
+    return estimate(framed("policy", "0" * DIGITS, body))

@@ -1,0 +1,88 @@
+"""Protocols of the inputs of `find`: full text, texts and vectors, all within one namespace."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memento.ledger.match import Match
+from memento.retrieve.spellings import Vocabulary
+from memento.tiers.mapped import Links
+
+WIDER = 4
+"""A search that proposes too few memories that pass the filters is repeated for so many times
+more."""
+
+
+class TextSource(Protocol):
+    """The ledger as `find` needs it; it is bound to one namespace and returns nothing else."""
+
+    def postings(self, matches: Sequence[Match], limit: int) -> list[NDArray[np.int64]]:
+        """Return the docids of the rows that expressions match, all of one moment.
+
+        Args:
+            matches: What is looked up.
+            limit: Most docids to return for each, >= 1.
+
+        Returns:
+            For each, ascending docids, no repeats; the largest ``limit`` if there are more.
+        """
+        ...
+
+    def texts(self, docids: Sequence[int]) -> list[str]:
+        """Return the text of each docid, in that order; ``""`` for an erased memory."""
+        ...
+
+    def vocabulary(self, first: int) -> Vocabulary:
+        """Return the words of the heard memories, as of now.
+
+        Args:
+            first: Docid of the oldest memory whose words are wanted; it never decreases.
+        """
+        ...
+
+
+class Nearest(Protocol):
+    """Search by vector among the rows of one snapshot."""
+
+    def nearest(
+        self, vector: NDArray[np.float32], n: int, allowed: NDArray[np.bool_]
+    ) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
+        """Return the n nearest allowed rows and their cosines, nearest first; of equals the newest.
+
+        Args:
+            vector: (dim,) float32.
+            n: How many, >= 1.
+            allowed: For each row of the snapshot, whether it may be found.
+        """
+        ...
+
+    def cosines(
+        self, vector: NDArray[np.float32], rows: NDArray[np.intp]
+    ) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+        """Return the cosine of each row, 0 for one without vector and -1, and which have one."""
+        ...
+
+    def lengths(
+        self,
+        rows: NDArray[np.intp],
+        before: Links,
+        after: Links,
+        share: np.float32,
+    ) -> NDArray[np.float32]:
+        """Return the lengths of vectors with shares of those before and after; 1 for none.
+
+        Args:
+            rows: The rows.
+            before: For each the row that comes before it; -1 for none.
+            after: For each the row that comes after it; -1 for none.
+            share: Weight of the vectors beside it.
+        """
+        ...
+
+    def vectors_of(self, rows: NDArray[np.intp]) -> NDArray[np.float32]:
+        """Return the (len(rows), dim) unit vectors of rows; zeros for one without vector."""
+        ...

@@ -1,0 +1,467 @@
+"""Order candidates by score, then correct three errors that the scores alone make. Pure.
+
+Three corrections use the texts of the best candidates. A question that was asked
+before is not its own answer. Of two statements that differ only in their object, the newer one is
+valid. Memories that say the same become one hit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memento.retrieve.columns import KINDS, Snapshot
+from memento.text.alike import shared_start
+from memento.text.gist import ending, gist
+from memento.text.sentences import has_verb, holds_role
+from memento.text.words import STOP_WORDS, content, words
+from memento.types import Kind
+
+T = TypeVar("T")
+
+_COMPARED = 400  # characters; statements that differ only in their object are short
+_ECHO = 0.8  # share of words that a query and its repetition have in common
+_FRAME = 0.5  # share of words that two statements have in common if only their object differs
+_FRAME_WORDS = 2
+_ASKED = ("exact", "calendar", "said_date", "speaker", "when", "digit")  # what a query asks for
+
+
+@dataclass(slots=True)
+class Candidate:
+    """A memory that may become a hit. Nothing changes one; freezing each takes 2 µs more.
+
+    Attributes:
+        row: Its row in the roster.
+        score: [0, 1].
+        confidence: [0, 1].
+        terms: Piece of evidence to its contribution; ``exact`` is the value of a match by
+            name or by exact text, see `scoring.lift`.
+        matched: Bit i is set if the memory itself has term i of the query, and that term is not
+            the kind of thing asked for.
+        actor: Code of the speaker, or -1.
+        question: Whether it is a question.
+        signs: Numbers that give the confidence; see `confidence.Signs`.
+        folded: Rows of near-identical memories that it stands for.
+        newer: Row of a newer statement about the same thing, or -1.
+        pull: Decides between equal scores; 0 if no use and no verdict moved any candidate.
+        opposed: Rows of statements that conflict with it.
+    """
+
+    row: int
+    score: float
+    confidence: float
+    terms: Mapping[str, float]
+    matched: int
+    actor: int
+    question: bool
+    signs: Mapping[str, float] = field(default_factory=dict)
+    folded: tuple[int, ...] = ()
+    newer: int = -1
+    pull: float = 0.0
+    opposed: tuple[int, ...] = ()
+
+    @property
+    def judged(self) -> bool:
+        """Whether a verdict on it is known."""
+        return bool(self.terms.get("belief") or self.terms.get("worth"))
+
+
+class Said:
+    """The content of a candidate, for comparison with others.
+
+    Args:
+        text: Its text; a long one is equal only to the same text.
+
+    Attributes:
+        words: Its words; empty for a long text.
+        ending: Its last word, see `gist.ending`.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._short = len(text) <= _COMPARED
+        self.words = tuple(words(text)) if self._short else ()
+        self.ending = ending(text)
+
+    @cached_property
+    def gist(self) -> str:
+        """Its content, read when it is needed; equal gists say the same."""
+        return gist(self._text) if self._short else self._text
+
+
+Settled = Callable[[int, int], bool]
+"""Tells whether a person settled a pair of rows or judged one: then their age does not matter."""
+Order = Callable[[Sequence[Candidate], Mapping[int, Said]], list[Candidate]]
+"""Changes the order of candidates by what they say."""
+
+
+class Answer:
+    """The candidates in the answer, best first. It only grows; candidates in it keep their places.
+
+    Args:
+        query: Words of the query.
+        echo: Share of its score that a candidate keeps if it only repeats the query, [0, 1].
+        fold: Let one candidate stand for all that say the same.
+        orders: What changes the order of the scores, one after the other; none for a question
+            about a time or the past.
+    """
+
+    def __init__(
+        self, query: Sequence[str], echo: float, *, fold: bool, orders: Sequence[Order] = ()
+    ) -> None:
+        self.hits: list[Candidate] = []
+        self._query, self._echo, self._fold, self._orders = query, echo, fold, orders
+        self._waiting: list[Candidate] = []
+        self._said: dict[int, Said] = {}
+
+    def take(self, best: Sequence[Candidate], said: Mapping[int, Said], bar: float) -> None:
+        """Add the next best candidates.
+
+        Args:
+            best: Candidates whose scores are not above any added before.
+            said: Row to its content, for each of them.
+            bar: Highest score still to come; candidates below it are held back until then.
+        """
+        self._said |= said
+        pool = by_score([*self._waiting, *demote_echoes(best, said, self._query, self._echo)])
+        ready = [one for one in pool if one.score >= bar]
+        self._waiting = pool[len(ready) :]
+        for order in self._orders:
+            ready = order(ready, self._said)
+        self.hits += ready
+        if self._fold:
+            self.hits = fold(self.hits, self._said)
+
+
+def by_score(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Sort by score, then by what uses and verdicts add; among equals the newest first."""
+    return sorted(candidates, key=lambda one: (-one.score, -one.pull, -one.row))
+
+
+def demote_echoes(
+    ranked: Sequence[Candidate], said: Mapping[int, Said], query: Sequence[str], left: float
+) -> list[Candidate]:
+    """Lower the score of questions that only repeat the query.
+
+    Args:
+        ranked: Candidates.
+        said: Row to its content.
+        query: Words of the query.
+        left: Share of its score that a repetition keeps, [0, 1].
+    """
+    if not any(one.question for one in ranked):
+        return by_score(ranked)
+    asked = set(content(query))
+    mended = [
+        replace(one, score=one.score * left)
+        if one.question and _overlap(asked, set(content(said[one.row].words))) >= _ECHO
+        else one
+        for one in ranked
+    ]
+    return by_score(mended)
+
+
+def newest_first(
+    ranked: Sequence[Candidate], said: Mapping[int, Said], settled: Settled | None = None
+) -> list[Candidate]:
+    """If two statements differ only in their object, give the newer one the higher place.
+
+    This applies only if the same participant said both and nothing in the query favours the older
+    one: the newer has every word of the query, every date and every identifier that the older has.
+    The kind of thing asked for ("which editor ...") does not matter here: the newer statement often
+    names the new thing without it. Verdicts on either decide instead, if there are any. The scores
+    stay with the places.
+
+    Args:
+        ranked: Candidates, best first.
+        said: Row to its content.
+        settled: Asked about a pair before it is turned round; None if nothing is known of any.
+    """
+    framed = _framed(ranked, said)
+    if not framed:
+        return list(ranked)
+    order = list(ranked)
+    for at, _ in enumerate(ranked):
+        older = order[at]
+        if older.row not in framed:
+            continue
+        rivals = [
+            place
+            for place in range(at + 1, len(order))
+            if order[place].row >= older.row
+            and order[place].row in framed
+            and _replaces(order[place], older, said)
+            and not (settled is not None and settled(order[place].row, older.row))
+        ]
+        if rivals:
+            newest = order.pop(max(rivals, key=lambda place: order[place].row))
+            order[at : at + 1] = [newest, replace(older, newer=newest.row)]
+    return [
+        one if one.score == place.score else replace(one, score=place.score)
+        for one, place in zip(order, ranked, strict=True)
+    ]
+
+
+def fold(ranked: Sequence[Candidate], said: Mapping[int, Said]) -> list[Candidate]:
+    """Merge candidates that say the same into the one with the best place, see `gist`.
+
+    A memory that the query names exactly is placed before the same text in other letters.
+    """
+    kept: dict[tuple[int, str, str | None], Candidate] = {}
+    ends = [(one.actor, said[one.row].ending) for one in ranked]
+    shared = _repeated(ends)
+    if not shared:
+        return list(ranked)
+    for one, end in zip(ranked, ends, strict=True):
+        key = (*end, said[one.row].gist if end in shared else None)  # a gist costs more
+        if key in kept:
+            stands = kept[key]
+            kept[key] = replace(stands, folded=(*stands.folded, one.row))
+        else:
+            kept[key] = one
+    return list(kept.values())
+
+
+def cut(ranked: Sequence[Candidate], min_score: float, cutoff: float) -> list[Candidate]:
+    """Drop candidates below a score, or below a share of the best score."""
+    bar = max(min_score, cutoff * max((one.score for one in ranked), default=0.0))
+    return [one for one in ranked if one.score >= bar]
+
+
+def _replaces(newer: Candidate, older: Candidate, said: Mapping[int, Said]) -> bool:
+    before, after = said[older.row].words, said[newer.row].words
+    if before[0] != after[0] and before[-1] != after[-1]:
+        return False  # nearly always, so this comes first
+    if newer.actor != older.actor or older.matched & ~newer.matched:
+        return False
+    if newer.judged or older.judged or not _same_frame(before, after):
+        return False
+    return all(newer.terms.get(name, 0) >= older.terms.get(name, 0) for name in _ASKED)
+
+
+def _framed(ranked: Sequence[Candidate], said: Mapping[int, Said]) -> set[int]:
+    """Return the rows of statements that begin or end with the same word as another one."""
+    spoken = [(one.row, said[one.row].words) for one in ranked if not one.question]
+    spoken = [(row, says) for row, says in spoken if says]
+    first = _repeated([says[0] for _, says in spoken])
+    last = _repeated([says[-1] for _, says in spoken])
+    return {row for row, says in spoken if says[0] in first or says[-1] in last}
+
+
+def _repeated(values: Sequence[T]) -> set[T]:
+    """Return the values that occur more than once; a Counter costs four times as much."""
+    seen: set[T] = set()
+    again: set[T] = set()
+    for value in values:
+        (again if value in seen else seen).add(value)
+    return again
+
+
+def _same_frame(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Tell whether two statements are the same up to one span of words, and that is their object.
+
+    Both have words.
+
+    A span with a verb, or before the verb, is no object: both statements are about other things.
+    Only a role that one holds at a time ("... is the CEO of Juniper") may have another holder.
+    """
+    longest, shortest = max(len(one), len(other)), min(len(one), len(other))
+    start = shared_start(one, other)
+    end = min(shared_start(one[::-1], other[::-1]), shortest - start)
+    if start + end < max(_FRAME_WORDS, math.ceil(longest * _FRAME)):
+        return False
+    spans = (one[start : len(one) - end], other[start : len(other) - end])
+    after = one[len(one) - end :]
+    if start == 0:
+        return holds_role(after)
+    if any(map(has_verb, spans)):
+        return False
+    return has_verb(one[:start]) or not has_verb(after)
+
+
+def _overlap(one: set[str], other: set[str]) -> float:
+    return len(one & other) / max(1, len(one | other))
+
+
+_ARTICLE = KINDS[Kind.ARTICLE]
+
+Quoted: TypeAlias = Callable[[Sequence[int]], Sequence[tuple[int, int]]]
+"""Returns the pairs (article, memory that it quotes) of some memories, by row id."""
+
+
+class Quotes:
+    """Keeps articles and their sources apart, for one query.
+
+    Args:
+        snap: The namespace.
+        quoted: Finds the sources of articles.
+        leads: Whether an article comes before its sources.
+    """
+
+    def __init__(self, snap: Snapshot, quoted: Quoted, *, leads: bool) -> None:
+        self._snap, self._quoted, self._leads = snap, quoted, leads
+        self._above: set[int] = set()
+        self._gone: set[int] = set()
+
+    def first(self, ranked: Sequence[Candidate], _said: Mapping[int, Said]) -> list[Candidate]:
+        """Leave out the sources of articles that stand for them, and the other articles.
+
+        The scores stay with the places.
+
+        Args:
+            ranked: Candidates, best first, after those of earlier calls.
+        """
+        sources = self._sources([one.row for one in ranked])
+        kept = list(ranked)
+        if sources or self._gone:
+            kept = self._placed({one.row: one for one in ranked}, sources)
+        self._above.update(one.row for one in kept)
+        return kept
+
+    def _placed(
+        self, ranked: Mapping[int, Candidate], sources: Mapping[int, set[int]]
+    ) -> list[Candidate]:
+        """Put each article that stands for its sources into the best of their places."""
+        stands = self._chosen(ranked, sources)
+        leader = {row: article for article, mine in stands.items() for row in (article, *mine)}
+        kept: dict[int, Candidate] = {}
+        for row, one in ranked.items():
+            article = leader.get(row)
+            if article is None:
+                if row not in sources and row not in self._gone:
+                    kept[row] = one
+            elif article not in kept:
+                kept[article] = _standing_for(ranked, article, stands[article], one)
+        return list(kept.values())
+
+    def _chosen(
+        self, there: Collection[int], sources: Mapping[int, set[int]]
+    ) -> dict[int, set[int]]:
+        """Choose the articles that stand for their sources."""
+        rivals = self._above if self._leads else self._above.union(there)
+        stands: dict[int, set[int]] = {}
+        for article, mine in sources.items():
+            if mine.isdisjoint(rivals) and mine.isdisjoint(self._gone):
+                stands[article] = mine
+                self._gone |= mine
+        return stands
+
+    def _sources(self, rows: Sequence[int]) -> dict[int, set[int]]:
+        """Return for each row of an article the rows of its sources."""
+        kinds = self._snap.kind[rows].tolist() if rows else ()
+        articles = [row for row, kind in zip(rows, kinds, strict=True) if kind == _ARTICLE]
+        if not articles:
+            return {}
+        docids = [int(self._snap.docid[row]) for row in articles]
+        found: dict[int, set[int]] = {}
+        for src, dst in self._quoted(docids):
+            at, source = (self._snap.rows_of(np.array([one], np.int64)) for one in (src, dst))
+            if len(at) and len(source):
+                found.setdefault(int(at[0]), set()).add(int(source[0]))
+        return found
+
+
+def _standing_for(
+    ranked: Mapping[int, Candidate], article: int, sources: set[int], best: Candidate
+) -> Candidate:
+    """Return an article with the score of its best source, as sure as that one is."""
+    one = ranked[article]
+    surer = max((one, best), key=lambda candidate: candidate.confidence)
+    return replace(
+        one,
+        score=best.score,
+        confidence=surer.confidence,
+        signs=surer.signs,
+        folded=(*one.folded, *sorted(sources.intersection(ranked))),
+    )
+
+
+HEAD = 10
+"""Hits that keep their places."""
+POOL = 200
+"""Candidates among which the tail is ordered; those after them keep their places."""
+MOST_ROWS = 20
+"""Most candidates that have a rare word."""
+WEIGHT = 0.8
+"""Weight of the walk beside the score, both relative to their largest value."""
+_RESTART = 0.5
+_STEPS = 2
+_LETTERS = 4  # fewest letters of a word
+_SAME_SPEAKER = 1.5  # weight of a link between texts of one speaker
+_CHARACTERS = 2_000  # characters of a text that are read
+_LEAST = 1e-12  # instead of a division by zero
+
+Table = NDArray[np.float64]
+
+
+def reorder(ranked: Sequence[Candidate], texts: Mapping[int, str]) -> list[Candidate]:
+    """Return candidates with the tail in the order of score and shared rare words.
+
+    The scores stay with the places, so that they do not increase along the answer.
+
+    Args:
+        ranked: Candidates, best first.
+        texts: Row to text, for the first ``POOL`` of them.
+    """
+    pool, rest = ranked[:POOL], ranked[POOL:]
+    if len(pool) <= HEAD + 1:
+        return list(ranked)
+    head, tail = pool[:HEAD], pool[HEAD:]
+    speakers = np.array([one.actor for one in pool])
+    links = _shared([texts[one.row] for one in pool])
+    links *= np.where(speakers[:, None] == speakers, _SAME_SPEAKER, 1.0)
+    reached = _walk(links / np.maximum(links.sum(axis=1, keepdims=True), _LEAST))[HEAD:]
+    scores = np.array([one.score for one in tail])
+    gain = scores / max(pool[0].score, _LEAST) + WEIGHT * reached / max(reached.max(), _LEAST)
+    places = np.argsort(-gain, kind="stable").tolist()  # equal ones keep their order
+    placed = [
+        tail[at] if tail[at].score == place.score else replace(tail[at], score=place.score)
+        for at, place in zip(places, tail, strict=True)
+    ]
+    return [*head, *placed, *rest]
+
+
+def _shared(texts: Sequence[str]) -> Table:
+    """Return how strongly rare words lead from each text to each other one, (n, n)."""
+    rows: dict[str, list[int]] = defaultdict(list)
+    for row, text in enumerate(texts):
+        said = {_stem(one) for one in words(text[:_CHARACTERS]) if one not in STOP_WORDS}
+        for stem in said:
+            if len(stem) >= _LETTERS:
+                rows[stem].append(row)
+    rare = [found for found in rows.values() if 1 < len(found) <= MOST_ROWS]
+    has = np.zeros((len(texts), len(rare)))
+    for column, found in enumerate(rare):
+        has[found, column] = 1.0
+    count = has.sum(axis=0)
+    links: Table = (has / (count * (count - 1))) @ has.T
+    np.fill_diagonal(links, 0.0)
+    return links
+
+
+def _stem(word: str) -> str:
+    """Drop the commonest endings of English from a long word."""
+    length = len(word)
+    if word[-1] == "s" and length > _LETTERS and word[-2] != "s":
+        return word[:-1]
+    if length > _LETTERS + 1 and word[-2:] == "ed":
+        return word[:-2]
+    return word[:-3] if length > _LETTERS + 2 and word[-3:] == "ing" else word
+
+
+def _walk(links: Table) -> Table:
+    """Return how often a walk from the head is at each text, (n,)."""
+    start = np.zeros(len(links))
+    start[:HEAD] = 1.0 / np.arange(1, HEAD + 1)
+    start /= start.sum()
+    walk = start
+    for _ in range(_STEPS):
+        walk = (1 - _RESTART) * (walk @ links) + _RESTART * start
+    return walk

@@ -1,0 +1,252 @@
+"""Of two memories that conflict, place the one that stands higher first.
+
+Links between the best candidates are one look at an index; a namespace without flagged pairs costs
+nothing. The scores stay with the places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import inf
+from typing import TypeAlias
+
+from memento.base.scopes import contains
+from memento.claims.standing import Stand, stands_higher
+from memento.dynamics.fold import VERDICTS
+from memento.dynamics.formulas import log_odds, prior
+from memento.dynamics.settings import Dynamics
+from memento.ledger import claim_rows, memories, quotes, strength_fold, usage_events
+from memento.ledger.contract import Ledger, Session
+from memento.ledger.rows import Row, is_sound
+from memento.ledger.schema import SEQ_BITS
+from memento.retrieve.columns import Snapshot
+from memento.retrieve.order import Candidate, Said
+from memento.retrieve.successors import MOST_LATER, Successions
+from memento.status import having
+
+DEPTH = 16
+"""So many of the best candidates are looked at."""
+
+_FOUND = frozenset(having("found"))
+
+Opposed: TypeAlias = Callable[[Sequence[int]], Sequence[tuple[int, int]]]
+"""Returns the pairs among some memories that conflict, by row id, the higher one first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """The relations between memories of one namespace, as one query asks for them.
+
+    Attributes:
+        ledger: The store.
+        ns: Namespace number.
+        now: Microseconds.
+        settings: With which the belief in a memory is computed.
+        linked: Which relations there are.
+    """
+
+    ledger: Ledger
+    ns: int
+    now: int
+    settings: Dynamics
+    linked: claim_rows.Linked
+
+    def opposed(self, docids: Sequence[int]) -> Sequence[tuple[int, int]]:
+        """Return the pairs among some memories that conflict, the higher one first."""
+        if not self.linked.may_conflict(docids):
+            return ()
+        return self.ledger.read(lambda c: pairs_among(c, docids, self.now, self.settings))
+
+    def quoted(self, docids: Sequence[int]) -> Sequence[tuple[int, int]]:
+        """Return the pairs (article, memory that it quotes) of some articles."""
+        return self.ledger.read(lambda c: quotes.quoted(c, docids))
+
+    def known(self, one: int, other: int) -> bool:
+        """Tell whether a person settled a pair or judged one of them."""
+        return self.ledger.read(lambda c: is_known(c, one, other))
+
+    def successions(self) -> Successions:
+        """Return the statements that may take the place of earlier ones."""
+        if not self.linked.succeeded:
+            return ()
+        return self.ledger.read(lambda c: claim_rows.successions(c, self.ns, MOST_LATER))
+
+
+class Standings:
+    """Places the candidates of one query that conflict.
+
+    Args:
+        snap: The namespace.
+        opposed: Finds the pairs.
+    """
+
+    def __init__(self, snap: Snapshot, opposed: Opposed) -> None:
+        self._snap, self._opposed = snap, opposed
+
+    def first(self, ranked: Sequence[Candidate], _said: Mapping[int, Said]) -> list[Candidate]:
+        """Give the higher one of each pair the better place of the two.
+
+        That is the place of the lower one without the doubts about it, which the higher one brought
+        about: else what speaks of neither value would come before both.
+
+        Args:
+            ranked: Candidates, best first.
+
+        Returns:
+            The candidates; those of a pair name each other.
+        """
+        best = list(ranked[:DEPTH])
+        if not best[1:]:
+            return list(ranked)
+        docids = self._snap.docid[[one.row for one in best]].tolist()
+        rows = dict(zip(docids, [one.row for one in best], strict=True))
+        pairs = [(rows[higher], rows[lower]) for higher, lower in self._opposed(sorted(rows))]
+        if not pairs:
+            return list(ranked)
+        placed = _placed(_raised([_noted(one, pairs) for one in best], pairs), pairs)
+        scored = [
+            one if one.score == place.score else replace(one, score=place.score)
+            for one, place in zip(placed, best, strict=True)
+        ]
+        return scored + list(ranked[DEPTH:])
+
+
+def _noted(one: Candidate, pairs: Sequence[tuple[int, int]]) -> Candidate:
+    """Note in a candidate which ones it conflicts with."""
+    others = [b if a == one.row else a for a, b in pairs if one.row in (a, b)]
+    return replace(one, opposed=tuple(sorted({*one.opposed, *others}))) if others else one
+
+
+def _raised(best: list[Candidate], pairs: Sequence[tuple[int, int]]) -> list[Candidate]:
+    """Move each that stands higher to the place that a lower one would have without its doubts.
+
+    One that the query names, or that matches it letter for letter, is overtaken by none that does
+    not.
+    """
+    known = {one.row: one for one in best}
+    below = {lower for _, lower in pairs}
+    lent: dict[int, float] = {}
+    for higher, lower in pairs:
+        doubt = known[lower].terms.get("belief", 0.0)
+        if doubt < 0 and higher not in below:
+            lent[higher] = max(lent.get(higher, -inf), known[lower].pull - doubt)
+    order = list(best)
+    for row, pull in sorted(lent.items(), key=lambda item: (item[1], item[0])):
+        one = known[row]
+        at = order.index(one)
+        passed = (place for place in range(at) if _gives_way(order[place], one, pull))
+        order.insert(next(passed, at), order.pop(at))
+    return order
+
+
+def _gives_way(other: Candidate, one: Candidate, pull: float) -> bool:
+    exact = other.terms.get("exact", 0.0) <= one.terms.get("exact", 0.0)
+    return exact and max(other.pull, one.pull) < pull
+
+
+def _placed(best: list[Candidate], pairs: Sequence[tuple[int, int]]) -> list[Candidate]:
+    """Move the higher one of each pair before the lower one."""
+    order, above = list(best), set(pairs)
+    for at in range(len(order)):
+        rivals = [
+            place
+            for place in range(at + 1, len(order))
+            if (order[place].row, order[at].row) in above
+        ]
+        if rivals:
+            order.insert(at, order.pop(rivals[0]))
+    return order
+
+
+def is_known(session: Session, one: int, other: int) -> bool:
+    """Tell whether a person said that two memories do not conflict, or judged one of them."""
+    if claim_rows.are_linked(session, one, other, claim_rows.RESOLVED):
+        return True
+    return any(
+        happened.kind in VERDICTS
+        for docid in (one, other)
+        for happened in usage_events.standing_ones(usage_events.told_of(session, docid))
+    )
+
+
+def pairs_among(
+    session: Session, docids: Sequence[int], now: int, settings: Dynamics
+) -> list[tuple[int, int]]:
+    """Return the pairs among some memories of one namespace that conflict, the higher one first.
+
+    Args:
+        session: Of any job.
+        docids: Row ids, at least one.
+        now: Microseconds.
+        settings: With which the belief in a memory is computed.
+    """
+    linked = claim_rows.among(session, docids)
+    if not linked:
+        return []
+    ends = sorted({docid for pair in linked for docid in pair})
+    rows = memories.by_docids(session, docids[0] >> SEQ_BITS, ends)
+    return _ordered(session, linked, rows, now, settings)
+
+
+def outside(
+    session: Session, ns: int, ids: Sequence[str], now: int, settings: Dynamics
+) -> dict[str, int]:
+    """Find statements outside an answer that contradict memories in it and stand higher.
+
+    Args:
+        session: Of any job.
+        ns: Namespace number.
+        ids: Ids of the memories of the answer.
+        now: Microseconds.
+        settings: With which the belief in a memory is computed.
+
+    Returns:
+        Ids of memories of the answer to the moment of the latest such statement, microseconds. Only
+        statements count that hold, in the same scope or in one around it.
+    """
+    if not ids or not claim_rows.linked_in(session, ns).any_flagged:
+        return {}
+    shown = set(memories.docids_of(session, ns, ids).values())
+    linked = [
+        pair for pair in claim_rows.around(session, sorted(shown)) if not shown.issuperset(pair)
+    ]
+    ends = sorted({docid for pair in linked for docid in pair})
+    rows = memories.by_docids(session, ns, ends) if ends else {}
+    rows = {docid: row for docid, row in rows.items() if docid in shown or _holds(row, now)}
+    found: dict[str, int] = {}
+    for higher, lower in _ordered(session, linked, rows, now, settings):
+        one, other = rows[higher], rows[lower]
+        if lower in shown and contains(one.scope, other.scope):
+            found[other.id] = max(one.occurred_at, found.get(other.id, one.occurred_at))
+    return found
+
+
+def _holds(row: Row, now: int) -> bool:
+    """Tell whether a memory is found by default at a moment."""
+    ends = [end for end in (row.expires_at, row.valid_until) if end is not None]
+    return row.status in _FOUND and row.valid_from <= now and all(end > now for end in ends)
+
+
+def _ordered(
+    session: Session,
+    linked: Sequence[tuple[int, int]],
+    rows: Mapping[int, Row],
+    now: int,
+    settings: Dynamics,
+) -> list[tuple[int, int]]:
+    """Return the pairs of which both ends are known, the higher one first."""
+    stands = {
+        docid: _stand(session, row, now, settings) for docid, row in rows.items() if is_sound(row)
+    }
+    return [
+        (one, other) if stands_higher(stands[one], stands[other]) else (other, one)
+        for one, other in linked
+        if {one, other} <= stands.keys()
+    ]
+
+
+def _stand(session: Session, row: Row, now: int, settings: Dynamics) -> Stand:
+    _, found, _ = strength_fold.look(session, row, now, settings)
+    belief = log_odds(found.belief) - log_odds(prior(row.trust))
+    return Stand(row.trust, row.role, row.valid_from, row.docid, belief)

@@ -1,0 +1,520 @@
+"""Uses and verdicts move the candidates of a query to other places, and change nothing else.
+
+The sums of the events are kept in RAM per namespace and follow the ledger by their stamps. Without
+any, nothing is computed and nothing moves. Scores stay with the places, so that limits and
+confidence are as they would be without uses and verdicts.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memento.dynamics import association, formulas
+from memento.dynamics.fold import DAY
+from memento.dynamics.formulas import Effect, Learnt, retention
+from memento.dynamics.settings import Dynamics
+from memento.ledger import co_use, learnt_weights, usage_events
+from memento.ledger import strength_fold as folded
+from memento.ledger.contract import Session
+from memento.ledger.rows import Row
+from memento.ledger.schema import SEQ_MASK
+from memento.retrieve.columns import STATUSES, Floats, Rows, Snapshot
+from memento.status import having
+from memento.types import Beside
+
+_FIRST = len(formulas.RATES)
+_SUMS, _COUNTS, _PRIORS = slice(0, _FIRST), slice(_FIRST, _FIRST + 2), slice(_FIRST + 2, _FIRST + 4)
+_WORTH, _STABILITY, _SINCE_DAY = range(_FIRST + 4, _FIRST + 7)
+_WIDTH = _FIRST + 7
+_FADING = -np.array(formulas.RATES, np.float32)
+_FADED = np.float32(-80.0)
+"""Exponent below which nothing is left; smaller powers are subnormal, and slow to compute with."""
+_NEVER = -math.inf
+_FEELS = np.zeros(len(STATUSES), np.bool_)
+"""Code of a status to whether memories with it are moved."""
+_FEELS[[STATUSES[status] for status in having("feels")]] = True
+_OF_LINKS = 500
+"""Bytes of the links that leave one memory, with two or three that act."""
+ASSOCIATED, LEVELLED = "associated", "levelled"
+TERMS = ("use", "belief", "worth", ASSOCIATED, LEVELLED)
+"""Names of the effects among the terms of a hit."""
+
+
+Days: TypeAlias = NDArray[np.float64]
+"""Moments or lengths of time in days, by memory."""
+
+
+class Strengths:
+    """The sums of the events of one namespace, in RAM. Thread-safe.
+
+    Attributes:
+        learnt: What feedback taught; None while it taught nothing.
+        links: Row id of a memory to those that its links lead to, with the weights of the links;
+            only of links that act. Never changed in place.
+    """
+
+    __slots__ = ("_days", "_lock", "_stamp", "_table", "learnt", "links")
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._stamp = -1
+        self._table: _Table | None = None  # none while nothing happened: it takes 3 kB
+        self._days: list[int] = []
+        self.learnt: Learnt | None = None
+        self.links: Mapping[int, Mapping[int, float]] = {}
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of what is known."""
+        table = 0 if self._table is None else self._table.nbytes
+        return table + 40 * len(self._days) + _OF_LINKS * len(self.links)
+
+    def follow(self, session: Session, ns: int) -> None:
+        """Read what changed."""
+        newest = usage_events.latest(session)
+        if newest == max(0, self._stamp):
+            return
+        with self._lock:
+            if self._stamp < usage_events.last_drop(session) or newest < self._stamp:
+                self._table, self._stamp, self.links = None, -1, {}
+            for docid, at, used_at, *numbers, sums, trust in usage_events.since(
+                session, ns, self._stamp
+            ):
+                stability, day, good, bad, worth = numbers
+                if (known := folded.sums_in(sums)) is None:
+                    continue  # damaged: doctor names it
+                if self._table is None:
+                    self._table = _Table()
+                self._table.put(
+                    docid & SEQ_MASK,
+                    (at / DAY, _NEVER if used_at is None else used_at / DAY),
+                    known,
+                    (good, bad, *formulas.prior(trust), worth, stability, day),
+                )
+            self._follow_links(session, ns)
+            self._days = folded.days_of(session, ns)
+            self.learnt = learnt_weights.known_in(session, ns)
+            self._stamp = newest
+
+    def _follow_links(self, session: Session, ns: int) -> None:
+        """Read the links that changed."""
+        changed = co_use.since(session, ns, self._stamp)
+        if not changed:
+            return
+        links = {**self.links}
+        for src, dst, weight in changed:
+            acting = {other: one for other, one in links.pop(src, {}).items() if other != dst}
+            if weight >= association.ACTS_FROM:
+                acting[dst] = weight
+            if acting:
+                links[src] = acting
+        self.links = links
+
+    def of(self, docids: NDArray[np.int64]) -> tuple[Rows, Floats, Days] | None:
+        """Return which of some memories have sums, their values and their moments.
+
+        None if none have.
+        """
+        with self._lock:
+            return None if self._table is None else self._table.of(docids & SEQ_MASK)
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing happened to any memory on any day."""
+        return self._table is None and not self._days
+
+    def active_days(self, at: int) -> int:
+        """Count the days on which the namespace was used, until a moment, that day included."""
+        return bisect_right(self._days, at // DAY)
+
+
+class _Table:
+    """Values by the number of a memory in its namespace.
+
+    A memory that nothing happened to takes four bytes, another one about 100.
+    """
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._place = np.zeros(64, np.int32)  # place + 1, or 0; the last one stands for all above
+        self._values: Floats = np.zeros((16, _WIDTH), np.float32)
+        self._times = np.zeros((16, 2))  # moment, and moment of the last use or -inf, days
+
+    @property
+    def nbytes(self) -> int:
+        return self._place.nbytes + self._values.nbytes + self._times.nbytes
+
+    def put(
+        self,
+        seq: int,
+        times: tuple[float, float],
+        sums: tuple[float, ...],
+        others: tuple[float, ...],
+    ) -> None:
+        """Set the values of a memory."""
+        if seq >= len(self._place) - 1:
+            self._place = np.append(self._place, np.zeros(seq, np.int32))
+        if not self._place[seq]:
+            if self._count == len(self._values):
+                self._values = np.append(self._values, np.zeros_like(self._values), axis=0)
+                self._times = np.append(self._times, np.zeros_like(self._times), axis=0)
+            self._count += 1
+            self._place[seq] = self._count
+        place = int(self._place[seq]) - 1
+        self._times[place] = times
+        self._values[place, _SUMS] = sums
+        self._values[place, _FIRST:] = others
+
+    def of(self, seqs: NDArray[np.int64]) -> tuple[Rows, Floats, Days] | None:
+        """Return which memories are known, their values and their moments."""
+        places = self._place.take(seqs, mode="clip")
+        some = places.nonzero()[0]
+        if not len(some):
+            return None
+        places = places[some] - 1
+        return some, self._values.take(places, axis=0), self._times.take(places, axis=0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Moved:
+    """Candidates in the order of evidence and effects.
+
+    Attributes:
+        order: Their places, best first.
+        scores: Score of each; scores stayed with the places.
+        pull: Evidence and effects of each, which decides between equal scores.
+        parts: Name of each effect to its contribution.
+    """
+
+    order: Rows
+    scores: Floats
+    pull: Floats
+    parts: Mapping[str, Floats]
+
+
+class _Lived(NamedTuple):
+    """The sums of a memory at the moment of a query: its belief, its use, its days."""
+
+    sure: float
+    use: float
+    day: float
+    stability: float
+
+
+class Life:
+    """The effects of uses and verdicts at the moment of one query.
+
+    Args:
+        known: The sums of the namespace.
+        now: Microseconds.
+        dynamics: Settings of the sums.
+        effect: Settings of the effects.
+    """
+
+    def __init__(self, known: Strengths, now: int, dynamics: Dynamics, effect: Effect) -> None:
+        self._known, self._now = known, now
+        self._dynamics, self._effect = dynamics, effect
+
+    def move(
+        self,
+        snap: Snapshot,
+        rows: Rows,
+        order: Rows,
+        *,
+        sums: Floats,
+        named: Floats,
+        scores: Floats,
+    ) -> Moved | None:
+        """Order candidates by evidence and effects; None if there is no effect.
+
+        Those that the query names, or that match it letter for letter, keep their places before
+        the others: memories change places only with those that match alike.
+
+        Args:
+            snap: The namespace.
+            rows: Rows of the candidates.
+            order: Places of the candidates to order, best first.
+            sums: Sums of their evidence.
+            named: How they match by name or letter for letter, 0 for neither.
+            scores: Their scores.
+        """
+        parts = self.effects(snap, rows, self._levelled(sums, named))
+        linked = bool(self._known.links) and self._effect.acts and self._effect.associated > 0
+        if parts is None and not linked:
+            return None
+        pull = sums if parts is None else sums + sum(parts.values())
+        moved = order if parts is None else _by_pull(rows, order, pull, named)
+        led = self._associated(snap, rows, moved, pull, pull - sums) if linked else None
+        if led is not None:
+            parts, pull = {**(parts or {}), ASSOCIATED: led}, pull + led
+            moved = _by_pull(rows, order, pull, named)
+        if parts is None:
+            return None
+        placed = scores.copy()
+        placed[moved] = scores[order]
+        return Moved(moved, placed, pull, parts)
+
+    def _associated(
+        self, snap: Snapshot, rows: Rows, order: Rows, pull: Floats, effects: Floats
+    ) -> Floats | None:
+        """Return how far the first candidates lead to others by their links, in nats; None if not.
+
+        It is one hop. With the other effects together it is within the bound. Quarantined memories
+        lead nowhere and are led to by none.
+
+        Args:
+            snap: The namespace.
+            rows: Rows of the candidates, ascending.
+            order: Their places, best first.
+            pull: Sum of the evidence and the other effects of each.
+            effects: Sum of the other effects of each.
+        """
+        docids, links = snap.docid[rows], self._known.links
+        seeds = order[: association.SEEDS]
+        fans = [links.get(docid, {}) for docid in docids[seeds].tolist()]
+        if not any(fans):
+            return None
+        odds = np.exp(pull[seeds] - pull[seeds].max())
+        shares = (odds / odds.sum()).tolist()
+        feels = _FEELS[snap.status[rows]]
+        sources: dict[int, list[tuple[float, float, int]]] = {}
+        for seed, share, fan in zip(seeds.tolist(), shares, fans, strict=True):
+            for docid, weight in fan.items() if feels[seed] else ():
+                sources.setdefault(docid, []).append((share, weight, len(fan)))
+        wanted = np.array(sorted(sources), np.int64)
+        places = np.minimum(np.searchsorted(docids, wanted), len(docids) - 1)
+        led = np.zeros(len(rows), np.float32)
+        for place, docid in zip(places.tolist(), wanted.tolist(), strict=True):
+            if docids[place] == docid and feels[place]:
+                led[place] = self._effect.associated * association.spread(sources[docid])
+        room = np.maximum(0, np.float32(self._effect.bound) - effects)
+        led = np.minimum(led, room).astype(np.float32)
+        return led if led.any() else None
+
+    def effects(
+        self, snap: Snapshot, rows: Rows, levelled: Floats | None = None
+    ) -> dict[str, Floats] | None:
+        """Return the effects on candidates, by name, in nats; None if nothing happened to any.
+
+        Together they are within the bound: what exceeds it is taken from all of them alike.
+        Quarantined memories feel nothing.
+
+        Args:
+            snap: The namespace.
+            rows: Rows of the candidates.
+            levelled: How far the differences of their evidence are levelled; None for not at all.
+        """
+        if not self._effect.acts:
+            return None
+        known = self._known.of(snap.docid[rows])
+        if known is None:
+            return None
+        some, values, times = known
+        feels = _FEELS[snap.status[rows]]
+        if not feels.all():
+            kept = feels[some]
+            some, values, times = some[kept], values[kept], times[kept]
+        config, age = self._effect, self._now / DAY - times
+        past = np.maximum(age[:, 0], 0)
+        found = [
+            self._learnt.use * self._use(values, past, age[:, 1]),
+            config.belief * self._belief(values, past),
+            config.worth * values[:, _WORTH],
+        ]
+        together = found[0] + found[1] + found[2]
+        most = np.abs(together).max(initial=0)
+        if not most:
+            return None
+        if levelled is not None:
+            whole = [_spread_out(one, some, len(rows)) for one in found]
+            cut = bounded([*whole, levelled], config.bound)
+            return dict(zip((*TERMS[:3], LEVELLED), cut, strict=True))
+        if most > config.bound:
+            found = bounded(found, config.bound)
+        if len(some) < len(rows):
+            found = [_spread_out(one, some, len(rows)) for one in found]
+        return dict(zip(TERMS, found, strict=False))
+
+    @property
+    def _learnt(self) -> Learnt:
+        """The lessons of the namespace."""
+        if self._effect.learn and self._known.learnt is not None:
+            return self._known.learnt
+        return Learnt(self._effect.use)
+
+    def _levelled(self, sums: Floats, named: Floats) -> Floats | None:
+        """Return what candidates gain, or lose, as differences of evidence tell less; None if not.
+
+        The order of the evidence stays. A memory twice the bound behind the best gains no more:
+        no effect could bring it before that.
+
+        Args:
+            sums: Sums of the evidence.
+            named: How candidates match by name or letter for letter, 0 for neither.
+        """
+        less = np.float32(1 - self._learnt.evidence)
+        if not less:
+            return None
+        bound = np.float32(self._effect.bound)
+        behind = sums[named == 0].max(initial=0) - sums
+        levelled: Floats = less * (behind.clip(0, 2 * bound) - bound)
+        return levelled
+
+    def _use(self, values: Floats, past: Days, since: Days) -> Floats:
+        """Return how far use speaks for memories, see ``dynamics.use.telling``.
+
+        Args:
+            values: Their states.
+            past: Days since their moments, >= 0.
+            since: Days since their last uses; infinite without a use.
+        """
+        days = np.maximum(formulas.FLOOR - since, 0)
+        days += past
+        left = np.multiply.outer(days.astype(np.float32), _FADING)
+        np.maximum(left, _FADED, out=left)
+        np.exp(left, out=left)
+        left *= values[:, _SUMS]
+        odds = left @ _coefficients(self._dynamics.decay)
+        said: Floats = odds / (odds * np.float32(0.5) + np.float32(self._dynamics.chance))
+        return said
+
+    def _belief(self, values: Floats, past: Days) -> Floats:
+        """Return the log odds that memories are right, over those of their priors."""
+        gained = np.log(self._counts(values, past) / values[:, _PRIORS])
+        said: Floats = gained[:, 0] - gained[:, 1]
+        return said
+
+    def _counts(self, values: Floats, past: Days) -> Floats:
+        """Return the evidence for and against memories, as it has faded by now."""
+        left = np.exp2(past * (-1 / self._dynamics.half_life)).astype(values.dtype)
+        before = values[:, _PRIORS]
+        counts: Floats = before + (values[:, _COUNTS] - before) * left[:, None]
+        return counts
+
+    def told(
+        self, found: Sequence[tuple[Row, Mapping[str, float]]], *, weighed: bool
+    ) -> list[dict[str, Any]]:
+        """Return what is known of each hit besides its evidence, as fields of ``Hit``.
+
+        Args:
+            found: The hits, best first: each memory with its evidence and effects.
+            weighed: Whether these give the order.
+        """
+        learns = weighed and self._effect.learn and self._effect.acts
+        if self._known.empty:
+            beside = _beside(found, {}) if learns else None
+            priors = [formulas.mean(formulas.prior(row.trust)) for row, _ in found]
+            return [{"belief": one, "fading": False, "beside": beside} for one in priors]
+        known = self._known.of(np.array([row.docid for row, _ in found], np.int64))
+        lives = {} if known is None else dict(self._lives(*known))
+        beside = _beside(found, lives) if learns else None
+        today = self._known.active_days(self._now)
+        steady = {
+            kind: self._dynamics.stability.of(kind) for kind in {row.kind for row, _ in found}
+        }
+        told = []
+        for place, (row, _) in enumerate(found):
+            sure, fades = self._standing(row, lives.get(place), today, steady)
+            told.append({"belief": sure, "fading": fades, "beside": beside})
+        return told
+
+    def _lives(self, some: Rows, values: Floats, times: Days) -> Iterator[tuple[int, _Lived]]:
+        """Yield the places of memories that something happened to, with what it adds up to."""
+        age = self._now / DAY - times
+        past = np.maximum(age[:, 0], 0)
+        good, bad = self._counts(values.astype(np.float64), past).T
+        columns = good / (good + bad), self._use(values, past, age[:, 1])
+        others = values[:, _SINCE_DAY], values[:, _STABILITY]
+        for place, *one in zip(
+            some.tolist(), *(column.tolist() for column in (*columns, *others)), strict=True
+        ):
+            yield place, _Lived(*one)
+
+    def _standing(
+        self, row: Row, lived: _Lived | None, today: int, steady: Mapping[str, float]
+    ) -> tuple[float, bool]:
+        """Return the chance that a memory is right, and whether it fades.
+
+        Args:
+            row: The memory.
+            lived: What happened to it; None for nothing.
+            today: Active days of the namespace until now.
+            steady: Kind to its stability, active days.
+        """
+        if lived is None:
+            sure = formulas.mean(formulas.prior(row.trust))
+            first: float = self._known.active_days(row.created_at)
+            stability = steady[row.kind] * (0.5 + row.importance)
+        else:
+            sure, first, stability = lived.sure, lived.day, lived.stability
+        fades = not row.pinned and retention(today - first, stability) < self._effect.fade_below
+        return sure, fades
+
+
+@lru_cache
+def _coefficients(decay: float) -> Floats:
+    return np.array(formulas.coefficients(decay), np.float32)
+
+
+def bounded(found: Sequence[Floats], bound: float) -> list[Floats]:
+    """Cut effects so that all together stay within a bound: a share of each."""
+    together = found[0] + found[1]
+    for one in found[2:]:
+        together = together + one
+    kept = np.clip(together, -bound, bound)
+    share = np.divide(kept, together, out=np.zeros_like(together), where=together != 0)
+    return [share * one for one in found]
+
+
+def _spread_out(some: Floats, places: Rows, count: int) -> Floats:
+    """Return values of all candidates: those of some, and 0 for the others."""
+    every = np.zeros(count, np.float32)
+    every[places] = some
+    return every
+
+
+def _by_pull(rows: Rows, order: Rows, pull: Floats, named: Floats) -> Rows:
+    """Order candidates that match the query alike by their pull, the newest first among equals.
+
+    Rows are ascending, and so the places of newer candidates are larger.
+    """
+    if not named.any():
+        latest = np.sort(order)[::-1]
+        return latest[np.argsort(-pull[latest], kind="stable")]
+    moved = order.copy()
+    for match in np.unique(named[order]):
+        at = np.flatnonzero(named[order] == match)
+        alike = order[at]
+        moved[at] = alike[np.lexsort((-rows[alike], -pull[alike]))]
+    return moved
+
+
+def _beside(
+    found: Sequence[tuple[Row, Mapping[str, float]]], lives: Mapping[int, _Lived]
+) -> Beside | None:
+    """Return what feedback on one of the first hits needs; None if there is no other.
+
+    Hits that the query names stand where they do for another reason.
+    """
+    plain = [place for place, (_, terms) in enumerate(found) if not terms.get("exact")]
+    first = plain[: learnt_weights.MOST_BESIDE]
+    if len(first) <= 1:
+        return None
+    chosen = [found[place] for place in first]
+    return Beside(
+        ids=tuple(row.id for row, _ in chosen),
+        sums=tuple(
+            sum(terms.values()) - terms.get("use", 0.0) - terms.get(LEVELLED, 0.0)
+            for _, terms in chosen
+        ),
+        uses=tuple(lives[place].use if place in lives else 0.0 for place in first),
+    )

@@ -1,0 +1,197 @@
+"""Fold statements that say the same in nearly the same words: one stays, the others lead to it.
+
+Nothing is lost: a folded memory is superseded by the one that stands for it, keeps its text, and
+comes back by ``restore`` or ``undo``. Turns of a conversation are left alone, and so is what has a
+key, an end, a parent or a lock.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from memento.config import Sleep
+from memento.dynamics.fold import DAY
+from memento.ledger import memories, sleep_rows, vectors
+from memento.ledger.contract import Session, Work
+from memento.ledger.rows import Row, is_sound
+from memento.sleep.night import Night, Plan, Step
+from memento.text.alike import Said, alike, prefix, read
+from memento.types import Kind, Reason, Trust
+from memento.write import folding
+from memento.write.steps import FOUND
+
+WINDOW = 5_000
+"""Memories that are new to the join and compared in one go; the others wait for the next one."""
+_SHORTEST = 3
+"""Fewest content words of a statement that is compared."""
+_DATED = frozenset({Kind.EPISODE, Kind.EMOTION, Kind.QUESTION, Kind.CONTEXT})
+"""Kinds of which the same on another day is another memory."""
+
+Group: TypeAlias = tuple[int, tuple[int, ...]]
+"""Row id of the memory that stays, and of those that are folded into it."""
+
+
+def plan(session: Session, night: Night) -> Plan:
+    """Find groups of alike memories of which at least one is new."""
+    revs = sleep_rows.revised(session, night.ns, night.since, WINDOW + 1)
+    more = revs[WINDOW - 1] if len(revs) > WINDOW else None
+    upto = more if more is not None else (revs[-1] if revs else night.since)
+    fresh = sleep_rows.between(session, night.ns, night.since, upto) if revs else []
+    fresh = [row for row in fresh if _may_fold(row)]
+    if not fresh:
+        return Plan(looked=len(revs[:WINDOW]), more=more)
+    join = _Join(night.config.sleep)
+    pairs = join.pairs(fresh, sleep_rows.active(session, night.ns))
+    skipped = Counter[str]()
+    groups = list(_groups(session, night, join, pairs, skipped))
+    return Plan(groups, len(fresh), +skipped, more)
+
+
+def _may_fold(row: Row) -> bool:
+    """Tell whether a memory may be folded, or stand for others."""
+    free = row.key is None and row.valid_until is None and row.expires_at is None
+    alone = row.source_parents == "[]" and not (row.session is not None and row.role is not None)
+    return row.status in FOUND and not row.pinned and free and alone and is_sound(row)
+
+
+def _place(row: Row) -> tuple[object, ...]:
+    """Return what alike memories have in common besides their words.
+
+    Two rules under different conditions, or plans for different moments, are not the same; and
+    only a statement of who the user is belongs to every policy.
+    """
+    day = row.occurred_at // DAY if row.kind in _DATED else None
+    said_by = row.actor, row.role, row.session, row.metadata
+    applies = row.condition, row.due_at, row.signal == "identity"
+    return row.scope, row.kind, *said_by, day, *applies
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    row: Row
+    said: Said
+
+
+class _Join:
+    """The memories of a namespace by the words in which alike ones must agree."""
+
+    def __init__(self, sleep: Sleep) -> None:
+        self._least = sleep.fold_jaccard
+        self.known: dict[int, _Known] = {}
+        self._by_word: dict[tuple[object, ...], list[int]] = defaultdict(list)
+
+    def pairs(self, fresh: Sequence[Row], every: Iterable[Row]) -> list[tuple[int, int]]:
+        """Return the row ids of alike memories, one of them new; each pair once."""
+        wanted = {name for row in fresh for name in self._names(row)}
+        new = {row.docid for row in fresh}
+        for row in every:
+            if _may_fold(row):
+                for name in self._names(row):
+                    if name in wanted:
+                        self._by_word[name].append(row.docid)
+        found: set[tuple[int, int]] = set()
+        for together in self._by_word.values():
+            for docid in new.intersection(together):
+                found.update(self._alike(docid, together))
+        return sorted(found)
+
+    def _alike(self, docid: int, others: Sequence[int]) -> Iterator[tuple[int, int]]:
+        one = self.known[docid]
+        for other in others:
+            if other != docid and alike(one.said, self.known[other].said, self._least):
+                yield min(docid, other), max(docid, other)
+
+    def _names(self, row: Row) -> list[tuple[object, ...]]:
+        """Return the words of a memory's prefix, each with what it must share besides."""
+        if row.docid not in self.known:
+            self.known[row.docid] = _Known(row, read(row.text))
+        said, place = self.known[row.docid].said, _place(row)
+        if len(said.content) < _SHORTEST:
+            return []
+        return [(*place, said.marks, word) for word in prefix(said.content, self._least)]
+
+
+def _groups(
+    session: Session,
+    night: Night,
+    join: _Join,
+    pairs: Sequence[tuple[int, int]],
+    skipped: Counter[str],
+) -> Iterator[Group]:
+    """Yield the groups that can be folded, in the order of the memories that stay."""
+    again = _taken_out(session, pairs)
+    skipped["taken out before"] = len(again)
+    pairs = [pair for pair in pairs if again.isdisjoint(pair)]
+    near = _near(session, night, pairs, skipped)
+    for members in sorted(_connected(near)):
+        rows = sorted((join.known[docid].row for docid in members), key=_standing)
+        yield rows[0].docid, tuple(sorted(row.docid for row in rows[1:]))
+
+
+def _taken_out(session: Session, pairs: Sequence[tuple[int, int]]) -> set[int]:
+    """Return the memories of pairs that were folded before, and that somebody took out again."""
+    docids = {docid for pair in pairs for docid in pair}
+    return {docid for docid in docids if memories.count_states(session, docid, Reason.FOLDED)}
+
+
+def _standing(row: Row) -> tuple[int, int, int]:
+    """Order memories by standing: trust, then most words, then the first one."""
+    return Trust.rank_of(row.trust), -row.words, row.docid
+
+
+def _connected(pairs: Iterable[tuple[int, int]]) -> list[list[int]]:
+    """Return the groups that pairs connect, each ascending."""
+    head: dict[int, int] = {}
+
+    def top(one: int) -> int:
+        while head.setdefault(one, one) != one:
+            one = head[one]
+        return one
+
+    for one, other in pairs:
+        first, second = sorted((top(one), top(other)))
+        head[second] = first
+    groups: dict[int, list[int]] = defaultdict(list)
+    for one in sorted(head):
+        groups[top(one)].append(one)
+    return list(groups.values())
+
+
+def _near(
+    session: Session, night: Night, pairs: Sequence[tuple[int, int]], skipped: Counter[str]
+) -> list[tuple[int, int]]:
+    """Keep the pairs whose vectors are near; those without a vector wait for the next sleep."""
+    current = vectors.current_model(session) if night.embeds else None
+    if current is None:
+        return list(pairs)
+    docids = sorted({docid for pair in pairs for docid in pair})
+    blobs = vectors.read(session, docids, current[0])
+    kept: list[tuple[int, int]] = []
+    for one, other in pairs:
+        if one not in blobs or other not in blobs:
+            skipped["without a vector"] += 1
+        elif cosine(blobs[one], blobs[other]) >= night.config.sleep.fold_cosine:
+            kept.append((one, other))
+    return kept
+
+
+def cosine(one: bytes, other: bytes) -> float:
+    """Return the cosine of two vectors of unit length."""
+    return math.fsum(a * b for a, b in zip(array("f", one), array("f", other), strict=True))
+
+
+def carry_out(work: Work, _night: Night, group: Group) -> Sequence[Row]:
+    """Fold one group, unless one of it changed in the meantime."""
+    survivor, members = group
+    rows = memories.by_docids(work.db, work.ns, [survivor, *members])
+    if len(rows) <= len(members) or not all(_may_fold(row) for row in rows.values()):
+        return []
+    return folding.fold(work, rows[survivor], [rows[docid] for docid in members])
+
+
+STEP = Step("duplicates", plan, carry_out)

@@ -1,0 +1,196 @@
+"""The parts of a sleep: what each step is given, and what it plans to do."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any, Self, TypeAlias
+
+from memento.config import Config
+from memento.dynamics.fold import DAY, Standing, State, begin, standing
+from memento.dynamics.formulas import retention
+from memento.ledger import sleep_rows, strength_fold
+from memento.ledger.contract import Ledger, Session, Work
+from memento.ledger.rows import Row, is_sound
+
+
+@dataclass(frozen=True, slots=True)
+class Night:
+    """One sleep of one namespace: the same for each call that goes on with it.
+
+    Attributes:
+        ns: Namespace number.
+        at: Moment at which it began, microseconds.
+        since: Revision up to which an earlier sleep did this step.
+        active: Active memories when it began.
+        done: Things that the step has done in this sleep so far.
+        config: Settings.
+        embeds: Whether memories get vectors.
+    """
+
+    ns: int
+    at: int
+    since: int
+    active: int
+    done: int
+    config: Config
+    embeds: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The work that a step found, in the order in which it is to be done.
+
+    Planned again in the middle, the rest is the same.
+
+    Attributes:
+        things: Each is done as a whole, in one transaction.
+        looked: Memories that were looked at.
+        skipped: Why memories were left as they are, to how many.
+        more: Revision up to which the plan reaches, if there are newer memories to plan for.
+    """
+
+    things: Sequence[Any] = ()
+    looked: int = 0
+    skipped: Mapping[str, int] = field(default_factory=dict)
+    more: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A step of the sleep.
+
+    Attributes:
+        name: Its name.
+        plan: Finds what is to be done. Writes nothing.
+        carry_out: Does one thing of a plan; returns the memories that changed. A thing that does
+            not fit any more, since somebody changed a memory in the meantime, changes none.
+        prepare: Does what takes long, such as asking a language model, before the transaction of
+            one thing, at a moment in microseconds; returns the thing as ``carry_out`` takes it, or
+            why it is left. With it each thing has a transaction of its own. None if nothing does.
+    """
+
+    name: str
+    plan: Callable[[Session, Night], Plan]
+    carry_out: Callable[[Work, Night, Any], Sequence[Row]]
+    prepare: Callable[[Ledger, Night, Any, int], Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """The reason why a thing of a plan is left to a later sleep."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Felt:
+    """A memory with what uses and time made of it.
+
+    Attributes:
+        row: The memory.
+        state: The state of its dynamics.
+        standing: What that says at the moment of the sleep.
+    """
+
+    row: Row
+    state: State
+    standing: Standing
+
+
+Mark: TypeAlias = list[int]
+"""Revision, event and UTC day up to which a step has looked."""
+
+
+@dataclass(slots=True)
+class Progress:
+    """The state in ``sleeps``.
+
+    Attributes:
+        marks: Name of a step to its mark, from the last sleep that ended.
+        at: Moment at which the present sleep began, microseconds; 0 if none is unfinished.
+        active: Active memories then.
+        run: Number of its first change; None before there is one.
+        steps: Names of the steps that are left, the present one first.
+        done: Things that the present step has done.
+        since: Revision from which the present step plans.
+        rev: Newest revision that is known; somebody else made a later one.
+        event: Newest event that is known.
+        notes: What somebody should look at, by ``report.notes``, when the last sleep ended.
+        noted: The mark of that moment; empty if none is known.
+    """
+
+    marks: dict[str, Mark] = field(default_factory=dict)
+    at: int = 0
+    active: int = 0
+    run: int | None = None
+    steps: list[str] = field(default_factory=list)
+    done: int = 0
+    since: int = 0
+    rev: int = 0
+    event: int = 0
+    notes: dict[str, int] = field(default_factory=dict)
+    noted: Mark = field(default_factory=list)
+
+    @classmethod
+    def read(cls, state: Mapping[str, Any]) -> Self:
+        """Read a state; one that is damaged is that of a namespace that never slept."""
+        return cls(**state) if {one.name for one in fields(cls)} == set(state) else cls()
+
+    def spelt(self) -> dict[str, Any]:
+        """Return the state as it is kept."""
+        return asdict(self)
+
+    def begin_step(self) -> None:
+        """Plan the present step from where the last sleep that ended left it."""
+        self.done = 0
+        self.since = self.marks.get(self.steps[0], [0])[0] if self.steps else 0
+
+
+_AT_ONCE = 500
+
+
+def felt(session: Session, rows: Sequence[Row], now: int, config: Config) -> Iterator[Felt]:
+    """Yield the memories that are sound, each with its dynamics, in the same order.
+
+    Args:
+        session: Of any job, after the events were folded.
+        rows: Memories of one namespace.
+        now: The moment, microseconds.
+        config: Settings.
+    """
+    if not rows:
+        return
+    calendar = strength_fold.calendar_of(session, rows[0].ns)
+    days = days_of_use(session, rows[0].ns)
+    today, settings = bisect_right(days, now // DAY), config.dynamics
+    for start in range(0, len(rows), _AT_ONCE):
+        part = [row for row in rows[start : start + _AT_ONCE] if is_sound(row)]
+        states = strength_fold.states_of(session, [row.docid for row in part])
+        for row in part:
+            basis = strength_fold.basis_of(row)
+            state = states.get(row.docid) or begin(basis, 0, settings)
+            last = bisect_right(days, _last_day(state, row, calendar.days))
+            found = standing(state, now, state.day, basis, settings)
+            left = retention(today - last, state.stability)
+            yield Felt(row, state, replace(found, retention=left))
+
+
+def days_of_use(session: Session, ns: int) -> list[int]:
+    """Return the days on which a namespace was asked, rated or added to, ascending, since 1970.
+
+    Args:
+        session: Of any job, after the events were folded.
+        ns: Namespace number.
+    """
+    calendar = strength_fold.calendar_of(session, ns)
+    return sorted({*calendar.days, *sleep_rows.arrivals(session, ns, 0)})
+
+
+def _last_day(state: State, row: Row, logged: Sequence[int]) -> int:
+    """Return the day on which a memory was last used or came, in days since 1970."""
+    came, changed = row.created_at // DAY, state.at // DAY
+    if state.day > len(logged):
+        return max(came, changed)  # a sleep changed it on a day that nobody used
+    return max(came, min(logged[state.day - 1], changed)) if state.day > 0 else came

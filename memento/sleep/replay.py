@@ -1,0 +1,55 @@
+"""Replay what is important and half forgotten: a little of what a use would do.
+
+Source: prioritised replay, Schaul et al. 2016; Mattar & Daw 2018 (need times gain). No dice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil
+
+from memento.dynamics.fold import DAY
+from memento.ledger import memories, sleep_rows, strength_fold, usage_events
+from memento.ledger.contract import Session, Work
+from memento.ledger.rows import Row
+from memento.sleep.night import Felt, Night, Plan, Step, felt
+from memento.types import Event
+from memento.write.steps import FOUND, note_event
+
+
+def plan(session: Session, night: Night) -> Plan:
+    """Find the memories to replay: those of the largest importance times what is forgotten.
+
+    None on a day on which nobody used the namespace, and each at most once a day: a store that is
+    left alone stays as it is.
+    """
+    sleep = night.config.sleep
+    replayed = sleep_rows.replayed_since(session, night.ns, night.at // DAY * DAY)
+    room = min(ceil(sleep.replay * night.active), sleep.most_replayed) - len(replayed)
+    days = strength_fold.calendar_of(session, night.ns).days
+    if room <= 0 or not days or days[-1] != night.at // DAY:
+        return Plan()
+    rows = [row for row in sleep_rows.active(session, night.ns) if row.docid not in replayed]
+    found = list(felt(session, rows, night.at, night.config))
+    worth = sorted((-_gain(one), one.row.id, one.row.docid) for one in found)
+    return Plan([docid for gain, _, docid in worth[:room] if gain < 0], len(found))
+
+
+def _gain(one: Felt) -> float:
+    return one.row.importance * (1 - one.standing.retention)
+
+
+def carry_out(work: Work, night: Night, docid: int) -> Sequence[Row]:
+    """Note that one memory is replayed, unless that was done today or it is hidden by now."""
+    row = memories.by_docids(work.db, work.ns, [docid]).get(docid)
+    last = usage_events.last_of(work.db, docid, Event.REPLAYED)
+    before = usage_events.happening(work.db, work.ns, last)
+    if row is None or row.status not in FOUND:
+        return []
+    if before is not None and before.at // DAY == night.at // DAY:
+        return []
+    note_event(work, row, Event.REPLAYED)
+    return [row]
+
+
+STEP = Step("replay", plan, carry_out)

@@ -1,0 +1,140 @@
+"""Find stale memories, and days that are unlike others, for a person to look at. Writes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+from memento.config import Config
+from memento.dynamics import formulas
+from memento.dynamics.fold import DAY
+from memento.ledger import co_use, sleep_rows, strength_fold
+from memento.ledger.contract import Session
+from memento.sleep.night import Felt, felt
+from memento.types import Event
+
+UNUSUAL = 3.5
+"""Score beyond which a value is an outlier, whatever its sign."""
+_TO_DEVIATION = 1.4826
+"""Median absolute deviation of a normal distribution to its standard deviation."""
+
+
+def median(values: Sequence[float]) -> float:
+    """Return the middle of some values, at least one."""
+    ordered = sorted(values)
+    half = len(ordered) // 2
+    return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
+
+
+def outlier(value: float, window: Sequence[float]) -> float:
+    """Return the robust standard score of a value: (x - median) / max(1, 1.4826 MAD).
+
+    A mean and a standard deviation would be moved by the very values that they are to notice; the
+    least spread of 1 keeps a constant series from flagging the first change by one.
+
+    Args:
+        value: The value.
+        window: The values before it, at least one.
+
+    Source: Iglewicz & Hoaglin 1993, who flag scores beyond 3.5.
+
+    >>> outlier(30, [9, 10, 10, 11, 10, 12, 8, 10, 10, 11])
+    20.0
+    """
+    middle = median(window)
+    spread = _TO_DEVIATION * median([abs(one - middle) for one in window])
+    return (value - middle) / max(1.0, spread)
+
+
+WINDOW = 30
+"""Days of use with which a day is compared."""
+_FEWEST = 7
+"""Fewest days with which a day can be compared."""
+_AGAINST = (Event.WRONG.value, Event.HARMFUL.value)
+_TINY = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Unusual:
+    """A day that is unlike others; the fields are those of ``memento.sleep.run.Anomaly``."""
+
+    day: int
+    what: str
+    count: int
+    usual: float
+    score: float
+
+
+def notes(session: Session, ns: int, now: int, config: Config) -> dict[str, int]:
+    """Count what somebody should look at; the fields are those of ``memento.sleep.run.Tick.notes``.
+
+    Args:
+        session: Of any job.
+        ns: Namespace number.
+        now: The present moment, microseconds.
+        config: Settings.
+    """
+    return {
+        "stale": len(stale(session, ns, now, config, ())),
+        "anomalies": len(unusual(session, ns, now - WINDOW * DAY)),
+        "links": co_use.count(session, ns)[1],
+    }
+
+
+def stale(
+    session: Session, ns: int, now: int, config: Config, kinds: Collection[str]
+) -> list[tuple[Felt, tuple[str, ...]]]:
+    """Find active memories that somebody should look at, the most forgotten first.
+
+    Pinned and locked ones are not among them.
+
+    Args:
+        session: Of any job.
+        ns: Namespace number.
+        now: The present moment, microseconds.
+        config: Settings.
+        kinds: Only these kinds; empty for all.
+    """
+    rows = [row for row in sleep_rows.active(session, ns) if not kinds or row.kind in kinds]
+    found = [(one, _reasons(one, now, config)) for one in felt(session, rows, now, config)]
+    told = [one for one in found if one[1]]
+    return sorted(told, key=lambda one: (one[0].standing.retention, one[0].row.docid))
+
+
+def _reasons(one: Felt, now: int, config: Config) -> tuple[str, ...]:
+    """Say why a memory is stale; nothing if it is not."""
+    row, prior = one.row, formulas.mean(formulas.prior(one.row.trust))
+    if row.expires_at is not None and row.expires_at <= now:
+        return ()  # nobody sees it any more
+    said = {
+        "expired": row.valid_until is not None and row.valid_until <= now,
+        "doubted": formulas.mean(one.standing.belief) < prior - _TINY,
+        "fading": one.standing.retention < config.sleep.fade_below,
+    }
+    return tuple(name for name, holds in said.items() if holds)
+
+
+def unusual(session: Session, ns: int, since: int) -> list[Unusual]:
+    """Find the days of use, from a moment on, that are unlike the 30 before them."""
+    counted = {
+        "added": sleep_rows.arrivals(session, ns, 0),
+        "opposed": sleep_rows.daily(session, ns, _AGAINST, 0),
+    }
+    used = set(strength_fold.calendar_of(session, ns).days).union(*counted.values())
+    days = sorted(used)
+    found = [one for what, counts in counted.items() for one in _compared(days, counts, what)]
+    return sorted(
+        (one for one in found if one.day >= since // DAY), key=lambda one: (one.day, one.what)
+    )
+
+
+def _compared(days: list[int], counts: dict[int, int], what: str) -> Iterator[Unusual]:
+    """Yield the days whose count is unlike that of the days of use before."""
+    for at, day in enumerate(days):
+        window = [counts.get(one, 0) for one in days[max(0, at - WINDOW) : at]]
+        if len(window) < _FEWEST:
+            continue
+        count = counts.get(day, 0)
+        score = outlier(count, window)
+        if abs(score) > UNUSUAL:
+            yield Unusual(day, what, count, median(window), score)

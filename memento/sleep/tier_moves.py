@@ -1,0 +1,79 @@
+"""Move memories between the tiers as their long strength grows and fades.
+
+Strengths are read at the end of the last day on which the store was used: one that is left alone
+stays as it is, in both directions. Only memories whose tier memento chose move, unless the settings
+say otherwise. The ring moves turns from short to medium, and this step never touches it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from math import ceil
+
+from memento.config import Config
+from memento.dynamics.fold import DAY
+from memento.ledger import changes, memories, sleep_rows
+from memento.ledger.contract import Session, Work
+from memento.ledger.rows import TIER_GIVEN, Row
+from memento.sleep.night import Felt, Night, Plan, Step, days_of_use, felt
+from memento.types import Event, Reason, Tier
+from memento.write.steps import FOUND, INDEXED, log_event
+
+Move = tuple[int, str, str]
+"""Row id of a memory, its tier, and the tier it goes to."""
+
+
+def plan(session: Session, night: Night) -> Plan:
+    """Find the memories that are to change their tier, in order of arrival."""
+    config, skipped = night.config, Counter[str]()
+    found = list(sleep_rows.active(session, night.ns, tiers=(Tier.MEDIUM, Tier.LONG)))
+    ours = [row for row in found if config.sleep.move_given or not row.given & TIER_GIVEN]
+    skipped["given"] = len(found) - len(ours)
+    moves = (move for move in _moves(session, ours, night) if not _taken_back(session, move[0]))
+    room = max(0, ceil(config.sleep.tier_share * night.active) - night.done)
+    return Plan(list(islice(moves, room)), len(ours), +skipped)
+
+
+def _taken_back(session: Session, docid: int) -> bool:
+    """Tell whether somebody undid the last change of a memory."""
+    return [one.reason for one in memories.states(session, docid)][-1:] == [Reason.UNDONE]
+
+
+def _moves(session: Session, rows: Sequence[Row], night: Night) -> Iterator[Move]:
+    """Yield the moves, in order of arrival."""
+    config, days = night.config, days_of_use(session, night.ns)
+    used = min(night.at, (days[-1] + 1) * DAY) if days else 0
+    for one in felt(session, rows, used, config):
+        target = target_of(one, config)
+        if target is not None:
+            yield one.row.docid, one.row.tier, target.value
+
+
+def target_of(one: Felt, config: Config) -> Tier | None:
+    """Return the tier that a memory is to go to; None to stay.
+
+    Source: two strengths of a memory, see ``dynamics.chain``; the gap between the two borders keeps
+    a memory from going to and fro.
+    """
+    sleep, strength = config.sleep, one.standing.long
+    if one.row.tier == Tier.MEDIUM and strength >= sleep.promote_at:
+        return Tier.LONG
+    weak = strength < sleep.demote_at and one.row.importance < config.tier_choice.long_from
+    return Tier.MEDIUM if one.row.tier == Tier.LONG and weak else None
+
+
+def carry_out(work: Work, _night: Night, move: Move) -> Sequence[Row]:
+    """Move one memory, unless it changed in the meantime."""
+    docid, before, target = move
+    row = memories.by_docids(work.db, work.ns, [docid]).get(docid)
+    if row is None or row.tier != before or row.status not in FOUND or row.pinned:
+        return []
+    changes.revise(work, row, {"tier": target, "updated_at": work.now}, Reason.MOVED)
+    memories.enqueue(work.db, row, "index" if row.status in INDEXED else "drop")
+    log_event(work, row, Event.MOVED, {"to": target})
+    return [row]
+
+
+STEP = Step("tiers", plan, carry_out)

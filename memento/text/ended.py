@@ -1,0 +1,136 @@
+"""Find the things of which a statement says that they ended or were replaced. Pure.
+
+"Fiona has left, Gareth runs our team now", "she took me off bisoprolol", "no more violin": what was
+said before about Fiona, bisoprolol or the violin may no longer hold.
+"""
+
+from __future__ import annotations
+
+import re
+
+from memento.text.words import STOP_WORDS, words
+
+_LONGEST = 400
+_SHORTEST = 2
+_VAGUE = frozenset(
+    """off on out up down over back new old second first last one everything nothing something all
+    more less time day week month year way thing things lot""".split()  # noqa: SIM905 - words read better as one text
+)
+_TITLES = frozenset({"dr", "mr", "mrs", "ms", "prof", "herr", "frau", "señor", "señora"})
+"""Words before a name that another mention of it may lack."""
+_THING = r"(?P<thing>(?:[\w'’-]+ ){0,2}[\w'’-]+)"  # noqa: RUF001 - a real apostrophe
+_UNTIL = _THING.replace("{0,2}", "{0,2}?")
+"""The same as short as can be, before words that end it."""
+_GONE = (
+    r"retired|quit|gone(?= (?:to|from|for|back|off|bust|bankrupt)\b|[^\w ]|$)|stopped|resigned"
+    r"|died|passed away|closed(?! on \w+s\b)|shut|given up|moved (?:away|out)|broken|finished"
+    r"|folded|collapsed|split up|run out|expired|packed it in|fallen through|burn(?:t|ed) down"
+)
+_LOST = (
+    r"promoted|cancell?ed|stolen|scrapped|fired|let go|shut down|switched off|run over|sacked"
+    r"|laid off|made redundant|demolished|(?:torn|pulled|knocked|burn(?:t|ed)|closed) down"
+    r"|called off|discontinued|withdrawn|written off|disbanded|abolished|towed away|given away"
+)
+_WENT = (
+    r"retired|resigned|quit(?! \w+ing\b)"
+    r"|(?:died|passed away|(?:broke|closed|shut|burn(?:t|ed)) down"
+    r"|fell through|fell apart|went (?:bust|bankrupt)|folded|collapsed|ran out|expired|split up"
+    r"|moved (?:away|out)|packed it in)(?! (?:the|an?|her|his|my|our|their|on)\b)"
+)
+_NOT_LEFT = "hand|foot|leg|arm|knee|ear|eye|side|my|her|his|our|their|an?|some|it|them|open"
+_LET_GO = (
+    r"called off|withdrew|binned|ditched|dumped|packed in(?! a\b)|gave (?:away|back)|donated"
+    r"|put away|wrote off|pulled out of|broke up with|split up with|divorced|parted with"
+    r"|said goodbye to|unsubscribed from|resigned from|notice at|outgrew|(?:finished|done) with"
+    r"|dropped out of|stopped (?:using|taking|going to|seeing)"
+)
+_TAKEN_BACK = "withdrew|withdrawn|cancell?ed|called off|revoked"
+_AGREED = "order|booking|contract|offer|appointment|request|subscription|plans?"
+_FIRM = "practice|business|shop|store|company|firm|surgery|garage|studio|restaurant|farm|office"
+_HAD = "(?:'s| has| have) (?:now |just |already )?"
+_HAS = "(?:'s| has| have| is| are) (?:now |just |already )?"
+_MINE = "(?:the |my |our |his |her |their |its |your )?"
+_BEGINS = r"(?:^|[.,;:!?] *|\band |\bso |\bas |\bbut |\bsince |\bbecause |\bnow that )"
+_TO = r"(?= (?:to|off|back|forward|from|until|till)\b)"
+_FOR = r"(?= (?:for|with|by|against|to)\b|[.,;]|$)"
+_OF_ITS_KIND = r"(?= (?:one|account|contract|subscription)\b|[.,;]|$)"
+_STOP = (
+    r"(?= (?:to|for|and|but|because|so|since|as|when|after|before|last|this|yesterday|today|on|in"
+    r"|at|of|from|with|now|again|too|i|we|he|she|they|it)\b|[^\w '’-]|$)"  # noqa: RUF001 - as above
+)
+_NOT_TO = r"(?!(?:to|for|by|at|in|on|from|against|after|before)\b)"
+"""Words before something that did not end: "the mill was sold to Ruiz"."""
+_NOT = r"(?:n['’]t|\bnot|\bnever) "  # noqa: RUF001 - as above
+_WRITTEN = (
+    _BEGINS + _MINE + _THING + _HAD + rf"left(?! (?:{_NOT_LEFT})\b)\b",
+    _BEGINS + _MINE + _THING + _HAS + rf"(?:{_GONE}|over|cancell?ed)\b",
+    _BEGINS + _MINE + _THING + rf" (?:{_WENT})\b",
+    _BEGINS + _MINE + _THING + rf" (?:was|were|got|is being|has been) (?:{_LOST})\b",
+    _BEGINS
+    + _MINE
+    + _THING
+    + r" (?:has |have |is |are )?(?:sold|selling|gave up|given up|giving up)"
+    + rf" (?:down )?(?:the|her|his|their|its) (?:{_FIRM})\b",
+    rf"\b(?:closed|ended|terminated|got rid of|threw (?:out|away)) {_NOT_TO}{_MINE}{_UNTIL}"
+    + _OF_ITS_KIND,
+    rf"\b(?:{_LET_GO}) {_MINE}{_UNTIL}{_STOP}",
+    rf"\b(?:put|gave|given|threw|thrown) {_MINE}{_UNTIL} (?:away|aside)\b",
+    rf"\b(?:call|calls|called) {_MINE}{_UNTIL} off\b",
+    rf"\b(?:shut|shutting|closed|closing) {_MINE}{_UNTIL} down\b",
+    rf"\b(?:wants|wanted|needs|needed) (?:her|his|their) {_UNTIL} back\b",
+    rf"\b(?:swapped|replaced|replaces|exchanged|traded|changed) {_MINE}{_UNTIL}{_FOR}",
+    (
+        r"\b(?:switched|changed|moved|went|upgraded|downgraded|transferred) from "
+        rf"{_MINE}{_UNTIL}(?= to\b)"
+    ),
+    rf"\b(?:took|taken|came|come|weaned) (?:me |him |her |us )?off {_MINE}{_THING}",
+    rf"\b(?:took|takes|taken|taking) over (?:from|for) {_MINE}{_UNTIL}{_STOP}",
+    rf"\b(?:no more|no longer|instead of|rather than) (?:an? |any )?{_MINE}{_THING}",
+    rf"{_NOT}(?:\w+ ){{0,3}}{_THING}(?= any ?(?:more|longer)\b)",
+    rf"\b(?:{_TAKEN_BACK}) {_MINE}(?:{_AGREED}) (?:for|of|with) {_MINE}{_UNTIL}{_STOP}",
+    r"\b(?:gave up|given up|sold|scrapped|lost|cancelled|stopped) (?:with )?"
+    + (_NOT_TO + _MINE + _UNTIL + _STOP),
+    r"\b(?:gave up|given up|sold|scrapped|lost|cancelled|stopped) (?:with )?"
+    + (_NOT_TO + _MINE + _THING),
+    rf"(?:^|[.;!] *)no {_THING}",
+    rf"\b(?:moved|put|postponed|shifted|switched) (?:back )?{_MINE}{_UNTIL}{_TO}",
+    _BEGINS + _MINE + _THING + r" (?:has |have |was |been )*(?:moved|switched|gone) (?:to|over)\b",
+    rf"\b(?:statt|anstatt|keinen?|keine[mr]?) {_THING}(?= mehr\b)?",
+    rf"\b(?:au lieu (?:de |d'|du )|en vez de |en lugar de |em vez de ){_THING}",
+)
+_MAY_TELL = frozenset(
+    """abolished any anylonger anymore anstatt away back bankrupt binned broke broken burned burnt
+    bust call called calls canceled cancelled changed closed closing collapsed demolished died
+    disbanded discontinued ditched divorced donated done downgraded dropped dumped ended
+    exchanged expired fallen fell finished fired folded from gave given giving go gone goodbye
+    instead kein keine keinem keinen keiner knocked left lieu longer lost lugar more moved no
+    notice off out outgrew over packed parted passed postponed promoted pulled put quit rather
+    redundant replaced replaces resigned retired revoked rid scrapped selling shifted shut
+    shutting sold split statt stolen stopped swapped switched terminated threw thrown torn towed
+    traded transferred unsubscribed upgraded vez withdrawn withdrew written wrote""".split()  # noqa: SIM905 - as above
+)
+"""Every pattern needs one of these words; most texts have none."""
+_ENDED = tuple(re.compile(pattern, re.IGNORECASE) for pattern in _WRITTEN)
+
+
+def ended(text: str) -> frozenset[frozenset[str]]:
+    """Return the things that ended, each as its words, folded; none for a long text.
+
+    >>> [sorted(one) for one in ended("Dr Anand has swapped the atorvastatin for rosuvastatin")]
+    [['atorvastatin']]
+    """
+    if len(text) > _LONGEST or _MAY_TELL.isdisjoint(words(text)):
+        return frozenset()
+    found = (
+        frozenset(_telling(match["thing"]))
+        for pattern in _ENDED
+        for match in pattern.finditer(text)
+    )
+    return frozenset(thing for thing in found if thing)
+
+
+def _telling(thing: str) -> list[str]:
+    """Keep the words of a thing that tell which one it is; none if one of them tells nothing."""
+    said = [word for word in words(thing) if word not in STOP_WORDS and word not in _TITLES]
+    kept = [word for word in said if word not in _VAGUE and len(word) > _SHORTEST]
+    return kept if len(kept) == len(said) else []

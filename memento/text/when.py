@@ -1,0 +1,656 @@
+"""Read the times a text speaks of, and what else a question asks for. Pure; no clock.
+
+A question is split into its dates and the rest: "What did Ruth say last week?" asks for Ruth and
+for seven days. If nothing is left but words such as "what happened", the time is all it asks for.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from bisect import bisect_left
+from collections import OrderedDict, deque
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from hashlib import blake2b
+from secrets import token_bytes
+
+from memento.text import dates, foreign_dates
+from memento.text.date_tables import ENGLISH, FRENCH, GERMAN, SPANISH, tongues, words_in
+from memento.text.dates import Mention, Period, nearest_year
+from memento.text.spelled_dates import spelled_out
+from memento.text.words import META_WORDS, STOP_WORDS, words
+
+_ENGLISH_AND_ANOTHER = 2
+
+
+def _words(pattern: str) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{pattern})\b", re.IGNORECASE)
+
+
+_PAST = {
+    "en": _words(
+        "did|was|were|had|happened|said|told|talked|went|got|have (?:i|we)|been|occurred|took place"
+    ),
+    "de": _words(
+        "(?:ist|sind)\\b.{0,80}\\bpassiert|passierten?|geschah(?:en)?|geschehen|war(?:en|st)?"
+        "|wurden?|haben?|hatten?|gab|lief|gesagt|gemacht"
+    ),
+    "fr": _words(
+        "passée?s?|fait|faisai[st]|faisions|dit|avons|ai|été|étai[st]|étaient|avai[st]|avaient"
+    ),
+    "es": _words(
+        "pasó|pasado|hice|hicimos|dije|dijo|fue|fueron|hablamos|había|hubo|estuve"
+        "|sucedió|sucedieron|ocurrió|ocurrieron"
+    ),
+    "ja": re.compile("ました|でした|だった|った|いた|んだ"),
+    "zh": re.compile("[了过過]"),
+}
+_FUTURE = {
+    "en": _words(
+        "will|going to|upcoming|coming up|planned|plans?|schedul\\w+|agenda|appointments?"
+        "|do (?:i|we) have|am i|are we|shall|due"
+    ),
+    "de": _words("werden?|steht|stehen|geplant|termine?|vorhaben|anstehen"),
+    "fr": _words("prévue?s?|vais|allons|rendez-vous|sera|seront|aura"),
+    "es": _words("tengo|tenemos|haré|haremos|planead[oa]s?|citas?|previst[oa]s?"),
+    "ja": re.compile("予定|つもり|でしょう"),
+    "zh": re.compile("安排|计划|計劃|打算|将要|要做"),
+}
+"""Words that tell whether a question is about the past or about the future, by language."""
+_HOLLOW = {
+    ENGLISH.name: words_in(
+        """happen happens happened happening say says talk talking speak speaking spoke
+        chat chatted chatting go going went gone on new news up plan plans planned
+        planning schedule scheduled agenda calendar appointment appointments event
+        events coming memory memories note notes noted remember recall anything
+        everything something nothing thing things stuff ask asked get got cover
+        covered leave left off stop previous last else us there today know learn
+        learned since until before after between start end again important interesting"""
+    ),
+    GERMAN.name: words_in(
+        """was passiert geschehen geschah los war waren wurde wurden habe haben hat
+        hatten ich wir du es gab gibt ist sind denn alles etwas gemacht getan gesagt
+        erzahlt besprochen geredet gesprochen uber steht stehen an termin termine
+        plane geplant in im am den dem der die das mir mich uns noch so wer wie
+        woruber zuletzt letzte letzten letztes unterhalten von vom zum bei beim bis
+        ab seit vor nach zwischen und"""
+    ),
+    FRENCH.name: words_in(
+        """que quoi qu qui est ce il passe ai je j avons nous fait dit parle discute s
+        y a t eu le la les l de du des d en au aux prevu prevue quel quels quelle
+        quelles etait sont un une mon mes ma agenda rendez vous avait derniere
+        depuis entre et avant apres"""
+    ),
+    SPANISH.name: words_in(
+        """que el los las la lo un una paso hice hicimos dije dijo dijimos hablamos
+        hemos he hay tengo tenemos mi mis para por de del al en se me nos fue ha
+        cita citas planes planeado ocurrio ocurrido pasado ultima sucedio desde
+        hasta entre y antes despues"""
+    ),
+}
+"""Words, folded, that ask for no subject, beside `STOP_WORDS` and `META_WORDS`."""
+_TELLING = frozenset(["how", "why", "not", "no"])
+"""Stop words with which a question asks for more than what happened: "How are you today?"."""
+_EMPTY_EAST = re.compile(
+    r"""から|何|なに|なん|どんな|こと|事|もの|あり|ある|あっ|まし|です|でし|だっ|しま|し[たてま]|する|され|起こ[りっ]|起き|話し|話|言[いっ]|予定
+    |は|が|を|に|の|と|で|も|か|た|て|ん|い|っ|よ|ね|私|僕|我々|たち|話題|会話|教えて|以[来降]
+    |什么|什麼|甚么|哪些|发生|發生|事情|事|有|做|说|說|过|過|了|我们|我們|我|你|吗|嗎|呢|的|在|是|和|到|安排|计划|計劃|聊|谈|談|讲|講|都|要
+    |从|從|自|以来|以來|起|那|里|裡|些|啊""",
+    re.VERBOSE,
+)
+"""Parts of questions in Japanese and Chinese that ask for no subject."""
+
+
+def tense_of(text: str) -> int:
+    """Tell whether a question is about the past, -1, or the future, 1; 0 if it is not clear."""
+    names = [tongue.name for tongue, _ in tongues(text) if tongue.name]
+    names = names[1:] if len(names) == _ENGLISH_AND_ANOTHER else names  # "was" is also German
+    past = any(_PAST[name].search(text) for name in names)
+    future = any(_FUTURE[name].search(text) for name in names)
+    return int(future) - int(past)
+
+
+def has_subject(rest: str, text: str) -> bool:
+    """Tell whether a question has a word that is not about time or asking as such."""
+    empty = STOP_WORDS.union(
+        META_WORDS, *(_HOLLOW.get(tongue.name, ()) for tongue, _ in tongues(text))
+    )
+    left = words(_EMPTY_EAST.sub(" ", rest))
+    return any(word not in empty or word in _TELLING for word in left)
+
+
+__all__ = ["Period", "Times", "ahead", "said", "times_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """The times a question asks for.
+
+    Attributes:
+        named: One tuple per time that is named: the periods it may mean, the likeliest first.
+        rest: The question without the words that name times; names of feasts and seasons stay.
+        only: Whether it asks for nothing else: "What happened yesterday?".
+        last_talk: Whether it asks for the last conversation: "What did we discuss last time?".
+    """
+
+    named: tuple[tuple[Period, ...], ...]
+    rest: str
+    only: bool
+    last_talk: bool = False
+
+    @property
+    def periods(self) -> list[Period]:
+        """All periods that are named, in order."""
+        return [period for one in self.named for period in one]
+
+
+NAMED_TIMES = re.compile(rf"\b(?:{dates.FEAST}|spring|summer|autumn|fall|winter)\b", re.IGNORECASE)
+"""Names of feasts and seasons, which may also be what a text is about."""
+_SINCE = re.compile(
+    r"(?:\b(?:since|seit|(?:à\s+partir|a\s+partir)\s+d[eu]l?|depuis|desde|from|ab)(?:\s+(?:the|dem|der|le|la|el|last))?|[自从從])\s*$",
+    re.IGNORECASE,
+)
+_SINCE_AFTER = re.compile(r"\s*(?:以来|以來|以降|から|起|至今)")
+_AFTER = re.compile(
+    r"\b(?:after|nach|apr[eè]s|despu[eé]s\s+del?)(?:\s+(?:the|dem|le|el))?\s*$", re.IGNORECASE
+)
+_BEFORE = re.compile(r"\b(?:before|avant|antes\s+del?)(?:\s+(?:the|dem|le|el))?\s*$", re.IGNORECASE)
+_BEFORE_AFTER = re.compile(r"\s*(?:以前|より前|之前|前)")
+_UNTIL = re.compile(
+    r"\b(?:until|till|bis|jusqu['\u2019]?(?:à|au|en)?|hasta)(?:\s+(?:the|zum|dem|le|el))?\s*$",
+    re.IGNORECASE,
+)
+_UNTIL_AFTER = re.compile(r"\s*まで")
+_LINK = re.compile(r"[\s,]*+(?:(?:of|in|im|on|am|de|du|del|des|の|的|der)[\s,]*+)?", re.IGNORECASE)
+_TO = re.compile(
+    r"\s*+(?:and|to|until|till|through|-|\u2013|und|bis|et|au|à|y|al?|hasta|から|と|到|至|和)\s*+(?:(?:the|zum|dem|le|el)\s*+)?",
+    re.IGNORECASE,
+)
+_HABIT = re.compile(
+    r"(?:\b(?:every|each|most|any|some|other|all|jede[mnrs]?|chaque|tou(?:te)?s\s+les|cada"
+    r"|todos\s+los)|[每毎])\s*$",
+    re.IGNORECASE,
+)
+_SAYS_WHEN = re.compile(
+    r"\b(?:on|by|until|till|before|after|since|from|to|through|for|this|next|last|coming)\s+$",
+    re.IGNORECASE,
+)
+_NAMED = re.compile(
+    r"\b(?:an?|my|our|your|his|her|their|it['\u2019]?s|black|good|casual|cyber|super|giving|ash|palm"
+    r"|holy|maundy|shrove|fat|taco|tgi|man|girl)\s+$",
+    re.IGNORECASE,
+)
+"""Words before a weekday that make it one of many, the present day, a feast or a saying."""
+_NO_NOUN = re.compile(
+    r"['\u2019]s\b|(?:\s+(?:morning|afternoon|evening|night|noon))?(?=\s*(?:$|[^\w\s]|\d"
+    r"|(?:a|about|after|also|and|are|around|as|at|because|before|between|but|by|for|from|he|i|if|in"
+    r"|is|it|my|next|of|on|or|our|please|she|since|so|that|the|then|they|this|through|till|to|too"
+    r"|until|via|was|we|week|when|which|will|with|would|you)\b))",
+    re.IGNORECASE,
+)
+"""Words after a weekday that do not make it part of a noun's name."""
+_SPAN = re.compile(r"\s*(?:-|\u2013|から|到|至|~|\uff5e)\s*")
+"""Marks of a range that need no word before it."""
+_BETWEEN = re.compile(
+    r"(?:\b(?:between|from|zwischen|von|vom|entre|du|del?|desde)(?:\s+(?:the|dem|le|el))?|[从從自])\s*$",
+    re.IGNORECASE,
+)
+_LEAD = re.compile(
+    r"(?:\b(?:on|in|at|during|since|from|until|by|for|am|im|seit|vom|zum|bis|ab|en|au|le|depuis|desde|el|la|del?|du)\s+)+$",
+    re.IGNORECASE,
+)
+_LAST_TALK = re.compile(
+    r"""\b(?:last|previous)\s+(?:session|conversation|chat|discussion)\b
+    |\bwhere\s+(?:did|were)\s+we\s+(?:leave\s+off|left\s+off|stop)\b
+    |\b(?:did|have)\s+(?:we|i|you)\b.{0,40}?\b(?:talk\w*|sp[eo]a?k\w*|discuss\w*|say|said|tell|told|chat\w*|cover\w*|mention\w*|work\w*|do|done)\b.{0,60}?\blast\s+time\b
+    |\blast\s+time\s+(?:we|i|you)\s+(?:talked|spoke|chatted|met|discussed)\b
+    |\bletzte[ns]?\s+mal\b|\bletzte[nsr]?\s+(?:sitzung|gespräch|unterhaltung|chat)\b
+    |\bla\s+derni[eè]re\s+fois\b|\bderni[eè]re\s+(?:session|conversation|discussion)\b
+    |\bla\s+[uú]ltima\s+vez\b|\b[uú]ltima\s+(?:sesi[oó]n|conversaci[oó]n|charla)\b
+    |前回|この前|上次|上一次|上回""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_LAST_TALK_PARTS = ("last", "previous", "where", "letzte", "derniere", "ultima")
+"""A word that an ASCII text has somewhere if it asks for the last conversation."""
+_ASKS_WHEN = re.compile(
+    r"\s*(?:when|how\s+long|wann|quand|cu[aá]ndo|¿cu[aá]ndo)\b|いつ|什么时候|什麼時候|何时",
+    re.IGNORECASE,
+)
+_PARTS = {
+    "early": re.compile(
+        r"\b(?:early|(?:the\s+)?(?:start|beginning)\s+of|anfang|début|debut|(?:a\s+)?principios\s+de)"
+        r"[\s-]*(?:in\s+|de\s+)?$",
+        re.IGNORECASE,
+    ),
+    "mid": re.compile(
+        r"\b(?:mid|(?:the\s+)?middle\s+of|mitte|mi|mediados\s+de)[\s-]*$", re.IGNORECASE
+    ),
+    "late": re.compile(
+        r"\b(?:late|(?:the\s+)?end\s+of|ende|fin|finales\s+de)[\s-]*$", re.IGNORECASE
+    ),
+}
+"""Words before a month that mean a part of it."""
+_PARTS_AFTER = {
+    "early": re.compile("の?(?:初め|はじめ|上旬|初)"),
+    "mid": re.compile("の?(?:半ば|中旬)"),
+    "late": re.compile("の?(?:終わり|末|下旬|底)"),
+}
+_MONTHS = range(28, 32)  # days
+_PART = {"early": (0, 9), "mid": (10, 19), "late": (20, 30)}  # days of the month, from 0
+_LED_BY = 48  # characters before a time, in which "since the" or "at the beginning of" stands
+_FEAST = 3  # days that a feast is taken to last
+_FAR = 3653  # days before a day that are meant by "before" it
+_LAST_WORDS = re.compile(
+    r"\b(?:last\s+time|letzte[ns]?\s+mal|derni[eè]re\s+fois|[uú]ltima\s+vez"
+    r"|sesi[oó]n|conversaci[oó]n|charla|sitzung|gespräch|unterhaltung)\b|前回|この前|上次|上一次|上回",
+    re.IGNORECASE,
+)
+
+
+def said(text: str, on: date) -> list[Period]:
+    """Read the dates a statement mentions.
+
+    Args:
+        text: The statement.
+        on: The day it was said.
+
+    Returns:
+        One period per date that is understood, in order.
+
+    >>> [friday] = said("We met last Friday", date(2023, 5, 10))
+    >>> date.fromordinal(friday.start).isoformat()
+    '2023-05-05'
+    """
+    text = spelled_out(text)
+    found = [*dates.mentions(text, on, nearest_year)]
+    found += foreign_dates.mentions(text, on, nearest_year, spoken=True)
+    return [period for one in _apart(found) for period in one.periods]
+
+
+def ahead(text: str, on: date) -> list[Period]:
+    """Read the dates a plan speaks of: of those that may be meant, the next one.
+
+    Args:
+        text: The statement.
+        on: The day it was said.
+
+    Returns:
+        One period per date that is not over, in order of the text.
+
+    >>> [friday] = ahead("I fly to Lisbon on Friday", date(2023, 5, 10))
+    >>> date.fromordinal(friday.start).isoformat()
+    '2023-05-12'
+    """
+    text = spelled_out(text)
+    found = [*dates.mentions(text, on, _this_year_and_next)]
+    found += foreign_dates.mentions(text, on, _this_year_and_next, spoken=False)
+    today = on.toordinal()
+    nexts = (
+        min((one for one in mention.periods if one.end >= today + mention.loose), default=None)
+        for mention in _nested(
+            [_on_the_day(one, text) for one in _apart(found) if _is_day(one, text)], text
+        )
+    )
+    return [one for one in nexts if one is not None]
+
+
+def _on_the_day(one: Mention, text: str) -> Mention:
+    """Return a feast as its day alone: a plan is for that day, while stories tell of those around.
+
+    Seasons, which also have names, are months long.
+    """
+    if not NAMED_TIMES.match(text, one.start):
+        return one
+    days = (Period(p.start + 1, p.end - 1) if p.days == _FEAST else p for p in one.periods)
+    return _meaning(one, tuple(days))
+
+
+def _is_day(one: Mention, text: str) -> bool:
+    """Tell a weekday that says when from one in a habit, in a name or before a noun.
+
+    "On Friday", "see you Friday" and "Friday at five" say when; "every Friday", "Black Friday", "a
+    Friday" and "Friday call" do not.
+    """
+    if not one.loose:
+        return True
+    before = _near(one)
+    if _HABIT.search(text, before, one.start):
+        return False
+    if not text[one.start : one.end].lower().rstrip("s").endswith("day"):  # another language's
+        return True
+    if text[one.end - 1] in "sS":
+        return False
+    if _SAYS_WHEN.search(text, before, one.start):
+        return True
+    return not _NAMED.search(text, before, one.start) and bool(_NO_NOUN.match(text, one.end))
+
+
+def _this_year_and_next(_month: int, on: date) -> Iterator[int]:
+    yield from (on.year, on.year + 1)
+
+
+def times_of(text: str, now: date, years: Iterable[int]) -> Times:
+    """Read the times a question asks for.
+
+    Args:
+        text: The question.
+        now: The day it is asked.
+        years: Years that memories mention; a day or month without a year is read in each of them.
+
+    >>> found = times_of("What did Ruth say yesterday?", date(2026, 3, 2), [2026])
+    >>> [(date.fromordinal(p.start).isoformat(), p.days) for p in found.periods], found.only
+    ([('2026-03-01', 1)], False)
+    """
+    asked, text = text, spelled_out(text)
+    known = sorted(years)
+    found = [*dates.mentions(text, now, lambda _month, _on: iter(known))]
+    found += foreign_dates.mentions(text, now, lambda _month, _on: iter(known), spoken=False)
+    last_talk = _asks_for_last_talk(text)
+    if not found and not last_talk:  # nearly always
+        return Times((), asked, only=False, last_talk=False)
+    tense = tense_of(text) if found else 0
+    nested = _nested([_part(one, text) for one in _apart(found)], text)
+    named = [_ordered(one, tense, now) for one in _ranges(nested, text, now, tense)]
+    rest = _without(text, named, last_talk=last_talk)
+    only = bool(named or last_talk) and not has_subject(rest, text)
+    return Times(tuple(one.periods for one in named), rest, only, last_talk)
+
+
+def _asks_for_last_talk(text: str) -> bool:
+    if text.isascii() and not any(part in text.lower() for part in _LAST_TALK_PARTS):
+        return False
+    return bool(_LAST_TALK.search(text)) and not _ASKS_WHEN.match(text)
+
+
+def _apart(found: Iterable[Mention]) -> list[Mention]:
+    """Keep the longest of the mentions that share characters; return them in order."""
+    kept: list[Mention] = []
+    for one in sorted(found, key=lambda one: (one.start - one.end, one.start, one.loose)):
+        at = bisect_left(kept, one.end, key=lambda other: other.start)
+        if at == 0 or kept[at - 1].end <= one.start:  # so do all before it
+            kept.insert(at, one)
+    return kept
+
+
+def _near(one: Mention) -> int:
+    """Return where the words before a time begin that may belong to it."""
+    return max(0, one.start - _LED_BY)
+
+
+def _part(one: Mention, text: str) -> Mention:
+    """Read "mid February" and "end of May" as a part of the month."""
+    if not all(period.days in _MONTHS for period in one.periods):
+        return one
+    for name, (first, last) in _PART.items():
+        before = _PARTS[name].search(text, _near(one), one.start)
+        after = _PARTS_AFTER[name].match(text, one.end)
+        if before or after:
+            start = before.start() if before else one.start
+            end = after.end() if after else one.end
+            parts = (Period(p.start + first, min(p.start + last, p.end)) for p in one.periods)
+            return Mention(start, end, tuple(parts))
+    return one
+
+
+def _nested(found: list[Mention], text: str) -> list[Mention]:
+    """Join "Monday" and "last week" into one time: what both may mean."""
+    joined: list[Mention] = []
+    for one in found:
+        last = joined[-1] if joined else None
+        if last and _LINK.fullmatch(text, last.end, one.start):
+            both = tuple(dict.fromkeys(_common(last.periods, one.periods)))
+            if both:
+                joined[-1] = Mention(last.start, one.end, both)
+                continue
+        joined.append(one)
+    return joined
+
+
+def _common(one: Iterable[Period], other: Iterable[Period]) -> Iterator[Period]:
+    others = list(other)
+    for period in one:
+        for beside in others:
+            if period.overlaps(beside):
+                yield Period(max(period.start, beside.start), min(period.end, beside.end))
+
+
+def _ranges(found: list[Mention], text: str, now: date, tense: int) -> Iterator[Mention]:
+    """Read "between ... and ...", "since ...", "after ..." and "before ..."."""
+    waiting = deque(found)
+    while waiting:
+        one = waiting.popleft()
+        if waiting and _is_range(one, waiting[0], text):
+            hulls = tuple(_hulls(*_both_trimmed(one, waiting[0], tense)))
+            if hulls:
+                yield Mention(one.start, waiting.popleft().end, hulls)
+                continue
+        yield _open_ended(_trimmed(one, tense) if one.loose else one, text, now)
+
+
+def _both_trimmed(one: Mention, other: Mention, tense: int) -> tuple[Mention, Mention]:
+    """Return the ends of a range; "Monday" in "Monday to Wednesday last week" is of that week."""
+    if one.loose and other.loose:
+        return _trimmed(one, tense), _trimmed(other, tense)
+    return one, other
+
+
+def _is_range(one: Mention, other: Mention, text: str) -> bool:
+    if _SPAN.fullmatch(text, one.end, other.start):
+        return True
+    led = _BETWEEN.search(text, _near(one), one.start)
+    return bool(led and _TO.fullmatch(text, one.end, other.start))
+
+
+def _hulls(one: Mention, other: Mention) -> Iterator[Period]:
+    """Pair the periods that are nearest to each other: "3 May to 5 May" is not two years long."""
+    for first in one.periods:
+        ends = [last.end for last in other.periods if last.end >= first.start]
+        begins = [begun.start for begun in one.periods if ends and begun.start <= min(ends)]
+        if ends and first.start == max(begins):
+            yield Period(first.start, min(ends))
+
+
+def _trimmed(one: Mention, tense: int) -> Mention:
+    """Keep of a weekday that is named alone the last and the next one, or the one that is meant."""
+    last, coming = one.periods[:2]
+    return _meaning(one, {-1: (last,), 1: (coming,)}.get(tense, (last, coming)))
+
+
+def _meaning(one: Mention, periods: tuple[Period, ...]) -> Mention:
+    """Return a mention with other periods."""
+    return one._replace(periods=periods)
+
+
+def _open_ended(one: Mention, text: str, now: date) -> Mention:
+    today = now.toordinal()
+    if _SINCE.search(text, _near(one), one.start) or _SINCE_AFTER.match(text, one.end):
+        if all(period.end > today for period in one.periods):
+            return one
+        begun = [period for period in one.periods if period.start <= today]
+        return _meaning(one, tuple(Period(period.start, today) for period in begun))
+    if _AFTER.search(text, _near(one), one.start):
+        return _meaning(one, tuple(_after(period, today) for period in one.periods))
+    if _BEFORE.search(text, _near(one), one.start) or _BEFORE_AFTER.match(text, one.end):
+        return _meaning(one, tuple(_before(period) for period in one.periods))
+    if _UNTIL.search(text, _near(one), one.start) or _UNTIL_AFTER.match(text, one.end):
+        return _meaning(one, tuple(_until(period) for period in one.periods))
+    return one
+
+
+def _after(period: Period, today: int) -> Period:
+    first = min(period.end + 1, date.max.toordinal())
+    return Period(first, max(today, first))
+
+
+def _before(period: Period) -> Period:
+    return Period(max(1, period.start - _FAR), max(1, period.start - 1))
+
+
+def _until(period: Period) -> Period:
+    """Return the time until a period: until a day includes that day, until March does not."""
+    before = _before(period)
+    return Period(before.start, period.end) if period.days == 1 else before
+
+
+def _ordered(one: Mention, tense: int, now: date) -> Mention:
+    """Put the likeliest period first: the nearest one in the direction that the verbs tell."""
+    today = now.toordinal()
+
+    def unlikely(period: Period) -> tuple[bool, int, bool]:
+        ahead, behind = period.start > today, period.end < today
+        away = max(period.start - today, today - period.end, 0)
+        return (tense < 0 and ahead) or (tense > 0 and behind), away, ahead
+
+    return _meaning(one, tuple(sorted(one.periods, key=unlikely)))
+
+
+def _without(text: str, named: Iterable[Mention], *, last_talk: bool) -> str:
+    """Blank out the words that name times, but not names of feasts and seasons."""
+    pieces, done = list[str](), 0
+    for one in named:
+        kept = " ".join(NAMED_TIMES.findall(text, one.start, one.end))
+        led = _LEAD.search(text, max(done, _near(one)), one.start)
+        start = led.start() if led else one.start
+        pieces += text[done:start], kept.ljust(one.end - start)
+        done = one.end
+    rest = "".join((*pieces, text[done:]))
+    return _LAST_WORDS.sub(" ", rest) if last_talk else rest
+
+
+UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+"""Seconds of each unit of a length of time."""
+EXAMPLES = "2025-05-01, 2025-05-01T14:30, yesterday, last monday or 7d"
+"""Moments, for a message about one that cannot be read."""
+
+_AGO = re.compile(
+    r"(?:(an?)|(\d+(?:\.\d+)?))\s*(?:([smhdw])|(sec|min|hour)\w*(?=\s+ago$))(?:\s+ago)?"
+)
+_CLOCK = re.compile(
+    r"(?:[ ,]{1,3}at)?[ ,]{1,3}(?P<h>\d{1,2})(?:(?::(?P<m>\d\d))?\s*(?P<half>[ap]m)|:(?P<mm>\d\d))$"
+)
+_NOON = 12
+
+
+def seconds_of(text: str) -> float:
+    """Read a length of time: seconds, or a number with one of the units s, m, h, d, w.
+
+    Raises:
+        ValueError: If the text is not a length of time.
+
+    >>> seconds_of("90"), seconds_of("1.5h")
+    (90.0, 5400.0)
+    """
+    unit = UNITS.get(text[-1:])
+    try:
+        return float(text) if unit is None else float(text[:-1]) * unit
+    except ValueError:
+        raise ValueError(f"{text!r:.60} is not a duration such as 90, 15m, 12h or 7d") from None
+
+
+def moment_of(text: str, now: datetime, *, ahead: bool = False) -> datetime:
+    """Read a moment: ISO 8601, a length of time ago, or any time that a question may name.
+
+    Args:
+        text: Such as ``2025-05-01T14:30``, ``now``, ``7d`` for seven days ago, ``last monday``,
+            ``tomorrow at 9am``. A day or a longer time is its beginning.
+        now: The present, in the time zone of what names none.
+        ahead: Whether a time that may be past or to come, such as a weekday, is to come.
+
+    Raises:
+        ValueError: If the text is not a moment, or is outside the calendar.
+
+    >>> now = datetime(2025, 5, 3, 10, 20)  # a Saturday
+    >>> moment_of("last monday", now).isoformat(), moment_of("2h ago", now).isoformat()
+    ('2025-04-28T00:00:00', '2025-05-03T08:20:00')
+    """
+    said = " ".join(text.lower().split())
+    try:
+        if said == "now":
+            return now
+        if found := _AGO.fullmatch(said):
+            unit = UNITS[(found[3] or found[4])[0]]
+            return now - timedelta(seconds=float(found[2] or 1) * unit)
+        with suppress(ValueError):
+            at = datetime.fromisoformat(text.strip())
+            return at if at.tzinfo else at.replace(tzinfo=now.tzinfo)
+        return _named(said, now, ahead=ahead)
+    except (ValueError, OverflowError):
+        raise ValueError(f"{text!r:.60} is not a moment such as {EXAMPLES}") from None
+
+
+def _named(said: str, now: datetime, *, ahead: bool) -> datetime:
+    """Read the beginning of the only time that a text names; refuse one that says more."""
+    clock = _CLOCK.search(said)
+    day = said[: clock.start()] if clock else said
+    found = times_of(day, now.date(), range(now.year - 1, now.year + 2))
+    if len(found.named) != 1 or re.search(r"\w", NAMED_TIMES.sub("", found.rest)):
+        raise ValueError(said)
+    starts, today = sorted(one.start for one in found.named[0]), now.date().toordinal()
+    near = [start for start in starts if (start >= today if ahead else start <= today)]
+    first = (near or starts)[0 if ahead else -1]
+    at = _time(clock) if clock else time()
+    return datetime.combine(date.fromordinal(first), at, now.tzinfo)
+
+
+def _time(clock: re.Match[str]) -> time:
+    hour = int(clock["h"])
+    if clock["half"]:
+        hour = hour % _NOON + (_NOON if clock["half"] == "pm" else 0)
+    return time(hour, int(clock["m"] or clock["mm"] or 0))
+
+
+MOST = 8_192
+"""Texts of which the dates are kept, about 300 bytes each; those used least recently go first."""
+_DIGEST = 16
+
+
+class Spoken:
+    """Reads texts for dates, and keeps what they name. Thread-safe.
+
+    Args:
+        most: Most texts of which it is kept, >= 0.
+    """
+
+    def __init__(self, most: int = MOST) -> None:
+        self._most, self._key = most, token_bytes(_DIGEST)
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[tuple[bytes, int], tuple[Period, ...]] = OrderedDict()
+
+    def renew_lock(self) -> None:
+        """Let go of a lock that another thread held when this process was forked."""
+        self._lock = threading.Lock()
+
+    def of(self, text: str, day: int) -> tuple[Period, ...]:
+        """Return the dates that a text names, in order.
+
+        Args:
+            text: The text.
+            day: The day it was said, as by `datetime.date.toordinal`.
+
+        >>> [friday] = Spoken().of("We met last Friday", date(2023, 5, 10).toordinal())
+        >>> date.fromordinal(friday.start).isoformat()
+        '2023-05-05'
+        """
+        spelt = text.encode(errors="surrogatepass")
+        at = blake2b(spelt, digest_size=_DIGEST, key=self._key).digest(), day
+        with self._lock:
+            found = self._kept.get(at)
+            if found is not None:
+                self._kept.move_to_end(at)
+                return found
+        found = tuple(said(text, date.fromordinal(day)))
+        with self._lock:
+            self._kept[at] = found
+            while len(self._kept) > self._most:
+                self._kept.popitem(last=False)
+        return found
+
+
+SPOKEN = Spoken()
+"""Of this process: what a text names is the same in every store."""
+
+os.register_at_fork(after_in_child=SPOKEN.renew_lock)

@@ -1,0 +1,255 @@
+"""Choose the text to embed next: namespaces take turns, and sessions take turns within each.
+
+A namespace is never read whole. Of a long backlog three places are looked at: the oldest lines, the
+newest, and some at a place that moves, so that every session is seen in time.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from queue import Empty, SimpleQueue
+from time import monotonic
+from typing import TypeVar
+
+from memento.ledger import embedding_queue
+from memento.ledger.contract import Ledger, Session
+from memento.ledger.embedding_queue import Lacking, Place
+from memento.ledger.rows import docid_range
+from memento.ledger.vectors import Owed
+
+LOOK = 384
+"""Lines looked at in each place, all namespaces together; about 1 µs each."""
+STEP = 0.618_033_988_749_895
+"""Step of the place that moves, as a share of the backlog of a namespace: multiples of the golden
+ratio, modulo 1, leave no large gap."""
+
+T = TypeVar("T")
+
+
+def in_turns(queues: Iterable[Iterable[T]]) -> Iterator[T]:
+    """Take the first of each queue, then the second of each, until all are empty.
+
+    >>> "".join(in_turns(["aaa", "b", "cc"]))
+    'abcaca'
+    """
+    left = [iter(queue) for queue in queues]
+    while left:
+        going = []
+        for queue in left:
+            for item in islice(queue, 1):
+                yield item
+                going.append(queue)
+        left = going
+
+
+def within(lines: Sequence[Owed], chars: int) -> list[Owed]:
+    """Take the first lines, up to so many characters together; one line in any case."""
+    taken = list(lines[:1])
+    room = chars - sum(len(line.text) for line in taken)
+    for line in lines[1:]:
+        room -= len(line.text)
+        if room < 0:
+            break
+        taken.append(line)
+    return taken
+
+
+class Turns:
+    """Chooses the lines of the backlog to embed next. For one thread.
+
+    Args:
+        ledger: Ledger of the backlog.
+    """
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self._last = 0
+        self._taken = 0
+
+    def take(self, rows: int, chars: int, skip: Collection[tuple[int, int]] = ()) -> list[Owed]:
+        """Choose lines, in turns; the next call goes on with the namespace after the last one.
+
+        Args:
+            rows: Most lines, >= 1.
+            chars: Most characters of them together; one line is taken in any case.
+            skip: Lines to leave out, as (row id, revision).
+        """
+        lines = self._ledger.read(lambda c: self._chosen(c, rows, skip))
+        taken = within(lines, chars)
+        if taken:
+            reached = list(dict.fromkeys(line.ns for line in taken))
+            self._last = reached[-1]
+        self._taken += 1
+        return taken
+
+    def _chosen(
+        self, connection: Session, rows: int, skip: Collection[tuple[int, int]]
+    ) -> list[Owed]:
+        found = embedding_queue.spaces(connection, self._last, rows + len(skip))
+        look = max(rows // max(1, len(found)), LOOK // max(1, len(found)), 1) + len(skip)
+        queues = (in_turns(self._sessions(connection, ns, look, skip)) for ns in found)
+        chosen = islice(in_turns(queues), rows)
+        return embedding_queue.lines_of(connection, [place.docid for place in chosen], ("embed",))
+
+    def _sessions(
+        self, connection: Session, ns: int, look: int, skip: Collection[tuple[int, int]]
+    ) -> list[list[Place]]:
+        """Return lines of a namespace by session, oldest first; another session leads each time."""
+        sessions: dict[str | None, list[Place]] = {}
+        for place in self._seen(connection, ns, look):
+            if (place.docid, place.rev) not in skip:
+                sessions.setdefault(place.session, []).append(place)
+        queues = list(sessions.values())
+        lead = self._taken % len(queues) if queues else 0
+        return queues[lead:] + queues[:lead]
+
+    def _seen(self, connection: Session, ns: int, look: int) -> Sequence[Place]:
+        low, high = docid_range(ns)
+        oldest = embedding_queue.window(connection, low, high, look)
+        if len(oldest) < look:
+            return oldest
+        newest = embedding_queue.window(connection, low, high, look, newest=True)
+        first, last = oldest[-1].docid, newest[0].docid
+        moving = first + int((last - first) * (self._taken * STEP % 1))
+        between = embedding_queue.window(connection, moving, high, look)
+        return sorted({*oldest, *between, *newest})
+
+
+ROWS = 1_024
+"""Most memories that one question waits for."""
+CHARS = 16_384
+"""Most characters of them together; the default embedder takes about 0.5 s for so many."""
+SHORT = 2_048
+"""Most characters of a text that is embedded beside the indexer's other work, and of a batch of the
+indexer while questions are expected: about 80 ms."""
+
+LATELY = 5.0
+"""Seconds after a question during which the next one is expected."""
+
+
+class Wish:
+    """The memories that one question waits for.
+
+    Args:
+        ns: Number of their namespace.
+        lacking: The memories, newest first.
+
+    Attributes:
+        ns: Number of their namespace.
+        lacking: Row ids of the memories, with the number of characters, newest first.
+        left: Those of them that are not embedded yet, as far as this process knows.
+        taken_up: Whether all of them have a line in the backlog.
+        ring: Called, from any thread, when it may be fulfilled, or cannot be.
+    """
+
+    def __init__(self, ns: int, lacking: Iterable[Lacking]) -> None:
+        self.ns = ns
+        self.lacking = dict(lacking)
+        self.left = dict(self.lacking)
+        self.taken_up = False
+        self.ring: Callable[[], None] = self._ring
+        self._bell: SimpleQueue[None] = SimpleQueue()  # in C: an interrupt leaves no lock held
+
+    def _ring(self) -> None:
+        self._bell.put(None)
+
+    def wait(self, seconds: float) -> None:
+        """Block until somebody rings, for so many seconds at most."""
+        try:
+            self._bell.get(timeout=max(0.0, seconds))
+        except Empty:
+            return
+
+
+class Wishes:
+    """The wishes of all questions that wait now. Thread-safe.
+
+    Args:
+        ledger: The store.
+    """
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self._lock = threading.RLock()
+        self._wishes: list[Wish] = []
+        self._expected_until = 0.0
+
+    def __bool__(self) -> bool:
+        return bool(self._wishes)
+
+    def of(self, ns: int, sessions: Sequence[str] = ()) -> Wish | None:
+        """Return what a question to a namespace, or to some sessions of it, has to wait for."""
+        lacking = self._ledger.read(lambda c: embedding_queue.newest(c, ns, sessions, ROWS, CHARS))
+        return Wish(ns, lacking) if lacking else None
+
+    @contextmanager
+    def hold(self, wish: Wish) -> Iterator[None]:
+        """Let the indexer know of a wish while the block runs."""
+        try:
+            with self._lock:
+                self._wishes.append(wish)
+            yield
+        finally:
+            with self._lock:
+                if wish in self._wishes:
+                    self._wishes.remove(wish)
+                self._expected_until = monotonic() + LATELY
+
+    def fulfilled(self, wish: Wish) -> bool:
+        """Look in the ledger whether nothing of a wish is left."""
+        left = self._ledger.read(lambda c: embedding_queue.still_lacking(c, wish.ns, wish.lacking))
+        with self._lock:
+            wish.left = {docid: chars for docid, chars in wish.lacking.items() if docid in left}
+            wish.taken_up = wish.taken_up and not left
+        return not left
+
+    def embedded(self, docids: Iterable[int]) -> None:
+        """Note that memories lack a vector no longer; tell the questions that wait for no more."""
+        done = set(docids)
+        with self._lock:
+            for wish in self._wishes:
+                if wish.left and done.intersection(wish.left):
+                    wish.left = {one: n for one, n in wish.left.items() if one not in done}
+                    if not wish.left:
+                        wish.ring()
+
+    def ring(self) -> None:
+        """Let every question look how it stands, because something went wrong or ends."""
+        with self._lock:
+            for wish in self._wishes:
+                wish.ring()
+
+    def expected(self) -> bool:
+        """Tell whether a question waits now, or one did lately."""
+        return bool(self._wishes) or monotonic() < self._expected_until
+
+    def urgent(self) -> bool:
+        """Tell whether a question waits for a short text, which another thread embeds now."""
+        with self._lock:
+            return any(chars <= SHORT for wish in self._wishes for chars in wish.left.values())
+
+    def not_taken_up(self) -> list[Wish]:
+        """Return the wishes whose memories may have no line in the backlog yet."""
+        with self._lock:
+            return [wish for wish in self._wishes if not wish.taken_up]
+
+    def next(self, most: int, *, long: bool) -> list[int]:
+        """Choose memories that questions wait for, newest first; the questions take turns.
+
+        Args:
+            most: Most memories, >= 1.
+            long: Whether to choose among the texts longer than `SHORT`, or among the others.
+
+        Returns:
+            Their row ids, no repeats.
+        """
+        with self._lock:
+            queues = [
+                [docid for docid, chars in wish.left.items() if (chars > SHORT) is long]
+                for wish in self._wishes
+                if wish.taken_up
+            ]
+        return list(islice(dict.fromkeys(in_turns(queues)), most))

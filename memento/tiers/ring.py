@@ -1,0 +1,293 @@
+"""Short tier: the newest turns of each session in a ring buffer in RAM, with a JSON snapshot.
+
+The ledger holds the same rows; a ring caches the newest ones and follows the ledger by revision, so
+that turns added by another thread or process appear in order. With the snapshot a restarted process
+has its rings without reading the ledger, and people can read them with any tool.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+from collections import OrderedDict, deque
+from collections.abc import Iterable, Sequence
+from hashlib import sha256
+from typing import Any, NamedTuple
+
+from memento.base import layout
+from memento.base.clock import in_name, system_clock
+from memento.base.files import read_regular, remove_litter, write_atomically
+from memento.config import ShortConfig
+from memento.ledger import earlier_states, erasure, memories
+from memento.ledger.contract import Ledger, Session
+from memento.ledger.rows import NAMES, Row
+from memento.status import having
+from memento.types import Tier
+
+FORMAT = 1
+IN_RING = frozenset(having("in_ring"))
+CATCH_UP = 256
+"""Most changed rows that a ring follows one by one; with more, it is read again."""
+
+log = logging.getLogger("memento.tiers.ring")
+
+
+Key = tuple[int, str | None]
+
+
+class _Spelt(NamedTuple):
+    """A ring as JSON in the snapshot, and the row ids and revisions it was made from."""
+
+    state: list[tuple[int, int]]
+    text: str
+
+
+class ShortTier:
+    """Rings over the newest rows of the ledger, one per session. Thread-safe.
+
+    Args:
+        ledger: Where the rows are.
+        config: Sizes.
+    """
+
+    def __init__(self, ledger: Ledger, config: ShortConfig) -> None:
+        self._ledger = ledger
+        self._config = config
+        self._path = ledger.root / layout.SNAPSHOT
+        self._lock = threading.Lock()
+        self._rings: OrderedDict[Key, deque[Row]] = OrderedDict()
+        self._seen: dict[int, int] = {}
+        self._touched = False
+        self._writing = threading.Lock()  # taken before the other; guards the fields below
+        self._spelt: dict[Key, _Spelt] = {}
+        self._saved = ""
+
+    def recent(self, ns: int, session: str | None, n: int | None, now: int) -> list[Row]:
+        """Return the newest live rows of a session's ring, oldest first.
+
+        Args:
+            ns: Namespace number.
+            session: The session, None for memories without one.
+            n: Most rows to return, or None for all.
+            now: The present moment, microseconds; rows that expired or ended are left out.
+        """
+        with self._lock:
+            ring = self._ledger.read(lambda connection: self._follow(connection, (ns, session)))
+            live = [row for row in ring if _holds(row, now)]
+        return live if n is None else live[-n:]
+
+    def touch(self, ns: int, sessions: Iterable[str | None]) -> None:
+        """Note that sessions have new turns, so that the next snapshot contains them."""
+        with self._lock:
+            for session in sessions:
+                self._rings.setdefault((ns, session), deque(maxlen=0))
+                self._used((ns, session))
+            self._touched = True
+
+    @property
+    def stale(self) -> bool:
+        """Whether something changed since the last snapshot."""
+        return self._touched
+
+    def load(self) -> None:
+        """Fill the rings from the snapshot if it is intact and of the latest revision.
+
+        A damaged snapshot is set aside; the rings are then read from the ledger.
+        """
+        if not self._ledger.read_only:
+            remove_litter(self._path)
+        try:
+            revs, rings = _parse(read_regular(self._path))
+        except FileNotFoundError:
+            return
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            self._set_aside(error)
+            return
+        with self._lock:
+            trusted = self._ledger.read(lambda c: {ns for ns in revs if _current(c, ns, revs)})
+            for key, rows in rings.items():
+                if key[0] in trusted:
+                    self._rings[key] = deque(rows, maxlen=self._config.capacity)
+                    self._seen[key[0]] = revs[key[0]]
+
+    def snapshot(self) -> None:
+        """Write the rings to JSON by atomic replace, unless nothing changed.
+
+        Only another snapshot waits for it, and only changed rings are encoded again. Turns that
+        another process erases in the meantime are removed before this returns.
+        """
+        if self._ledger.read_only:
+            return
+        with self._writing:
+            self._touched = False
+            erasures = -1
+            while erasures != (erasures := self._ledger.read(erasure.erasures)):
+                with self._lock:
+                    revs, rings = self._ledger.read(self._collect)
+                content, digest = self._encode(revs, rings)
+                if digest != self._saved:
+                    # The file may belong to another store by now.
+                    write_atomically(self._path, content, check=self._ledger.check_present)
+                    self._saved = digest
+
+    def rewrite(self) -> None:
+        """Write the snapshot again and replace the file that is there."""
+        with self._writing:
+            self._saved = ""
+        self.snapshot()
+
+    def _encode(self, revs: dict[int, int], rings: dict[Key, list[Row]]) -> tuple[bytes, str]:
+        """Encode a snapshot; returns it and the digest of its content."""
+        self._spelt = {key: _spell(key, rows, self._spelt.get(key)) for key, rows in rings.items()}
+        told = _dumps({str(ns): rev for ns, rev in revs.items()})
+        content = (
+            f'{{"revs": {told}, "rings": [{", ".join(x.text for x in self._spelt.values())}]}}'
+        )
+        digest = sha256(content.encode()).hexdigest()
+        return (
+            f'{{"format": {FORMAT}, "sha256": "{digest}", "content": {content}}}\n'.encode(),
+            digest,
+        )
+
+    def _collect(self, connection: Session) -> tuple[dict[int, int], dict[Key, list[Row]]]:
+        rings = {key: list(self._follow(connection, key)) for key in list(self._rings)}
+        told = {key: rows for key, rows in rings.items() if rows}  # no name without turns stays
+        return {ns: self._seen[ns] for ns, _ in told}, told
+
+    def _follow(self, connection: Session, key: Key) -> deque[Row]:
+        """Bring one ring up to date with the ledger. Caller holds the lock."""
+        ns = key[0]
+        latest = memories.latest_rev(connection, ns)
+        seen = self._seen.get(ns)
+        if seen is not None and seen < latest:
+            self._apply(ns, seen, connection)
+        self._seen[ns] = latest
+        ring = self._rings.get(key)
+        if ring is None or ring.maxlen == 0:
+            ring = self._rings[key] = self._read_ring(connection, key)
+        self._used(key)
+        return ring
+
+    def _used(self, key: Key) -> None:
+        """Keep the rings used last. Caller holds the lock."""
+        self._rings.move_to_end(key)
+        while len(self._rings) > self._config.sessions:
+            self._rings.popitem(last=False)
+
+    def _apply(self, ns: int, seen: int, connection: Session) -> None:
+        if gone := set(earlier_states.erased_since(connection, ns, seen)):
+            self._drop(ns, gone)
+        changed = earlier_states.changes_since(connection, ns, seen, limit=CATCH_UP + 1)
+        if len(changed) > CATCH_UP:
+            for key in [key for key in self._rings if key[0] == ns]:
+                self._rings[key] = deque(maxlen=0)
+            return
+        for session in {row.session for row in changed}:
+            ring = self._rings.get((ns, session))
+            if ring is not None and ring.maxlen:
+                _place(ring, [row for row in changed if row.session == session])
+        if rewritten := [row for row in changed if row.version != 1]:  # or damaged
+            self._leave(ns, rewritten)
+
+    def _drop(self, ns: int, gone: set[int]) -> None:
+        """Remove erased rows from every ring."""
+        for (at, _), ring in self._rings.items():
+            if at == ns and any(row.docid in gone for row in ring):
+                kept = [row for row in ring if row.docid not in gone]
+                ring.clear()
+                ring.extend(kept)
+
+    def _leave(self, ns: int, rewritten: Sequence[Row]) -> None:
+        """Remove rows from the rings of sessions that they left."""
+        now_in = {row.docid: row.session for row in rewritten}
+        for (at, session), ring in self._rings.items():
+            if at == ns:
+                kept = [row for row in ring if now_in.get(row.docid, session) == session]
+                if len(kept) < len(ring):
+                    ring.clear()
+                    ring.extend(kept)
+
+    def _read_ring(self, connection: Session, key: Key) -> deque[Row]:
+        rows = memories.newest_short(connection, key[0], key[1], self._config.capacity)
+        return deque(reversed(rows), maxlen=self._config.capacity)
+
+    def _set_aside(self, error: Exception) -> None:
+        aside = self._path.with_name(f"{layout.SNAPSHOT}.bad-{in_name(system_clock())}")
+        log.warning("snapshot %s is damaged (%s); set aside as %s", self._path, error, aside.name)
+        try:
+            self._path.rename(aside)
+        except OSError as refusal:
+            log.warning("snapshot %s cannot be set aside: %s", self._path, refusal)
+
+
+def _holds(row: Row, now: int) -> bool:
+    ends = (end for end in (row.expires_at, row.valid_until) if end is not None)
+    return all(end > now for end in ends)
+
+
+def _place(ring: deque[Row], changed: Sequence[Row]) -> None:
+    """Put changed rows in their places in a ring, or remove them.
+
+    All of them together, so that a row which left in the same transaction does not push an older
+    row out.
+    """
+    rows = {row.docid: row for row in (*ring, *changed)}
+    ring.clear()
+    ring.extend(
+        row for _, row in sorted(rows.items()) if row.tier == Tier.SHORT and row.status in IN_RING
+    )
+
+
+def _current(connection: Session, ns: int, revs: dict[int, int]) -> bool:
+    return memories.latest_rev(connection, ns) == revs[ns]
+
+
+def _spell(key: Key, rows: list[Row], before: _Spelt | None) -> _Spelt:
+    """Encode a ring as JSON, or return the earlier encoding if nothing changed."""
+    state = [(row.docid, row.rev) for row in rows]
+    if before is not None and before.state == state:
+        return before
+    ns, session = key
+    ring = {"ns": ns, "session": session, "memories": [_plain(row) for row in rows]}
+    return _Spelt(state, _dumps(ring))
+
+
+def _dumps(value: object) -> str:
+    """Encode JSON in the one form whose digest is compared."""
+    return json.dumps(value, ensure_ascii=False, sort_keys=True)
+
+
+def _parse(data: bytes) -> tuple[dict[int, int], dict[Key, list[Row]]]:
+    """Read a snapshot.
+
+    Raises:
+        ValueError: If the data is not a snapshot, or was changed.
+    """
+    outer = json.loads(data)
+    if outer["format"] != FORMAT:
+        raise ValueError(f"format {outer['format']!r}")
+    content = outer["content"]
+    if sha256(_dumps(content).encode()).hexdigest() != outer["sha256"]:
+        raise ValueError("digest does not match")
+    rings = {
+        (int(ring["ns"]), ring["session"]): [_row(item) for item in ring["memories"]]
+        for ring in content["rings"]
+    }
+    revs = {int(ns): int(rev) for ns, rev in content["revs"].items()}
+    if absent := {ns for ns, _ in rings} - revs.keys():
+        raise ValueError(f"no revision for namespaces {sorted(absent)}")
+    return revs, rings
+
+
+def _plain(row: Row) -> dict[str, Any]:
+    plain = dict(zip(NAMES, row.values(), strict=True))
+    plain["content_hash"] = row.content_hash.hex()
+    plain["checksum"] = row.checksum.hex()
+    return plain
+
+
+def _row(plain: dict[str, Any]) -> Row:
+    content_hash = bytes.fromhex(plain.pop("content_hash"))
+    checksum = bytes.fromhex(plain.pop("checksum"))
+    return Row(**plain, content_hash=content_hash, checksum=checksum)

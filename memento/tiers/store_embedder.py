@@ -1,0 +1,243 @@
+"""The embedder of one store: loaded on first use, and never mixed with another one."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from memento.base.forks import whole
+from memento.embed import embed_checked, resolve
+from memento.errors import EmbeddingMismatch
+from memento.ledger import vectors
+from memento.ledger.contract import Ledger, Moment, Session
+from memento.protocols import LocalEmbedder
+from memento.text.words import estimate
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from memento.protocols import Embedder
+
+CACHED_QUERIES = 1024
+"""Query vectors kept in RAM, 1.5 kB each with 384 dimensions."""
+
+CANARY = "A heron stands in the reeds and waits for the morning ferry."
+"""A text whose vector is stored with the embedder's name: other weights give another vector."""
+
+SAME = 0.9
+"""Least cosine of two vectors of one text with the same weights. Another processor, runtime or
+precision stays above it (0.99 for int8 against float32); vectors of other weights are unrelated."""
+
+
+class StoreEmbedder:
+    """Embeds for one ledger and guards the identity of its vectors. Thread-safe.
+
+    Args:
+        ledger: Ledger that stores the vectors.
+        spec: Any setting that ``memento.embed.resolve`` accepts, except None.
+    """
+
+    def __init__(self, ledger: Ledger, spec: str | Embedder) -> None:
+        self._ledger = ledger
+        self._spec = spec
+        self._lock = threading.Lock()
+        self._embedder: Embedder | None = None
+        self._warm = False
+        self._sung: NDArray[np.float32] | None = None
+        self._recognised: int | None = None
+        self._told: tuple[Moment | None, tuple[str | None, int | None]] | None = None
+        self._kept = False
+        self._queries: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
+
+    @property
+    def identity(self) -> str:
+        """Name and dimension of the embedder in use."""
+        embedder = self.loaded()
+        return f"{embedder.name} ({embedder.dim})"
+
+    @property
+    def dim(self) -> int:
+        """Length of the vectors."""
+        return self.loaded().dim
+
+    def loaded(self) -> Embedder:
+        """Return the embedder; it is created on first use."""
+        if self._embedder is None:
+            with whole(), self._lock:
+                if self._embedder is None:
+                    embedder = resolve(self._spec)
+                    assert embedder is not None  # noqa: S101 - only None resolves to None
+                    self._embedder = embedder
+        return self._embedder
+
+    def model(self) -> int:
+        """Return the number under which this embedder's vectors are stored.
+
+        Raises:
+            EmbeddingMismatch: If the store's vectors come from an embedder with another name.
+        """
+        embedder, identity = self.loaded(), self.identity
+        stored, model = self._working(embedder)  # another process may reindex
+        if stored is None:
+            self._ledger.write(lambda c: _adopt_if_first(c, identity))
+            stored, model = self._working(embedder)
+        if stored != identity:
+            raise EmbeddingMismatch(str(stored), identity)
+        if model is None:
+            model = self._ledger.write(
+                lambda c: vectors.embedder_id(c, embedder.name, embedder.dim)
+            )
+        return model
+
+    def known_model(self, moment: Moment | None = None) -> int | None:
+        """Return the number if vectors of this embedder are stored, without writing.
+
+        Args:
+            moment: The present one of the ledger, so that it is not read again before something
+                is written; None to read it in any case.
+
+        Raises:
+            EmbeddingMismatch: If the store's vectors come from another embedder or other weights.
+            EmbedderError: If the embedder fails while its weights are checked.
+        """
+        embedder = self._embedder or self.loaded()
+        told = self._told
+        if told is None or moment is None or told[0] != moment:
+            told = self._told = moment, self._working(embedder)
+        stored, model = told[1]
+        identity = f"{embedder.name} ({embedder.dim})"
+        if stored is not None and stored != identity:
+            raise EmbeddingMismatch(stored, identity)
+        if model is not None and model != self._recognised:
+            self._recognise(model, keep=False)
+        return model
+
+    def adopt(self) -> int:
+        """Make this the embedder of the store, and queue every row without a vector from it.
+
+        Returns:
+            Number of rows to embed.
+        """
+        embedder, identity = self.loaded(), self.identity
+        _, known = self._working(embedder)
+        changed = known is not None and self._likeness(known) < SAME
+
+        def job(connection: Session) -> int:
+            if changed and known is not None:
+                vectors.retire(connection, known)
+            vectors.set_embedder(connection, identity)
+            model = vectors.embedder_id(connection, embedder.name, embedder.dim)
+            if changed:  # at once, so that a process with the earlier weights notices
+                vectors.set_canary(connection, model, self._canary().tobytes())
+            return vectors.owe_embedding(connection, model)
+
+        return self._ledger.write(job)
+
+    def warm(self) -> None:
+        """Load the model, so that the first text does not wait for it, and check its weights.
+
+        Raises:
+            EmbeddingMismatch: If the store's vectors come from other weights of the same name.
+        """
+        model = self.model()
+        if model != self._recognised or not self._kept:
+            self._recognise(model, keep=True)
+
+    def _working(self, embedder: Embedder) -> tuple[str | None, int | None]:
+        return self._ledger.read(lambda c: vectors.working(c, embedder.name, embedder.dim))
+
+    def _recognise(self, model: int, *, keep: bool) -> None:
+        """Compare the embedder with a vector it made before; once per process.
+
+        Two threads may do so at the same time: a query must not wait for the indexer here.
+
+        Args:
+            model: Its number.
+            keep: Whether to store that vector if the store has none yet.
+        """
+        if (likeness := self._likeness(model)) < SAME:
+            raise EmbeddingMismatch(
+                self.identity,
+                f"{self.identity} with other weights (cosine {likeness:.2f} for one text)",
+            )
+        if keep and not self._ledger.read_only:
+            vector = self._canary().tobytes()
+            self._ledger.write(lambda c: vectors.set_canary(c, model, vector))
+        self._recognised, self._kept = model, keep or self._kept
+
+    def _likeness(self, model: int) -> float:
+        """Return the cosine of one text's vector now and then; 1 if none was stored."""
+        import numpy as np  # noqa: PLC0415 - must not load with memento
+
+        before = self._ledger.read(lambda c: vectors.canary(c, model))
+        if before is None:
+            return 1.0
+        return float(self._canary() @ np.frombuffer(before, np.float32))
+
+    def _canary(self) -> NDArray[np.float32]:
+        if self._sung is None:
+            self._sung = self.embed([CANARY])[0]
+        return self._sung
+
+    def embed(self, texts: Sequence[str], *, queries: bool = False) -> NDArray[np.float32]:
+        """Embed texts and check the answer against the contract; see ``embed.embed_checked``."""
+        if self._warm:
+            return embed_checked(self.loaded(), texts, queries=queries)
+        with whole():  # the first text loads libraries and the model
+            made = embed_checked(self.loaded(), texts, queries=queries)
+        self._warm = True
+        return made
+
+    def count_tokens(self, text: str) -> int:
+        """Count the tokens that a text takes in a prompt.
+
+        That is the number of word pieces of the embedder's own tokenizer, but no less than the
+        estimate of ``memento.text.words``: that tokenizer takes a long word in a script that
+        it does not know for one piece. Other embedders than a local one leave the estimate.
+
+        Raises:
+            EmbedderError: If the embedder cannot be loaded.
+        """
+        least = estimate(text)
+        embedder = self.loaded()
+        if not hasattr(embedder, "count_tokens"):  # isinstance of a protocol would take 20 µs
+            return least
+        if self._warm:
+            return max(least, int(embedder.count_tokens(text)))
+        with whole():  # the first text loads libraries and the model
+            return max(least, int(embedder.count_tokens(text)))
+
+    def nearness(self, query: str) -> Callable[[Sequence[str]], Sequence[float]] | None:
+        """Return a function that scores texts by their cosine to a query; None if it is slow.
+
+        It is fast with a local embedder only: another one would be asked over a network.
+        """
+        if not isinstance(self.loaded(), LocalEmbedder):
+            return None
+        return lambda texts: (self.embed(texts) @ self.query(query)).tolist()
+
+    def query(self, text: str) -> NDArray[np.float32]:
+        """Embed a query, (dim,) float32, unit length; repeated ones come from a cache."""
+        with self._lock:
+            if text in self._queries:
+                self._queries.move_to_end(text)
+                return self._queries[text]
+        vector: NDArray[np.float32] = self.embed([_encodable(text)], queries=True)[0]
+        with self._lock:
+            self._queries[text] = vector
+            while len(self._queries) > CACHED_QUERIES:
+                self._queries.popitem(last=False)
+        return vector
+
+
+def _adopt_if_first(connection: Session, identity: str) -> None:
+    if vectors.current_embedder(connection) is None:
+        vectors.set_embedder(connection, identity)
+
+
+def _encodable(text: str) -> str:
+    """Replace characters without an encoding by a question mark; a query may hold any."""
+    return text.encode(errors="replace").decode()

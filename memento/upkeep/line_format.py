@@ -1,0 +1,332 @@
+"""Encode each value of a memory in an export, and read it again, validated as by ``add``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import fields, replace
+from datetime import datetime
+from typing import Any, NoReturn
+
+from memento import check
+from memento.admit import draft
+from memento.admit.draft import to_json
+from memento.base.clock import from_micros
+from memento.base.scopes import contains, parse_namespace, parse_scope
+from memento.errors import InvalidInput
+from memento.ledger import session_rows
+from memento.ledger.contract import Session
+from memento.ledger.rows import (
+    BITS,
+    IMPORTANCE_GIVEN,
+    PINNED,
+    TIER_GIVEN,
+    Row,
+    State,
+    columns_of,
+    lock_of,
+    state_of,
+)
+from memento.ledger.scope_rows import Place, Share, names_of
+from memento.ledger.session_rows import Begun, Noted
+from memento.text.words import Columns, cues
+from memento.types import Kind, Status, Tier, Trust
+from memento.write.session_marks import KINDS
+
+LOCK = "lock"
+"""Field of a memory that is locked, besides ``FIELDS``: its level."""
+FORMAT = 1
+"""The version of the format that this code reads and writes."""
+OURS = "ours"
+"""Field of a memory whose tier or importance memento chose, besides ``FIELDS``: which of them."""
+
+MADE_HERE = {"docid", "ns", "rev", "words", "head_words", "cues", "checksum", "given"}
+FIELDS = tuple(field.name for field in fields(Row) if field.name not in MADE_HERE)
+_TYPES = {field.name: str(field.type) for field in fields(Row)}
+_MOMENTS = {name for name in FIELDS if name.endswith("_at")} | {"valid_from", "valid_until"}
+_JSON = {"aliases", "tags", "metadata", "source_parents"}
+_BITS_OF_GIVEN = {"tier": TIER_GIVEN, "importance": IMPORTANCE_GIVEN}
+_CHOICES = {"tier": Tier, "kind": Kind, "status": Status, "trust": Trust}
+
+
+def spelt_state(state: State) -> dict[str, Any]:
+    """Encode an earlier state of a memory."""
+    line = state._asdict() | {"until": spelt_moment(state.until)}
+    earlier = json.loads(state.earlier)
+    line["earlier"] = {
+        name: value if name == "content_hash" else spelt(name, value)
+        for name, value in earlier.items()
+        if name not in MADE_HERE and name != "ended"
+    }
+    line["earlier"] |= spelt_lock(earlier["pinned"])
+    line["earlier"] |= spelt_ours(earlier["given"])
+    return line
+
+
+def spelt_lock(pinned: int) -> dict[str, str]:
+    """Encode the lock of a memory, which most have not: the field ``lock``, or nothing."""
+    level = lock_of(pinned)
+    return {} if level is None else {LOCK: level}
+
+
+def spelt_ours(given: int) -> dict[str, list[str]]:
+    """Encode what memento chose: the field ``ours``, or nothing if the caller chose both."""
+    ours = [name for name, bit in _BITS_OF_GIVEN.items() if not given & bit]
+    return {OURS: ours} if ours else {}
+
+
+def spelt(name: str, value: Any) -> Any:
+    """Encode the value of a column as in the file."""
+    if value is None:
+        return None
+    if name in _MOMENTS:
+        return spelt_moment(value)
+    if name in _JSON:
+        return json.loads(value)
+    if name == "pinned":
+        return bool(value & PINNED)
+    return value.hex() if isinstance(value, bytes) else value
+
+
+def spelt_moment(micros: int) -> str:
+    """Write microseconds since 1970 as ISO 8601, UTC, always with the same length."""
+    return from_micros(micros).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def read_row(line: Mapping[str, Any], limits: check.Limits) -> tuple[Row, Columns]:
+    """Make a row from a line, validated as by ``add``; also the columns for full text."""
+    values = {name: _read(name, line[name], limits) for name in FIELDS}
+    values["id"] = check.check_id(values["id"])
+    values["pinned"] |= _lock(line)
+    values["given"] = _given(line)
+    row = Row(**values, docid=0, ns=0, rev=0, words=0, head_words=0, cues=0, checksum=b"")
+    return row, measure(row)
+
+
+def read_state(line: Mapping[str, Any], present: Row, limits: check.Limits) -> State:
+    """Make an earlier state of the memory ``present`` from a line."""
+    columns = {
+        name: _read(name, line[name], limits) for name in ("version", "text", "status", "tier")
+    }
+    until, reason = read_moment("until", line["until"]), check.short_name("reason", line["reason"])
+    earlier = line["earlier"]
+    named = [name for name in earlier if name not in (LOCK, OURS)]
+    values = {name: _read(name, earlier[name], limits) for name in named}
+    values["given"] = _given(earlier)
+    if LOCK in earlier:
+        values["pinned"] |= _lock(earlier)
+    past = replace(present, **columns, **values)
+    measure(past)
+    return state_of(past, until, reason)
+
+
+def measure(row: Row) -> Columns:
+    """Set the derived columns, the checksum last; returns the columns for full text."""
+    document = columns_of(row)
+    row.words, row.head_words = document.words, document.head_words
+    row.cues = cues(row.text, row.role)
+    row.seal()
+    return document
+
+
+def _lock(line: Mapping[str, Any]) -> int:
+    """Read the bit of a lock; 0 if there is none."""
+    level = line.get(LOCK)
+    if level is None:
+        return 0
+    known = isinstance(level, str) and level in BITS
+    return BITS[level] if known else refuse(LOCK, f"is not one of: {', '.join(BITS)}")
+
+
+def _given(line: Mapping[str, Any]) -> int:
+    """Read which of tier and importance the caller chose; both, if nothing is said."""
+    ours = line.get(OURS, [])
+    if not isinstance(ours, list) or any(name not in _BITS_OF_GIVEN for name in ours):
+        refuse(OURS, f"must be a list of: {', '.join(_BITS_OF_GIVEN)}")
+    return sum(bit for name, bit in _BITS_OF_GIVEN.items() if name not in ours)
+
+
+def _read(name: str, value: Any, limits: check.Limits) -> Any:
+    """Turn a value of the file into the value of the column, or refuse it."""
+    if name not in FIELDS:
+        raise InvalidInput(name, "is not a field of this format")
+    if value is None:
+        return None if "None" in _TYPES[name] else refuse(name, "must not be null")
+    if name in _CHOICES:
+        return check.member(_CHOICES[name], name, value).value
+    if name in _MOMENTS:
+        return read_moment(name, value)
+    if name in _JSON:
+        return _read_json(name, value, limits)
+    return _read_plain(name, value, limits)
+
+
+def _read_json(name: str, value: Any, limits: check.Limits) -> str:
+    if name == "metadata":
+        return check.check_metadata(value, limits)
+    return draft.to_json(check.names(name, value))
+
+
+def _read_plain(name: str, value: Any, limits: check.Limits) -> Any:
+    checks: dict[str, Callable[[], Any]] = {
+        "text": lambda: check.check_text(value, limits),
+        "scope": lambda: parse_scope(value),
+        "pinned": lambda: int(check.check_flag(name, value)),
+        "importance": lambda: check.check_share(name, value),
+        "content_hash": lambda: bytes.fromhex(value),
+    }
+    if name in checks:
+        return checks[name]()
+    if _TYPES[name].startswith("int"):
+        whole = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 53
+        return value if whole else refuse(name, "must be a whole number, at least 0")
+    if not isinstance(value, str) or len(value) > check.MAX_URI:
+        refuse(name, f"must be a string of at most {check.MAX_URI} characters")
+    return check.storable(name, value)
+
+
+def refuse(name: str, problem: str) -> NoReturn:
+    """Refuse a value of a field."""
+    raise InvalidInput(name, problem)
+
+
+def read_moment(name: str, value: Any) -> int:
+    """Read a moment in ISO 8601 as microseconds since 1970 UTC."""
+    try:
+        return check.check_moment(name, datetime.fromisoformat(value))
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(name, f"must be ISO 8601 with a zone, not {value!r:.60}") from error
+
+
+def spelt_scope(one: Place) -> dict[str, Any]:
+    """Encode a scope."""
+    return {
+        "path": one.path,
+        "title": one.title,
+        "aliases": list(names_of(one)),
+        "created_at": spelt_moment(one.created_at),
+        "merged_at": None if one.merged_at is None else spelt_moment(one.merged_at),
+        "merged_into": one.merged_into,
+    }
+
+
+def read_scope(line: Mapping[str, Any]) -> Place:
+    """Make a scope of a line; its namespace is given later.
+
+    Raises:
+        InvalidInput: If a value cannot be accepted.
+    """
+    path, title, into = line["path"], line["title"], line["merged_into"]
+    merged_at = line["merged_at"]
+    if not isinstance(title, str) or (into is None) != (merged_at is None):
+        refuse("scope", "has no title, or is merged at no moment or into nothing")
+    path, into = _path("path", path), None if into is None else parse_scope(into, "merged_into")
+    if into is not None and contains(path, into):
+        refuse("merged_into", "is the scope itself or inside it")
+    return Place(
+        ns=0,
+        path=path,
+        title=check.short_name("title", title) if title else "",
+        aliases=to_json([*check.names("aliases", line["aliases"])]),
+        created_at=read_moment("created_at", line["created_at"]),
+        merged_at=None if merged_at is None else read_moment("merged_at", merged_at),
+        merged_into=into,
+        merges=json.dumps([]),
+    )
+
+
+def spelt_share(one: Share, labels: tuple[str, ...]) -> dict[str, Any]:
+    """Encode a share.
+
+    Args:
+        one: The share.
+        labels: Labels of the namespace that sees it.
+    """
+    return {"scope": one.scope, "with": list(labels), "since": spelt_moment(one.since)}
+
+
+def read_share(line: Mapping[str, Any]) -> tuple[Share, tuple[str, ...]]:
+    """Make a share of a line, and the labels of who sees it; the numbers are given later.
+
+    Raises:
+        InvalidInput: If a value cannot be accepted.
+    """
+    share = Share(0, parse_scope(line["scope"]), 0, read_moment("since", line["since"]))
+    return share, parse_namespace(line["with"])
+
+
+def _path(field: str, path: Any) -> str:
+    found = parse_scope(path, field)
+    return found or refuse(field, "is everywhere")
+
+
+MOST = 1 << 20
+"""Most checkpoints of a session that are read."""
+_PARTS = ("kind", "goal", "done", "next", "blocked", "files", "note", "data")
+"""The parts of a checkpoint, in the order in which they are written."""
+
+
+def spelt_session(db: Session, one: Begun) -> dict[str, Any]:
+    """Encode a session and its checkpoints, the oldest first."""
+    noted = session_rows.checkpoints(db, one.ns, one.id, MOST)
+    return {
+        "id": one.id,
+        "scope": one.scope,
+        "goal": one.goal,
+        "started": spelt_moment(one.started),
+        "touched": spelt_moment(one.touched),
+        "ended": None if one.ended is None else spelt_moment(one.ended),
+        "outcome": one.outcome,
+        "checkpoints": [
+            {"at": spelt_moment(noted.at)} | json.loads(noted.body) for noted in reversed(noted)
+        ],
+    }
+
+
+def read_session(line: Mapping[str, Any]) -> tuple[Begun, tuple[Noted, ...]]:
+    """Make a session and its checkpoints of a line; namespace and revisions are given later.
+
+    Raises:
+        InvalidInput: If a value cannot be accepted.
+    """
+    name = check.short_name("id", line["id"])
+    begun = Begun(
+        ns=0,
+        id=name,
+        scope=parse_scope(line["scope"]),
+        goal=_text("goal", line["goal"]),
+        started=read_moment("started", line["started"]),
+        touched=read_moment("touched", line["touched"]),
+        ended=None if line["ended"] is None else read_moment("ended", line["ended"]),
+        outcome=_text("outcome", line["outcome"]),
+        owner="",
+        epoch=0,
+        head=None,
+    )
+    return begun, tuple(
+        Noted(0, name, number, read_moment("at", said["at"]), 0, _body(said))
+        for number, said in enumerate(line["checkpoints"], start=1)
+    )
+
+
+def _body(said: Mapping[str, Any]) -> str:
+    """Encode what a checkpoint says, each part checked."""
+    return json.dumps({name: _part(name, said[name]) for name in _PARTS}, ensure_ascii=False)
+
+
+def _part(name: str, value: Any) -> Any:
+    if name == "kind":
+        return value if value in KINDS else refuse(name, f"is not one of: {', '.join(KINDS)}")
+    if name in ("files", "data"):
+        return json.loads(check.check_metadata(value, check.Limits()))
+    if name in ("goal", "note"):
+        return _text(name, value)
+    if not isinstance(value, list):
+        refuse(name, "must be a list")
+    return [_text(name, str(item)) for item in value]
+
+
+def _text(name: str, text: object) -> str | None:
+    if text is None:
+        return None
+    return check.storable(name, text) if isinstance(text, str) else refuse(name, "must be text")

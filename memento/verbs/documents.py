@@ -1,0 +1,419 @@
+"""Keep documents in parts that follow their changes; ``long_turns`` keeps turns that are too long.
+
+A document is known by its name, session and scope. Each part gets an id made of these and of its
+own text. So the same document again finds its parts, and a changed one adds only what is new.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from difflib import SequenceMatcher
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Literal
+
+from memento.admit.draft import drafts_of
+from memento.admit.redact import Redaction
+from memento.base.scopes import parse_scope
+from memento.check import (
+    MAX_ITEMS,
+    check_flag,
+    check_metadata,
+    check_progress,
+    check_source,
+    member,
+    names,
+    short_name,
+    storable,
+    type_name,
+)
+from memento.engine import Engine
+from memento.errors import InvalidInput
+from memento.ingest import detect
+from memento.ingest.formats import Format
+from memento.ingest.paragraphs import PART_LIMIT, Part, parts, without_front_matter
+from memento.ingest.source import lines, plain_name
+from memento.ledger import memories
+from memento.ledger.filters import filters_of
+from memento.ledger.rows import PINNED, Row, mapping_in, sound, to_memory
+from memento.protocols import Progress
+from memento.status import having
+from memento.types import (
+    Draft,
+    Kind,
+    KindName,
+    Memory,
+    Source,
+    Status,
+    Tier,
+    TierName,
+    Trust,
+    TrustName,
+)
+from memento.views import PART, Memories, View, id_of_content
+from memento.write import change, locks
+from memento.write.steps import Run
+
+BATCH = 500
+"""Most parts of a document written in one transaction."""
+DOCUMENT, HEADING = "document", "heading"
+"""Metadata of parts, beside the number: the document's name, and the headings above the part."""
+_FORMATS = (Format.TEXT, Format.MARKDOWN)
+_CURRENT, _ASIDE = having("current"), having("by_name")
+_SAME = ("text", "tier", "kind", "importance", "actor", "occurred_at")
+"""Fields in which a stored part and a draft are compared, if the draft has a value."""
+
+
+class Texts(View):
+    """Verbs of the manager that keep several texts at once, and texts of any length."""
+
+    def add_many(
+        self,
+        items: Iterable[str | Mapping[str, Any] | Draft],
+        *,
+        replace: bool = False,
+        progress: Progress | None = None,
+    ) -> Memories:
+        """Remember several texts in one transaction: all of them, or none.
+
+        Other writers wait during it, about 0.1 s for a thousand: split a large number into several
+        calls.
+
+        Args:
+            items: Texts, mappings with the arguments of ``add``, or drafts.
+            replace: As for ``add``; each item needs an ``id``, and if several have the same id, the
+                last one wins.
+            progress: Called with the number of items that are checked and of all items, about every
+                hundred, and with the total twice when all are on the disk; see
+                ``memento.protocols.Progress``. If it raises before that, nothing was written. A
+                turn in parts counts as its parts.
+
+        Returns:
+            The memories as stored, one per item, in order; see ``add`` for turns that are too long.
+
+        Raises:
+            InvalidInput: If an item cannot be accepted; the message names its position.
+            IdConflict: If an ``id`` is taken by a memory with other content and ``replace`` is
+                False.
+            SecretFound: As for ``add``.
+            UntrustedSource: As for ``add``.
+            StoreError: If they could not be written.
+        """
+        check_progress(progress)
+        drafts = drafts_of(items)
+        check_flag("replace", replace)
+        if not drafts:
+            return []
+        return [self._memory(row) for row in self._add(drafts, replace=replace, progress=progress)]
+
+    def add_document(
+        self,
+        document: str | Path,
+        *,
+        name: str | None = None,
+        session: str | None = None,
+        format: Literal["text", "markdown"] | None = None,  # noqa: A002 - the word for it
+        tier: Tier | TierName | None = Tier.LONG,
+        kind: Kind | KindName = Kind.FACT,
+        importance: float | None = None,
+        scope: str = "",
+        actor: str | None = None,
+        source: Source | Trust | TrustName | None = None,
+        tags: Sequence[str] = (),
+        metadata: Mapping[str, Any] | None = None,
+        occurred_at: datetime | None = None,
+        expires_in: timedelta | float | None = None,
+        progress: Progress | None = None,
+    ) -> Memories:
+        r"""Remember a text of any length, in parts that are found one by one.
+
+        The text is split at headings and paragraphs, a long paragraph at sentence ends, into parts
+        of about 300 to 1,000 characters. Fenced code stays whole up to that length. The parts
+        belong to one session, in the order of the text, and are also found by their neighbours.
+        The ``metadata`` of each holds ``document`` (the name), ``part`` (its number, from 1) and
+        ``heading`` (``"Terms > Penalties"``); the innermost heading is also a tag.
+
+        A document is known by its name, session, scope and namespace. Adding it again without a
+        change adds nothing. Adding it after a change keeps equal parts; a part that stands where
+        others were supersedes them, and parts that are gone without a successor are forgotten, so
+        ``restore`` brings them back. A document from an untrusted source never hides an active
+        part. If the call is interrupted, the same call again completes it. All that a call replaced
+        and forgot is one run: ``undo(run=...)`` brings the document back as it was.
+
+        Args:
+            document: The text; or a ``pathlib.Path`` of a text or Markdown file, which may be
+                gzipped. A string is never taken for the name of a file.
+            name: What the document is called; None for the name of the file, or for one made from
+                the text, so that a changed text is another document. It also becomes the
+                ``source.uri`` of the parts if ``source`` has none.
+            session: Session of the parts; None for the name.
+            format: ``"text"`` or ``"markdown"``; None for the suffix of the file, and for Markdown
+                if it is a string.
+            tier: As for ``add``, for every part; so are the other arguments.
+            kind: Kind of statement.
+            importance: [0, 1]; None to have each part scored.
+            scope: Where it applies.
+            actor: Who wrote it.
+            source: Where it comes from; None for the user.
+            tags: Labels to filter by.
+            metadata: A JSON object of your own.
+            occurred_at: When it was written, with a time zone; None for now.
+            expires_in: Seconds, or a timedelta, after which it is no longer found.
+            progress: Called with the number of parts on the disk and of all parts, after every few
+                hundred; see ``memento.protocols.Progress``.
+
+        Returns:
+            The parts, in order.
+
+        Raises:
+            InvalidInput: If a value cannot be accepted, the file cannot be read, or it is a
+                conversation; see ``memento.ingest.read`` for these.
+            SecretFound: If it holds a secret and ``Config.secrets`` says to refuse it.
+            StoreError: If it could not be written.
+
+        >>> import tempfile
+        >>> from memento import MemoryManager
+        >>> with tempfile.TemporaryDirectory() as tmp, MemoryManager(tmp, embedder=None) as memory:
+        ...     parts = memory.add_document("# Tea\n\nGreen.\n\n# Coffee\n\nBlack.", name="menu")
+        ...     [(part.metadata["part"], part.text) for part in parts]
+        [(1, '# Tea\n\nGreen.'), (2, '# Coffee\n\nBlack.')]
+        """
+        check_progress(progress)
+        like = Draft(
+            text="",
+            tier=tier,
+            kind=kind,
+            importance=importance,
+            scope=scope,
+            session=session,
+            actor=actor,
+            source=source,
+            tags=tags,
+            metadata={} if metadata is None else metadata,
+            occurred_at=occurred_at,
+            expires_in=expires_in,
+        )
+        read = read_document(self._engine, document, like, name=name, format=format)
+        return self._read(keep(self._engine, self._namespace, read, progress))
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A document that was read and split.
+
+    Attributes:
+        name: What it is called.
+        drafts: Its parts in order, each with its id; at least one.
+        trusted: Whether its source may replace what is active.
+    """
+
+    name: str
+    drafts: tuple[Draft, ...]
+    trusted: bool
+
+
+def read_document(
+    engine: Engine,
+    document: object,
+    like: Draft,
+    *,
+    name: str | None,
+    format: str | None,  # noqa: A002 - the word for it
+) -> Document:
+    """Read a document and split it; see ``MemoryManager.add_document``.
+
+    Secrets are taken out before the text is split, since a cut within one would hide it.
+
+    Args:
+        engine: The open store.
+        document: A text, or the path of a file.
+        like: The fields that every part gets; a session of None becomes the name.
+        name: What the document is called; None for the file's name, or one made of the text.
+        format: ``text`` or ``markdown``; None to detect it.
+    """
+    text, kind = _text_of(document, format)
+    text = Redaction(engine.config.secrets).text("document", storable("document", text))
+    called = short_name("name", _name_of(document, text) if name is None else name)
+    source = check_source(like.source)
+    like = replace(
+        like,
+        scope=parse_scope(like.scope),
+        session=called if like.session is None else short_name("session", like.session),
+        source=source if source.uri else replace(source, uri=called),
+        tags=names("tags", like.tags),
+        metadata=json.loads(check_metadata(like.metadata, engine.config.limits)),
+    )
+    split = text.split("\n")
+    markdown = kind is Format.MARKDOWN
+    found = parts(
+        without_front_matter(split) if markdown else split,
+        markdown=markdown,
+        limit=min(PART_LIMIT, engine.config.limits.text_chars),
+    )
+    drafts = tuple(_drafts(found, called, like))
+    if not drafts:
+        raise InvalidInput("document", "holds no text")
+    return Document(called, drafts, source.kind not in engine.config.untrusted)
+
+
+def keep(
+    engine: Engine,
+    labels: tuple[str, ...],
+    document: Document,
+    progress: Progress | None = None,
+) -> list[Row]:
+    """Store a document, or bring the stored one up to date.
+
+    Args:
+        engine: The open store.
+        labels: The namespace.
+        document: What was read.
+        progress: Told how many parts are stored.
+
+    Returns:
+        The parts, in order.
+    """
+    before = _stored(engine, labels, document)
+    known = {row.id: row for row in before}
+    wanted = {draft.id for draft in document.drafts}
+    gone = [row for row in before if row.id not in wanted]
+    if not document.trusted:  # it may not hide what is active
+        gone = [row for row in gone if row.status == Status.QUARANTINED]
+    changed: list[Draft] = []
+    for draft in _followed(document.drafts, before, {row.id for row in gone}):
+        row = known.get(draft.id or "")
+        if row is None:
+            changed.append(draft)
+        elif row.status in _ASIDE or not _says_so(to_memory(row, labels), draft):
+            changed.append(replace(draft, pinned=bool(row.pinned & PINNED)))
+    locks.guard([*gone, *(known[one.id or ""] for one in changed if one.id in known)])
+    total, run = len(document.drafts), Run()
+    for start in range(0, len(changed), BATCH):
+        if progress is not None:
+            progress(total - len(changed) + start, total)
+        part = changed[start : start + BATCH]
+        rows = engine.add(labels, part, replace=True, verb="add_document", run=run)
+        known |= {row.id: row for row in rows}
+    superseded = {memory_id for draft in changed for memory_id in draft.supersedes}
+    _forget(engine, labels, [row for row in gone if row.id not in superseded], run)
+    if progress is not None:
+        progress(total, total)
+    return [known[draft.id or ""] for draft in document.drafts]
+
+
+def _text_of(document: object, given: str | None) -> tuple[str, Format]:
+    """Return the text of a document and how it is written."""
+    kind = None if given is None else member(Format, "format", given)
+    if isinstance(document, str):
+        kind = kind or Format.MARKDOWN
+        text = "\n".join(document.splitlines())
+    elif isinstance(document, Path):
+        kind = kind or detect(document)
+        text = "\n".join(line for _, line in lines(document)) if kind in _FORMATS else ""
+    else:
+        problem = f"must be a text or a pathlib.Path, not {type_name(document)}"
+        raise InvalidInput("document", problem)
+    if kind not in _FORMATS:
+        problem = f"{kind} is not text or markdown; read it with memento.ingest.read and add_many"
+        raise InvalidInput("format", problem)
+    return text, kind
+
+
+def _name_of(document: object, text: str) -> str:
+    if isinstance(document, Path):
+        return plain_name(document)
+    return f"document-{sha256(text.encode()).hexdigest()[:12]}"
+
+
+def _drafts(found: Iterable[Part], name: str, like: Draft) -> Iterator[Draft]:
+    """Make a draft of each part; equal parts are told apart by how many came before."""
+    seen: Counter[str] = Counter()
+    for number, part in enumerate(found, start=1):
+        seen[part.text] += 1
+        place = {DOCUMENT: name, PART: number}
+        under = {HEADING: " > ".join(part.headings)} if part.headings else {}
+        yield replace(
+            like,
+            text=part.text,
+            tags=tuple(dict.fromkeys((*like.tags, *part.tags)))[:MAX_ITEMS],
+            metadata={**like.metadata, **place, **under},
+            id=id_of_content(DOCUMENT, name, like.scope, like.session, part.text, seen[part.text]),
+        )
+
+
+def _stored(engine: Engine, labels: tuple[str, ...], document: Document) -> list[Row]:
+    """Read the parts of the stored document that are not hidden, in the order of the document."""
+    ns = engine.ledger.find_namespace(labels)
+    if ns is None:
+        return []
+    like = document.drafts[0]
+    filters = filters_of(
+        engine.now(), session=like.session, where={DOCUMENT: document.name}, statuses=_CURRENT
+    )
+    rows = engine.ledger.read(lambda c: memories.select(c, ns, filters))
+    mine = [sound(row) for row in rows if row.scope == like.scope]
+    return sorted(mine, key=lambda row: (_number(row), row.docid))
+
+
+def _number(row: Row) -> int:
+    number = mapping_in(row.metadata).get(PART)
+    return number if isinstance(number, int) else 0
+
+
+def _followed(drafts: Sequence[Draft], before: Sequence[Row], gone: set[str]) -> Iterator[Draft]:
+    """Yield the drafts; one that stands where a part was taken out supersedes that part."""
+    old = [row.id for row in before]
+    new = [draft.id or "" for draft in drafts]
+    active = {row.id for row in before if row.status in having("found")} & gone
+    heirs: dict[str, list[str]] = {}
+    steps = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    for step, start, end, first, last in steps:
+        if step == "replace":
+            for n, memory_id in enumerate(old[start:end]):
+                heir = new[min(first + n, last - 1)]
+                if memory_id in active and heir not in old:
+                    heirs.setdefault(heir, []).append(memory_id)
+    for draft in drafts:
+        taken = heirs.get(draft.id or "", [])[:MAX_ITEMS]
+        yield replace(draft, supersedes=tuple(taken)) if taken else draft
+
+
+def _says_so(memory: Memory | None, draft: Draft) -> bool:
+    """Tell whether a stored part says all that a draft says."""
+    if memory is None or draft.expires_in is not None or memory.expires_at is not None:
+        return False
+    given = {name: getattr(draft, name) for name in _SAME if getattr(draft, name) is not None}
+    return (
+        all(getattr(memory, name) == value for name, value in given.items())
+        and memory.tags == tuple(draft.tags)
+        and memory.metadata == draft.metadata
+        and not _trusts_more(draft, memory)
+    )
+
+
+def _trusts_more(draft: Draft, memory: Memory) -> bool:
+    """Tell whether a draft comes from a source that is trusted more than that of a stored part."""
+    given, stored = check_source(draft.source).kind, memory.source.kind
+    return given != stored and Trust.least([given, stored]) == stored
+
+
+def _forget(engine: Engine, labels: tuple[str, ...], rows: Sequence[Row], run: Run) -> None:
+    """Hide parts that the document has no more."""
+    ns = engine.ledger.find_namespace(labels)
+    if ns is None or not rows:
+        return
+    now = engine.now()
+    asked = filters_of(now, statuses=_CURRENT)
+    engine.in_bites(
+        ns,
+        [row.docid for row in rows],
+        lambda work, some: change.forget_those(work, some, asked),
+        now,
+        verb="add_document",
+        makes_room=True,
+        run=run,
+    )

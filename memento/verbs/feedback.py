@@ -1,0 +1,576 @@
+"""Say how good memories were, and ask what that and their uses add up to.
+
+A verdict is one event in the log; see ``memento.write.verdicts`` for who may give one, and
+``memento.dynamics`` for what it changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from types import TracebackType
+from typing import Any, Protocol, Self, TypeAlias, TypeVar, cast
+from uuid import uuid4
+
+from memento.admit.redact import Redaction
+from memento.base.clock import from_micros
+from memento.check import (
+    MAX_INTEGER,
+    check_flag,
+    check_id,
+    check_seconds,
+    member,
+    optional_name,
+    shown,
+    storable,
+    type_name,
+)
+from memento.dynamics import formulas as beliefs
+from memento.dynamics.fold import VERDICTS, eligibility
+from memento.dynamics.formulas import Lesson
+from memento.errors import InvalidInput
+from memento.ledger import learnt_weights, memories, strength_fold
+from memento.ledger.contract import Session, Work
+from memento.ledger.rows import Row
+from memento.ledger.usage_events import Happening, standing_ones
+from memento.types import (
+    Belief,
+    Draft,
+    Event,
+    Evidence,
+    Hit,
+    Memory,
+    Retrieval,
+    Source,
+    Strength,
+    Trust,
+)
+from memento.views import View
+from memento.write import verdicts
+from memento.write.verdicts import Verdict, cited
+
+MAX_TARGETS = 100
+"""Most memories that one call may judge."""
+MAX_NOTE = 1_000
+"""Longest note, characters."""
+LEAST_SHARE = 0.5
+"""Least share in an answer with which a hit counts as used when the whole answer was useful."""
+
+Target: TypeAlias = str | Hit | Retrieval | Sequence[str | Hit]
+"""The subject of a verdict: a memory by its id or as a hit, several, or a whole answer."""
+
+Beliefs = list[Belief]
+
+T = TypeVar("T")
+
+
+class Verdicts(View):
+    """The verbs about how good memories were: ``MemoryManager`` has them all."""
+
+    def feedback(
+        self,
+        target: Target,
+        *,
+        useful: bool | None = None,
+        verdict: str | None = None,
+        source: Trust | str = Trust.USER,
+        note: str | None = None,
+    ) -> Beliefs:
+        """Say how good memories were.
+
+        A verdict of the user counts in full. One of the agent counts half, once a day for each
+        memory, and never makes it more credible: its writer cannot vouch for it. Verdicts of
+        tools, of the web and of imports are kept in the log and have no effect. The same verdict on
+        the same memory by the same source within an hour is kept once.
+
+        Later answers place what was used higher, and what was wrong lower. How much uses tell is
+        learnt from ``used`` on hits: give the ``Hit`` rather than its id.
+
+        Args:
+            target: The id of a memory, a ``Hit``, up to 100 of these, or the ``Retrieval`` itself.
+                A whole answer can be useful or not: then its first three hits were used, by rank,
+                or its first five ignored. Its hits that are gone or hidden by now are passed over.
+            useful: True for ``used``, False for ``ignored``. Give either this or ``verdict``.
+            verdict: ``used``, ``confirmed`` (it is right), ``ignored``, ``wrong`` or ``harmful``.
+            source: Who says so, a class of trust.
+            note: Why, up to 1,000 characters; it is kept with the verdict.
+
+        Returns:
+            The belief in each memory, in the order given.
+
+        Raises:
+            InvalidInput: If an argument cannot be accepted, or a memory is quarantined or
+                forgotten.
+            NotFound: If this namespace has no such id.
+
+        >>> import tempfile
+        >>> from memento import MemoryManager
+        >>> with tempfile.TemporaryDirectory() as tmp, MemoryManager(tmp, embedder=None) as memory:
+        ...     kept = memory.add("The office opens at nine")
+        ...     [belief] = memory.feedback(kept.id, verdict="wrong", note="It opens at eight")
+        ...     round(belief.prior, 2), round(belief.mean, 2)
+        (0.8, 0.57)
+        """
+        kind, who = _verdict(useful, verdict), member(Trust, "source", source)
+        why = self._note(note)
+        answer = isinstance(target, Retrieval)
+        named = self._named(target, kind)
+        lessons = _lessons(target) if kind == Event.USED else {}
+        beside = _beside(target)
+        given = [
+            Verdict(name, kind, who, rank, why, lessons.get(name), beside.get(name, ()))
+            for name, rank in named
+        ]
+        return self._give(given, lenient=answer)
+
+    def cite(
+        self, retrieval: Retrieval, answer: str, *, source: Trust | str = Trust.AGENT
+    ) -> tuple[str, ...]:
+        """Note which hits an answer rests on, told by the words it shares with them.
+
+        A hit is used if the answer holds half of the words that only this hit and few others have,
+        and at least two of them, or one that is a number, an identifier or a name. If any hit was
+        used, the others among the first five are ignored.
+
+        Args:
+            retrieval: The answer of ``retrieve`` that the model was shown.
+            answer: The text that the model made of it.
+            source: Who wrote the answer, a class of trust.
+
+        Returns:
+            Ids of the hits that were used, best first.
+
+        Raises:
+            InvalidInput: If an argument cannot be accepted.
+        """
+        _check("retrieval", retrieval, Retrieval)
+        _check("answer", answer, str)
+        who = member(Trust, "source", source)
+        hits = [self._own(hit) for hit in retrieval][:MAX_TARGETS]
+        used = cited(retrieval.query, answer, [hit.text for hit in hits])
+        if not any(used):
+            return ()
+        first = self._engine.config.dynamics.shown_first
+        lessons, others = _lessons(hits), _unused(hits, used)
+        given = [
+            Verdict(hit.id, Event.USED, who, lesson=lessons.get(hit.id), beside=others)
+            if rests
+            else Verdict(hit.id, Event.IGNORED, who, rank)
+            for rank, (hit, rests) in enumerate(zip(hits, used, strict=True), start=1)
+            if rests or rank <= first
+        ]
+        self._give(given, lenient=True)
+        return tuple(hit.id for hit, rests in zip(hits, used, strict=True) if rests)
+
+    def retract(self, *, event: int | None = None, source: Trust | str | None = None) -> int:
+        """Take verdicts back: from then on everything is as if they had never been given.
+
+        Args:
+            event: Number of the event of one verdict, see ``Evidence.event``.
+            source: A class of trust, to take back all its verdicts in this namespace.
+
+        Returns:
+            How many were taken back; 0 if they had been before.
+
+        Raises:
+            InvalidInput: If not exactly one of the two is given, or there is no such verdict.
+        """
+        if (event is None) == (source is None):
+            raise InvalidInput("event", "give either event or source")
+        who = None if source is None else member(Trust, "source", source)
+        if who is None and (type(event) is not int or not 0 < event <= MAX_INTEGER):
+            raise InvalidInput("event", f"must be the number of an event, not {shown(event)}")
+        engine, ns = self._engine, self._engine.ledger.find_namespace(self._namespace)
+
+        def find(connection: Session) -> list[Happening]:
+            number = 0 if ns is None else ns
+            if who is not None:
+                return verdicts.of_source(connection, number, who)
+            return verdicts.of_event(connection, number, event or 0)
+
+        found = engine.ledger.read(find)
+        if ns is not None and found:
+            settings = self._settings()
+            engine.in_bites(
+                ns,
+                found,
+                lambda work, some: verdicts.retract(work, some, settings),
+                engine.now(),
+                verb="retract",
+            )
+            while engine.ledger.write(lambda c: verdicts.fold(c, settings)):
+                pass  # a bite folds a few memories again; the next answer is without all of them
+        return len(found)
+
+    def belief(self, id: str) -> Belief:  # noqa: A002 - the field's own name
+        """Return how likely a memory is right, and everything that was said about it.
+
+        Raises:
+            NotFound: If this namespace has no such id.
+            StoreUnusable: If the memory was damaged on the disk.
+        """
+        return self._look(id, self._belief)
+
+    def strength(self, id: str) -> Strength:  # noqa: A002 - the field's own name
+        """Return how much a memory was used, and how much of it would be left if it was not.
+
+        A memory that nobody used, rated or was shown has a use and a worth of 0, however old it is.
+
+        Raises:
+            NotFound: If this namespace has no such id.
+            StoreUnusable: If the memory was damaged on the disk.
+        """
+        return self._look(id, self._strength)
+
+    def _look(self, memory_id: str, describe: Callable[[Session, Row, int], T]) -> T:
+        ns, now = self._known_namespace(check_id(memory_id)), self._engine.now()
+        return self._engine.ledger.read(
+            lambda c: describe(c, memories.by_id(c, ns, memory_id), now)
+        )
+
+    def _belief(self, session: Session, row: Row, now: int) -> Belief:
+        _, found, told = strength_fold.look(session, row, now, self._engine.config.dynamics)
+        standing = {one.event for one in standing_ones(told)}
+        return Belief(
+            id=row.id,
+            mean=beliefs.mean(found.belief),
+            prior=beliefs.mean(beliefs.prior(row.trust)),
+            supporting=found.belief[0],
+            opposing=found.belief[1],
+            evidence=tuple(
+                _evidence(one, retracted=one.event not in standing)
+                for one in told
+                if one.kind != Event.RETRACTED
+            ),
+        )
+
+    def _strength(self, session: Session, row: Row, now: int) -> Strength:
+        state, found, _ = strength_fold.look(session, row, now, self._engine.config.dynamics)
+        return Strength(
+            id=row.id,
+            uses=state.uses,
+            used_at=None if state.used_at is None else from_micros(state.used_at),
+            need=found.need,
+            use=found.use,
+            retention=found.retention,
+            stability=state.stability,
+            short=found.short,
+            long=found.long,
+            worth=state.worth,
+        )
+
+    def _give(self, given: Sequence[Verdict], *, lenient: bool) -> Beliefs:
+        """Write verdicts in one transaction, and return what is believed afterwards."""
+        engine, now = self._engine, self._engine.now()
+        ns = engine.ledger.find_namespace(self._namespace)
+        if not given or (ns is None and lenient):
+            return []
+        ns = self._known_namespace(given[0].memory_id)
+        settings = self._settings()
+
+        def job(connection: Session) -> tuple[list[Row], Beliefs]:
+            work = Work(connection, ns, now, engine.rules)
+            rows = verdicts.give(work, given, settings, lenient=lenient)
+            return rows, [self._belief(connection, row, now) for row in rows]
+
+        rows, beliefs = engine.ledger.write(job)
+        engine.changed(ns, rows)
+        return beliefs
+
+    def _settings(self) -> verdicts.Settings:
+        config = self._engine.config
+        return verdicts.Settings(config.dynamics, config.effect, config.association)
+
+    def _named(self, target: Target, kind: Event) -> list[tuple[str, int | None]]:
+        """Return the ids that a verdict is about, each with its rank if it is about an answer."""
+        if isinstance(target, Retrieval):
+            if kind not in (Event.USED, Event.IGNORED):
+                raise InvalidInput(
+                    "target", f"name the memory that is {kind}, not the whole answer"
+                )
+            first = self._engine.config.dynamics.shown_first
+            return [
+                (self._own(hit).id, rank)
+                for rank, hit in enumerate(target, start=1)
+                if (eligibility(rank) >= LEAST_SHARE if kind == Event.USED else rank <= first)
+            ]
+        several = [target] if isinstance(target, str | Hit) else target
+        if not isinstance(several, Sequence) or len(several) > MAX_TARGETS:
+            problem = f"must be an id, a Hit, a Retrieval or up to {MAX_TARGETS} ids or hits"
+            raise InvalidInput("target", problem)
+        ids = [
+            self._own(one).id if isinstance(one, Hit) else check_id(one, "target")
+            for one in several
+        ]
+        return [(name, None) for name in dict.fromkeys(ids)]
+
+    def _own(self, hit: Hit) -> Hit:
+        """Accept a hit of this namespace."""
+        if hit.memory.namespace != self._namespace:
+            where = "/".join(hit.memory.namespace)
+            raise InvalidInput("target", f"{hit.id!r} is a memory of the namespace {where}")
+        return hit
+
+    def _note(self, note: str | None) -> str | None:
+        """Accept a note, and take secrets out of it."""
+        if note is None:
+            return None
+        if not isinstance(note, str) or not 0 < len(note) <= MAX_NOTE:
+            raise InvalidInput("note", f"must be a text of 1 to {MAX_NOTE:,} characters")
+        return Redaction(self._engine.config.secrets).text("note", storable("note", note))
+
+
+def _lessons(target: Target) -> dict[str, Lesson]:
+    """Return what the use of each hit of an answer teaches, by the id of the hit."""
+    hits = [target] if isinstance(target, str | Hit) else target
+    return {
+        hit.id: Lesson(hit.beside.ids.index(hit.id), hit.beside.sums, hit.beside.uses)
+        for hit in hits
+        if isinstance(hit, Hit) and hit.beside is not None and hit.id in hit.beside.ids
+    }
+
+
+def _beside(target: Target) -> dict[str, tuple[str, ...]]:
+    """Return the first hits of the answer of each hit that a verdict is about, by its id.
+
+    None for whole answers: of these several hits were used.
+    """
+    hits = [target] if isinstance(target, str | Hit) else target
+    if isinstance(target, Retrieval):
+        return {}
+    named = {hit.id for hit in hits if isinstance(hit, Hit)}
+    return {
+        hit.id: tuple(one for one in hit.beside.ids if one not in named)
+        for hit in hits
+        if isinstance(hit, Hit) and hit.beside is not None
+    }
+
+
+def _unused(hits: Sequence[Hit], used: Sequence[bool]) -> tuple[str, ...]:
+    """Return the ids of the first hits that an answer does not rest on."""
+    pairs = list(zip(hits, used, strict=True))[: learnt_weights.MOST_BESIDE]
+    return tuple(hit.id for hit, rests in pairs if not rests)
+
+
+def _check(name: str, value: object, kind: type) -> None:
+    if not isinstance(value, kind):
+        raise InvalidInput(name, f"must be a {kind.__name__}, not {type_name(value)}")
+
+
+def _verdict(useful: bool | None, verdict: str | None) -> Event:
+    """Return the verdict of two ways to say it."""
+    if (useful is None) == (verdict is None):
+        raise InvalidInput("verdict", "give either useful or verdict")
+    if useful is not None:
+        return Event.USED if check_flag("useful", useful) else Event.IGNORED
+    if not isinstance(verdict, str) or verdict not in VERDICTS:
+        raise InvalidInput("verdict", f"{shown(verdict)} is not one of: {', '.join(VERDICTS)}")
+    return Event(verdict)
+
+
+def _evidence(one: Happening, *, retracted: bool) -> Evidence:
+    note = one.detail.get("note")
+    return Evidence(
+        event=one.event,
+        at=from_micros(one.at),
+        verdict=one.kind,
+        source=Trust(one.source) if one.source in tuple(Trust) else None,
+        note=note if isinstance(note, str) else None,
+        retracted=retracted,
+    )
+
+
+SHOWN = 10
+"""Hits of an answer that share in the outcome of its turn."""
+
+Ids = tuple[str, ...]
+
+
+class _Manager(Protocol):
+    """The methods of ``MemoryManager``, a room above, that a turn uses."""
+
+    def retrieve(self, query: str, k: int | None, /, **options: Any) -> Retrieval:
+        """Find memories."""
+        ...
+
+    def add_many(self, items: Sequence[Draft], /) -> list[Memory]:
+        """Remember several texts."""
+        ...
+
+
+@dataclass(slots=True)
+class Loop:
+    """One turn: several answers, one outcome. Made by ``MemoryManager.loop``.
+
+    As a context manager it is closed at the end, without an outcome unless one was given; an
+    exception closes it without one.
+
+    Attributes:
+        id: Its id; with it another process can ``finalize`` the turn.
+        session: Conversation it belongs to, or None.
+        opened_at: When it was opened, UTC.
+        expires_at: When it is closed without an outcome, UTC.
+        closed: Whether it was closed with this object.
+    """
+
+    id: str
+    session: str | None
+    opened_at: datetime
+    expires_at: datetime
+    _memory: Loops = field(repr=False, compare=False)
+    _note: Callable[[list[str]], None] = field(repr=False, compare=False)
+    closed: bool = False
+
+    def retrieve(self, query: str, k: int | None = 5, **options: Any) -> Retrieval:
+        """Find memories as ``MemoryManager.retrieve`` does, and note what was shown.
+
+        Raises:
+            InvalidInput: If the turn is closed, or an argument cannot be accepted.
+        """
+        found = cast("_Manager", self._memory).retrieve(query, k, **options)
+        self._note([hit.id for hit in found if not hit.shared][:SHOWN])
+        return found
+
+    def outcome(
+        self, value: float, correction: str | None = None, *, source: Trust | str = Trust.USER
+    ) -> Memory | None:
+        """Say how well it went, and close the turn.
+
+        Args:
+            value: From -1, harmful, to 1, as wished. Each memory that was shown gets its share by
+                its rank.
+            correction: The text that would have been right; it is added as a memory.
+            source: Who says so, a class of trust; see ``feedback``.
+
+        Returns:
+            The memory that was added, or None.
+
+        Raises:
+            InvalidInput: If the turn is closed, or an argument cannot be accepted.
+        """
+        self._memory.finalize(self, value, source=source)
+        if correction is None:
+            return None
+        who = Source(member(Trust, "source", source))
+        draft = Draft(correction, session=self.session, source=who)
+        return cast("_Manager", self._memory).add_many([draft])[0]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if not self.closed:
+            self._memory.finalize(self)
+
+
+class Loops(View):
+    """The verbs about turns with an outcome: ``MemoryManager`` has them all."""
+
+    def open_loop(self, session: str | None = None, *, timeout: float = 3600.0) -> Loop:
+        """Open a turn, to be closed by ``finalize`` or by its own ``outcome``.
+
+        It is kept on the disk: another process can close it. One that nobody closes expires
+        without an outcome, since silence is no verdict.
+
+        Args:
+            session: Conversation it belongs to.
+            timeout: Seconds until it expires, up to a day.
+
+        Returns:
+            The turn; ``Loop.retrieve`` notes what it shows.
+
+        Raises:
+            InvalidInput: If an argument cannot be accepted.
+        """
+        seconds, name = check_seconds("timeout", timeout), optional_name("session", session)
+        key = uuid4().hex
+        turn = self._write_loop(lambda work: verdicts.start(work, key, name, seconds))
+        return Loop(
+            id=turn.id,
+            session=turn.session,
+            opened_at=from_micros(turn.opened_at),
+            expires_at=from_micros(turn.expires_at),
+            _memory=self,
+            _note=lambda ids: self._write_loop(lambda work: verdicts.show(work, key, ids)),
+        )
+
+    def loop(self, session: str | None = None, *, timeout: float = 3600.0) -> Loop:
+        """Open a turn for a ``with`` statement: several answers, one outcome.
+
+        Args:
+            session: Conversation it belongs to.
+            timeout: Seconds until it expires, up to a day.
+
+        Raises:
+            InvalidInput: If an argument cannot be accepted.
+
+        >>> import tempfile
+        >>> from memento import MemoryManager
+        >>> with tempfile.TemporaryDirectory() as tmp, MemoryManager(tmp, embedder=None) as memory:
+        ...     kept = memory.add("Deploys go through the blue pipeline")
+        ...     with memory.loop(session="s7") as turn:
+        ...         found = turn.retrieve("how do deploys go?")
+        ...         turn.outcome(0.8)
+        ...     round(memory.strength(kept.id).worth, 2)
+        0.16
+        """
+        return self.open_loop(session, timeout=timeout)
+
+    def finalize(
+        self,
+        loop: Loop | str,
+        outcome: float | None = None,
+        *,
+        source: Trust | str = Trust.USER,
+    ) -> Ids:
+        """Close a turn; its outcome goes to the memories that it showed.
+
+        Args:
+            loop: The turn, or its id.
+            outcome: How well it went, from -1, harmful, to 1, as wished; None for no verdict.
+            source: Who says so, a class of trust; see ``feedback``.
+
+        Returns:
+            Ids of the memories that have a share in the outcome, best first.
+
+        Raises:
+            InvalidInput: If this namespace has no such turn or it is closed, or an argument cannot
+                be accepted.
+        """
+        who, value = member(Trust, "source", source), _outcome(outcome)
+        key = loop.id if isinstance(loop, Loop) else loop
+        if not isinstance(key, str):
+            raise InvalidInput("loop", "must be a Loop or its id")
+        check_id(key, "loop")
+        config = self._engine.config.dynamics
+        shared = self._write_loop(lambda work: verdicts.finish(work, key, value, who, config))
+        if isinstance(loop, Loop):
+            loop.closed = True
+        return tuple(shared)
+
+    def _write_loop(self, job: Callable[[Work], T]) -> T:
+        """Run one transaction of the namespace."""
+        engine, now = self._engine, self._engine.now()
+
+        def run(session: Session) -> T:
+            ns = engine.ledger.find_namespace(self._namespace)
+            if ns is None:
+                ns = engine.new_namespace(session, self._namespace)
+            return job(Work(session, ns, now, engine.rules))
+
+        return engine.ledger.write(run)
+
+
+def _outcome(value: float | None) -> float | None:
+    if value is None:
+        return None
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or not -1 <= value <= 1:  # NaN is in no range
+        raise InvalidInput("outcome", f"must be in [-1, 1], not {shown(value)}")
+    return float(value)

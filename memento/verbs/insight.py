@@ -1,0 +1,588 @@
+"""Read the past and the state of memories at a glance: each verb reads, none writes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Unpack, cast
+
+from memento.base.clock import from_micros
+from memento.base.plain import plain
+from memento.base.scopes import ancestors
+from memento.check import check_count, check_id, check_moment, shown
+from memento.errors import InvalidInput, NotFound
+from memento.insight.findings import (
+    Chain,
+    Conflict,
+    Dossier,
+    Entry,
+    Health,
+    Lineage,
+    Moment,
+    Reasoning,
+    Wonder,
+)
+from memento.insight.names import explains, spelt_in
+from memento.insight.reason import CONTRADICTS, UNRELATED, Found, Reader
+from memento.ledger import links, memories, strength_fold
+from memento.ledger.contract import Session
+from memento.ledger.filters import Filtering, check_known_at, filtering
+from memento.ledger.rows import docid_of, strings_in
+from memento.prompt.policy_values import TOKENS, Policy
+from memento.status import having
+from memento.text.sentences import merely_asks
+from memento.types import (
+    Belief,
+    Kind,
+    Memory,
+    Reason,
+    Related,
+    Retrieval,
+    SlotValue,
+    Status,
+    Version,
+)
+from memento.views import Memories, View
+
+if TYPE_CHECKING:
+    from memento.insight.reason import Path
+
+
+MOST = 1_000
+"""Most memories that one overview reads with all that belongs to them."""
+EVERY = 1_000_000
+"""Most memories that ``health`` counts."""
+JUNK = 3
+"""Forgotten memories of one source from which it is a sign of junk."""
+AGE = timedelta(days=30)
+"""Age from which a memory that was never shown is unused."""
+STALE = timedelta(days=180)
+"""Age from which a rule or a preference that nobody confirmed should be asked about."""
+KNOWN = 0.3
+"""Least confidence at which a question counts as answered."""
+PEERS = 3
+"""Subjects that must have a slot before one that lacks it is noticed."""
+MENTIONS = 5
+"""Memories that must mention a name before it is asked what it is."""
+USER = "user/"
+"""Beginning of the slots that say something about the user."""
+CONFIRMING = frozenset({"confirmed", "reinforced"})
+"""Verdicts that confirm a memory."""
+
+Moments = list[Moment]
+Wonders = list[Wonder]
+"""Named here, because inside some classes ``list`` is a method."""
+
+
+class Verbs(Protocol):
+    """The verbs of the manager that the overviews call."""
+
+    def retrieve(self, query: str, k: int | None, /, **options: Any) -> Retrieval:
+        """Find memories."""
+        ...
+
+    def list(self, **options: Any) -> Memories:
+        """List memories."""
+        ...
+
+    def policy(self, **options: Any) -> Policy:
+        """Compile a policy."""
+        ...
+
+    def get(self, memory_id: str, /) -> Memory:
+        """Return one memory."""
+        ...
+
+    def history(self, memory_id: str, /) -> Sequence[Version]:
+        """Return its states."""
+        ...
+
+    def related(self, memory_id: str, /) -> Sequence[Related]:
+        """Return what is linked to it."""
+        ...
+
+    def belief(self, memory_id: str, /) -> Belief:
+        """Return what was said about it."""
+        ...
+
+    def evolution(self, key_or_id: str, /, *, scope: str = "") -> Sequence[SlotValue]:
+        """Return the values of its slot."""
+        ...
+
+
+class Snapshot:
+    """A namespace as it was recorded at a moment; only for reading.
+
+    Args:
+        view: The manager.
+        at: The moment.
+
+    Attributes:
+        at: The moment, with a time zone.
+    """
+
+    def __init__(self, view: Verbs, at: datetime) -> None:
+        self._view = view
+        self.at = at
+
+    def __repr__(self) -> str:
+        return f"<Snapshot {self.at.isoformat()}>"
+
+    def list(self, **options: Any) -> Memories:
+        """Like ``MemoryManager.list``, as it was then.
+
+        Raises:
+            InvalidInput: If an argument cannot be accepted.
+        """
+        return self._view.list(**options, known_at=self.at)
+
+    def policy(self, *, scope: str = "", tokens: int = TOKENS, ids: bool = False) -> Policy:
+        """Like ``MemoryManager.policy``, as its head would have been then without a session.
+
+        Raises:
+            InvalidInput: If an argument cannot be accepted.
+        """
+        return self._view.policy(scope=scope, tokens=tokens, ids=ids, known_at=self.at)
+
+    def retrieve(self, query: str, k: int | None = 5, **options: Any) -> Retrieval:
+        """Like ``MemoryManager.retrieve``, as it was then; nothing is recorded.
+
+        Raises:
+            InvalidInput: If an argument cannot be accepted.
+        """
+        return self._view.retrieve(query, k, **options, known_at=self.at)
+
+
+class Overviews(View):
+    """Verbs of the manager that show the past and the state of memories."""
+
+    def snapshot(self, at: datetime) -> Snapshot:
+        """Return a view of a moment: ``list``, ``retrieve`` and ``policy`` as they were then.
+
+        Erased memories are gone from it, and those that are or were in quarantine are left out.
+
+        Args:
+            at: The moment, with a time zone; not in the future.
+
+        Raises:
+            InvalidInput: If the moment cannot be accepted.
+        """
+        check_known_at(check_moment("at", at) and at, self._engine.now())
+        return Snapshot(self._verbs, at)
+
+    def timeline(
+        self,
+        topic: str | None = None,
+        *,
+        by: Literal["occurred", "recorded"] = "occurred",
+        limit: int = 100,
+        **filters: Unpack[Filtering],
+    ) -> Moments:
+        """List what happened, in order.
+
+        Args:
+            topic: Only memories that are relevant to this; None for all.
+            by: ``occurred`` for when things happened or were said; ``recorded`` for when they were
+                stored, changed, superseded, forgotten and so on.
+            limit: Most memories to read, the most relevant or the newest ones, 1 to 1,000.
+            filters: Only memories that match; see ``Filtering``.
+
+        Returns:
+            The moments, oldest first; of active and superseded memories, and with ``recorded`` also
+            of forgotten ones if no topic is given.
+
+        Raises:
+            InvalidInput: If an argument cannot be accepted.
+        """
+        if by not in ("occurred", "recorded"):
+            raise InvalidInput("by", f"{shown(by)} is not one of: occurred, recorded")
+        check_count("limit", limit, most=MOST)
+        found = self._about(topic, by == "recorded", limit, filters)
+        if by == "occurred":
+            moments = [Moment(one.occurred_at, "occurred", one, one.text) for one in found]
+        else:
+            moments = [moment for one in found for moment in self._recorded(one)]
+        return sorted(moments, key=lambda one: (one.at, one.memory.seq))
+
+    def lineage(self, id: str) -> Lineage:  # noqa: A002 - the field's own name
+        """Return where a memory comes from and what came of it.
+
+        Parents that are forgotten or in quarantine are named by their ids only.
+
+        Args:
+            id: Id of the memory; it may have any status.
+
+        Raises:
+            NotFound: If this namespace has no such id.
+            StoreUnusable: If one of its states is damaged.
+        """
+        verbs, memory = self._verbs, self._verbs.get(check_id(id))
+        stored = self._stored(memory.source.parents)
+        parents = {name: one for name, one in stored if one.status in having("accepted")}
+        return Lineage(
+            memory,
+            tuple(parents.values()),
+            tuple(one for one in memory.source.parents if one not in parents),
+            tuple(self._derived(memory.id)),
+            tuple(verbs.history(memory.id)),
+            tuple(verbs.related(memory.id)),
+            verbs.belief(memory.id).evidence,
+        )
+
+    def dossier(self, topic: str, *, tokens: int | None = None) -> Dossier:
+        """Collect what is known about a topic: each memory with its turns and earlier values.
+
+        Args:
+            topic: The topic, in plain words.
+            tokens: Most tokens of the memories, or None.
+
+        Raises:
+            InvalidInput: If an argument cannot be accepted.
+        """
+        found = self._verbs.retrieve(topic, None, tokens=tokens, record=False, shared=False)
+        entries = [self._entry(hit.memory) for hit in found]
+        told = {turn.id for entry in entries for turn in entry.turns}
+        kept = tuple(entry for entry in entries if entry.memory.id not in told)
+        return Dossier(topic, kept, found.confidence)
+
+    def health(self, scope: str | None = None) -> Health:
+        """Say what is in doubt: conflicts, what is overdue, never used or without a source.
+
+        Args:
+            scope: Only memories at this scope or below it; None for all.
+
+        Raises:
+            InvalidInput: If the scope is not well formed.
+        """
+        verbs, where = self._verbs, {} if scope is None else {"within": scope}
+        active = verbs.list(limit=EVERY, **where)
+        rules = [one for one in active if one.kind is Kind.RULE]
+        gone = verbs.list(status=Status.FORGOTTEN, limit=EVERY, **where)
+        junk = Counter(one.source.uri for one in gone if one.source.uri is not None)
+        doubted = verbs.list(status=Status.QUARANTINED, limit=EVERY, **where)
+        return Health(
+            active=len(active),
+            kinds=dict(sorted(Counter(one.kind.value for one in active).items())),
+            without_source=sum(map(_is_rootless, active)),
+            quarantined=len(doubted),
+            conflicts=tuple(self._conflicts(active)),
+            overdue=tuple(self._over("" if scope is None else self._present_scope(scope))),
+            unused=self._count_unused(active),
+            oldest_rule=self._oldest(rules),
+            junk={uri: count for uri, count in sorted(junk.items()) if count >= JUNK},
+            scopes=dict(sorted(Counter(one.scope for one in active).items())),
+            signals=dict(sorted(Counter(filter(None, (one.signal for one in active))).items())),
+        )
+
+    def wonder(self, topic: str | None = None, *, limit: int = 8) -> Wonders:
+        """List what the memories themselves show to be missing, each with a question to ask.
+
+        Conflicts that are open; questions of the user that nothing answers; what is overdue; slots
+        that others of its kind have and one lacks; rules, preferences and facts about the user that
+        nobody confirmed for 180 days; names that many memories mention and none explains. No model
+        is asked, and the same memories give the same list.
+
+        Args:
+            topic: Only what concerns active memories that are relevant to this; None for all.
+            limit: Most to return, 1 to 100.
+
+        Raises:
+            InvalidInput: If an argument cannot be accepted.
+        """
+        check_count("limit", limit, most=100)
+        found = self._about(topic, False, MOST, {})
+        active = [one for one in found if one.status in having("found")]
+        every = chain(
+            (_conflict(*pair) for pair in self._conflicts(active)),
+            self._unanswered(active),
+            (_overdue(one) for one in self._over("") if topic is None),
+            _lacking_slots(active),
+            self._stale(active),
+            self._unexplained(active),
+        )
+        return [one for one, _ in zip(every, range(limit), strict=False)]
+
+    @property
+    def _verbs(self) -> Verbs:
+        return cast("Verbs", self)
+
+    def _about(
+        self, topic: str | None, forgotten: bool, limit: int, filters: Filtering
+    ) -> Memories:
+        """Return active and superseded memories, and forgotten ones of all topics."""
+        if topic is not None:
+            found = self._verbs.retrieve(
+                topic, limit, include_superseded=True, record=False, shared=False, **filters
+            )
+            return [hit.memory for hit in found]
+        wanted = [*having("found", "ended"), *["forgotten"] * forgotten]
+        return self._verbs.list(
+            status=wanted, order="occurred", newest_first=True, limit=limit, **filters
+        )
+
+    def _recorded(self, memory: Memory) -> Iterator[Moment]:
+        """Yield when a memory was stored and when each of its states ended."""
+        versions = self._verbs.history(memory.id)
+        yield Moment(memory.created_at, "recorded", memory, versions[0].text)
+        for one in versions:
+            if one.until is not None and one.reason != Reason.PRESENT:
+                yield Moment(one.until, one.reason, memory, one.text)
+
+    def _stored(self, ids: Iterable[str]) -> Iterator[tuple[str, Memory]]:
+        for one in ids:
+            try:
+                yield one, self._verbs.get(one)
+            except NotFound:
+                continue
+
+    def _derived(self, memory_id: str) -> Memories:
+        """Return the visible memories that were derived from one."""
+
+        def job(session: Session) -> list[str]:
+            derived = memories.derivations(session, ns)
+            return [one for one, parents in derived if memory_id in strings_in(parents)]
+
+        ns = self._known_namespace(memory_id)
+        ids = self._engine.ledger.read(job)
+        return self._verbs.list(ids=ids, limit=EVERY) if ids else []
+
+    def _entry(self, memory: Memory) -> Entry:
+        """Describe a memory of a dossier."""
+        turns = [one for _, one in self._stored(memory.source.parents) if _is_visible(one)]
+        values: Sequence[SlotValue] = ()
+        if memory.key is not None:
+            values = self._verbs.evolution(memory.key, scope=memory.scope)
+        earlier = [one for one in values if one.memory.status is Status.SUPERSEDED]
+        return Entry(memory, tuple(turns), tuple(earlier))
+
+    def _conflicts(self, active: Sequence[Memory]) -> Iterator[tuple[Memory, Memory]]:
+        """Yield the pairs of some memories that contradict each other, in order of arrival."""
+        if not active:
+            return
+        ns = self._known_namespace(active[0].id)
+        known = {docid_of(ns, one.seq): one for one in active}
+
+        def job(session: Session) -> set[tuple[int, int]]:
+            found = chain.from_iterable(links.linked(session, docid) for docid in known)
+            return {(min(a, b), max(a, b)) for a, b, name in found if name == CONTRADICTS}
+
+        for one, other in sorted(self._engine.ledger.read(job)):
+            if one in known and other in known:
+                yield known[one], known[other]
+
+    def _over(self, scope: str) -> Memories:
+        """Return the active memories at a scope or below it that are over, or were due."""
+        ns, now = self._engine.ledger.find_namespace(self._namespace), self._engine.now()
+        if ns is None:
+            return []
+        found = self._read(self._engine.ledger.read(lambda c: memories.ended(c, ns, now)))
+        due = [
+            one
+            for one in self._verbs.list(kinds=Kind.PLAN, limit=EVERY)
+            if one.due_at is not None and one.due_at <= from_micros(now)
+        ]
+        every = {one.id: one for one in (*found, *due) if scope in ancestors(one.scope)}
+        return sorted(every.values(), key=lambda one: one.seq)
+
+    def _oldest(self, rules: Sequence[Memory]) -> Memory | None:
+        """Return the rule that was not changed for the longest time and that nobody confirmed."""
+        for one in sorted(rules, key=lambda one: (one.updated_at, one.seq)):
+            told = (said.verdict for said in self._verbs.belief(one.id).evidence)
+            if not one.reinforced and not CONFIRMING.intersection(told):
+                return one
+        return None
+
+    def _count_unused(self, active: Sequence[Memory]) -> int:
+        """Count the memories that are older than ``AGE`` and have no use that was counted yet."""
+        before = from_micros(self._engine.now()) - AGE
+        old = [one for one in active if one.created_at <= before]
+        if not old:
+            return 0
+        ns = self._known_namespace(old[0].id)
+        used = self._engine.ledger.read(lambda c: strength_fold.used(c, ns))
+        return sum(docid_of(ns, one.seq) not in used for one in old)
+
+    def _unanswered(self, active: Sequence[Memory]) -> Iterator[Wonder]:
+        """Yield questions of the user that nothing answers."""
+        for one in active:
+            if one.role in (None, "user") and merely_asks(one.text):
+                found = self._verbs.retrieve(
+                    one.text, 3, without=[one.id], record=False, shared=False
+                )
+                if found.confidence < KNOWN:
+                    yield Wonder("unanswered", one.text, (one,))
+
+    def _stale(self, active: Sequence[Memory]) -> Iterator[Wonder]:
+        """Yield rules, preferences and facts about the user that are old, the oldest first."""
+        now = from_micros(self._engine.now())
+        old = [
+            one
+            for one in active
+            if (one.kind in (Kind.RULE, Kind.PREFERENCE) or (one.key or "").startswith(USER))
+            and not one.reinforced
+            and now - one.updated_at >= STALE
+        ]
+        for one in sorted(old, key=lambda memory: (memory.updated_at, memory.seq)):
+            yield Wonder("stale", f"Does this still apply: {one.text}", (one,))
+
+    def _unexplained(self, active: Sequence[Memory]) -> Iterator[Wonder]:
+        """Yield names that many memories mention, if no memory says who or what they are."""
+        ns = self._engine.ledger.find_namespace(self._namespace)
+        if ns is None or len(active) < MENTIONS:
+            return
+        known = {docid_of(ns, one.seq): one for one in active}
+        for name, docids in sorted(self._mentioned(ns, known), key=lambda one: -len(one[1])):
+            told = [known[docid] for docid in docids]
+            if not any(one.kind is Kind.RELATION or explains(one.text, name) for one in told):
+                yield Wonder("name", f"Who or what is {spelt_in(told[0].text, name)}?", tuple(told))
+
+    def _mentioned(self, ns: int, known: Collection[int]) -> list[tuple[str, list[int]]]:
+        """Return the names that many of some memories mention, and which ones do, by name."""
+        names = self._engine.names
+        index = names.hold(ns)
+        with index.lock:
+            names.follow(ns, index)
+            found = {
+                name: [docid for docid in holders if docid in known]
+                for name, holders in index.holders.items()
+                if len(holders) >= MENTIONS and "/" not in name
+            }
+        return sorted((name, docids) for name, docids in found.items() if len(docids) >= MENTIONS)
+
+
+def _is_rootless(memory: Memory) -> bool:
+    """Tell whether nothing says where a memory comes from."""
+    source = memory.source
+    return not (memory.session or memory.actor or source.uri or source.parents)
+
+
+def _is_visible(memory: Memory) -> bool:
+    return memory.status in having("found", "ended")
+
+
+def _conflict(one: Memory, other: Memory) -> Wonder:
+    return Wonder("conflict", f"Which is right: {one.text} | {other.text}", (one, other))
+
+
+def _overdue(memory: Memory) -> Wonder:
+    return Wonder("overdue", f"What became of this: {memory.text}", (memory,))
+
+
+def _lacking_slots(active: Sequence[Memory]) -> Iterator[Wonder]:
+    """Yield slots such as ``ada/birthday`` that most subjects have and one lacks."""
+    slots = [one.key.rsplit("/", 1) for one in active if one.key is not None and "/" in one.key]
+    subjects = {subject: {name for who, name in slots if who == subject} for subject, _ in slots}
+    held = Counter(name for names in subjects.values() for name in names)
+    for name, count in sorted(held.items()):
+        if count < PEERS or count <= len(subjects) // 2:
+            continue
+        for subject in sorted(subjects):
+            if name not in subjects[subject]:
+                own = tuple(one for one in active if _subject(one) == subject)
+                yield Wonder("slot", f"What is {subject}/{name}?", own)
+
+
+def _subject(memory: Memory) -> str | None:
+    """Return what the slot of a memory is about; None without such a slot."""
+    key = memory.key
+    return key.rsplit("/", 1)[0] if key is not None and "/" in key else None
+
+
+MOST_HOPS = 6
+"""Most memories of a chain."""
+MOST_CHAINS = 100
+"""Most chains of an answer."""
+
+
+class Finds(Protocol):
+    """The part of the manager that a mixin needs to search."""
+
+    def retrieve(self, query: str, k: int | None, /, **options: Any) -> Retrieval:
+        """Find memories."""
+        ...
+
+
+class Reasons(View):
+    """Verbs of the manager that combine memories."""
+
+    def reason(
+        self, question: str, *, hops: int = 3, k: int = 5, **filters: Unpack[Filtering]
+    ) -> Reasoning:
+        """Find chains of memories that bear on a question which no single memory answers.
+
+        A chain begins with a memory that has a name from the question, and each next memory shares
+        a name with the one before. Of active memories that say the same about different last names
+        or values only the newest is followed; the others are reported as conflicts. Nothing is
+        generated: every step is a stored memory.
+
+        The first question about a namespace reads its memories once; the names are then kept in
+        RAM and follow every change. Nothing is recorded.
+
+        Args:
+            question: The question, in plain words.
+            hops: Most memories of a chain, 1 to 6.
+            k: Most chains, 1 to 100; also the number of hits if there is no chain.
+            filters: Only memories that match; see ``Filtering``.
+
+        Returns:
+            The chains, best first. If the question has no name that a memory has, or nothing leads
+            on from it, ``hits`` has what ``retrieve`` finds instead.
+
+        Raises:
+            InvalidInput: If an argument cannot be accepted.
+            StoreError: If the ledger cannot be read.
+
+        >>> import tempfile
+        >>> from memento import MemoryManager
+        >>> with tempfile.TemporaryDirectory() as tmp, MemoryManager(tmp, embedder=None) as memory:
+        ...     _ = memory.add("Nina Park leads the billing team at Northwind")
+        ...     _ = memory.add("The office of Northwind is in Utrecht")
+        ...     found = memory.reason("In which city is the office of the company of Nina Park?")
+        ...     [fact.text for fact in found.chains[0].facts]
+        ['Nina Park leads the billing team at Northwind', 'The office of Northwind is in Utrecht']
+        """
+        if not isinstance(question, str):
+            raise InvalidInput("question", f"must be a string, not {type(question).__name__}")
+        check_count("hops", hops, most=MOST_HOPS)
+        check_count("k", k, most=MOST_CHAINS)
+        asked = self._looked(filtering(self._engine.now(), filters, Reasons.reason))
+        ns = self._engine.ledger.find_namespace(self._namespace)
+        if ns is None:
+            return Reasoning(question, hits=self._flat(question, k, filters))
+        engine = self._engine
+        reader = Reader(engine.ledger, engine.names, engine.embedding, ns, asked)
+        found = reader.chains(plain(question), hops, k)
+        if not found.paths:
+            return Reasoning(question, found.names, hits=self._flat(question, k, filters))
+        shown = {docid: self._memory(row) for docid, row in found.rows.items()}
+        return Reasoning(
+            question,
+            found.names,
+            tuple(_chain(path, shown) for path in found.paths),
+            _conflicts(found, shown),
+            found.gaps,
+        )
+
+    def _flat(self, question: str, k: int, filters: Filtering) -> Retrieval:
+        return cast("Finds", self).retrieve(question, k, record=False, shared=False, **filters)
+
+
+def _chain(path: Path, shown: Mapping[int, Memory]) -> Chain:
+    """Describe a chain."""
+    steps = path.steps
+    return Chain(
+        tuple(shown[step.fact.docid] for step in steps),
+        tuple(step.name for step in steps),
+        round(min(1.0, max(0.0, path.score + UNRELATED)), 4),
+    )
+
+
+def _conflicts(found: Found, shown: Mapping[int, Memory]) -> tuple[Conflict, ...]:
+    """Describe what contradicts memories of the chains."""
+    return tuple(
+        Conflict(shown[docid], tuple(shown[one] for one in group), reason)
+        for reason, groups in (("other value", found.older), (CONTRADICTS, found.against))
+        for docid, group in groups.items()
+    )

@@ -1,0 +1,146 @@
+"""Review what untrusted sources said: ``memory.quarantine``."""
+
+from __future__ import annotations
+
+from memento.admit.redact import Redaction
+from memento.check import MAX_URI, check_count, check_flag, check_id, short_name
+from memento.ledger.filters import filters_of
+from memento.types import Memory, Status
+from memento.views import Memories, Rows, View
+from memento.write import change, trust
+
+
+class QuarantineView(View):
+    """Decide about memories from untrusted sources: ``memory.quarantine``.
+
+    >>> import tempfile
+    >>> from memento import MemoryManager
+    >>> with tempfile.TemporaryDirectory() as tmp, MemoryManager(tmp, embedder=None) as memory:
+    ...     page = memory.add("The museum opens at nine", source="web")
+    ...     [waiting.text for waiting in memory.quarantine.list()]
+    ...     memory.quarantine.approve(page.id).status.value
+    ['The museum opens at nine']
+    'active'
+    """
+
+    def list(self, *, newest_first: bool = False, limit: int = 100, offset: int = 0) -> Memories:
+        """List the quarantined memories: from untrusted sources, not yet approved or rejected.
+
+        Args:
+            newest_first: Reverse the order of arrival.
+            limit: Most memories to return, 1 to 1,000,000.
+            offset: Number of memories to skip first, >= 0.
+
+        Raises:
+            InvalidInput: If an argument cannot be accepted.
+        """
+        return self._listed(
+            filters_of(self._engine.now(), statuses=Status.QUARANTINED),
+            newest_first=newest_first,
+            limit=limit,
+            offset=offset,
+        )
+
+    def approve(self, seen: Memory | str, *, version: int | None = None) -> Memory:
+        """Make a quarantined memory active; it then replaces the memories that it supersedes.
+
+        A memory that has changed since it was read is refused. Its source stays known: it cannot
+        become a rule and cannot be pinned. Only people should call this; an agent that may approve
+        is as open as one without quarantine.
+
+        Args:
+            seen: The memory as it was read, or its id.
+            version: With an id: the ``Memory.version`` that was read; None if it has said the same
+                ever since it was quarantined.
+
+        Raises:
+            ChangedSince: If it has another version by now; for an id alone, if it said something
+                else while it was quarantined.
+            NotFound: If this namespace has no such id.
+            InvalidInput: If it was rejected or forgotten, or one of its parents is quarantined.
+            LockedMemory: If it would replace a memory that is locked.
+        """
+        if isinstance(seen, Memory):
+            version = seen.version
+        memory_id = check_id(seen.id if isinstance(seen, Memory) else seen)
+        read = None if version is None else check_count("version", version)
+        now = self._engine.now()
+        return self._change(
+            memory_id, now, lambda work: trust.approve(work, memory_id, read), verb="approve"
+        )
+
+    def reject(self, id: str) -> Memory:  # noqa: A002 - the field's own name
+        """Forget a quarantined memory; ``restore`` puts it back into quarantine.
+
+        Raises:
+            NotFound: If this namespace has no such id.
+            InvalidInput: If the memory is not quarantined.
+        """
+        now = self._engine.now()
+        return self._change(
+            id, now, lambda work: trust.reject(work, id), verb="reject", makes_room=True
+        )
+
+    def forget_source(self, uri: str, *, dry_run: bool = False) -> Memories:
+        """Hide all memories from a source and those derived from them; see ``restore_source``.
+
+        Like ``forget_many``, it changes a few hundred per transaction.
+
+        Args:
+            uri: The address, as in ``Source.uri``.
+            dry_run: Change nothing; only report what would be hidden.
+
+        Returns:
+            The memories that this call hides, or would hide, in order of arrival.
+
+        Raises:
+            InvalidInput: If ``uri`` is not an address.
+            LockedMemory: If the user locked one of them; nothing was hidden.
+        """
+        check_flag("dry_run", dry_run)
+        address, now = self._address(uri), self._engine.now()
+        if dry_run:
+            return [
+                memory
+                for memory in self._of_source(address)
+                if memory.status is not Status.FORGOTTEN
+            ]
+        hidden: Rows = []
+        while rows := self._change_rows(  # derived memories may be added in the meantime
+            lambda c, ns: trust.to_disown(c, ns, address),
+            trust.disown,
+            now,
+            verb="forget_source",
+            makes_room=True,
+        ):
+            hidden += rows
+        return [self._memory(row) for row in sorted(hidden, key=lambda row: row.docid)]
+
+    def restore_source(self, uri: str) -> Memories:
+        """Undo ``forget_source``: each memory gets its earlier status back.
+
+        A memory that was forgotten or rejected by a separate call stays so.
+
+        Raises:
+            InvalidInput: If ``uri`` is not an address.
+        """
+        address = self._address(uri)
+        rows = self._change_rows(
+            lambda c, ns: trust.disowned(c, ns, address),
+            lambda work, some: [change.restore(work, one) for one in some],
+            self._engine.now(),
+            verb="restore_source",
+        )
+        return [self._memory(row) for row in rows]
+
+    def _address(self, uri: str) -> str:
+        """Return an address in the form in which it is stored."""
+        checked = short_name("uri", uri, most=MAX_URI)
+        return Redaction(self._engine.config.secrets).text("uri", checked)
+
+    def _of_source(self, address: str) -> Memories:
+        ns = self._engine.ledger.find_namespace(self._namespace)
+        if ns is None:
+            return []
+        rows = self._engine.ledger.read(lambda c: trust.from_source(c, ns, address))
+        return self._read(rows)

@@ -1,0 +1,560 @@
+"""Policy: the text that a prompt should hold of what an agent is told to heed."""
+
+from __future__ import annotations
+
+import json
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+from memento.base import blocks
+from memento.base.clock import day_in, from_micros
+from memento.base.scopes import ancestors, contains
+from memento.check import (
+    MAX_K,
+    MAX_TOKENS,
+    check_context,
+    check_count,
+    check_flag,
+    short_name,
+    type_name,
+)
+from memento.errors import InvalidInput
+from memento.ledger import directives, memories, namespaces, past, scope_rows, session_rows
+from memento.ledger.contract import Ledger, Session, Work
+from memento.ledger.directives import Mark
+from memento.ledger.filters import check_known_at
+from memento.ledger.predicate import Filters
+from memento.ledger.rows import Row
+from memento.prompt import conditions, rendering, tail, zones
+from memento.prompt import head_cache as kept_heads
+from memento.prompt.head_cache import Made
+from memento.prompt.policy_values import TOKENS, Conflict, Policy, Shown
+from memento.prompt.rendering import escape
+from memento.prompt.tail import Item
+from memento.prompt.zones import Directive
+from memento.text.words import estimate
+from memento.types import Kind, Retrieval, Trust
+from memento.views import View
+from memento.write import session_marks
+from memento.write import session_marks as rules
+
+if TYPE_CHECKING:
+    from memento.tiers.store_embedder import StoreEmbedder
+
+TAIL_TOKENS = 600
+"""Default budget of the tail."""
+RECALL = 5
+"""Memories that the tail recalls at most, by default."""
+EVERY = 1_000_000
+"""Most memories of a past policy."""
+KEPT = 256
+"""Sets of memories, and heads, kept in RAM for one store."""
+KEPT_VECTORS = 4_096
+"""Vectors of conditions kept in RAM for one embedder."""
+DAY = 86_400_000_000
+TODO = "todo"
+"""Tag of a plan that is to be done, whenever."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """The memories of a policy at one moment.
+
+    Attributes:
+        mark: The mark they had.
+        until: First moment from which some of them do not hold any more, microseconds, or None.
+        rows: The memories.
+        placed: Those that the head may show, in its order.
+        plans: Those that are plans.
+        pairs: Row ids of each two that contradict each other.
+        secret: Of the store.
+        heads: Heads made of them, by budget and whether they name ids.
+    """
+
+    mark: Mark
+    until: int | None
+    rows: tuple[Row, ...]
+    placed: tuple[Directive, ...]
+    plans: tuple[Row, ...]
+    pairs: tuple[tuple[int, int], ...]
+    secret: bytes
+    heads: dict[tuple[int, bool], Made]
+
+
+class Retrieves(Protocol):
+    """The manager, as far as a policy recalls with it."""
+
+    @property
+    def prompt_confidence(self) -> float:
+        """Least confidence of what a prompt shows."""
+        ...
+
+    def retrieve(self, query: str, k: int | None, /, **options: Any) -> Retrieval:
+        """Find memories."""
+        ...
+
+
+_known: weakref.WeakKeyDictionary[Ledger, OrderedDict[tuple[int, str], Known]]
+_known = weakref.WeakKeyDictionary()
+_vectors: weakref.WeakKeyDictionary[StoreEmbedder, OrderedDict[str, Any]]
+_vectors = weakref.WeakKeyDictionary()
+
+
+class Guidance(View):
+    """The verb of the manager that compiles a policy."""
+
+    def policy(
+        self,
+        message: str | None = None,
+        *,
+        scope: str = "",
+        session: str | None = None,
+        tokens: int = TOKENS,
+        tail_tokens: int = TAIL_TOKENS,
+        context: Mapping[str, str] | None = None,
+        recall: int = RECALL,
+        ids: bool = False,
+        known_at: datetime | None = None,
+    ) -> Policy:
+        """Compile what an agent should heed into text for its prompt.
+
+        The head holds the rules of the user, preferences and decisions: put it into the system
+        message. It stays the same, byte for byte, through a session, so that providers can cache
+        the prompt. The tail holds what changed since, which conditional rules hold for the
+        message, what is open and what is recalled: put it behind the last message.
+
+        Only rules that the user said are presented as instructions. Each text is one escaped line,
+        so that no stored text can close a zone.
+
+        Args:
+            message: The last message of the user; None for no tail that depends on it.
+            scope: Where the agent works; memories of it and of all scopes that contain it apply.
+                ``""`` is that of the session, if it has one.
+            session: The session, whose first head is kept; one that nobody began begins here. None
+                for the head of this moment.
+            tokens: Most tokens of the head, estimated, >= 1. Locked rules are never left out.
+            tail_tokens: Most tokens of the tail, estimated, >= 1.
+            context: The caller's own description of the moment, which conditions of rules may name,
+                such as ``{"tool": "git", "path": "schema.sql"}``.
+            recall: Most memories to recall for the message, >= 0.
+            ids: Whether each line of the head, and each recalled memory, has its id.
+            known_at: Compile the head from what was recorded by this moment, without a tail; not
+                with a message, a context or a session. It names no pair that is undecided.
+
+        Raises:
+            InvalidInput: If an argument cannot be accepted.
+            StoreError: If the store cannot be read, or the head of a session not be written.
+
+        >>> import tempfile
+        >>> from memento import MemoryManager
+        >>> with tempfile.TemporaryDirectory() as tmp, MemoryManager(tmp, embedder=None) as memory:
+        ...     rule = memory.add("Never commit .env files", kind="rule")
+        ...     print(memory.policy().head.splitlines()[2:4])
+        ['## Standing instructions of the user', '- "Never commit .env files"']
+        """
+        where, name = self._present_scope(scope), None
+        if session is not None:
+            name = short_name("session", session)
+            where = where or self._scope_of(name)
+        asked = _Asked(
+            message=_message(message),
+            scope=where,
+            session=name,
+            tokens=check_count("tokens", tokens, most=MAX_TOKENS),
+            tail_tokens=check_count("tail_tokens", tail_tokens, most=MAX_TOKENS),
+            context=check_context(context),
+            recall=check_count("recall", recall, least=0, most=MAX_K),
+            ids=check_flag("ids", ids),
+        )
+        ns = self._engine.ledger.find_namespace(self._namespace)
+        moment = _moment(known_at, asked, self._engine.now())
+        if moment is not None:
+            return self._past(ns, asked, moment)
+        known = self._current(ns, asked.scope)
+        head, items, conflicts = self._head(ns, known, asked)
+        items += self._in_force(known, asked, conflicts)
+        items += self._open(ns, known.plans, asked)
+        items += self._shared(ns, known.placed, asked.scope)
+        return self._composed(known, head, items, conflicts, asked)
+
+    def _past(self, ns: int | None, asked: _Asked, moment: int) -> Policy:
+        """Compile the head of a moment."""
+        known = self._current(None, asked.scope)
+        if ns is not None:
+            page = past.Page(by_time=False, newest_first=False, limit=EVERY, offset=0)
+            filters = Filters(now=moment, scopes=(asked.scope,))
+            found = self._engine.ledger.read(lambda c: past.listed(c, ns, filters, page, moment))
+            above = ancestors(asked.scope)
+            rows = tuple(row for row in found if row.scope in above and _holds(row, moment))
+            known = replace(known, rows=rows, placed=tuple(zones.placed(rows)), secret=b"past")
+        head = self._made(known, asked, [asked.scope, moment])
+        return self._composed(known, head, [], head.conflicts, asked)
+
+    def _scope_of(self, session: str) -> str:
+        """Return the scope of a session; "" if nobody began it."""
+        ns = self._engine.ledger.find_namespace(self._namespace)
+        if ns is None:
+            return ""
+        known = ns
+        begun = self._engine.ledger.read(lambda c: session_rows.find(c, known, session))
+        return "" if begun is None else self._present_scope(begun.scope)
+
+    def _shared(self, ns: int | None, own: Sequence[Directive], scope: str) -> list[Item]:
+        """Return what other namespaces share here, but for slots that this one has filled.
+
+        It is in the tail, so that nothing of it is kept with a session.
+        """
+        ledger = self._engine.ledger
+        if ns is None or not self.config.scopes.shared:
+            return []
+        owners = scope_rows.by_owner(ledger.read(lambda c: scope_rows.shown_to(c, ns)))
+        filled = {one.row.key for one in own if one.row.key is not None}
+        items: list[Item] = []
+        for other, paths in owners.items():
+            found = [
+                one
+                for one in self._current(other, scope).placed
+                if one.row.key not in filled and any(contains(p, one.row.scope) for p in paths)
+            ]
+            if found:
+                items += tail.shared(found, "/".join(ledger.labels(other)))
+        return items
+
+    def _current(self, ns: int | None, scope: str) -> Known:
+        """Return the memories that apply at a scope, from RAM if none of them changed."""
+        ledger, now = self._engine.ledger, self._engine.now()
+        if ns is None:
+            return Known(Mark(0, 0), None, (), (), (), (), b"", {})
+        kept = _known.setdefault(ledger, OrderedDict())
+        held = kept.get((ns, scope))
+        if (
+            held is not None
+            and (held.until is None or now < held.until)
+            and ledger.read(lambda c: directives.mark(c, ns)) == held.mark
+        ):
+            return held
+        made = ledger.read(lambda c: self._read_known(c, ns, scope, now))
+        if not made.secret:
+            made = replace(made, secret=self._secret())
+        kept[ns, scope] = made
+        while len(kept) > KEPT:
+            kept.popitem(last=False)
+        return made
+
+    def _read_known(self, c: Session, ns: int, scope: str, now: int) -> Known:
+        found = directives.rows(c, ns, ancestors(scope))
+        live = tuple(row for row in found if _holds(row, now))
+        ends = [end for row in found for end in _turns_of(row) if end > now]
+        pairs = tuple(directives.disagreeing(c, [row.docid for row in live]))
+        until = min(ends, default=None)
+        return Known(
+            mark=directives.mark(c, ns),
+            until=until,
+            rows=live,
+            placed=tuple(zones.placed(live)),
+            plans=tuple(row for row in live if row.kind == Kind.PLAN),
+            pairs=pairs,
+            secret=namespaces.read(c) or b"",
+            heads={},
+        )
+
+    def _secret(self) -> bytes:
+        """Return the secret of the store; of one that cannot be written, one of this process."""
+        ledger = self._engine.ledger
+        return _OF_PROCESS if ledger.read_only else ledger.write(namespaces.make)
+
+    def _head(
+        self, ns: int | None, known: Known, asked: _Asked
+    ) -> tuple[Made, list[Item], list[Conflict]]:
+        """Return the head, and what is not as it has it."""
+        if asked.session is None or (ns is None and self._engine.ledger.read_only):
+            made = self._made(known, asked, [asked.scope])
+            return made, [], list(made.conflicts)
+        stored = self._stored_head(ns, asked)
+        if stored is not None:
+            changes = self._compared(ns, stored, known)
+            size = sum(estimate(one.line) for one in changes.items)
+            most = asked.tokens * self._engine.config.policy.turnover
+            back = sum(estimate(one.line) for one in changes.items if one.takes_back)
+            fits = size <= most and 2 * back <= asked.tail_tokens
+            if not changes.overtaken and fits:
+                return stored, changes.items, list(stored.conflicts)
+        made = self._keep(known, asked, stored)
+        return made, [], list(made.conflicts)
+
+    def _stored_head(self, ns: int | None, asked: _Asked) -> Made | None:
+        """Read the head of a session; None if it has none for this scope and budget."""
+        name = asked.session
+        if ns is None or name is None:
+            return None
+        begun = self._engine.ledger.read(lambda c: session_rows.find(c, ns, name))
+        if begun is None or begun.head is None:
+            return None
+        return kept_heads.read_head(begun.head, asked.fixed)
+
+    def _compared(self, ns: int | None, stored: Made, known: Known) -> tail.Changes:
+        standing, _, _ = zones.settled(known.placed, known.pairs)
+        here = {one.row.docid for one in standing}
+        absent = [docid for docid, *_ in stored.shown if docid not in here]
+        gone: dict[int, Row] = {}
+        if absent and ns is not None:
+            gone = self._engine.ledger.read(lambda c: memories.by_docids(c, ns, absent))
+        return tail.changed(stored.before(), standing, gone)
+
+    def _keep(self, known: Known, asked: _Asked, stored: Made | None) -> Made:
+        """Make the head of a session and keep it; another process may have been faster."""
+        name = asked.session or ""
+        if self._engine.ledger.read_only:
+            return self._made(known, asked, ["session", name])
+
+        def job(work: Work) -> Made:
+            begun = session_rows.find(work.db, work.ns, name)
+            if begun is None:
+                owner = session_marks.name(self._engine.ledger)
+                begun = rules.begin(work, name, goal=None, scope=asked.scope, owner=owner)
+            theirs = None if begun.head is None else kept_heads.read_head(begun.head, asked.fixed)
+            if theirs is not None and (stored is None or theirs.text != stored.text):
+                return theirs
+            epoch = begun.epoch + (stored is not None)
+            present = self._as_it_is(work, known, asked.scope)
+            made = self._made(present, asked, ["session", name, begun.started, epoch])
+            if begun.ended is None:
+                spelt = kept_heads.spelt_heads(made, asked.fixed, begun.head)
+                session_rows.put(work.db, replace(begun, head=spelt, epoch=epoch))
+            return made
+
+        return self._in_session(job)
+
+    def _as_it_is(self, work: Work, known: Known, scope: str) -> Known:
+        """Read the memories again in the transaction that keeps them: one may be erased by now."""
+        if not known.rows:
+            return known
+        return replace(self._read_known(work.db, work.ns, scope, work.now), secret=known.secret)
+
+    def _in_session(self, job: Callable[[Work], Made]) -> Made:
+        engine, now, labels = self._engine, self._engine.now(), self._namespace
+        found = engine.ledger.find_namespace(labels)
+
+        def carry_out(db: Session) -> Made:
+            ns = engine.new_namespace(db, labels) if found is None else found
+            return job(Work(db, ns, now, engine.rules))
+
+        return engine.ledger.write(carry_out)
+
+    def _made(self, known: Known, asked: _Asked, names: Sequence[object]) -> Made:
+        """Make a head; without a session it comes from RAM if nothing changed."""
+        fixed = (asked.tokens, asked.ids)
+        if asked.session is None and fixed in known.heads:
+            return known.heads[fixed]
+        head = zones.compile_head(known.placed, known.pairs, asked.tokens, ids=asked.ids)
+        digits = blocks.tag(known.secret, [self._namespace, *names], head.lines)
+        text = ""
+        if head.shown:
+            text = blocks.framed("policy", digits, head.lines)
+        made = kept_heads.of_head(head, text, known.rows)
+        if asked.session is None:
+            known.heads[fixed] = made
+        return made
+
+    def _in_force(self, known: Known, asked: _Asked, conflicts: list[Conflict]) -> list[Item]:
+        """Return the rules whose condition holds, and note which ones they take the place of."""
+        if asked.message is None and not asked.context:
+            return []
+        if all(one.row.condition is None for one in known.placed):
+            return []
+        now = zones.settled(known.placed, known.pairs)[0]
+        under = [one for one in now if one.zone in zones.ORDERS and one.row.condition is not None]
+        if not under:
+            return []
+        held = conditions.holding(
+            [one.row.condition or "" for one in under],
+            asked.message or "",
+            asked.context,
+            near=self._near(asked.message),
+            at=self._engine.config.policy.holds_at,
+        )
+        found = [one for one, holds in zip(under, held, strict=True) if holds]
+        others = {one.row.key: one for one in now if one.row.key and one.row.condition is None}
+        instead: dict[str, str] = {}
+        standing: list[Directive] = []
+        for one in found:
+            other = others.get(one.row.key) if one.row.key else None
+            if other is not None and other.locked and not one.locked:
+                conflicts.append(Conflict(other.row.id, one.row.id, one.row.key, "locked"))
+                continue
+            standing.append(one)
+            if other is not None and not other.locked:
+                instead[one.row.id] = other.row.text
+                held_now = Conflict(one.row.id, other.row.id, one.row.key, "condition holds")
+                conflicts.append(held_now)
+        return tail.in_force(standing, instead)
+
+    def _near(self, message: str | None) -> conditions.Nearness | None:
+        """Return what scores clauses by meaning; None without a local embedder."""
+        embedding = self._engine.embedding
+        if embedding is None or not message or embedding.nearness(message) is None:
+            return None
+        kept = _vectors.setdefault(embedding, OrderedDict())
+
+        def near(clauses: Sequence[str]) -> list[float]:
+            known: dict[str, Any] = {one: kept.get(one) for one in dict.fromkeys(clauses)}
+            if new := [one for one, vector in known.items() if vector is None]:
+                made = dict(zip(new, embedding.embed(new), strict=True))
+                known |= made
+                kept.update(made)
+                while len(kept) > KEPT_VECTORS:
+                    kept.popitem(last=False)
+            asked = embedding.query(message)
+            return [float(known[one] @ asked) for one in clauses]
+
+        return near
+
+    def _open(self, ns: int | None, plans: Sequence[Row], asked: _Asked) -> list[Item]:
+        """Return the plans that are due and what the last checkpoint says comes next."""
+        settings, now = self._engine.config.policy, self._engine.now()
+        horizon = now + settings.ahead_days * DAY
+        due = [
+            row
+            for row in plans
+            if row.trust in ("user", "agent")
+            and (row.due_at <= horizon if row.due_at is not None else TODO in json.loads(row.tags))
+        ]
+        due.sort(key=lambda r: (Trust.rank_of(r.trust), r.due_at is None, r.due_at or 0, r.docid))
+        items = [self._plan(row, now) for row in due[: settings.open]]
+        name = asked.session
+        if ns is not None and name is not None:
+            begun = self._engine.ledger.read(lambda c: session_rows.find(c, ns, name))
+            noted = self._engine.ledger.read(lambda c: session_rows.checkpoints(c, ns, name, 1))
+            open_ = noted and (begun is None or begun.ended is None)
+            steps = json.loads(noted[0].body)["next"] if open_ else []
+            items += [Item(8, f"- next step: {escape(step)}") for step in steps[:1]]
+        return items
+
+    def _plan(self, row: Row, now: int) -> Item:
+        when = "to do"
+        if row.due_at is not None:
+            day = day_in(self._engine.config.zone, from_micros(row.due_at)).isoformat()
+            when = f"{'overdue since' if row.due_at < now else 'due'} {day}"
+        return Item(8, f"- {when}: {escape(row.text)}", Shown(row.id, 8, row.text))
+
+    def _composed(
+        self,
+        known: Known,
+        head: Made,
+        items: Sequence[Item],
+        conflicts: Sequence[Conflict],
+        asked: _Asked,
+    ) -> Policy:
+        """Put head, tail and what is recalled together."""
+        names = [self._namespace, asked.session or "", "tail"]
+        digits = blocks.tag(known.secret, names, [one.line for one in items])
+        block, kept, dropped = tail.render(items, digits, asked.tail_tokens)
+        shown = [Shown(id_, zone, text) for _, id_, zone, text in head.shown]
+        shown += [one.shown for one in kept if one.shown is not None]
+        recalled, found = self._recalled(asked, known, [one.id for one in shown], block)
+        ending = "\n".join(part for part in (block, recalled) if part)
+        text = "\n".join(part for part in (head.text, ending) if part)
+        return Policy(
+            text=text,
+            head=head.text,
+            tail=ending,
+            memories=(*shown, *found),
+            dropped=(*head.dropped, *dropped),
+            conflicts=tuple(conflicts),
+            tokens=estimate(text) if text else 0,
+            fingerprint=head.fingerprint,
+            over_budget=head.over_budget,
+        )
+
+    def _recalled(
+        self, asked: _Asked, known: Known, shown: Sequence[str], block: str
+    ) -> tuple[str, list[Shown]]:
+        """Return the block of what bears on the message, and the memories in it."""
+        left = asked.tail_tokens - (estimate(f"{block}\n") if block else 0)
+        if not asked.message or not asked.recall or left < 1:
+            return "", []
+        view = cast("Retrieves", self)
+        options: dict[str, Any] = {"without": list(dict.fromkeys(shown))} if shown else {}
+        found = view.retrieve(
+            asked.message,
+            asked.recall,
+            min_confidence=view.prompt_confidence,
+            scope=asked.scope or None,
+            record=False,
+            **options,
+        )
+        digits = blocks.tag(known.secret, [self._namespace, "recalled"], [h.text for h in found])
+        made = rendering.compose(
+            found,
+            nonce=digits,
+            tokens=left,
+            ids=asked.ids,
+            cut=self._cut_for(found, budget=True),
+            zone=self._engine.config.zone,
+            against=self._contradicted(found),
+        )
+        if made.shown:
+            self._engine.accessed(self._namespace, list(made.shown))
+        texts = {hit.id: hit.text for hit in found}
+        return made.text, [Shown(one, 9, texts[one]) for one in made.shown if one in texts]
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """The arguments of ``policy``, checked."""
+
+    message: str | None
+    scope: str
+    session: str | None
+    tokens: int
+    tail_tokens: int
+    context: Mapping[str, str]
+    recall: int
+    ids: bool
+
+    @property
+    def fixed(self) -> list[object]:
+        """The scope, the budget and the form that a kept head was made for."""
+        return [self.scope, self.tokens, self.ids]
+
+
+_OF_PROCESS = namespaces.new()
+
+
+def _holds(row: Row, now: int) -> bool:
+    """Tell whether a memory holds at a moment."""
+    over = any(end is not None and end <= now for end in (row.expires_at, row.valid_until))
+    return not over and row.valid_from <= now
+
+
+def _turns_of(row: Row) -> list[int]:
+    """Return the moments at which a memory begins or ceases to hold."""
+    return [end for end in (row.valid_from, row.expires_at, row.valid_until) if end is not None]
+
+
+def _moment(known_at: object, asked: _Asked, now: int) -> int | None:
+    """Accept the moment of a policy of the past."""
+    if known_at is None:
+        return None
+    for name, given in (("message", asked.message), ("session", asked.session)):
+        if given is not None:
+            raise InvalidInput(name, "is of the present; leave it out with known_at")
+    if asked.context:
+        raise InvalidInput("context", "is of the present; leave it out with known_at")
+    return check_known_at(known_at, now)
+
+
+def _message(message: object) -> str | None:
+    if message is not None and not isinstance(message, str):
+        raise InvalidInput("message", f"must be a string, not {type_name(message)}")
+    return message
+
+
+def forget() -> None:
+    """Let go of all that is in RAM, so that the next policy is compiled again."""
+    _known.clear()
+    kept_heads.forget()

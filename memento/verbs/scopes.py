@@ -1,0 +1,596 @@
+"""Scopes: list, name and guess them, merge and share them, move memories up."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
+
+from memento.admit.redact import Redaction
+from memento.base.clock import from_micros
+from memento.base.lazy import later
+from memento.base.scopes import contains, parse_namespace, parse_scope, resolved
+from memento.check import check_context, names, short_name, type_name
+from memento.engine import Engine
+from memento.errors import InvalidInput, NothingToUndo
+from memento.ledger import links, memories, vectors
+from memento.ledger import scope_rows as rows
+from memento.ledger.contract import Session, Work
+from memento.ledger.predicate import Filters
+from memento.ledger.rows import Row
+from memento.ledger.scope_rows import Place, Share
+from memento.types import Event, Memory
+from memento.views import View
+from memento.write import scope_moves as rules
+from memento.write.scope_guess import Known, guesses
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeInfo:
+    """A scope of a namespace.
+
+    Attributes:
+        path: The scope.
+        namespace: Labels of the namespace that it belongs to: another one if that one shares it.
+        memories: Number of active memories at it or below it.
+        title: Its name for people; ``""`` for none.
+        aliases: Other names.
+        created_at: When it was named, UTC; None if only memories name it.
+        merged_into: The scope that it became a part of, or None.
+        shared_with: The namespaces that see it, as far as this namespace shares it.
+    """
+
+    path: str
+    namespace: tuple[str, ...]
+    memories: int
+    title: str = ""
+    aliases: tuple[str, ...] = ()
+    created_at: datetime | None = None
+    merged_into: str | None = None
+    shared_with: tuple[tuple[str, ...], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeGuess:
+    """A scope that a text may belong to.
+
+    Attributes:
+        path: The scope.
+        confidence: How sure that is, [0, 1).
+        why: The signs, each a word: ``named`` in the text, ``context`` names it, ``meaning``.
+        defined: Whether it was named by ``define_scope``; else only memories name it.
+    """
+
+    path: str
+    confidence: float
+    why: tuple[str, ...]
+    defined: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Promotion:
+    """A rule or preference that several scopes have alike, and that may hold for all of them.
+
+    Attributes:
+        scope: The scope that contains them all.
+        memories: A memory of each scope, the oldest first; ``promote`` takes the id of one.
+        key: Their slot, or None.
+    """
+
+    scope: str
+    memories: tuple[Memory, ...]
+    key: str | None
+
+
+KNOWN_BY = 200
+"""Most memories of a scope, the newest, of which the mean vector is made."""
+
+
+def cosines(engine: Engine, found: Sequence[Row]) -> dict[tuple[int, int], float]:
+    """Return which rows are alike enough to be promoted together; none without an embedder.
+
+    Returns:
+        Two row ids, the smaller first, to their cosine.
+    """
+    known = _vectors_of(engine, [row.docid for row in found])
+    settings = engine.config.scopes
+    if len(known) < settings.siblings:
+        return {}
+    import numpy as np  # noqa: PLC0415 - must not load with memento
+
+    docids = sorted(known)
+    matrix = np.stack([known[docid] for docid in docids])
+    near = matrix @ matrix.T
+    first, second = np.nonzero(np.triu(near >= settings.alike, 1))
+    return {
+        (docids[a], docids[b]): float(near[a, b])
+        for a, b in zip(first.tolist(), second.tolist(), strict=True)
+    }
+
+
+def nearest(engine: Engine, ns: int, text: str, scopes: Sequence[str]) -> dict[str, float]:
+    """Return the cosine of a text to each scope that has memories enough; none without an embedder.
+
+    Args:
+        engine: The open store.
+        ns: Namespace number.
+        text: The text.
+        scopes: The scopes that are compared.
+    """
+    embedding, least = engine.embedding, engine.config.scopes.known_by
+    if embedding is None or not text.strip():
+        return {}
+    now = engine.now()
+
+    def job(c: Session) -> dict[str, list[int]]:
+        found = {
+            path: memories.matching(c, ns, Filters(now=now, within=(path,))) for path in scopes
+        }
+        return {path: docids[-KNOWN_BY:] for path, docids in found.items() if len(docids) >= least}
+
+    held = engine.ledger.read(job)
+    known = _vectors_of(engine, [docid for docids in held.values() for docid in docids])
+    means: dict[str, float] = {}
+    for path, docids in held.items():
+        found = [known[docid] for docid in docids if docid in known]
+        if len(found) >= least:
+            means[path] = _cosine(found, embedding.query(text))
+    return means
+
+
+def _vectors_of(engine: Engine, docids: Sequence[int]) -> dict[int, NDArray[Any]]:
+    """Read the vectors of rows, as far as they have some of the embedder in use."""
+    model = None if engine.embedding is None or not docids else engine.embedding.known_model()
+    if model is None:
+        return {}
+    import numpy as np  # noqa: PLC0415 - must not load with memento
+
+    found = engine.ledger.read(lambda c: vectors.read(c, docids, model))
+    return {docid: np.frombuffer(blob, np.float32) for docid, blob in found.items()}
+
+
+def _cosine(found: Sequence[NDArray[Any]], asked: NDArray[Any]) -> float:
+    """Return the cosine of the mean of some vectors to another one."""
+    total = sum(found[1:], start=found[0])
+    length = float((total @ total) ** 0.5)
+    return float(total @ asked) / length if length else 0.0
+
+
+if TYPE_CHECKING:
+    from memento.write import scope_promotion
+else:
+    scope_promotion = later("memento.write.scope_promotion")
+
+T = TypeVar("T")
+ScopeInfos = list[ScopeInfo]
+ScopeGuesses = list[ScopeGuess]
+Promotions = list[Promotion]
+"""Named here, because inside the manager ``list`` is a method."""
+
+MOST_DIRECTIVES = 2_000
+"""Most rules and preferences, the newest, among which ``promotable`` looks."""
+
+
+class Undoes(Protocol):
+    """The manager, as far as a merge is undone with it."""
+
+    def undo(self, change: int, /) -> Any:
+        """Undo a change."""
+        ...
+
+
+class Scoping(View):
+    """The verbs about scopes: ``MemoryManager`` has them all.
+
+    ``share`` is for people and the program, not for an agent: no adapter hands it to a model.
+    """
+
+    def scopes(self) -> ScopeInfos:
+        """List the scopes of this namespace, and those that others share with it.
+
+        A scope is there once ``define_scope`` named it, or a memory is at it or below it.
+
+        Returns:
+            The scopes by path, own ones first; then those that others share, by namespace.
+
+        Raises:
+            StoreError: If the ledger cannot be read.
+        """
+        ns = self._engine.ledger.find_namespace(self._namespace)
+        if ns is None:
+            return []
+        now, seen = self._engine.now(), self.config.scopes.shared
+
+        def job(c: Session) -> ScopeInfos:
+            found = [*self._own_scopes(c, ns, now)]
+            return found + [one for one in self._shown_scopes(c, ns, now) if seen]
+
+        return self._engine.ledger.read(job)
+
+    def _own_scopes(self, c: Session, ns: int, now: int) -> Iterator[ScopeInfo]:
+        tally = memories.tally(c, ns, Filters(now=now), "scope")
+        places = {one.path: one for one in rows.every(c, ns)}
+        shown: dict[str, list[tuple[str, ...]]] = {}
+        for share in rows.shares_of(c, ns):
+            shown.setdefault(share.scope, []).append(self._engine.ledger.labels(share.other))
+        for path in sorted({*tally, *places, *shown} | _above(tally)):
+            if path or path in shown:
+                yield _info(path, self._namespace, tally, places.get(path), shown.get(path, ()))
+
+    def _shown_scopes(self, c: Session, ns: int, now: int) -> Iterator[ScopeInfo]:
+        for other, scopes in rows.by_owner(rows.shown_to(c, ns)).items():
+            tally = memories.tally(c, other, Filters(now=now), "scope")
+            labels = self._engine.ledger.labels(other)
+            for path in scopes:
+                made = _info(path, labels, tally, rows.find(c, other, path), ())
+                yield replace(made, merged_into=None)  # that scope may not be shared
+
+    def define_scope(self, path: str, *, title: str = "", aliases: Sequence[str] = ()) -> ScopeInfo:
+        """Name a scope, so that it is listed, guessed from a text, and known by other names.
+
+        A path that differs from a known scope in case, ``-`` and ``_`` only, or that is one of its
+        other names, means that scope.
+
+        Args:
+            path: The scope, such as ``project/alpha``.
+            title: Its name for people; ``""`` to leave it as it is.
+            aliases: Other names to add to those that it has, up to 64.
+
+        Raises:
+            InvalidInput: If a value cannot be accepted, or an alias means another scope.
+            SecretFound: If it holds a secret and ``Config.secrets`` says to refuse it.
+            StoreError: If it could not be written.
+
+        >>> import tempfile
+        >>> from memento import MemoryManager
+        >>> with tempfile.TemporaryDirectory() as tmp, MemoryManager(tmp, embedder=None) as memory:
+        ...     shop = memory.define_scope("project/shop", aliases=["web shop"])
+        ...     guess = memory.infer_scope("The web shop needs a new logo")[0]
+        ...     shop.path, guess.path, guess.confidence
+        ('project/shop', 'project/shop', 0.9)
+        """
+        where = _scope("path", path)
+        clean = Redaction(self._engine.config.secrets)
+        said = clean.name("title", short_name("title", title)) if title else ""
+        also = clean.names("aliases", names("aliases", aliases))
+        made = self._in_scopes(lambda work: rules.define(work, where, said or "", also))
+        return next(one for one in self.scopes() if one.path == made.path)
+
+    def infer_scope(self, text: str, *, context: Mapping[str, str] | None = None) -> ScopeGuesses:
+        """Guess which scope a text belongs to. Writes nothing.
+
+        Three signs are weighed: the text names the scope (its path, last segment, title or an
+        alias); the context names it; its memories are nearest in meaning to the text.
+
+        Args:
+            text: The text.
+            context: Where it was said, such as ``{"repository": "acme/shop", "folder": "/src"}``:
+                a part of a value may be the name of a scope.
+
+        Returns:
+            The scopes that something speaks for, best first.
+
+        Raises:
+            InvalidInput: If an argument cannot be accepted.
+            StoreError: If the ledger cannot be read.
+        """
+        if not isinstance(text, str):
+            raise InvalidInput("text", f"must be a string, not {type_name(text)}")
+        given = check_context(context)
+        ns = self._engine.ledger.find_namespace(self._namespace)
+        if ns is None:
+            return []
+        now = self._engine.now()
+        places, tally = self._engine.ledger.read(
+            lambda c: (rows.every(c, ns), memories.tally(c, ns, Filters(now=now), "scope"))
+        )
+        known = _known(places, tally)
+        near = nearest(self._engine, ns, text, [one.path for one in known])
+        found = guesses(text, given, known, near, self.config.scopes.margin)
+        return [
+            ScopeGuess(one.known.path, one.confidence, one.why, one.known.defined) for one in found
+        ]
+
+    def merge_scopes(self, src: str, dst: str) -> int:
+        """Make one scope of two: all memories at ``src`` or below it move to ``dst``.
+
+        The state before stays in the history, and ``unmerge`` undoes it. In a slot that both have,
+        the value that began later holds. From then on ``src`` means ``dst``, when memories are
+        added and when they are asked for. Like ``forget_many``, it moves a few hundred per
+        transaction; if it is interrupted, the same call again moves the rest.
+
+        Args:
+            src: The scope that is merged.
+            dst: The scope that it becomes a part of; not inside ``src``.
+
+        Returns:
+            How many memories this call moved, whatever their status.
+
+        Raises:
+            InvalidInput: If one is inside the other in the wrong way, ``src`` was merged before, or
+                another namespace sees ``dst`` by a share and not ``src``.
+            LockedMemory: If the user locked one of the memories: nothing was moved.
+            StoreError: If it could not be written.
+        """
+        gone, into = _scope("src", src), parse_scope(dst, "dst")
+        engine, ns = self._engine, self._engine.ledger.find_namespace(self._namespace)
+        if ns is not None:
+            known = ns
+            engine.ledger.read(lambda c: rules.to_move(c, known, gone))
+        self._in_scopes(lambda work: rules.begin_merge(work, gone, into))
+        moved = self._change_rows(
+            lambda c, ns: rules.to_move(c, ns, gone),
+            lambda work, some: rules.move(work, some, gone),
+            engine.now(),
+            verb="merge_scopes",
+        )
+        return len(moved)
+
+    def unmerge(self, src: str) -> int:
+        """Undo ``merge_scopes``: its memories go back to ``src``, in the state that they had.
+
+        One that was changed since goes back as it is now. Memories that were added while the scopes
+        were one stay where they are.
+
+        Args:
+            src: The scope that was merged.
+
+        Returns:
+            How many memories went back.
+
+        Raises:
+            InvalidInput: If it is not merged.
+            StoreError: If it could not be written.
+        """
+        gone = _scope("src", src)
+        engine, ns = self._engine, self._engine.ledger.find_namespace(self._namespace)
+        if ns is None:
+            raise InvalidInput("src", f"{gone!r:.60} is not merged into another scope")
+        place = engine.ledger.read(lambda c: rules.merged(c, ns, gone))
+        before = engine.ledger.read(lambda c: rules.below(c, ns, gone))
+        for number in reversed(json.loads(place.merges)):
+            try:
+                cast("Undoes", self).undo(number)
+            except NothingToUndo:  # an earlier call undid it, or its memories were erased
+                continue
+        self._change_rows(
+            lambda c, _ns: rules.strays(c, place),
+            rules.send_back,
+            engine.now(),
+            verb="unmerge",
+        )
+        self._in_scopes(lambda work: rules.end_merge(work, gone))
+        return engine.ledger.read(lambda c: rules.below(c, ns, gone)) - before
+
+    def share(self, scope: str, with_namespace: str | Sequence[str]) -> ScopeInfo:
+        """Let another namespace of the store see the memories of a scope. By default it sees none.
+
+        It sees the active memories at the scope or below it, also those added later, in
+        ``retrieve``, ``prompt``, ``recall`` and ``policy``: marked with this namespace, trusted
+        like the word of an agent at most, and never as rules to follow. It cannot change them, and
+        its questions change nothing here. Superseded, archived, forgotten, quarantined and erased
+        memories are not seen.
+
+        Only the program and people should call this: it opens a namespace.
+
+        Args:
+            scope: The scope, or one of its other names, see ``define_scope``; ``""`` shares
+                everything.
+            with_namespace: Labels of the namespace that is to see it.
+
+        Returns:
+            The scope, with all that see it.
+
+        Raises:
+            InvalidInput: If an argument cannot be accepted, or it is this namespace.
+            StoreError: If it could not be written.
+
+        >>> import tempfile
+        >>> from memento import MemoryManager
+        >>> with tempfile.TemporaryDirectory() as tmp, MemoryManager(tmp, embedder=None) as memory:
+        ...     team, rami = memory.of("team"), memory.of("rami")
+        ...     kept = team.add("Deploys go through the blue pipeline", scope="ops")
+        ...     shared = team.share("ops", "rami")
+        ...     hit = rami.retrieve("how do deploys go?")[0]
+        ...     hit.shared, hit.memory.namespace
+        (True, ('team',))
+        """
+        asked, labels = parse_scope(scope), parse_namespace(with_namespace)
+        if labels == self._namespace:
+            raise InvalidInput("with_namespace", "is this namespace, which sees its own memories")
+
+        def job(work: Work) -> str:
+            where = rules.meant(work.db, work.ns, asked)
+            other = self._engine.new_namespace(work.db, labels)
+            rows.put_share(work.db, Share(work.ns, where, other, work.now))
+            memories.record(work.db, work.ns, work.now, Event.SHARED, None, {"scope": where})
+            return where
+
+        where = self._in_scopes(job)
+        return next(one for one in self.scopes() if one.path == where)
+
+    def unshare(self, scope: str, with_namespace: str | Sequence[str]) -> bool:
+        """Take a share back; from then on no process shows these memories to that namespace.
+
+        Args:
+            scope: The scope that was shared, or one of its other names, see ``define_scope``.
+            with_namespace: Labels of the namespace that saw it.
+
+        Returns:
+            Whether it was shared.
+
+        Raises:
+            InvalidInput: If an argument cannot be accepted.
+            StoreError: If it could not be written.
+        """
+        asked, labels = parse_scope(scope), parse_namespace(with_namespace)
+        ledger = self._engine.ledger
+        ns, other = ledger.find_namespace(self._namespace), ledger.find_namespace(labels)
+        if ns is None or other is None:
+            return False
+
+        def job(work: Work) -> bool:
+            where = rules.meant_share(work.db, work.ns, asked, other)
+            there = rows.drop_share(work.db, work.ns, where, other)
+            if there:
+                memories.record(work.db, ns, work.now, Event.UNSHARED, None, {"scope": where})
+            return there
+
+        return self._in_scopes(job)
+
+    def promote(self, id: str, scope: str = "") -> Memory:  # noqa: A002 - the field's own name
+        """Move a memory up, so that it applies to all of a wider scope; its history stays.
+
+        Another value of its slot there is superseded. ``undo`` takes it back.
+
+        Args:
+            id: Id of an active memory.
+            scope: A scope that contains its own; ``""`` is everywhere.
+
+        Returns:
+            The memory as it is now.
+
+        Raises:
+            NotFound: If this namespace has no such id.
+            InvalidInput: If it is not active, or the scope does not contain its own.
+            LockedMemory: If the user locked it, or it would replace one that is locked.
+        """
+        where = self._present_scope(scope)
+        return self._change(
+            id, self._engine.now(), lambda work: rules.promote(work, id, where), verb="promote"
+        )
+
+    def promotable(self) -> Promotions:
+        """List rules and preferences that may hold for a wider scope. Changes nothing.
+
+        At least three scopes side by side say the same (``ScopeConfig.siblings``): in the words, in
+        the value of one slot, or in meaning; nothing in the scope that contains them or beside them
+        says otherwise.
+
+        Returns:
+            The groups, by scope; ``promote`` does it.
+
+        Raises:
+            StoreError: If the ledger cannot be read.
+        """
+        ns, settings = self._engine.ledger.find_namespace(self._namespace), self.config.scopes
+        if ns is None:
+            return []
+        asked = Filters(
+            now=self._engine.now(), kinds=tuple(one.value for one in scope_promotion.SIGNALS)
+        )
+
+        def job(c: Session) -> tuple[list[Row], set[int]]:
+            docids = memories.matching(c, ns, asked)[-MOST_DIRECTIVES:]
+            found = [row for _, row in sorted(memories.by_docids(c, ns, docids).items())]
+            return found, {one for one in docids if _is_contradicted(c, one)}
+
+        found, contradicting = self._engine.ledger.read(job)
+        groups = scope_promotion.promotable(
+            found,
+            cosines(self._engine, found),
+            contradicting,
+            alike=settings.alike,
+            siblings=settings.siblings,
+        )
+        return [Promotion(scope, tuple(self._read(group)), group[0].key) for scope, group in groups]
+
+    def _in_scopes(self, job: Callable[[Work], T]) -> T:
+        """Run one transaction of the namespace, which may be new."""
+        engine, now = self._engine, self._engine.now()
+
+        def run(db: Session) -> T:
+            ns = engine.ledger.find_namespace(self._namespace)
+            if ns is None:
+                ns = engine.new_namespace(db, self._namespace)
+            return job(Work(db, ns, now, engine.rules))
+
+        return engine.ledger.write(run)
+
+
+def _above(tally: Mapping[str, int]) -> set[str]:
+    """Return the scopes that contain a scope of some memories."""
+    return {"/".join(path.split("/")[:n]) for path in tally for n in range(1, path.count("/") + 1)}
+
+
+def _info(
+    path: str,
+    labels: tuple[str, ...],
+    tally: Mapping[str, int],
+    place: Place | None,
+    shown: Sequence[tuple[str, ...]],
+) -> ScopeInfo:
+    count = sum(number for scope, number in tally.items() if contains(path, scope))
+    if place is None:
+        return ScopeInfo(path, labels, count, shared_with=tuple(shown))
+    return ScopeInfo(
+        path=path,
+        namespace=labels,
+        memories=count,
+        title=place.title,
+        aliases=rows.names_of(place),
+        created_at=from_micros(place.created_at),
+        merged_into=place.merged_into,
+        shared_with=tuple(shown),
+    )
+
+
+def _known(places: Sequence[Place], tally: Mapping[str, int]) -> list[Known]:
+    """Return the scopes that may be guessed: not those that were merged."""
+    merges = {one.path: one.merged_into for one in places if one.merged_into is not None}
+    parts: dict[str, list[Place]] = {}
+    for one in places:
+        parts.setdefault(resolved(one.path, merges), []).append(one)
+    defined = {one.path for one in places}
+    named = {path for path, those in parts.items() if any(map(_is_named, those))}
+    found = []
+    for path in sorted({*named, *tally} | _above(tally)):
+        if path and resolved(path, merges) == path:
+            also = (name for one in parts.get(path, ()) for name in _names(one, path))
+            called = (path.rpartition("/")[2], *filter(None, also))
+            found.append(Known(path, called, path in defined))
+    return found
+
+
+def _is_named(place: Place) -> bool:
+    """Tell whether somebody named a scope: a merge alone also writes a row."""
+    is_told = bool(place.title or rows.names_of(place))
+    return is_told or place.created_at != place.merged_at
+
+
+def _names(place: Place, path: str) -> tuple[str, ...]:
+    """Return what else a scope is called by a row: its own, or that of a part of it."""
+    also = (place.title, *rows.names_of(place))
+    return also if place.path == path else (place.path, place.path.rpartition("/")[2], *also)
+
+
+def named_scope(text: str, places: Sequence[Place], least: float) -> str:
+    """Return the defined scope that a text names; ``""`` if it names none, or it is in doubt.
+
+    Args:
+        text: The text.
+        places: The scopes that somebody named.
+        least: Least confidence, [0, 1].
+    """
+    found = guesses(text, {}, _known(places, {}), {}, 0.0)
+    return found[0].known.path if found and found[0].confidence >= least else ""
+
+
+def _scope(field: str, path: object) -> str:
+    """Accept a scope that is not everywhere."""
+    found = parse_scope(cast("str", path), field)
+    if not found:
+        raise InvalidInput(field, "is everywhere; name a scope")
+    return found
+
+
+def _is_contradicted(c: Session, docid: int) -> bool:
+    return any(name == "contradicts" for _, _, name in links.linked(c, docid))
+
+
+__all__ = ["Promotion", "ScopeGuess", "ScopeInfo", "Scoping", "named_scope"]

@@ -1,0 +1,282 @@
+"""A session that a program works on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from types import TracebackType
+from typing import Any, Literal, Protocol, Self, TypeAlias, TypedDict, Unpack
+
+from memento.admit.redact import Redaction
+from memento.check import Limits, check_metadata, optional_name, short_name, shown
+from memento.errors import InvalidInput
+from memento.types import Memory
+from memento.write.session_marks import KINDS
+
+SessionState: TypeAlias = Literal["open", "interrupted", "ended"]
+CheckpointKind: TypeAlias = Literal["task", "decision", "error", "compaction"]
+
+TOKENS = 400
+"""Default budget of ``resume``."""
+
+
+class Said(TypedDict, total=False):
+    """The parts of a checkpoint; each may be left out."""
+
+    goal: str | None
+    done: Sequence[str]
+    next: Sequence[str]
+    blocked: Sequence[str]
+    files: Sequence[str] | Mapping[str, str]
+    note: str
+    kind: CheckpointKind
+    data: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class SessionInfo:
+    """A session that was begun.
+
+    Attributes:
+        id: Its name, the ``session`` of its memories.
+        namespace: Labels of its namespace.
+        scope: Where it applies; ``""`` is everywhere.
+        goal: The task, or None.
+        started_at: When it began, UTC.
+        touched_at: When it was last written to, UTC, to the second.
+        ended_at: When it ended, UTC; None if it has not.
+        outcome: How it ended, or None.
+        state: ``open``, ``ended``, or ``interrupted``: it has not ended, and the process that
+            worked on it is gone or has not written for ``SessionConfig.idle_minutes``.
+    """
+
+    id: str
+    namespace: tuple[str, ...]
+    scope: str
+    goal: str | None
+    started_at: datetime
+    touched_at: datetime
+    ended_at: datetime | None
+    outcome: str | None
+    state: SessionState
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A note of where the work of a session stands.
+
+    Attributes:
+        session: The session.
+        number: Its number there, from 1.
+        at: When it was made, UTC.
+        kind: ``task``, ``decision``, ``error`` or ``compaction``.
+        goal: The task, or None.
+        done: What is finished and is not to be done again.
+        next: What comes next, the first step first.
+        blocked: What stands in the way.
+        files: Paths that the work touches, each with a digest of the caller's or ``""``.
+        note: Anything else.
+        data: A JSON object of the caller's.
+    """
+
+    session: str
+    number: int
+    at: datetime
+    kind: CheckpointKind
+    goal: str | None
+    done: tuple[str, ...] = ()
+    next: tuple[str, ...] = ()
+    blocked: tuple[str, ...] = ()
+    files: Mapping[str, str] = field(default_factory=dict)
+    note: str = ""
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+    def __hash__(self) -> int:
+        return hash((self.session, self.number, self.at))
+
+
+@dataclass(frozen=True, slots=True)
+class Resumption:
+    """The work that was being done when a session broke off.
+
+    Attributes:
+        session: The session.
+        checkpoint: Its last checkpoint, or None.
+        turns: The newest turns after that checkpoint, oldest first.
+        learnt: Decisions, rules, preferences and plans of the session, oldest first.
+        text: All of it as a block for a prompt. Equal content gives equal text.
+        tokens: Tokens of the text.
+    """
+
+    session: SessionInfo
+    checkpoint: Checkpoint | None
+    turns: tuple[Memory, ...]
+    learnt: tuple[Memory, ...]
+    text: str
+    tokens: int
+
+
+class Keeper(Protocol):
+    """The manager, as far as a session uses it; see ``memento.verbs.sessions.Sessions``."""
+
+    def checkpoint(self, session: str, **said: Unpack[Said]) -> Checkpoint:
+        """Note where the work stands."""
+        ...
+
+    def resume(self, session: str, *, tokens: int) -> Resumption | None:
+        """Say where the work stands."""
+        ...
+
+    def _session_info(self, session: str) -> SessionInfo: ...
+
+    def _end_session(
+        self, session: str, outcome: str | None, summary: str | None
+    ) -> Memory | None: ...
+
+    def _leave_session(self, session: str) -> None: ...
+
+
+class Named:
+    """An object that stands for a session: ``checkpoint`` and ``resume`` take it for the name."""
+
+    __slots__ = ("id",)
+
+    def __init__(self, session: str) -> None:
+        self.id = session
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.id!r}>"
+
+
+class Session(Named):
+    """A session that was begun: ``memory.session(...)`` returns it.
+
+    As a context manager it ends the session, or leaves it interrupted if an error comes out.
+
+    Attributes:
+        id: Name of the session; give it as ``session`` to ``add`` and ``keep``.
+    """
+
+    __slots__ = ("_memory",)
+
+    def __init__(self, memory: Keeper, session: str) -> None:
+        super().__init__(session)
+        self._memory = memory
+
+    @property
+    def info(self) -> SessionInfo:
+        """The session as it is now.
+
+        Raises:
+            InvalidInput: If nobody began it, or it was erased.
+        """
+        return self._memory._session_info(self.id)  # noqa: SLF001 - the other half of this class
+
+    def checkpoint(self, **said: Unpack[Said]) -> Checkpoint:
+        """Note where the work stands; see ``MemoryManager.checkpoint``."""
+        return self._memory.checkpoint(self.id, **said)
+
+    def resume(self, tokens: int = TOKENS) -> Resumption | None:
+        """Say where the work stands; see ``MemoryManager.resume``."""
+        return self._memory.resume(self.id, tokens=tokens)
+
+    def end(self, outcome: str | None = None, summary: str | None = None) -> Memory | None:
+        """End the session, and keep a summary of it as a memory.
+
+        Args:
+            outcome: How it ended, such as ``done`` or ``given up``.
+            summary: The text to keep. None for an extract of at most 150 tokens, in the words of
+                the session: what was decided and learnt, the next step noted last, and the most
+                central turns of the user.
+
+        Returns:
+            The summary, an ``article`` of the long tier whose ``source.parents`` are what it
+            quotes. None if the session has nothing to say, or had ended before: then nothing is
+            changed.
+
+        Raises:
+            InvalidInput: If an argument cannot be accepted.
+            SecretFound: As for ``add``.
+            StoreError: If it could not be written.
+        """
+        return self._memory._end_session(self.id, outcome, summary)  # noqa: SLF001 - see above
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if error is None:
+            self.end()
+        else:
+            self._memory._leave_session(self.id)  # noqa: SLF001 - see above
+
+
+MAX_LINE = 1_000
+"""Longest goal, and longest item of ``done``, ``next`` and ``blocked``, characters."""
+MAX_LINES = 64
+"""Most items of each."""
+MAX_NOTE = 4_000
+"""Longest note of a checkpoint, characters."""
+MAX_DATA = 65_536
+"""Largest ``data`` of a checkpoint as JSON, bytes."""
+
+
+def name_of(session: object) -> str:
+    """Accept a session or the name of one."""
+    return session.id if isinstance(session, Named) else short_name("session", session)
+
+
+def kind(said: object) -> str:
+    """Accept a kind of checkpoint."""
+    if not isinstance(said, str) or said not in KINDS:
+        raise InvalidInput("kind", f"{shown(said)} is not one of: {', '.join(KINDS)}")
+    return said
+
+
+def line(field: str, text: object) -> str | None:
+    """Accept one line of text, or None."""
+    return None if text is None else short_name(field, text, most=MAX_LINE)
+
+
+def lines(field: str, texts: object, clean: Redaction) -> list[str]:
+    """Accept several lines of text, and take the secrets out of them."""
+    if isinstance(texts, str) or not isinstance(texts, Sequence):
+        raise InvalidInput(field, f"must be a list of strings, not {type(texts).__name__}")
+    if len(texts) > MAX_LINES:
+        raise InvalidInput(field, f"has more than {MAX_LINES} items")
+    return [clean.text(field, short_name(field, text, most=MAX_LINE)) for text in texts]
+
+
+def files(said: object, clean: Redaction) -> dict[str, str]:
+    """Accept paths, or paths with digests."""
+    if not isinstance(said, Mapping):
+        return dict.fromkeys(lines("files", said, clean), "")
+    if len(said) > MAX_LINES:
+        raise InvalidInput("files", f"has more than {MAX_LINES} items")
+    digests = {path: optional_name("files", digest or None) for path, digest in said.items()}
+    return {
+        clean.text("files", short_name("files", path, most=MAX_LINE)): clean.text(
+            "files", digest or ""
+        )
+        for path, digest in digests.items()
+    }
+
+
+def note(said: object) -> str:
+    """Accept a note, which may be empty."""
+    return "" if said == "" else short_name("note", said, most=MAX_NOTE)
+
+
+def data(said: object) -> str:
+    """Accept a JSON object; returns it as JSON text."""
+    try:
+        given = {} if said is None else said
+        return check_metadata(given, Limits(metadata_bytes=MAX_DATA))
+    except InvalidInput as error:
+        raise InvalidInput("data", error.problem) from error

@@ -1,0 +1,460 @@
+"""Sessions: begin one, note where its work stands, and go on after it broke off."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from itertools import islice
+from typing import Any, TypeVar
+
+from uuid_utils import uuid7
+
+from memento.admit.redact import Redaction
+from memento.base import blocks
+from memento.base.clock import from_micros
+from memento.base.scopes import parse_scope
+from memento.check import (
+    MAX_TOKENS,
+    check_count,
+    check_flag,
+    check_text,
+    short_name,
+    shown,
+)
+from memento.errors import InvalidInput
+from memento.ledger import memories, namespaces, quotes, vectors
+from memento.ledger import session_rows as rows
+from memento.ledger.contract import Session as Reading
+from memento.ledger.contract import Work
+from memento.ledger.filters import filters_of
+from memento.ledger.rows import Row
+from memento.ledger.schema import SEQ_MASK
+from memento.ledger.session_rows import Begun, Noted
+from memento.types import Draft, Kind, Memory, Source, Trust
+from memento.verbs import session_extract, session_handle
+from memento.verbs.session_extract import Section, render
+from memento.verbs.session_handle import (
+    TOKENS,
+    Checkpoint,
+    CheckpointKind,
+    Named,
+    Resumption,
+    Session,
+    SessionInfo,
+)
+from memento.views import View
+from memento.write import session_marks
+from memento.write import session_marks as rules
+
+__all__ = ["Checkpoint", "Resumption", "Session", "SessionInfo", "Sessions"]
+
+A = TypeVar("A")
+SessionInfos = list[SessionInfo]
+"""Named here, because inside some classes ``list`` is a method."""
+
+TURNS = 8
+"""Most turns after the checkpoint that ``resume`` shows."""
+FEW = 8
+"""Most decisions, rules, preferences and plans that ``resume`` shows and an extract quotes."""
+CENTRAL_OF = 200
+"""Newest turns of the user among which an extract looks for the central ones."""
+
+
+class Sessions(View):
+    """Verbs of the manager for the work of a session."""
+
+    def session(
+        self,
+        id: str | None = None,  # noqa: A002 - the field's own name
+        *,
+        goal: str | None = None,
+        scope: str = "",
+    ) -> Session:
+        """Begin a session, or go on with one.
+
+        Args:
+            id: Name of the session; None for a new one. If the session was begun before, it goes
+                on, also if it had ended.
+            goal: The task in one sentence; None to leave it as it is.
+            scope: Where it applies, a path; ``""`` to leave it as it is.
+
+        Returns:
+            The session, a context manager that ends it; see ``Session``.
+
+        Raises:
+            InvalidInput: If an argument cannot be accepted.
+            SecretFound: If the goal holds a secret and ``Config.secrets`` says to refuse it.
+            StoreError: If it could not be written.
+
+        >>> import tempfile
+        >>> from memento import MemoryManager
+        >>> with tempfile.TemporaryDirectory() as tmp, MemoryManager(tmp, embedder=None) as memory:
+        ...     work = memory.session("s1", goal="Move the tests to pytest")
+        ...     noted = work.checkpoint(done=["fixtures"], next=["parametrize test_rank.py"])
+        ...     memory.resume("s1").checkpoint.next
+        ('parametrize test_rank.py',)
+        """
+        name = str(uuid7()) if id is None else short_name("id", id)
+        said = session_handle.line("goal", goal)
+        clean = Redaction(self._engine.config.secrets)
+        said, path = clean.name("goal", said), parse_scope(scope)
+
+        def job(work: Work) -> None:
+            namespaces.make(work.db)
+            rules.begin(work, name, goal=said, scope=path, owner=self._owner())
+
+        self._written(job)
+        return Session(self, name)
+
+    def sessions(
+        self,
+        open: bool | None = None,  # noqa: A002 - the state that is asked for
+        scope: str | None = None,
+        limit: int = 50,
+    ) -> SessionInfos:
+        """List the sessions that were begun, the one written to last first.
+
+        A session that is only named by memories is not among them.
+
+        Args:
+            open: True for those that have not ended, False for those that have; None for all.
+            scope: Only those at this scope or below it; None for all.
+            limit: Most sessions to return, 1 to 10,000.
+
+        Raises:
+            InvalidInput: If an argument cannot be accepted.
+        """
+        check_count("limit", limit)
+        wanted = None if open is None else check_flag("open", open)
+        path = parse_scope("" if scope is None else scope)
+        ns = self._engine.ledger.find_namespace(self._namespace)
+        if ns is None:
+            return []
+
+        def job(c: Reading) -> list[Begun]:
+            found = rules.within(c, ns, path, open_only=wanted is True)
+            fitting = (one for one in found if wanted in (None, one.ended is None))
+            return [*islice(fitting, limit)]
+
+        return [self._info(one) for one in self._engine.ledger.read(job)]
+
+    def checkpoint(
+        self,
+        session: str | Named,
+        *,
+        goal: str | None = None,
+        done: Sequence[str] = (),
+        next: Sequence[str] = (),  # noqa: A002 - what comes next
+        blocked: Sequence[str] = (),
+        files: Sequence[str] | Mapping[str, str] = (),
+        note: str = "",
+        kind: CheckpointKind = "task",
+        data: Mapping[str, Any] | None = None,
+    ) -> Checkpoint:
+        """Note where the work of a session stands. When this returns, it is on the disk.
+
+        A checkpoint is not a memory: no query finds it, and only ``resume`` puts it into a prompt.
+        The newest ``SessionConfig.checkpoints`` of a session are kept. Secrets are removed as from
+        a memory. If nobody began the session, it begins here.
+
+        Args:
+            session: The session, or its name.
+            goal: The task in one sentence; None for the one that the session has.
+            done: What is finished, up to 64 items of up to 1,000 characters.
+            next: What comes next, the first step first; as many.
+            blocked: What stands in the way; as many.
+            files: Paths that the work touches, or a mapping of each to a digest of your own.
+            note: Anything else, up to 4,000 characters.
+            kind: ``task``, ``decision``, ``error``, or ``compaction`` before the conversation is
+                shortened: then the policy of the session is made again.
+            data: A JSON object of your own, up to 64 kB.
+
+        Raises:
+            InvalidInput: If an argument cannot be accepted.
+            SecretFound: If it holds a secret and ``Config.secrets`` says to refuse it.
+            StoreError: If it could not be written.
+        """
+        name = session_handle.name_of(session)
+        clean = Redaction(self._engine.config.secrets)
+        body: dict[str, object] = {
+            "kind": session_handle.kind(kind),
+            "goal": clean.name("goal", session_handle.line("goal", goal)),
+            "done": session_handle.lines("done", done, clean),
+            "next": session_handle.lines("next", next, clean),
+            "blocked": session_handle.lines("blocked", blocked, clean),
+            "files": session_handle.files(files, clean),
+            "note": clean.text("note", session_handle.note(note)),
+            "data": json.loads(clean.json("data", session_handle.data(data))),
+        }
+        keep = self._engine.config.sessions.checkpoints
+        return _checkpoint(
+            self._written(lambda work: rules.note(work, name, body, self._owner(), keep))
+        )
+
+    def resume(
+        self, session: str | Named | None = None, *, scope: str = "", tokens: int = TOKENS
+    ) -> Resumption | None:
+        """Say what was being done when a session broke off. Writes nothing.
+
+        Args:
+            session: The session, or its name, whatever its state; None for the one that broke off
+                last: it has a goal or a checkpoint and has not ended, and the process that worked
+                on it is gone, or has not written for ``SessionConfig.idle_minutes``.
+            scope: Without a session: only those at this scope or below it.
+            tokens: Most tokens of ``Resumption.text``, >= 1.
+
+        Returns:
+            The task, the last checkpoint, the turns since then and what was learnt; None if there
+            is no such session. To go on with it, call ``session`` with its id.
+
+        Raises:
+            InvalidInput: If an argument cannot be accepted.
+        """
+        name, path = (
+            None if session is None else session_handle.name_of(session),
+            parse_scope(scope),
+        )
+        check_count("tokens", tokens, most=MAX_TOKENS)
+        engine, now = self._engine, self._engine.now()
+        ns = engine.ledger.find_namespace(self._namespace)
+        if ns is None:
+            return None
+        settings = engine.config.sessions
+
+        def job(c: Reading) -> tuple[Begun, list[Noted], list[Row], list[Row], bytes | None] | None:
+            if name is None:
+                begun = rules.interrupted(c, ns, path, now, settings)
+            else:
+                begun = rows.find(c, ns, name)
+            if begun is None:
+                return None
+            noted = rows.checkpoints(c, ns, begun.id, 1)
+            newest = self._newest(c, ns, begun.id)
+            rev = noted[0].rev if noted else 0
+            since = [row for row in newest if row.docid & SEQ_MASK > rev]
+            return begun, noted, since[:TURNS], self._learnt(c, ns, begun.id), namespaces.read(c)
+
+        found = engine.ledger.read(job)
+        if found is None:
+            return None
+        begun, noted, since, learnt, known = found
+        return self._resumption(
+            begun,
+            _checkpoint(noted[0]) if noted else None,
+            self._read(reversed(since)),
+            self._read(reversed(learnt)),
+            tokens,
+            known or b"",
+        )
+
+    def _resumption(
+        self,
+        begun: Begun,
+        last: Checkpoint | None,
+        turns: Sequence[Memory],
+        learnt: Sequence[Memory],
+        tokens: int,
+        known: bytes,
+    ) -> Resumption:
+        """Compose the answer of ``resume``."""
+        sections = _sections(begun.goal, last, turns, learnt)
+        texts = [item for section in sections for item in section.items]
+        tag = blocks.tag(known, [self._namespace, begun.id, "resume"], texts)
+        text, used = render(sections, tag, tokens, self._engine.count_tokens)
+        return Resumption(self._info(begun), last, tuple(turns), tuple(learnt), text, used)
+
+    def _newest(self, c: Reading, ns: int, session: str) -> list[Row]:
+        """Read the newest turns of a session, the newest first."""
+        kinds = [one for one in Kind if one not in (*session_extract.LEARNT, Kind.ARTICLE)]
+        filters = filters_of(self._engine.now(), session=session, kinds=kinds)
+        return memories.select(c, ns, filters, newest_first=True, limit=2 * TURNS)
+
+    def _learnt(self, c: Reading, ns: int, session: str) -> list[Row]:
+        """Read what was decided, learnt and planned in a session, the newest first."""
+        filters = filters_of(self._engine.now(), session=session, kinds=session_extract.LEARNT)
+        return memories.select(c, ns, filters, newest_first=True, limit=FEW)
+
+    def _info(self, one: Begun) -> SessionInfo:
+        now, settings = self._engine.now(), self._engine.config.sessions
+        broken = rules.is_interrupted(one, now, settings)
+        return SessionInfo(
+            id=one.id,
+            namespace=self._namespace,
+            scope=one.scope,
+            goal=one.goal,
+            started_at=from_micros(one.started),
+            touched_at=from_micros(one.touched),
+            ended_at=None if one.ended is None else from_micros(one.ended),
+            outcome=one.outcome,
+            state="ended" if one.ended is not None else "interrupted" if broken else "open",
+        )
+
+    def _session_info(self, session: str) -> SessionInfo:
+        ns = self._engine.ledger.find_namespace(self._namespace)
+        found = None
+        if ns is not None:
+            found = self._engine.ledger.read(lambda c: rows.find(c, ns, session))
+        if found is None:
+            raise InvalidInput("session", f"{shown(session)} is no session that was begun")
+        return self._info(found)
+
+    def _leave_session(self, session: str) -> None:
+        self._written(lambda work: rules.leave(work, session))
+
+    def _end_session(self, session: str, outcome: str | None, summary: str | None) -> Memory | None:
+        """End a session and keep its summary, in one transaction.
+
+        An extract quotes memories that were read before. If one of them was erased, hidden or
+        changed since, it is made again: what is erased must not come back as a quotation.
+        """
+        clean = Redaction(self._engine.config.secrets)
+        how = clean.name("outcome", session_handle.line("outcome", outcome))
+        text = None if summary is None else check_text(summary, self._engine.config.limits)
+        while True:
+            quoted: list[Row] = []
+            said = text
+            if said is None:
+                said, quoted = self._extract(session, how)
+            if not said:
+                self._written(lambda work: rules.end(work, session, how))
+                return None
+            draft = self._summary(session, said, quoted)
+            guard = partial(_ended_with, session=session, outcome=how, quoted=quoted)
+            quote = partial(rules.quote, quoted=quoted)
+            try:
+                kept = self._engine.add(
+                    self._namespace, [draft], verb="end", guard=guard, then=quote
+                )
+            except _Ended:
+                return None
+            except _Outdated:
+                continue
+            return self._memory(kept[0])
+
+    def _summary(self, session: str, text: str, quoted: Sequence[Row]) -> Draft:
+        """Make the draft of the memory that is left of a session."""
+        source = Source(Trust.AGENT)
+        if quoted:
+            parents = tuple(row.id for row in quoted)
+            source = Source(Trust.AGENT, quotes.SESSION, parents=parents)
+        return Draft(
+            text=text,
+            tier="long",
+            kind=Kind.ARTICLE,
+            scope=self._session_info(session).scope,
+            session=session,
+            source=source,
+            metadata={quotes.SOURCES: quotes.digest(quoted)} if quoted else {},
+        )
+
+    def _extract(self, session: str, outcome: str | None) -> tuple[str, list[Row]]:
+        """Write the extract of a session; returns it and the memories that it quotes."""
+        ns = self._engine.ledger.find_namespace(self._namespace)
+        if ns is None:
+            return "", []
+        filters = filters_of(self._engine.now(), session=session, role="user", source="user")
+
+        def job(
+            c: Reading,
+        ) -> tuple[Begun | None, list[Noted], list[Row], list[Row], dict[int, bytes]]:
+            said = memories.select(c, ns, filters, newest_first=True, limit=CENTRAL_OF)
+            model = vectors.current_model(c)
+            docids = [row.docid for row in said]
+            known = {} if model is None else vectors.read(c, docids, model[0])
+            noted = rows.checkpoints(c, ns, session, 1)
+            return rows.find(c, ns, session), noted, self._learnt(c, ns, session), said, known
+
+        begun, noted, *found, known = self._engine.ledger.read(job)
+        if begun is None or begun.ended is not None:
+            return "", []
+        # an extract has no end, so it quotes nothing that has one
+        learnt, said = ([row for row in some if row.expires_at is None] for some in found)
+        by_id = {row.id: known[row.docid] for row in said if row.docid in known}
+        turns = session_extract.central(self._read(reversed(said)), by_id)
+        steps = _checkpoint(noted[0]).next if noted else ()
+        text, ids = session_extract.compose(
+            begun.goal, outcome, self._read(reversed(learnt)), steps, turns
+        )
+        read = {row.id: row for row in (*said, *learnt)}
+        return text, [read[one] for one in ids]
+
+    def _owner(self) -> str:
+        return session_marks.name(self._engine.ledger)
+
+    def _written(self, job: Callable[[Work], A]) -> A:
+        """Change sessions of this namespace in one transaction."""
+        engine, now, labels = self._engine, self._engine.now(), self._namespace
+        known = engine.ledger.find_namespace(labels)
+
+        def carry_out(db: Reading) -> A:
+            ns = engine.new_namespace(db, labels) if known is None else known
+            return job(Work(db, ns, now, engine.rules))
+
+        return engine.ledger.write(carry_out)
+
+
+class _Ended(Exception):
+    """The session had ended before."""
+
+
+class _Outdated(Exception):
+    """A memory that an extract quotes is no longer as it was read."""
+
+
+def _ended_with(work: Work, *, session: str, outcome: str | None, quoted: Sequence[Row]) -> None:
+    """End a session in the transaction that writes its summary.
+
+    Raises:
+        _Ended: If it had ended before.
+        _Outdated: If a quoted memory was erased, hidden or changed since it was read.
+    """
+    if not rules.end(work, session, outcome):
+        raise _Ended
+    if not rules.are_as_read(work, quoted):
+        raise _Outdated
+
+
+def _sections(
+    goal: str | None,
+    last: Checkpoint | None,
+    turns: Sequence[Memory],
+    learnt: Sequence[Memory],
+) -> list[Section]:
+    """Arrange what is to be said, the most important first."""
+    said = [f"{one.role or one.actor or 'note'}: {one.text}" for one in turns]
+    task = [] if goal is None else [goal]
+    found = [f"{one.kind}: {one.text}" for one in learnt]
+    if last is None:
+        parts = [Section("You were", task)]
+    else:
+        parts = [
+            Section("You were", task),
+            Section("Next", last.next),
+            Section("Done, do not repeat", last.done, newest_first=True),
+            Section("Blocked by", last.blocked),
+            Section("Note", [last.note] if last.note else []),
+            Section("Files", [*last.files]),
+        ]
+    return [
+        *parts,
+        Section("Decided and learnt", found, newest_first=True),
+        Section("Since then", said, newest_first=True),
+    ]
+
+
+def _checkpoint(noted: Noted) -> Checkpoint:
+    body = json.loads(noted.body)
+    return Checkpoint(
+        session=noted.session,
+        number=noted.number,
+        at=from_micros(noted.at),
+        kind=body["kind"],
+        goal=body["goal"],
+        done=tuple(body["done"]),
+        next=tuple(body["next"]),
+        blocked=tuple(body["blocked"]),
+        files=body["files"],
+        note=body["note"],
+        data=body["data"],
+    )

@@ -1,0 +1,221 @@
+"""Let the store tidy up after the day, and see what is stale or unusual."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import date, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from memento.base.lazy import later
+from memento.check import check_count, check_flag, check_moment, check_seconds, shown
+from memento.config import Writer
+from memento.errors import InvalidInput
+from memento.ledger import changes
+from memento.ledger.filters import members
+from memento.sleep.tick_values import Anomaly, Stale, StepDone, Tick
+from memento.types import Kind, KindName, Memory
+from memento.views import View
+from memento.write import change
+
+if TYPE_CHECKING:
+    from memento.sleep import articles, report, run
+else:
+    articles = later("memento.sleep.articles")
+    report = later("memento.sleep.report")
+    run = later("memento.sleep.run")
+
+_MOST = 1_000_000
+_EPOCH = date(1970, 1, 1)
+
+
+class Sleeping(View):
+    """The verbs of the sleep: ``MemoryManager`` has them all."""
+
+    def consolidate(
+        self,
+        *,
+        seconds: float = 5.0,
+        rows: int | None = None,
+        steps: Sequence[str] | None = None,
+        dry_run: bool = False,
+    ) -> Tick:
+        """Tidy up: add up uses, fold near-equal statements, write articles, move, archive.
+
+        Statements of this namespace that wait to be compared are compared first, see
+        ``conflicts``.
+
+        Each step changes a few memories in each transaction, so that no other writer waits for
+        long. When time is up the call returns, and the next one goes on; a process that dies loses
+        only the transaction that it was at. A second call with nothing new changes nothing. Of two
+        processes one sleeps, and the other returns at once.
+
+        Nothing is deleted, and ``undo(run=...)`` takes all of it back. Left alone are memories that
+        are pinned, locked or quarantined, and tiers that the caller chose.
+
+        Args:
+            seconds: Time after which nothing else is begun, up to a day, whatever other namespaces
+                hold; one transaction is always done.
+            rows: Most memories to change, a group of equal ones counts as one; None for no limit.
+            steps: Only these, of ``fold``, ``duplicates``, ``articles``, ``tiers``, ``archive``,
+                ``replay`` and ``links``; None for all, ``articles`` only if ``Config.articles``
+                says who writes them. A sleep that is not done goes on with the steps it began with.
+            dry_run: Only report what would be changed.
+
+        Returns:
+            The work of each step.
+
+        Raises:
+            InvalidInput: If an argument cannot be accepted.
+            StoreError: If the store cannot be written.
+
+        >>> import tempfile
+        >>> from memento import MemoryManager
+        >>> with tempfile.TemporaryDirectory() as tmp, MemoryManager(tmp, embedder=None) as memory:
+        ...     first = memory.add("The blue bike of Anna is kept in the old shed")
+        ...     again = memory.add("The blue bike of Anna is always kept in the old shed")
+        ...     found = memory.consolidate()
+        ...     found.done, found.steps["duplicates"].changed, len(memory.list())
+        ...     undone = memory.undo(run=found.run)
+        ...     len(memory.list())
+        (True, 2, 1)
+        2
+        """
+        began = time.monotonic()
+        limit = check_seconds("seconds", seconds)
+        most = None if rows is None else check_count("rows", rows, most=_MOST)
+        config = self._engine.config
+        names = run.usual(config) if steps is None else _steps(steps)
+        if articles.STEP.name in names and config.articles.writer == Writer.OFF:
+            config = replace(config, articles=replace(config.articles, writer=Writer.EXTRACTIVE))
+        check_flag("dry_run", dry_run)
+        ns, now = self._engine.ledger.find_namespace(self._namespace), self._engine.now()
+        if ns is None:
+            return _tick(run.Ticked(done=True), began)
+        sleeper = run.Sleeper(
+            self._engine.ledger,
+            config,
+            embeds=self._engine.embedding is not None,
+            changed=self._engine.changed,
+        )
+        if dry_run:
+            return _tick(sleeper.plans(ns, now, names), began)
+        self._engine.background.log_accesses()
+        until = began + limit
+        if not self._engine.background.compare(ns, until):
+            return _tick(run.Ticked(), began)  # the next call goes on
+        return _tick(sleeper.sleep(ns, now, names, run.Limits(until, most)), began)
+
+    def stale(
+        self, *, kinds: Kind | KindName | Sequence[Kind | KindName] | None = None, limit: int = 100
+    ) -> list[Stale]:
+        """List active memories that somebody should look at, the most forgotten first.
+
+        A memory is stale if it is not valid any more, if verdicts made it less credible than it
+        was, or if it is nearly forgotten. Pinned and locked ones are never stale.
+
+        Args:
+            kinds: One kind or several; None for all.
+            limit: Most memories to return, 1 to 1,000,000.
+
+        Raises:
+            InvalidInput: If an argument cannot be accepted.
+        """
+        wanted = members(Kind, "kinds", kinds)
+        most = check_count("limit", limit, most=_MOST)
+        ns, now = self._engine.ledger.find_namespace(self._namespace), self._engine.now()
+        if ns is None:
+            return []
+        config = self._engine.config
+        found = self._engine.ledger.read(lambda c: report.stale(c, ns, now, config, wanted))
+        return [
+            Stale(self._memory(one.row), reasons, one.standing.retention)
+            for one, reasons in found[:most]
+        ]
+
+    def anomalies(self, since: datetime | None = None) -> list[Anomaly]:
+        """List days on which far more or far less happened than on the 30 days of use before.
+
+        Args:
+            since: The first day, a moment with a time zone; None for all days.
+
+        Raises:
+            InvalidInput: If the moment has no time zone.
+        """
+        first = 0 if since is None else check_moment("since", since)
+        ns = self._engine.ledger.find_namespace(self._namespace)
+        if ns is None:
+            return []
+        found = self._engine.ledger.read(lambda c: report.unusual(c, ns, first))
+        return [
+            Anomaly(_EPOCH + timedelta(one.day), one.what, one.count, one.usual, one.score)
+            for one in found
+        ]
+
+
+def _steps(given: Sequence[str]) -> list[str]:
+    """Accept names of steps, and return them in their order.
+
+    Raises:
+        InvalidInput: If there is no such step.
+    """
+    known = [run.FOLD, *run.STEPS]
+    if isinstance(given, str) or not isinstance(given, Sequence):
+        raise InvalidInput("steps", f"must be a list of: {', '.join(known)}")
+    for name in given:
+        if name not in known:
+            raise InvalidInput("steps", f"{shown(name)} is not one of: {', '.join(known)}")
+    return [name for name in known if name in given]
+
+
+def _tick(found: run.Ticked, began: float) -> Tick:
+    steps = {
+        name: StepDone(one.looked, one.changed, one.skipped) for name, one in found.steps.items()
+    }
+    took = time.monotonic() - began
+    run = None if found.run is None else changes.number_of(found.run)
+    return Tick(steps, run, found.done, took, found.skipped, found.notes)
+
+
+class Archive(View):
+    """The verbs that set memories aside: ``MemoryManager`` has them all."""
+
+    def archive(self, id: str) -> Memory:  # noqa: A002 - the field's own name
+        """Set a memory aside: it is not found any more unless somebody asks for it.
+
+        ``retrieve(include_archived=True)`` finds it, and so does a query that names its key or an
+        alias. It keeps its text and its vector. ``unarchive``, ``undo`` or a verdict that it was
+        used or is right brings it back. One that is archived already stays as it is.
+
+        Raises:
+            NotFound: If this namespace has no such id.
+            InvalidInput: If it is not active.
+            LockedMemory: If the user locked it.
+
+        >>> import tempfile
+        >>> from memento import MemoryManager
+        >>> with tempfile.TemporaryDirectory() as tmp, MemoryManager(tmp, embedder=None) as memory:
+        ...     note = memory.add("The lift was out of order in spring", aliases=["lift"])
+        ...     memory.archive(note.id).status.value
+        ...     asked = memory.retrieve("spring", include_archived=True)
+        ...     len(memory.retrieve("spring")), len(asked), len(memory.retrieve("lift"))
+        'archived'
+        (0, 1, 1)
+        """
+        now = self._engine.now()
+        return self._change(
+            id, now, lambda work: change.archive(work, id), verb="archive", makes_room=True
+        )
+
+    def unarchive(self, id: str) -> Memory:  # noqa: A002 - the field's own name
+        """Bring a memory back from the archive; an active one stays as it is.
+
+        If another memory fills its slot by now, it comes back superseded by that one.
+
+        Raises:
+            NotFound: If this namespace has no such id.
+            InvalidInput: If it is neither archived nor active.
+        """
+        now = self._engine.now()
+        return self._change(id, now, lambda work: change.unarchive(work, id), verb="unarchive")

@@ -1,0 +1,105 @@
+"""The use of language models: requests, tokens, time, and the rest of the day's limits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from memento.check import check_moment
+from memento.ledger import model_rows
+from memento.ledger.model_rows import Spent
+from memento.views import View
+
+
+@dataclass(frozen=True, slots=True)
+class ModelUse:
+    """The use of one language model.
+
+    Attributes:
+        calls: Requests that were sent.
+        tokens_in: Tokens that were sent, as the server counted them.
+        tokens_out: Tokens that came back.
+        failures: Tasks without a usable reply.
+        seconds: Time spent waiting, seconds.
+    """
+
+    calls: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    failures: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """The use of language models by one namespace.
+
+    The most that a request may use is counted before it is sent. It stays counted if the process
+    died, or the reply came too late.
+
+    Attributes:
+        total: The sum.
+        models: Name of a model to its use.
+        days: Day (UTC, ``2026-01-31``) to the sum of that day, the earliest first.
+        calls_left: Requests that the limits leave today.
+        tokens_left: Tokens that the limits leave today.
+        waiting: Messages that wait for a model, see ``LLMConfig.background``.
+    """
+
+    total: ModelUse
+    models: Mapping[str, ModelUse] = field(default_factory=dict)
+    days: Mapping[str, ModelUse] = field(default_factory=dict)
+    calls_left: int = 0
+    tokens_left: int = 0
+    waiting: int = 0
+
+
+class Spending(View):
+    """The verb that tells what language models cost: ``MemoryManager`` has it."""
+
+    def usage(self, since: datetime | None = None) -> Usage:
+        """Say how much this namespace used language models.
+
+        Args:
+            since: First moment, with a time zone; its whole day (UTC) counts. None for all days
+                that are kept, which are about 400.
+
+        Raises:
+            InvalidInput: If ``since`` has no time zone.
+            StoreError: If the ledger cannot be read.
+
+        >>> import tempfile
+        >>> from memento import MemoryManager
+        >>> with tempfile.TemporaryDirectory() as tmp, MemoryManager(tmp, embedder=None) as memory:
+        ...     memory.usage().total.calls, memory.usage().calls_left
+        (0, 200)
+        """
+        engine, limits = self._engine, self.config.llm
+        first = "0" if since is None else model_rows.day_of(check_moment("since", since))
+        ns = engine.ledger.find_namespace(self._namespace)
+        days: dict[str, model_rows.Counts] = {}
+        today, waiting = Spent(), 0
+        if ns is not None:
+            waiting = engine.ledger.read(lambda c: model_rows.count(c, ns))
+            now = model_rows.day_of(engine.now())
+            days = engine.ledger.read(lambda c: model_rows.since(c, ns, first))
+            on_day = engine.ledger.read(lambda c: model_rows.on_day(c, ns, now))
+            today = sum(on_day.values(), Spent())
+        models: dict[str, Spent] = {}
+        for counts in days.values():
+            for name, spent in counts.items():
+                models[name] = models.get(name, Spent()) + spent
+        return Usage(
+            total=_use(sum(models.values(), Spent())),
+            models={name: _use(spent) for name, spent in sorted(models.items())},
+            days={day: _use(sum(counts.values(), Spent())) for day, counts in days.items()},
+            calls_left=max(0, limits.calls_a_day - today.calls),
+            tokens_left=max(0, limits.tokens_a_day - today.tokens_in - today.tokens_out),
+            waiting=waiting,
+        )
+
+
+def _use(spent: Spent) -> ModelUse:
+    millis = spent.millis / 1000
+    return ModelUse(spent.calls, spent.tokens_in, spent.tokens_out, spent.failures, millis)

@@ -1,0 +1,475 @@
+"""Every deliberate change of a stored memory: update, forget, restore, move. None loses anything.
+
+Each function that takes a `Work` is one writer job. The part of a change that costs more for a
+longer text is done before, in `accept`: no other writer waits for a search for secrets.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from memento import check
+from memento.admit import draft
+from memento.admit.redact import Redaction
+from memento.base.scopes import parse_scope
+from memento.config import Config
+from memento.errors import InvalidInput, UntrustedSource
+from memento.ledger import changes, memories, quotes, scope_rows
+from memento.ledger import changes as recorded
+from memento.ledger.contract import Session, Work
+from memento.ledger.predicate import Filters
+from memento.ledger.replays import RESERVED, TURN
+from memento.ledger.rows import (
+    IDENTIFYING,
+    IMPORTANCE_GIVEN,
+    LOCKS,
+    TIER_GIVEN,
+    Row,
+    columns_of,
+    identity,
+    mapping_in,
+)
+from memento.status import having
+from memento.text.words import cues
+from memento.types import Event, Kind, Reason, Status, Tier, Trust
+from memento.write import folding, locks, slots, trust
+from memento.write.steps import FOUND, INDEXED, SLOT_HOLDING, hide, holds, log_event
+
+_ABSENT: Any = object()
+
+
+@dataclass(frozen=True, slots=True)
+class Corrections:
+    """The changes of one ``update``; fields left at ``KEEP`` stay as they are."""
+
+    text: Any = _ABSENT
+    kind: Any = _ABSENT
+    importance: Any = _ABSENT
+    scope: Any = _ABSENT
+    tags: Any = _ABSENT
+    metadata: Any = _ABSENT
+    pinned: Any = _ABSENT
+    valid_until: Any = _ABSENT
+    condition: Any = _ABSENT
+    due_at: Any = _ABSENT
+    expires_in: Any = _ABSENT
+    add_aliases: Sequence[str] = ()
+    remove_aliases: Sequence[str] = ()
+    source: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """Corrections that were checked and lost their secrets; nothing of it depends on the memory.
+
+    Attributes:
+        columns: Columns to the values they are to have.
+        added: Aliases to add.
+        removed: Aliases to take away.
+        author: Who says so.
+        found: Secrets that were taken out, by kind.
+    """
+
+    columns: Mapping[str, Any]
+    added: tuple[str, ...]
+    removed: frozenset[str]
+    author: Trust
+    found: Mapping[str, int]
+
+
+_BOOKKEEPING = {"updated_at", "version", "given", "content_hash", "cues", "words", "head_words"}
+
+KEEP = _ABSENT
+"""Stands for "as it is", since None means "none" for some fields."""
+
+
+def accept(asked: Corrections, *, now: int, config: Config) -> Accepted:
+    """Check corrections and take the secrets out of them, before the writer is asked for.
+
+    Raises:
+        InvalidInput: If a value cannot be accepted.
+        SecretFound: If it holds a secret and these are to be refused.
+    """
+    clean = Redaction(config.secrets)
+    columns = {
+        name: accept(value, clean, config.limits)
+        for name, accept in _CHECKS.items()
+        if (value := getattr(asked, name)) is not KEEP
+    }
+    if asked.expires_in is not KEEP:
+        columns["expires_at"] = check.expiry(asked.expires_in, now)
+    return Accepted(
+        columns=columns,
+        added=clean.names("add_aliases", check.names("add_aliases", asked.add_aliases)),
+        removed=frozenset(check.names("remove_aliases", asked.remove_aliases)),
+        author=Trust.USER if asked.source is None else check.member(Trust, "source", asked.source),
+        found=clean.found,
+    )
+
+
+def _moment(name: str, value: object) -> int | None:
+    return None if value is None else check.check_moment(name, value)
+
+
+_CHECKS: Mapping[str, Callable[[Any, Redaction, check.Limits], Any]] = {
+    "text": lambda value, clean, limits: clean.text("text", check.check_text(value, limits)),
+    "kind": lambda value, _clean, _limits: check.member(Kind, "kind", value).value,
+    "importance": lambda value, _clean, _limits: check.check_share("importance", value),
+    "scope": lambda value, _clean, _limits: parse_scope(value),
+    "tags": lambda value, clean, _limits: draft.to_json(
+        clean.names("tags", check.names("tags", value))
+    ),
+    "metadata": lambda value, clean, limits: clean.json(
+        "metadata", check.check_metadata(value, limits)
+    ),
+    "pinned": lambda value, _clean, _limits: int(check.check_flag("pinned", value)),
+    "valid_until": lambda value, _clean, _limits: _moment("valid_until", value),
+    "condition": lambda value, clean, _limits: clean.name(
+        "condition", check.optional_condition("condition", value)
+    ),
+    "due_at": lambda value, _clean, _limits: _moment("due_at", value),
+}
+"""Corrections to what accepts each; in the order in which they are refused."""
+
+
+def update(work: Work, memory_id: str, asked: Accepted) -> Row:
+    """Change a memory in place and keep its earlier version.
+
+    Raises:
+        NotFound: If the namespace has no such id.
+        InvalidInput: If a value does not fit the memory, or the memory is forgotten.
+        UntrustedSource: If it would be a rule or be pinned, and its source is not trusted; or if
+            the author of the change is not trusted, or less than the memory.
+    """
+    session, untrusted = work.db, work.rules.untrusted
+    row = memories.by_id(session, work.ns, memory_id)
+    if row.status == Status.FORGOTTEN:
+        raise InvalidInput("id", f"{memory_id!r} is forgotten; restore it first")
+    locks.guard([row])
+    check_author(row, asked.author, untrusted)
+    changes = _changes(row, _in_present_scope(work, asked))
+    if not changes:
+        return row
+    least = Trust.least([Trust(row.trust), asked.author]).value
+    if least != row.trust:
+        changes["trust"] = least
+        changes |= locks.lost(work, row, changes.get("pinned", row.pinned))
+    kind, pinned = changes.get("kind", row.kind), bool(changes.get("pinned", row.pinned))
+    trust.check_standing(least, kind, pinned=pinned, untrusted=untrusted)
+    reworded = "text" in changes
+    retitled = reworded or "aliases" in changes or "tags" in changes
+    rescoped = "scope" in changes
+    if "importance" in changes:
+        changes["given"] = row.given | IMPORTANCE_GIVEN
+    changes |= {"updated_at": work.now, "version": row.version + 1}
+    recorded.keep_version(work, row, Reason.UPDATED)
+    if retitled:
+        columns = columns_of(replace(row, **changes))
+        changes |= {"words": columns.words, "head_words": columns.head_words}
+        session.words.replace(row.docid, columns)
+    memories.overwrite(session, row, changes)
+    if reworded and row.status in memories.OWED_VECTOR:
+        memories.enqueue(session, row, "embed")
+    if rescoped:
+        slots.contend(work, row)
+    if rescoped or "valid_until" in changes:
+        slots.fit(work, row)
+    log_event(work, row, Event.UPDATED, {"fields": sorted(set(changes) - _BOOKKEEPING)})
+    if asked.found:
+        log_event(work, row, Event.REDACTED, asked.found)
+    return row
+
+
+def _in_present_scope(work: Work, asked: Accepted) -> Accepted:
+    """Let a scope that was merged mean the one that it is part of now."""
+    if "scope" not in asked.columns:
+        return asked
+    scope = scope_rows.present(work.db, work.ns, asked.columns["scope"])
+    return replace(asked, columns={**asked.columns, "scope": scope})
+
+
+def check_author(row: Row, author: str, untrusted: Collection[str]) -> None:
+    """Accept the author of a change.
+
+    Untrusted authors do not even change their own quarantined memories: a person may have read
+    these and be about to approve them.
+
+    Raises:
+        UntrustedSource: If they are not trusted, or less than the memory.
+    """
+    if author in untrusted or Trust.outranks(row.trust, author):
+        raise UntrustedSource(
+            "source",
+            f"what comes from {author} cannot change or hide {row.id!r}, which comes from"
+            f" {row.trust}; add what is true instead, with supersedes={row.id!r}, for the user to"
+            " settle",
+        )
+
+
+def forget(work: Work, memory_id: str, author: str = Trust.USER) -> Row:
+    """Hide a memory at once; ``restore`` brings it back. Forgetting twice changes nothing.
+
+    Raises:
+        NotFound: If the namespace has no such id.
+        LockedMemory: If the user locked it.
+        UntrustedSource: If the author is not trusted, or less than the memory.
+    """
+    row = memories.by_id(work.db, work.ns, memory_id, damaged=True)
+    locks.guard([row])
+    check_author(row, author, work.rules.untrusted)
+    return hide(work, row, Reason.FORGOTTEN)
+
+
+def to_forget(connection: Session, ns: int, filters: Filters) -> list[int]:
+    """Find every memory that fits and is not hidden yet, quarantined ones too: row ids.
+
+    Raises:
+        LockedMemory: If the user locked one of them.
+    """
+    found = memories.matching(connection, ns, _not_hidden(filters))
+    locked = sorted(set(memories.locked(connection, ns)).intersection(found))
+    locks.guard(memories.by_docids(connection, ns, locked).values())
+    return found
+
+
+def forget_those(work: Work, docids: Sequence[int], filters: Filters) -> list[Row]:
+    """Hide those of some memories that still fit, in order of arrival; see ``forget``.
+
+    Raises:
+        LockedMemory: If the user locked one of them.
+    """
+    rows = memories.fitting(work.db, work.ns, _not_hidden(filters), docids)
+    locks.guard(rows)
+    return [hide(work, row, Reason.FORGOTTEN) for row in rows]
+
+
+def _not_hidden(filters: Filters) -> Filters:
+    return replace(filters, statuses=having("current"))
+
+
+def sweep(work: Work, docids: Sequence[int]) -> list[Row]:
+    """Hide those of some memories that have expired, so that they leave the indexes too."""
+    return [
+        hide(work, row, Reason.FORGOTTEN)
+        for _, row in sorted(memories.by_docids(work.db, work.ns, docids).items())
+        if row.status in FOUND
+        and row.expires_at is not None
+        and row.expires_at <= work.now
+        and not locks.is_locked(row)
+    ]
+
+
+def touchable(connection: Session, ns: int, ids: Sequence[str], *, now: int) -> list[int]:
+    """Find those of some memories that are active and hold: row ids, in the order of the ids.
+
+    Raises:
+        NotFound: If the namespace lacks one of the ids.
+        LockedMemory: If the user locked one of them.
+        StoreUnusable: If one is damaged.
+    """
+    rows = [memories.by_id(connection, ns, memory_id) for memory_id in ids]
+    locks.guard(rows)
+    return [row.docid for row in rows if row.status in FOUND and holds(row, now)]
+
+
+def touch(work: Work, docids: Sequence[int], ends: int | None) -> list[Row]:
+    """Set again when memories expire; those that are hidden or expired by now stay so.
+
+    An article that quotes what expires now would outlive it, so it is withdrawn.
+
+    Returns:
+        The rows that were changed, in the order of the row ids given.
+    """
+    rows = memories.by_docids(work.db, work.ns, docids)
+    live = [row for docid in docids if (row := rows.get(docid)) and row.status in FOUND]
+    locks.guard(live)
+    changed = [
+        memories.overwrite(work.db, row, {"expires_at": ends})
+        for row in live
+        if holds(row, work.now)
+    ]
+    for article in quotes.outdated_by(work, docids) if ends is not None else ():
+        recorded.begin(work)
+        quotes.withdraw(work, article)
+    return changed
+
+
+def restore(work: Work, memory_id: str) -> Row:
+    """Bring a forgotten memory back to the status it had.
+
+    If another memory fills its slot by now, it comes back superseded by that one. An active or
+    quarantined memory is returned as it is. An import may have left out the history that tells
+    what it was before; then what is untrusted comes back into quarantine.
+
+    Raises:
+        NotFound: If the namespace has no such id.
+        InvalidInput: If it is superseded: there is nothing to restore.
+    """
+    session = work.db
+    row = memories.by_id(session, work.ns, memory_id)
+    if row.status == Status.SUPERSEDED and folding.is_folded(work, row):
+        return folding.unfold(work, row)
+    if row.status == Status.SUPERSEDED:
+        raise InvalidInput("id", _how_it_holds_again(row))
+    if row.status != Status.FORGOTTEN:
+        return row
+    status = trust.status_before(session, row)
+    status = status or _likely_status(row, work.rules.untrusted)
+    restored = {"status": status, "updated_at": work.now}
+    recorded.revise(work, row, restored, Reason.RESTORED)
+    log_event(work, row, Event.RESTORED)
+    if status not in INDEXED and status in memories.OWED_VECTOR:
+        memories.enqueue(session, row, "drop")  # it may have been forgotten without a vector
+    if status not in SLOT_HOLDING:
+        slots.fit(work, row)
+        return row
+    memories.enqueue(session, row, "embed")
+    won = slots.contend(
+        work, row, wins=lambda holder: holder is None or not holds(holder, work.now)
+    )
+    if won and row.tier == Tier.SHORT:
+        memories.overflow(work, [row.session])
+        row = memories.by_id(session, work.ns, memory_id)
+    return row
+
+
+def _how_it_holds_again(row: Row) -> str:
+    """Say what to do instead of restoring a superseded memory."""
+    again = "add its text again"
+    if row.key is not None:
+        slot = f"{row.key!r} in scope {row.scope!r}" if row.scope else repr(row.key)
+        again = f"revert with key {slot} for the value before in its slot, or {again}"
+    return f"{row.id!r} is superseded by {row.superseded_by!r}, not forgotten: {again}"
+
+
+def move(work: Work, memory_id: str, tier: object) -> Row:
+    """Put a memory into another tier.
+
+    Raises:
+        NotFound: If the namespace has no such id.
+        InvalidInput: If the tier is unknown.
+    """
+    target = check.member(Tier, "tier", tier)
+    session = work.db
+    row = memories.by_id(session, work.ns, memory_id)
+    if row.tier == target:
+        return row
+    locks.guard([row])
+    given = row.given | TIER_GIVEN
+    moved = {"tier": target.value, "given": given, "updated_at": work.now}
+    recorded.revise(work, row, moved, Reason.MOVED)
+    hidden = target is Tier.SHORT or row.status not in INDEXED
+    memories.enqueue(session, row, "drop" if hidden else "index")
+    log_event(work, row, Event.MOVED, {"to": target.value})
+    if target is Tier.SHORT:
+        memories.overflow(work, [row.session])
+        row = memories.by_id(session, work.ns, memory_id)
+    return row
+
+
+def _likely_status(row: Row, untrusted: Collection[str]) -> str:
+    """Say what a forgotten memory would be if it had never been forgotten."""
+    if row.superseded_by is not None:
+        return Status.SUPERSEDED.value
+    return (Status.QUARANTINED if row.trust in untrusted else Status.ACTIVE).value
+
+
+def _changes(row: Row, asked: Accepted) -> dict[str, Any]:
+    """Work out which columns differ from the corrections.
+
+    Raises:
+        InvalidInput: If it would end before it begins, or have too many aliases.
+    """
+    wanted = dict(asked.columns)
+    ends = wanted.get("valid_until")
+    if ends is not None and ends <= row.valid_from:
+        raise InvalidInput("valid_until", "must be later than the start of validity")
+    if "text" in wanted:
+        wanted["cues"] = cues(wanted["text"], row.role)
+    if "pinned" in wanted:
+        wanted["pinned"] |= row.pinned & LOCKS
+    if "metadata" in wanted:
+        wanted["metadata"] = _with_reserved(row, wanted["metadata"])
+    wanted["aliases"] = _aliases(row, asked)
+    if not wanted.keys().isdisjoint(IDENTIFYING):
+        wanted["content_hash"] = identity(row, wanted)
+    return {name: value for name, value in wanted.items() if getattr(row, name) != value}
+
+
+def _with_reserved(row: Row, metadata: str) -> str:
+    """Leave a turn of a conversation that by which the store knows it again."""
+    there = mapping_in(row.metadata)
+    known = {name: there[name] for name in RESERVED if name in there}
+    if not known or not row.id.startswith(TURN):
+        return metadata
+    return json.dumps(known | mapping_in(metadata), ensure_ascii=False)
+
+
+def _aliases(row: Row, asked: Accepted) -> str:
+    kept = [name for name in json.loads(row.aliases) if name not in asked.removed]
+    return draft.to_json(check.names("add_aliases", (*kept, *asked.added)))
+
+
+REVIVING = (Event.USED, Event.CONFIRMED)
+"""Verdicts that bring a memory back from the archive."""
+
+
+def archive(work: Work, memory_id: str) -> Row:
+    """Archive a memory; one that is archived already stays as it is.
+
+    Raises:
+        NotFound: If the namespace has no such id.
+        InvalidInput: If it is not active.
+        LockedMemory: If the user locked it.
+    """
+    row = memories.by_id(work.db, work.ns, memory_id)
+    if row.status == Status.ARCHIVED:
+        return row
+    if row.status not in FOUND:
+        raise InvalidInput("id", f"{memory_id!r} is {row.status}, not active")
+    locks.guard([row])
+    return put_away(work, row)
+
+
+def put_away(work: Work, row: Row) -> Row:
+    """Archive an active memory that is not locked."""
+    archived = {"status": Status.ARCHIVED.value, "updated_at": work.now}
+    changes.revise(work, row, archived, Reason.ARCHIVED)
+    memories.enqueue(work.db, row, "drop")
+    log_event(work, row, Event.ARCHIVED)
+    return row
+
+
+def unarchive(work: Work, memory_id: str) -> Row:
+    """Bring a memory back from the archive; an active one stays as it is.
+
+    If another memory fills its slot by now, it comes back superseded by that one.
+
+    Raises:
+        NotFound: If the namespace has no such id.
+        InvalidInput: If it is neither archived nor active.
+    """
+    row = memories.by_id(work.db, work.ns, memory_id)
+    if row.status in FOUND:
+        return row
+    if row.status != Status.ARCHIVED:
+        raise InvalidInput("id", f"{memory_id!r} is {row.status}, not archived")
+    return bring_back(work, row)
+
+
+def bring_back(work: Work, row: Row) -> Row:
+    """Make an archived memory active again."""
+    active = {"status": Status.ACTIVE.value, "updated_at": work.now}
+    changes.revise(work, row, active, Reason.UNARCHIVED)
+    log_event(work, row, Event.UNARCHIVED)
+    memories.enqueue(work.db, row, "embed")
+    won = slots.contend(
+        work, row, wins=lambda holder: holder is None or not holds(holder, work.now)
+    )
+    if won and row.tier == Tier.SHORT:
+        memories.overflow(work, [row.session])
+        return memories.by_id(work.db, work.ns, row.id)
+    return row

@@ -1,0 +1,137 @@
+"""Merge a repeat into the memory that is there: the union, or the stronger value. Pure.
+
+Equal content is kept once, but each ``add`` may say something else about it. In whichever order two
+repeats arrive, what is joined is the same, within the limits of one memory:
+
+================  ==============================================================================
+field             the memory afterwards has
+================  ==============================================================================
+``tier``          the higher one: short < medium < long; a lower one does not demote
+``pinned``        True if either is
+``importance``    the larger one
+``tags``          both, in order of arrival; past ``MAX_ITEMS`` the first ones
+``aliases``       both, in order of arrival; past ``MAX_ITEMS`` the first ones
+``metadata``      both; of one key the newer value; as it was if both together are too large
+``kind``          the newer one, unless that is ``fact``, the default
+``expires_in``    the later end; none at all beats any
+``valid_until``   the later end; none at all beats any
+``due_at``        the newer one, if given
+``signal``        the first one
+``related``       both
+``source``        the more trusted one; of equals the first
+================  ==============================================================================
+
+A tier or an importance that nobody gave is ours, and changes nothing. A quarantined repeat
+is never merged into an active memory, nor the reverse.
+
+That is among equals. A repeat from a less trusted source is counted and changes nothing. One from a
+more trusted source says it in its own name: the memory then has its source, and of the fields above
+only what that repeat says, but for the tier, which never falls. Values from the page or agent
+before it, such as names to be found by, stay in the history only.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+from typing import Any
+
+from memento.check import MAX_ITEMS
+from memento.ledger.rows import LOCKS, TIER_GIVEN, Row, mapping_in, strings_in
+from memento.status import having
+from memento.types import Kind, Tier, Trust
+
+MAX_STATES = 64
+"""Most earlier states of one memory that repeats of its own source may leave in its history."""
+
+SOURCE = ("trust", "source_uri", "source_model", "source_parents")
+_SAID = (
+    "pinned", "importance", "tags", "aliases", "metadata", "kind", "expires_at", "valid_until",
+    "due_at", "signal",
+)  # fmt: skip
+"""Columns that are a source's word about the content."""
+_TIERS = [tier.value for tier in Tier]
+_ACCEPTED = frozenset(having("accepted"))
+
+
+def merged(row: Row, new: Row, derived: Collection[str], metadata_bytes: int) -> dict[str, Any]:
+    """Work out what a repeat changes.
+
+    Args:
+        row: The memory that is there, as it is.
+        new: The same content again; both are active, or both are quarantined.
+        derived: Columns of ``new`` whose value the caller did not give.
+        metadata_bytes: Largest metadata as JSON, bytes.
+
+    Returns:
+        Columns to new values; empty if the repeat says nothing new.
+    """
+    if not may_add(row, new):
+        return {}
+    if Trust.outranks(new.trust, row.trust):
+        both = {name: getattr(new, name) for name in (*SOURCE, *_SAID)}
+        both["pinned"] |= row.pinned & LOCKS
+    else:
+        both = _both(row, new, derived, metadata_bytes)
+    if "tier" not in derived or "importance" not in derived or new.pinned:
+        both["tier"] = max(row.tier, new.tier, key=_TIERS.index)
+    changes = {name: value for name, value in both.items() if value != getattr(row, name)}
+    if "tier" in changes and "tier" not in derived:
+        changes["given"] = row.given | TIER_GIVEN
+    return changes
+
+
+def may_add(row: Row, new: Row) -> bool:
+    """Tell whether the source of a repeat may change a memory, or link it to others.
+
+    Of what is quarantined each source answers for its own. A repeat that is derived from others may
+    turn out to be trusted less when these arrive, which could not be taken back any more.
+
+    Args:
+        row: The memory that is there.
+        new: The same content again.
+    """
+    if (row.status in _ACCEPTED) != (new.status in _ACCEPTED) or Trust.outranks(
+        row.trust, new.trust
+    ):
+        return False
+    if Trust.outranks(new.trust, row.trust):
+        return True
+    own = row.status in _ACCEPTED or (row.trust, row.source_uri) == (new.trust, new.source_uri)
+    return own and new.source_parents in ("[]", row.source_parents)
+
+
+def _both(row: Row, new: Row, derived: Collection[str], metadata_bytes: int) -> dict[str, Any]:
+    """Join what two sources say that are trusted alike."""
+    both: dict[str, Any] = {
+        "pinned": row.pinned | new.pinned,
+        "kind": row.kind if new.kind == Kind.FACT else new.kind,
+        "tags": _joined(row.tags, new.tags),
+        "aliases": _joined(row.aliases, new.aliases),
+        "metadata": _updated(row.metadata, new.metadata, metadata_bytes),
+        "valid_until": _later(row.valid_until, new.valid_until),
+        "expires_at": _later(row.expires_at, new.expires_at),
+        "due_at": row.due_at if new.due_at is None else new.due_at,
+        "signal": new.signal if row.signal is None else row.signal,
+    }
+    if "importance" not in derived:
+        both["importance"] = max(row.importance, new.importance)
+    return both
+
+
+def _joined(old: str, new: str) -> str:
+    names = list(dict.fromkeys((*strings_in(old), *strings_in(new))))[:MAX_ITEMS]
+    return json.dumps(names, ensure_ascii=False) if names else "[]"
+
+
+def _updated(old: str, new: str, most: int) -> str:
+    before = mapping_in(old)
+    both = before | mapping_in(new)
+    if both == before and repr(both) == repr(before):  # 1, 1.0 and True are equal, and differ
+        return old
+    spelt = json.dumps(both, ensure_ascii=False)
+    return spelt if len(spelt.encode()) <= most else old
+
+
+def _later(one: int | None, other: int | None) -> int | None:
+    return None if one is None or other is None else max(one, other)

@@ -1,0 +1,287 @@
+"""Lessons of a conversation enter the store: repeated, replaced, flagged or new.
+
+In order, the first that applies (see `take`):
+
+1. The same content, or the same value of the same slot: the memory that is there is reinforced. One
+   that an agent or a page wrote, or that is not a rule where the user states one, is superseded or
+   becomes the user's.
+2. Another value of a slot that has one value at a time: the present value is superseded. For a slot
+   that usually has one value, such as ``user/sister``, only if the statement says that something
+   changed, or corrects something.
+3. A correction, or a statement with a word of change, that has no slot: the memory with the same
+   subject and another value is superseded, if exactly one is meant. Otherwise nothing is hidden,
+   and a correction is linked (``corrects``) to the assistant's turn that it answers.
+4. The same subject with another number or date, or the opposite: both stay, linked as
+   ``contradicts`` both ways.
+5. Anything else is new.
+
+`judge` decides and writes nothing, so that a dry run says what would happen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from memento.admit.draft import Entry
+from memento.admit.novelty import Novelty
+from memento.ledger import changes, memories, slot_rows
+from memento.ledger.contract import Work
+from memento.ledger.rows import LOCKS, Row, columns_of, content_hash, is_sound
+from memento.observe.derive import Lesson
+from memento.observe.likeness import (
+    Likeness,
+    denies,
+    difference,
+    is_about,
+    tokens,
+    turned_from,
+)
+from memento.observe.signals import Signal
+from memento.observe.slots import slot_under
+from memento.observe.sorts import is_of_another_sort
+from memento.observe.told import left_behind
+from memento.text.tells_change import tells_change
+from memento.types import Event, Kind, Trust
+from memento.write import slots
+from memento.write.remember import remember
+from memento.write.steps import FOUND, SLOT_HOLDING, holds, log_event
+
+LEARNABLE = frozenset(Kind) - {Kind.EPISODE, Kind.QUESTION, Kind.ARTICLE}
+"""Kinds that a statement may repeat, replace or contradict; turns and summaries are left alone."""
+_NOVELTY = Novelty()
+"""Weighs nothing, as each lesson brings its importance."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The decision about a lesson.
+
+    Attributes:
+        repeats: The memory that says the same, or None.
+        replaces: The memory that it takes the place of, or None.
+        contradicts: The memories that say otherwise and stay.
+        key: The slot that it is to fill, or None.
+        unplaced: Whether it corrects something that was not found.
+    """
+
+    repeats: Row | None = None
+    replaces: Row | None = None
+    contradicts: tuple[Row, ...] = ()
+    key: str | None = None
+    unplaced: bool = False
+
+
+def judge(work: Work, lesson: Lesson, others: Iterable[str]) -> Verdict:
+    """Decide what a lesson does to the memories that are there. Writes nothing.
+
+    Args:
+        work: The transaction, or a reading job.
+        lesson: The statement.
+        others: Ids of memories that may be about the same, the nearest first.
+    """
+    rows = [row for row in _candidates(work, others) if row.scope == lesson.scope]
+    key = None if lesson.slot is None else lesson.slot.key
+    if lesson.slot is not None and key is not None:
+        holder = slot_rows.holder_of(work.db, work.ns, (key, lesson.scope))
+        if holder is None or not _is_open(work, holder):
+            return _without_slot(lesson, rows, key)
+        if _has_value(holder, lesson) and (_vouches(holder, lesson) or holder.pinned & LOCKS):
+            return Verdict(repeats=holder, key=key)
+        if holder.pinned & LOCKS:
+            return Verdict(contradicts=(holder,))
+        changed = _changes(lesson) and not is_of_another_sort(holder.text, lesson.text)
+        if lesson.slot.single or changed:
+            return Verdict(replaces=holder, key=key)
+        rows = [holder, *(row for row in rows if row.docid != holder.docid)]
+        return _without_slot(lesson, rows, None)
+    return _without_slot(lesson, rows, None)
+
+
+def _candidates(work: Work, ids: Iterable[str]) -> list[Row]:
+    wanted = list(dict.fromkeys(ids))
+    found = memories.by_ids(work.db, work.ns, wanted)
+    rows = [found[one] for one in wanted if one in found]
+    return [row for row in rows if row.kind in LEARNABLE and _is_open(work, row)]
+
+
+def is_replaceable(work: Work, old: Row, new: Row) -> bool:
+    """Tell whether a statement of the user may supersede a memory that was named to it.
+
+    Both hold now, in one scope; the earlier one is the user's own and not locked.
+    """
+    return (
+        old.kind in LEARNABLE
+        and old.scope == new.scope
+        and old.trust == Trust.USER
+        and not old.pinned & LOCKS
+        and old.superseded_by is None
+        and all(row.status in SLOT_HOLDING and _is_open(work, row) for row in (old, new))
+    )
+
+
+def _is_open(work: Work, row: Row) -> bool:
+    return row.status in FOUND and is_sound(row) and holds(row, work.now)
+
+
+def _has_value(row: Row, lesson: Lesson) -> bool:
+    """Tell whether the holder of the lesson's slot says the same."""
+    slot = lesson.slot
+    signals = [Signal(row.signal)] if row.signal in tuple(Signal) else _USUAL
+    known = (slot_under(row.text, one, row.condition) for one in signals)
+    return slot is not None and any(
+        other is not None and (other.key, other.value) == (slot.key, slot.value) for other in known
+    )
+
+
+def value_of(row: Row) -> str | None:
+    """Return the value that a memory gives its slot, folded; None if it fills none."""
+    signal = Signal(row.signal) if row.signal in tuple(Signal) else Signal.FACT
+    slot = slot_under(row.text, signal, row.condition) if row.key else None
+    return None if slot is None else slot.value
+
+
+def _has_choice(row: Row, value: str) -> bool:
+    """Tell whether a memory fills a slot, one value at a time, with a value."""
+    signal = Signal(row.signal) if row.signal in tuple(Signal) else Signal.FACT
+    slot = slot_under(row.text, signal, row.condition) if row.key else None
+    return slot is not None and slot.single and slot.value == value
+
+
+_USUAL = (Signal.IDENTITY, Signal.PREFERENCE, Signal.RULE, Signal.FACT)
+"""Signals that are tried on a memory that was not learnt."""
+
+
+def _changes(lesson: Lesson) -> bool:
+    """Tell whether a statement says that something is otherwise than before."""
+    if lesson.signal is Signal.CORRECTION:
+        return True
+    said = lesson.candidate.span.text
+    return tells_change(said, said.casefold().replace(",", " ").rstrip(".!").split())
+
+
+def _without_slot(lesson: Lesson, rows: Sequence[Row], key: str | None) -> Verdict:
+    """Compare a lesson with the memories that may be about the same."""
+    same = next((row for row in rows if _says_the_same(row, lesson)), None)
+    if same is not None and (key is None or same.key == key):
+        if _vouches(same, lesson) or same.pinned & LOCKS:
+            return Verdict(repeats=same, key=key)
+        return Verdict(replaces=same, key=key)
+    changed = _changes(lesson)
+    if changed and len(meant := _meant(lesson, rows)) == 1 and not meant[0].pinned & LOCKS:
+        return Verdict(replaces=meant[0], key=key or meant[0].key)
+    against = tuple(row for row in rows if _excludes(row, lesson))
+    return Verdict(
+        contradicts=against, key=key, unplaced=lesson.signal is Signal.CORRECTION and not against
+    )
+
+
+def _vouches(row: Row, lesson: Lesson) -> bool:
+    """Tell whether a memory that says the same stands for a lesson, which is the user's own word.
+
+    The word of an agent or of a page does not, and what is not a rule does not stand for one: it
+    would keep the user's rule out of every policy.
+    """
+    return row.trust == Trust.USER and (lesson.kind is not Kind.RULE or row.kind == Kind.RULE)
+
+
+def _says_the_same(row: Row, lesson: Lesson) -> bool:
+    return tokens(row.text) == tokens(lesson.text) and row.condition == lesson.condition
+
+
+def _meant(lesson: Lesson, rows: Sequence[Row]) -> list[Row]:
+    """Find the memories that a statement of change may be about."""
+    denied = [row for row in rows if denies(row.text, lesson.text)]
+    if denied:
+        return denied
+    old = turned_from(lesson.candidate.span.text)
+    named = [row for row in rows if old and is_about(row.text, lesson.text, old)]
+    if named:
+        return named
+    left = left_behind(lesson.candidate.span.text)
+    had = [row for row in rows if left and _has_choice(row, left)]
+    if had:
+        return had
+    return [row for row in rows if _differs(row.text, lesson.text)]
+
+
+def _differs(old: str, new: str) -> bool:
+    """Tell whether a statement gives the same thing another value, or denies it."""
+    found = difference(old, new)
+    if found is None:
+        return False
+    return found.kind is not Likeness.OTHER_WORDS or not is_of_another_sort(old, new)
+
+
+def _excludes(row: Row, lesson: Lesson) -> bool:
+    """Tell whether both a memory and a lesson cannot be true."""
+    if row.condition != lesson.condition and not (row.condition and lesson.condition):
+        return False
+    found = difference(row.text, lesson.text)
+    return found is not None and found.kind is not Likeness.OTHER_WORDS
+
+
+def take(work: Work, lesson: Lesson, entry: Entry, verdict: Verdict) -> Row:
+    """Write a lesson as it was judged.
+
+    Args:
+        work: The transaction.
+        lesson: The statement.
+        entry: The memory that it becomes; changed in place.
+        verdict: What `judge` said, in this transaction.
+
+    Returns:
+        The memory: the new one, or the one that was reinforced.
+    """
+    if verdict.repeats is not None:
+        return _reinforce(work, verdict.repeats, entry.row.trust)
+    if verdict.key != entry.row.key:
+        _set_key(entry, verdict.key)
+    entry.by = Trust.USER  # who speaks, whomever the statement quotes
+    (row,), _, _ = remember(work, [entry], _NOVELTY)
+    old = verdict.replaces
+    if old is not None and row.docid != old.docid and row.status in SLOT_HOLDING:
+        present = memories.by_id(work.db, work.ns, old.id)
+        if present.status in SLOT_HOLDING:
+            slots.supersede(work, present, row, by=Trust.USER)
+    for other in verdict.contradicts if row.status in SLOT_HOLDING else ():
+        if other.docid != row.docid:
+            changes.link(work, row.docid, other.docid, "contradicts")
+            changes.link(work, other.docid, row.docid, "contradicts")
+    if lesson.signal is Signal.CORRECTION:
+        log_event(work, row, Event.CORRECTED)
+    return row
+
+
+def _reinforce(work: Work, row: Row, trust: str) -> Row:
+    """Count that a memory was said again."""
+    changed = {"reinforced": row.reinforced + 1, "updated_at": work.now}
+    memories.overwrite(work.db, row, changed)
+    log_event(work, row, Event.REINFORCED, {"source": trust})
+    return row
+
+
+def _set_key(entry: Entry, key: str | None) -> None:
+    """Give an entry another slot, and what is made of it."""
+    entry.row.key = key
+    entry.text = columns_of(entry.row)
+    entry.row.words, entry.row.head_words = entry.text.words, entry.text.head_words
+    identify(entry)
+
+
+def identify(entry: Entry) -> None:
+    """Settle what makes a lesson the same as another memory: not its time, unless it has a slot.
+
+    The same statement of another day is a repeat. A value of a slot may hold, end and hold again;
+    each time, if the caller says when it was, is a value of its own.
+    """
+    row = entry.row
+    dated = row.key is not None and "valid_from" not in entry.derived
+    row.content_hash = content_hash(
+        row.text,
+        row.scope,
+        *(row.key, row.session, row.actor, row.role),
+        row.occurred_at if dated else None,
+        condition=row.condition,
+    )
+    row.seal()

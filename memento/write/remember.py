@@ -1,0 +1,549 @@
+"""The write path: how one ``add`` or ``add_many`` stores its drafts, in one transaction.
+
+`remember` is the path. After it come its parts in this order: insert what is new and fold the rest
+into memories that are there, give up ids that are contested, replace by id. All of that is one
+transaction, together with the links of a memory and the overflow of its ring. The background thread
+makes its vector and its claims later, and most of full text (``contract.Words.is_due``). No event
+records an ``add``: the row itself says when it came. Drafts were checked and lost their secrets
+before, in ``admit``: no other writer waits for that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace as with_changes
+from typing import Any
+
+from memento.admit.draft import Entry
+from memento.admit.novelty import Met, Novelty
+from memento.base.scopes import resolved
+from memento.errors import IdConflict, TurnErased, UntrustedSource
+from memento.ledger import (
+    chains,
+    earlier_states,
+    erasure,
+    memories,
+    replays,
+    scope_rows,
+    session_rows,
+    slot_rows,
+)
+from memento.ledger import changes as recorded
+from memento.ledger.contract import Work
+from memento.ledger.replays import SAID, TURN
+from memento.ledger.rows import LOCKS, NAMES, Row, columns_of, identity, is_sound, mapping_in, sound
+from memento.status import having
+from memento.types import Event, Kind, Reason, Status, Tier, Trust
+from memento.write import locks, slots, trust
+from memento.write.merge import MAX_STATES, may_add, merged
+from memento.write.steps import ACCEPTED, ENDED, FOUND, INDEXED, SLOT_HOLDING, holds, log_event
+
+_OWN = {
+    "docid", "ns", "rev", "id", "created_at", "updated_at", "reinforced", "version", "checksum",
+    "given",
+}  # fmt: skip
+_REPLACED = tuple(name for name in NAMES if name not in _OWN)
+"""Columns that a replacement takes over."""
+_KEEPS_ID = frozenset(having("keeps_id"))
+_EMBEDDED = {"text", "actor", "role"}
+"""Columns that a vector is made of."""
+
+
+def remember(
+    work: Work, entries: Sequence[Entry], novelty: Novelty, *, replace: bool = False
+) -> tuple[list[Row], list[Row], Met | None]:
+    """Write entries, in this order: judge, weigh, insert or replace, judge again.
+
+    Inserting an entry means: fold it into a memory with the same content or insert it, let it take
+    its slot and replace what it supersedes, link it. Then the rings of the sessions overflow.
+
+    Args:
+        work: The transaction.
+        entries: What to write, in order of arrival; changed in place.
+        novelty: The words that the namespace has met.
+        replace: Whether an entry replaces the memory that has its id.
+
+    Returns:
+        One row an entry, in order: the new one, or the one that was there. Then the rows that were
+        judged again, as they are now. Then the words to count as met after the commit.
+
+    Raises:
+        IdConflict: If a chosen id is taken by another content.
+        NotFound: If ``supersedes`` or ``related`` names no memory of this namespace.
+        UntrustedSource: If one would be a rule, be pinned, or replace an active memory, and comes
+            from a source that is not trusted.
+    """
+    if chosen := [entry.row.id for entry in entries if entry.chosen_id]:
+        erasure.make_way(work.db, work.ns, chosen)
+        _refuse_replays(work, entries)
+    go_to_present_scopes(work, entries)
+    trust.judge(work, entries)  # first: the words of a quarantined memory stay new
+    met = novelty.weigh(work, entries)
+    rows = _replace(work, entries) if replace else _insert_taking_ids(work, entries)
+    session_rows.touch(work.db, work.ns, {entry.row.session for entry in entries}, work.now)
+    named = {entry.row.id for entry in entries if entry.chosen_id}
+    return rows, trust.judge_again(work, rows, named), met
+
+
+def _refuse_replays(work: Work, entries: Sequence[Entry]) -> None:
+    """Refuse turns of a conversation that were erased: here, as one may be erased meanwhile.
+
+    Raises:
+        TurnErased: If there are any.
+    """
+    turns = [entry.row for entry in entries if entry.chosen_id and _is_kept_turn(entry.row)]
+    said = {row.id: str(mapping_in(row.metadata).get(SAID)) for row in turns}
+    if erased := replays.erased(work.db, work.ns, said):
+        raise TurnErased(erased)
+
+
+def _is_kept_turn(row: Row) -> bool:
+    """Tell whether ``keep`` chose the id: such a turn is given again with its conversation."""
+    return row.id.startswith(TURN) and row.source_uri is None
+
+
+def go_to_present_scopes(work: Work, entries: Sequence[Entry]) -> None:
+    """Let what names a merged scope go to the scope that it is part of now.
+
+    Args:
+        work: The transaction.
+        entries: Entries to write; changed in place.
+    """
+    named = [entry.row for entry in entries if entry.row.scope]
+    known = scope_rows.merges(work.db, work.ns) if named else {}
+    for row in named if known else ():
+        scope = resolved(row.scope, known)
+        if scope != row.scope:
+            row.content_hash = identity(row, {"scope": scope})
+            row.scope = scope
+            row.seal()
+
+
+def insert_or_fold(work: Work, entries: Sequence[Entry]) -> list[Row]:
+    """Insert what is new, fold in what is not, let all take their places and the rings overflow.
+
+    A repeat that says something new about the content is merged into the memory, see ``merge``.
+
+    Args:
+        work: The transaction.
+        entries: What to insert, judged and weighed, in order of arrival.
+
+    Returns:
+        One row an entry, in order: the new one, or the one that was there.
+
+    Raises:
+        IdConflict: If a chosen id is taken by another content.
+        NotFound: If ``supersedes`` or ``related`` names no memory of this namespace.
+    """
+    several = len(entries) > 1
+    before = memories.latest_rev(work.db, work.ns) if several else 0
+    rows = [row for run in _runs(entries) for row in _write_run(work, run)]
+    for entry, row in zip(entries, rows, strict=True):
+        _relate(work, entry, row)
+        if entry.redacted and row is entry.row:
+            log_event(work, row, Event.REDACTED, entry.redacted)
+    memories.overflow(work, {row.session for row in rows if row.tier == Tier.SHORT})
+    if not several:
+        return rows
+    changed = earlier_states.changed_since(work.db, work.ns, before)  # by a later one of them
+    return [changed.get(row.docid, row) for row in rows]
+
+
+def _runs(entries: Sequence[Entry]) -> Iterator[Sequence[Entry]]:
+    """Cut a batch into runs that may be inserted at once.
+
+    One that takes another's place stands alone: the memory it replaces may come just before it.
+    """
+    start = 0
+    for at, entry in enumerate(entries):
+        if entry.row.key is not None or entry.supersedes:
+            yield from (run for run in (entries[start:at], [entry]) if run)
+            start = at + 1
+    if start < len(entries):
+        yield entries[start:]
+
+
+def _write_run(work: Work, run: Sequence[Entry]) -> list[Row]:
+    """Insert what is new of a run, fold in the rest, and let each take its place."""
+    known = _known(work, run)
+    above = _outranked(work, run, known)
+    if above:
+        known = _known(work, run)
+    fresh: list[Entry] = []
+    repeated: list[tuple[Entry, Row]] = []
+    settled: list[tuple[Entry, Row]] = []
+    rows: list[Row] = []
+    for entry in run:
+        found = None if _is_turn(entry) else known.get(_name_of(entry))
+        rows.append(found or entry.row)
+        if found is None:
+            known[entry.row.id] = entry.row
+            known.setdefault(_content_of(entry.row), entry.row)
+            fresh.append(entry)
+        elif found.content_hash != entry.row.content_hash:
+            raise IdConflict(entry.row.id)
+        else:
+            repeated.append((entry, found))
+            if entry.chosen_id:
+                sound(found, entry.row.id)
+                continue  # a retry: all but what it adds was done the first time
+        settled.append((entry, rows[-1]))
+    recorded.insert_rows(work, [(entry.row, entry.text) for entry in fresh])
+    for entry, row in repeated:
+        _fold(work, entry, row)
+    for entry, row in settled:
+        slots.take_place(work, entry, row)
+        if id(entry) in above:
+            slots.oppose(work, row, above[id(entry)])
+    return rows
+
+
+def _outranked(work: Work, run: Sequence[Entry], known: Mapping[object, Row]) -> dict[int, Row]:
+    """Take the key from entries whose slot a more trusted source fills otherwise.
+
+    Without it the same words are a repeat when they are said again.
+
+    Returns:
+        Identities of those entries to the memories that fill their slots.
+    """
+    above: dict[int, Row] = {}
+    for entry in run:
+        row, by = entry.row, entry.by or entry.row.trust
+        if row.key is None or row.status not in SLOT_HOLDING or "valid_from" not in entry.derived:
+            continue
+        holder = slot_rows.holder_of(work.db, work.ns, (row.key, row.scope))
+        if holder is None or not is_sound(holder) or not Trust.outranks(holder.trust, by):
+            continue
+        there = known.get(_name_of(entry))
+        if there is not None and there.key is not None:
+            continue  # it says what is there
+        locks.guard_replaced(holder, by)
+        above[id(entry)] = holder
+        row.content_hash = identity(row, {"key": None})
+        row.key = None
+        entry.text = columns_of(row)
+        row.words, row.head_words = entry.text.words, entry.text.head_words
+        row.seal()
+    return above
+
+
+def _known(work: Work, entries: Sequence[Entry]) -> dict[object, Row]:
+    """Find what is there already: chosen ids, and equal content that still holds.
+
+    Content is equal only among accepted memories or among quarantined ones: a page that repeats the
+    user's words does not reinforce the user's memory and is not mistaken for it. A superseded value
+    is found again if it held; a plan that was given up and is made again is new.
+    """
+    known: dict[object, Row] = {}
+    if ids := [entry.row.id for entry in entries if entry.chosen_id]:
+        known.update(memories.by_ids(work.db, work.ns, ids))
+    hashes = [
+        entry.row.content_hash for entry in entries if not (entry.chosen_id or _is_turn(entry))
+    ]
+    for row in memories.repeatable(work.db, work.ns, hashes, work.now):
+        known[_content_of(row)] = row
+    for entry in entries:
+        if _is_dated_value(entry) and _name_of(entry) not in known:
+            content = entry.row.content_hash
+            for row in memories.past_values(work.db, work.ns, content, work.now):
+                known[_name_of(entry)] = row
+    return known
+
+
+def _name_of(entry: Entry) -> object:
+    """Return what an entry is known by: the id of the caller's, or else its content."""
+    return entry.row.id if entry.chosen_id else _content_of(entry.row)
+
+
+def _content_of(row: Row) -> tuple[bytes, bool]:
+    """Return what makes two memories equal: their content, and whether they are accepted."""
+    return row.content_hash, row.status in ACCEPTED
+
+
+def _is_turn(entry: Entry) -> bool:
+    """Tell whether an entry is a turn of a conversation, where the same is said many times.
+
+    If the caller gave its moment, it is not: the same content of the same moment is a repeat, as
+    nobody says a thing twice at once.
+    """
+    row = entry.row
+    if entry.chosen_id or row.session is None or "occurred_at" not in entry.derived:
+        return False
+    return row.tier == Tier.SHORT or row.kind == Kind.EPISODE
+
+
+def _is_dated_value(entry: Entry) -> bool:
+    """Tell whether an entry is a value of a slot that holds from a moment the caller gave."""
+    row = entry.row
+    named = row.key is not None and not entry.chosen_id and row.status in SLOT_HOLDING
+    return named and "valid_from" not in entry.derived
+
+
+def _fold(work: Work, entry: Entry, row: Row) -> None:
+    """Merge what a repeat of the same content adds into the memory that is there.
+
+    A repeat under an id that the caller chose is a retry and is not counted. A later expiry alone
+    makes no version; to be kept for good is a change like any other.
+    """
+    changes: dict[str, Any] = {}
+    if _may_merge(work, entry, row):
+        changes = merged(row, entry.row, entry.derived, entry.metadata_bytes)
+    if row.status in ENDED:
+        changes.pop("valid_until", None)  # that ends where the next value begins
+    if _is_kept_turn(row):
+        changes.pop("metadata", None)  # where it stood first counts
+    count: dict[str, Any] = {}
+    if not entry.chosen_id:
+        count = {"reinforced": row.reinforced + 1, "updated_at": work.now}
+    if not changes or (changes.keys() == {"expires_at"} and changes["expires_at"] is not None):
+        if changes or count:
+            memories.overwrite(work.db, row, changes | count)
+        if count:
+            log_event(work, row, Event.REINFORCED, {"source": entry.row.trust})
+        return
+    _merge(work, row, changes, count)
+    if entry.redacted:
+        log_event(work, row, Event.REDACTED, entry.redacted)
+
+
+def _may_merge(work: Work, entry: Entry, row: Row) -> bool:
+    """Tell whether a repeat may change a memory: it is not over, and both are accepted or not.
+
+    Nothing that a repeat says is merged into a memory that the user locked.
+    """
+    if locks.is_locked(row):
+        return False
+    if row.status in ENDED:
+        return entry.row.status in SLOT_HOLDING
+    alike = (row.status in ACCEPTED) == _is_accepted(entry)
+    return alike and holds(row, work.now)
+
+
+def _merge(work: Work, row: Row, changes: dict[str, Any], count: dict[str, Any]) -> None:
+    """Change a memory as a repeat says, and keep its earlier state.
+
+    Repeats can be without number, so that only the first ones leave a state; a change of source
+    always does, as it takes away what the source before it had said.
+    """
+    session, names = work.db, sorted(changes)
+    kept = "trust" in changes or memories.count_states(session, row.docid, "merged") < MAX_STATES
+    if kept:
+        recorded.keep_version(work, row, Reason.MERGED)
+    if not changes.keys().isdisjoint(("aliases", "tags")):
+        columns = columns_of(with_changes(row, **changes))
+        changes |= {"words": columns.words, "head_words": columns.head_words}
+        session.words.replace(row.docid, columns)
+    if "source_parents" in changes:
+        chains.stop_waiting(session, row.docid)
+    changes |= {"version": row.version + 1, "updated_at": work.now}
+    memories.overwrite(session, row, changes | count)
+    if "tier" in names:
+        memories.enqueue(session, row, "index" if row.status in INDEXED else "drop")
+    log_event(work, row, Event.MERGED, {"fields": names})
+
+
+def _relate(work: Work, entry: Entry, row: Row) -> None:
+    """Link a memory to those that the caller named."""
+    for memory_id in entry.related:
+        other = memories.by_id(work.db, work.ns, memory_id, damaged=True)
+        if row is entry.row or may_add(row, entry.row):
+            recorded.link(work, row.docid, other.docid, "related")
+
+
+def _insert_taking_ids(work: Work, entries: Sequence[Entry]) -> list[Row]:
+    """Insert entries; no id is kept from an accepted one by a memory that has no claim to it.
+
+    Where an accepted entry names the id of a memory that is quarantined, or was rejected, it
+    replaces that one, with equal content or another; its earlier state stays in the history.
+    """
+    contested = _contested_ids(work, entries)
+    rows: list[Row] = []
+    start = 0
+    for at, entry in enumerate(entries if contested else ()):
+        if not (entry.chosen_id and entry.row.id in contested):
+            continue
+        rows += insert_or_fold(work, entries[start:at])
+        start = at
+        row = memories.by_ids(work.db, work.ns, [entry.row.id]).get(entry.row.id)
+        if row is not None and (_takes_id(work, row, entry) or _comes_back(work, row, entry)):
+            _put_over(work, row, entry)
+            memories.overflow(work, [entry.row.session])
+            rows.append(row)
+            start = at + 1
+    if not start:
+        return insert_or_fold(work, entries)
+    rows += insert_or_fold(work, entries[start:])
+    return [memories.by_id(work.db, work.ns, row.id) for row in rows]
+
+
+def _contested_ids(work: Work, entries: Sequence[Entry]) -> set[str]:
+    """Find the ids that accepted entries chose and that hidden memories or other entries have."""
+    chosen = [entry for entry in entries if entry.chosen_id]
+    if not chosen:
+        return set()
+    accepted = [entry.row.id for entry in chosen if _is_accepted(entry)]
+    doubtful = {entry.row.id for entry in chosen if not _is_accepted(entry)}
+    ids = [entry.row.id for entry in chosen]
+    return doubtful & set(accepted) | memories.hidden_ids(work.db, work.ns, ids, work.now)
+
+
+def _takes_id(work: Work, row: Row, entry: Entry) -> bool:
+    """Tell whether an entry replaces the memory that has its id, whatever that says."""
+    free = _is_accepted(entry) and row.status not in _KEEPS_ID
+    return free and _gives_way(work, sound(row))
+
+
+def _gives_way(work: Work, row: Row) -> bool:
+    """Tell whether a memory has no claim to its id: quarantined, or hidden and never trusted."""
+    hidden = row.status not in FOUND and row.trust in work.rules.untrusted
+    return row.status == Status.QUARANTINED or hidden
+
+
+def _comes_back(work: Work, row: Row, entry: Entry) -> bool:
+    """Tell whether a memory that nobody finds any more is added again by its id.
+
+    A turn of a conversation and a part of a file are given again with the rest of it, so they stay
+    away until they are restored. A value that is given with its time belongs to the past.
+
+    Raises:
+        UntrustedSource: If it is trusted more than who adds it, so that it stays as it is.
+    """
+    if row.content_hash != entry.row.content_hash or _is_kept_turn(row) or row.source_uri:
+        return False
+    if row.status in ENDED and "valid_from" not in entry.derived:
+        return False
+    found = row.status in FOUND or row.status == entry.row.status
+    if (found and holds(row, work.now)) or not holds(entry.row, work.now):
+        return False
+    if _outranks(sound(row), entry) and row.status != Status.FORGOTTEN:
+        raise _no_place(entry, 0, 1)
+    if not _is_accepted(entry) and not _gives_way(work, row):
+        raise _no_place(entry, 0, 1)
+    return True
+
+
+def _replace(work: Work, entries: Sequence[Entry]) -> list[Row]:
+    """Insert entries, or let them replace the memories that have their ids.
+
+    The earlier state stays in the history. A memory that was hidden or had expired begins again. If
+    several entries share an id, the last wins. A quarantined entry can replace only a memory of an
+    untrusted source that is not active.
+    """
+    last = _last_of_each_id(entries)
+    taken = memories.docids_of(work.db, work.ns, list(last))
+    insert_or_fold(work, [entry for _, entry in last.values() if entry.row.id not in taken])
+    for at, entry in last.values():
+        if entry.row.id not in taken:
+            continue
+        accepted = _is_accepted(entry)
+        row = memories.by_id(work.db, work.ns, entry.row.id, damaged=accepted)
+        if _gives_way(work, row) or (accepted and not _outranks(row, entry)):
+            _put_over(work, row, entry)
+        elif not _repeats(row, entry):
+            raise _no_place(entry, at, len(entries))
+    memories.overflow(work, {entry.row.session for _, entry in last.values()})
+    return [memories.by_id(work.db, work.ns, entry.row.id) for entry in entries]
+
+
+def _last_of_each_id(entries: Sequence[Entry]) -> dict[str, tuple[int, Entry]]:
+    """Find the entry that wins of those with one id, and its position.
+
+    Raises:
+        UntrustedSource: If a less trusted one, or a quarantined one, would win over another.
+    """
+    last: dict[str, tuple[int, Entry]] = {}
+    for at, entry in enumerate(entries):
+        before = last.get(entry.row.id)
+        if before is not None and _yields_not(before[1], entry):
+            raise _no_place(entry, at, len(entries))
+        last[entry.row.id] = at, entry
+    return last
+
+
+def _no_place(entry: Entry, at: int, count: int) -> UntrustedSource:
+    """Make the error for an entry that would replace a memory that is trusted more."""
+    error = UntrustedSource(
+        "replace",
+        f"{entry.row.id!r} is a memory that this one cannot replace, as it comes or is derived from"
+        f" {entry.row.trust}; give it an id of its own",
+    )
+    return error if count == 1 else error.within(f"items[{at}]")
+
+
+def _repeats(row: Row, entry: Entry) -> bool:
+    """Tell whether an entry says only what is there, so that replacing it changes nothing."""
+    free = {*entry.derived, "status", "expires_at", "updated_at"}
+    return _differences(row, entry).keys() <= free
+
+
+def _put_over(work: Work, row: Row, entry: Entry) -> None:
+    """Give a memory the content of an entry; equal content makes no new version."""
+    session, damaged = work.db, not is_sound(row)
+    renewed = damaged or row.status != entry.row.status or not holds(row, work.now)
+    changes = _replacement(work, row, entry, damaged=damaged, renewed=renewed)
+    if not renewed and changes.keys() == {"expires_at", "updated_at"}:
+        if locks.is_locked(row):
+            return  # it says that already
+        memories.overwrite(session, row, changes)
+        log_event(work, row, Event.TOUCHED)
+        return
+    locks.guard_replaced(row, entry.by or entry.row.trust)
+    if row.source_parents != "[]":
+        chains.stop_waiting(session, row.docid)
+    reworded = renewed or not changes.keys().isdisjoint(_EMBEDDED)
+    recorded.keep_version(work, row, Reason.REPLACED)
+    for after in memories.docids_of(session, work.ns, [row.superseded_by or ""]).values():
+        recorded.unlink(work, after, row.docid, "supersedes")
+    changes |= {"version": row.version + 1} if isinstance(row.version, int) else {"version": 1}
+    changes |= {"created_at": work.now} if renewed else {}
+    memories.overwrite(session, row, changes, anew=damaged)
+    session.words.replace(row.docid, entry.text)
+    if reworded:
+        memories.enqueue(session, row, "embed")
+    elif "tier" in changes:
+        memories.enqueue(session, row, "drop" if row.tier == Tier.SHORT else "index")
+    slots.take_place(work, entry, row)
+    _relate(work, entry, row)
+    another = renewed or "content_hash" in changes
+    log_event(work, row, Event.REPLACED, {"anew": True} if another else None)
+    if entry.redacted:
+        log_event(work, row, Event.REDACTED, entry.redacted)
+
+
+def _replacement(
+    work: Work, row: Row, entry: Entry, *, damaged: bool, renewed: bool
+) -> dict[str, Any]:
+    """Work out the columns that change when an entry replaces a memory, and their values."""
+    if damaged:
+        changes = {name: getattr(entry.row, name) for name in (*_REPLACED, "id", "reinforced")}
+    else:
+        changes = _differences(row, entry)
+    if entry.row.content_hash == row.content_hash and not renewed:  # a default is no difference
+        changes = {name: v for name, v in changes.items() if name not in entry.derived}
+    if changes.keys() - {"expires_at"}:
+        changes["given"] = entry.row.given
+    return changes | {"expires_at": entry.row.expires_at, "updated_at": work.now}
+
+
+def _differences(row: Row, entry: Entry) -> dict[str, Any]:
+    """Return the columns in which an entry differs from a row, and its values.
+
+    The lock of a memory stays.
+    """
+    wanted = {name: getattr(entry.row, name) for name in _REPLACED}
+    wanted["pinned"] |= row.pinned & LOCKS
+    return {name: value for name, value in wanted.items() if getattr(row, name) != value}
+
+
+def _yields_not(before: Entry, entry: Entry) -> bool:
+    """Tell whether an entry may not take the id of one before it in the same batch."""
+    return _is_accepted(before) and (not _is_accepted(entry) or _outranks(before.row, entry))
+
+
+def _outranks(row: Row, entry: Entry) -> bool:
+    """Tell whether a memory is trusted more than who says an entry; nothing tells if damaged."""
+    return is_sound(row) and Trust.outranks(row.trust, entry.by or entry.row.trust)
+
+
+def _is_accepted(entry: Entry) -> bool:
+    return entry.row.status in ACCEPTED

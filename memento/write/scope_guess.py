@@ -1,0 +1,134 @@
+"""Guess which scope a text belongs to: by its names, by the context, by meaning. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from memento.base.scopes import contains, folded
+
+NAMED, CONTEXT, MEANING = 0.9, 0.95, 0.7
+"""Confidence of a sign that points to one scope alone. Chosen, not measured: a name that a person
+gave is a strong sign, and meaning alone must not be enough to store anything."""
+SHORT = 0.6
+"""Confidence of a name of one or two letters, which is a word of many languages."""
+SHORTEST = 3
+"""Letters of a name that is not short."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A scope that a text may belong to.
+
+    Attributes:
+        path: The scope.
+        names: Its names: last segment, title, aliases.
+        defined: Whether somebody named it.
+    """
+
+    path: str
+    names: tuple[str, ...]
+    defined: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Guess:
+    """A scope with its confidence and the signs for it."""
+
+    known: Known
+    confidence: float
+    why: tuple[str, ...]
+
+
+def guesses(
+    text: str,
+    context: Mapping[str, str],
+    scopes: Sequence[Known],
+    near: Mapping[str, float],
+    margin: float,
+) -> list[Guess]:
+    """Rank the scopes that a text may belong to, best first; without a sign a scope is left out.
+
+    Args:
+        text: The text.
+        context: The caller's description of the moment, such as a repository or a folder.
+        scopes: The scopes there are.
+        near: Scope to the cosine of its memories to the text.
+        margin: Least distance of the nearest scope to the next one.
+
+    >>> web, api = Known("web", ("web",), True), Known("web/api", ("api",), True)
+    >>> [(one.known.path, one.confidence) for one in guesses("the api", {}, [web, api], {}, 0.05)]
+    [('web/api', 0.9)]
+    """
+    signs = {
+        "named": _by_name(text, scopes),
+        "context": _by_context(context, scopes),
+        "meaning": _by_meaning(near, margin),
+    }
+    found = []
+    for one in scopes:
+        shares = {why: share[one.path] for why, share in signs.items() if one.path in share}
+        left = 1.0
+        for share in shares.values():
+            left *= 1 - share
+        if shares:
+            found.append(Guess(one, round(1 - left, 4), tuple(shares)))
+    return sorted(found, key=lambda one: (-one.confidence, -_depth(one), one.known.path))
+
+
+def _depth(one: Guess) -> int:
+    return one.known.path.count("/")
+
+
+def _by_name(text: str, scopes: Iterable[Known]) -> dict[str, float]:
+    spoken = f" {spelt(text)} "
+    named = {
+        one.path: max(found)
+        for one in scopes
+        if (found := [_weight(name) for name in _names(one) if f" {name} " in spoken])
+    }
+    return _shared_out(named)
+
+
+def _by_context(context: Mapping[str, str], scopes: Iterable[Known]) -> dict[str, float]:
+    """Weigh scopes whose name is a part of a path, an address or another value of the context."""
+    parts = {spelt(part) for value in context.values() for part in re.split(r"[/\\:]", value)}
+    parts |= {part.removesuffix(" git") for part in parts}
+    named = {one.path: CONTEXT for one in scopes if not parts.isdisjoint(_names(one))}
+    return _shared_out(named)
+
+
+def _by_meaning(near: Mapping[str, float], margin: float) -> dict[str, float]:
+    order = sorted(near, key=lambda path: (-near[path], path))
+    rivals = [path for path in order[1:] if not contains(path, order[0])]
+    if not order or (rivals and near[order[0]] - near[rivals[0]] < margin):
+        return {}
+    return {order[0]: MEANING} if near[order[0]] > 0 else {}
+
+
+def _shared_out(named: Mapping[str, float]) -> dict[str, float]:
+    """Divide the confidence among the innermost scopes that are named."""
+    inner = {
+        path: weight
+        for path, weight in named.items()
+        if not any(other != path and contains(path, other) for other in named)
+    }
+    return {path: weight / len(inner) for path, weight in inner.items()}
+
+
+def _names(one: Known) -> Collection[str]:
+    return {name for name in map(spelt, (one.path, *one.names)) if name}
+
+
+def _weight(name: str) -> float:
+    return NAMED if len(name) >= SHORTEST else SHORT
+
+
+def spelt(text: str) -> str:
+    """Return the words of a text, folded, with one space between them.
+
+    >>> spelt("The Front-End (v2)!")
+    'the front end v2'
+    """
+    return folded(re.sub(r"[^\w]+", " ", text))

@@ -1,0 +1,353 @@
+"""Scopes: how one is named, becomes a part of another one, and how a memory moves up.
+
+A merge moves every memory of a scope, whatever its status, and keeps the state before. A slot that
+both scopes have is then one slot: the value that began later holds. A memory or a
+query that names the merged scope afterwards is meant for the scope that it is a part of.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from memento.admit.draft import to_json
+from memento.base.scopes import ancestors, contains, folded, resolved
+from memento.check import shown
+from memento.errors import InvalidInput
+from memento.ledger import changes as recorded
+from memento.ledger import earlier_states, memories, slot_rows
+from memento.ledger import scope_rows as rows
+from memento.ledger.contract import Session, Work
+from memento.ledger.rows import Row, docid_of, identity
+from memento.ledger.scope_rows import Place
+from memento.types import Event, Reason
+from memento.write import locks, slots
+from memento.write.steps import FOUND, log_event
+
+
+def define(work: Work, path: str, title: str, aliases: Sequence[str]) -> Place:
+    """Name a scope, or a scope that means the same; see ``known_as``.
+
+    Args:
+        work: The transaction.
+        path: The scope.
+        title: Its name for people; ``""`` to leave it as it is.
+        aliases: Other names to add.
+
+    Raises:
+        InvalidInput: If an alias is a name of another scope, or the scope was merged into
+            everywhere.
+    """
+    places = rows.every(work.db, work.ns)
+    known = {one.path for one in places} | _used(work.db, work.ns)
+    given, path = path, known_as(resolved(path, rows.merges(work.db, work.ns)), known, places)
+    if not path:
+        raise InvalidInput("path", f"{shown(given)} is merged into everywhere; unmerge it first")
+    for alias in aliases:
+        other = known_as(alias, known - {path}, [one for one in places if one.path != path])
+        if other in known - {path}:
+            raise InvalidInput("aliases", f"{alias!r:.60} means the scope {other!r:.60}")
+    place = rows.find(work.db, work.ns, path) or _new(work, path)
+    names = dict.fromkeys((*rows.names_of(place), *aliases))
+    made = replace(place, title=title or place.title, aliases=to_json([*names]))
+    rows.put(work.db, made)
+    return made
+
+
+def known_as(path: str, known: Iterable[str], places: Iterable[Place]) -> str:
+    """Return the scope that a path means: itself, or one that differs in case, ``-``, ``_`` only.
+
+    Args:
+        path: A path, or another name of a scope.
+        known: The scopes there are.
+        places: Those with a row, which may have other names.
+    """
+    known = set(known)
+    if path in known:
+        return path
+    wanted = _fold(path)
+    alike = sorted(one for one in known if _fold(one) == wanted)
+    alike += sorted(one.path for one in places if wanted in map(folded, rows.names_of(one)))
+    return alike[0] if alike else path
+
+
+def meant(db: Session, ns: int, path: str) -> str:
+    """Return the scope of a namespace that a path means; see ``known_as``."""
+    places = rows.every(db, ns)
+    known = {one.path for one in places} | {one.scope for one in rows.shares_of(db, ns)}
+    known.update(outer for scope in _used(db, ns) for outer in ancestors(scope))
+    return known_as(path, known - {""}, places) if path else path
+
+
+def meant_share(db: Session, ns: int, path: str, other: int) -> str:
+    """Return the scope that a path means among those that another namespace sees."""
+    known = {one.scope for one in rows.shares_of(db, ns) if one.other == other}
+    places = [one for one in rows.every(db, ns) if one.path in known]
+    return known_as(path, known - {""}, places) if path else path
+
+
+def _fold(path: str) -> str:
+    return "/".join(map(folded, path.split("/")))
+
+
+def _used(db: Session, ns: int) -> set[str]:
+    """Return the scopes that memories of a namespace name, whatever their status."""
+    query = f"SELECT DISTINCT scope FROM memories WHERE ns = ? AND {memories.NOT_ERASED}"
+    return {scope for (scope,) in db.execute(query, (ns,)) if isinstance(scope, str) and scope}
+
+
+def _new(work: Work, path: str) -> Place:
+    return Place(work.ns, path, "", "[]", work.now, None, None, "[]")
+
+
+def begin_merge(work: Work, src: str, dst: str) -> str:
+    """Make one scope a part of another one; its memories are moved by ``move``.
+
+    Args:
+        work: The transaction.
+        src: The scope that is merged.
+        dst: The scope that it becomes a part of.
+
+    Returns:
+        The scope that the memories go to: ``dst``, or what that was merged into.
+
+    Raises:
+        InvalidInput: If one is inside the other in the wrong way, it was merged elsewhere, or a
+            namespace sees ``dst`` by a share and not ``src``.
+    """
+    known = rows.merges(work.db, work.ns)
+    where = resolved(dst, {path: into for path, into in known.items() if path != src})
+    if not src:
+        raise InvalidInput("src", "is everywhere; name a scope")
+    if contains(src, where):
+        raise InvalidInput("dst", f"{shown(where)} is the scope {shown(src)} or inside it")
+    place = rows.find(work.db, work.ns, src) or _new(work, src)
+    if place.merged_into not in (None, where):
+        problem = f"{shown(src)} is merged into {shown(place.merged_into)}; unmerge it first"
+        raise InvalidInput("src", problem)
+    _check_sight(work, src, where)
+    rows.put(work.db, replace(place, merged_at=place.merged_at or work.now, merged_into=where))
+    return where
+
+
+def _check_sight(work: Work, src: str, dst: str) -> None:
+    """Refuse a merge that would show memories to a namespace that does not see them now.
+
+    Raises:
+        InvalidInput: If there is one.
+    """
+    if _widens(work.db, work.ns, src, dst):
+        problem = f"{shown(dst)} is shared with others, and {shown(src)} is not; unshare it first"
+        raise InvalidInput("dst", problem)
+
+
+def _widens(db: Session, ns: int, src: str, dst: str) -> bool:
+    """Tell whether a namespace sees one scope, or a part of it, by a share and not another one."""
+    shares = rows.shares_of(db, ns)
+    seers = {one.other for one in shares if contains(one.scope, dst) or contains(dst, one.scope)}
+    return not seers <= {one.other for one in shares if contains(one.scope, src)}
+
+
+def are_shared_since(work: Work, present: str, before: str, moment: int) -> bool:
+    """Tell whether an undo would show a memory by a share that is newer than the change.
+
+    Args:
+        work: The transaction.
+        present: Scope of the memory.
+        before: Scope that it would have again.
+        moment: When the change was made, microseconds.
+    """
+    if present == before:
+        return False
+    shares = rows.shares_of(work.db, work.ns)
+    see = {one.other for one in shares if contains(one.scope, present)}
+    return any(
+        one.since >= moment and one.other not in see and contains(one.scope, before)
+        for one in shares
+    )
+
+
+def may_be_merged(db: Session, ns: int, place: Place) -> bool:
+    """Tell whether a merge from elsewhere hides or shows no memory here and makes no circle."""
+    where = resolved(place.merged_into or "", rows.merges(db, ns))
+    if contains(place.path, where) or _widens(db, ns, place.path, where):
+        return False
+    return not below(db, ns, place.path)
+
+
+_BELOW = (
+    f"FROM memories WHERE ns = ? AND {memories.NOT_ERASED}"
+    " AND (scope = ? OR scope >= ? AND scope < ?)"
+)
+
+
+def _bounds(scope: str) -> tuple[str, str, str]:
+    return scope, f"{scope}/", f"{scope}0"  # "0" is the character after "/"
+
+
+def below(db: Session, ns: int, scope: str) -> int:
+    """Count the memories at a scope or below it, whatever their status."""
+    (count,) = db.execute(f"SELECT count(*) {_BELOW}", (ns, *_bounds(scope))).fetchone()
+    return int(count)
+
+
+def to_move(db: Session, ns: int, src: str) -> list[int]:
+    """Find the memories at a scope or below it, whatever their status: row ids, in order.
+
+    Raises:
+        LockedMemory: If the user locked one of them.
+    """
+    found = db.execute(f"SELECT docid {_BELOW} ORDER BY docid", (ns, *_bounds(src)))
+    docids = [docid for (docid,) in found]
+    locked = sorted(set(memories.locked(db, ns)).intersection(docids))
+    locks.guard(memories.by_docids(db, ns, locked).values())
+    return docids
+
+
+def move(work: Work, docids: Sequence[int], src: str) -> list[Row]:
+    """Move some memories of a merged scope, and note that this change did so.
+
+    Raises:
+        LockedMemory: If the user locked one of them.
+    """
+    found = memories.by_docids(work.db, work.ns, docids)
+    live = [found[docid] for docid in docids if docid in found]
+    here = [row for row in live if contains(src, row.scope)]
+    locks.guard(here)
+    place = merged(work.db, work.ns, src)
+    moved = [rescope(work, row, moved_to(place, row.scope)) for row in here]
+    if moved:
+        numbers = [*json.loads(place.merges), recorded.number_of(recorded.begin(work))]
+        rows.put(work.db, replace(place, merges=json.dumps(numbers)))
+    return moved
+
+
+def rescope(work: Work, row: Row, scope: str) -> Row:
+    """Put a memory into another scope, and settle who holds its slot there."""
+    _put(work, row, scope)
+    slots.contend(work, row, wins=lambda holder: _holds(row, holder))
+    slots.fit(work, row)
+    return memories.by_docid(work.db, row.docid)
+
+
+def _put(work: Work, row: Row, scope: str) -> None:
+    changes = {"scope": scope, "updated_at": work.now, "version": row.version + 1}
+    changes["content_hash"] = identity(row, changes)
+    recorded.revise(work, row, changes, Reason.UPDATED)
+    log_event(work, row, Event.UPDATED, {"fields": ["scope"]})
+
+
+def _holds(row: Row, holder: Row | None) -> bool:
+    """Tell whether a memory that comes to a slot takes it: it began later, or the slot is free."""
+    if holder is None:
+        return True
+    return not locks.is_locked(holder) and holder.valid_from <= row.valid_from
+
+
+def merged(db: Session, ns: int, src: str) -> Place:
+    """Return a scope that is merged into another one.
+
+    Raises:
+        InvalidInput: If it is not.
+    """
+    place = rows.find(db, ns, src)
+    if place is None or place.merged_into is None:
+        raise InvalidInput("src", f"{shown(src)} is not merged into another scope")
+    return place
+
+
+def strays(db: Session, place: Place) -> list[tuple[int, str]]:
+    """Find what is still where a merge moved it to, after the merge was undone.
+
+    Memories that were changed since are left by ``undo``; they go back with what they say now.
+
+    Returns:
+        Row id and scope before the merge of each, in order.
+    """
+    return sorted(dict(_strays(db, place)).items())
+
+
+def _strays(db: Session, place: Place) -> Iterator[tuple[int, str]]:
+    known = rows.merges(db, place.ns)
+    for number in json.loads(place.merges):
+        for ended in recorded.ended(db, docid_of(place.ns, number)):
+            row = memories.by_docid(db, ended.docid)
+            before = earlier_states.at_revision(db, row, ended.before).scope
+            there = moved_to(place, before)  # or where a later merge moved it on to
+            if contains(place.path, before) and row.scope in (there, resolved(there, known)):
+                yield row.docid, before
+
+
+def moved_to(place: Place, scope: str) -> str:
+    """Return where a scope in a merged scope is now."""
+    return f"{place.merged_into}{scope[len(place.path) :]}".strip("/")
+
+
+def send_back(work: Work, those: Sequence[tuple[int, str]]) -> list[Row]:
+    """Put memories back into the scopes that they had; those that the user locked stay.
+
+    A value that gave way to another one because of a merge alone holds again.
+    """
+    found = memories.by_docids(work.db, work.ns, [docid for docid, _ in those])
+    moved = [
+        rescope(work, found[docid], scope)
+        for docid, scope in those
+        if docid in found and not locks.is_locked(found[docid])
+    ]
+    for row in moved:
+        for one in (row, *slot_rows.replaced_by(work.db, row)):
+            if _gave_way_in_merge(work, one):
+                slots.hold_again(work, one)
+    return [memories.by_docid(work.db, row.docid) for row in moved]
+
+
+def _gave_way_in_merge(work: Work, row: Row) -> bool:
+    """Tell whether a merge ended the last state in which a memory was active."""
+    earlier = earlier_states.numbered(work.db, row.docid)
+    ends = [number for state, number, _ in earlier if state.status in FOUND]
+    if row.status in FOUND or not ends or ends[-1] is None:
+        return False
+    change_made = recorded.find(work.db, work.ns, ends[-1])
+    return change_made is not None and change_made.kind == "merge_scopes"
+
+
+def end_merge(work: Work, src: str) -> None:
+    """Let a scope be one of its own again, unless it is already."""
+    place = rows.find(work.db, work.ns, src)
+    if place is not None and place.merged_into is not None:
+        rows.put(work.db, replace(place, merged_at=None, merged_into=None, merges="[]"))
+
+
+def end_undone(work: Work, number: int) -> None:
+    """End the merge of which a change was a part, if none of its memories is moved any more.
+
+    Otherwise what the undo gave back would be in a scope that means another one.
+
+    Args:
+        work: The transaction in which the change was undone.
+        number: Number of the change.
+    """
+    for place in rows.every(work.db, work.ns):
+        part = place.merged_into is not None and number in json.loads(place.merges)
+        if part and next(_strays(work.db, place), None) is None:
+            end_merge(work, place.path)
+
+
+def promote(work: Work, memory_id: str, scope: str) -> Row:
+    """Move an active memory to a scope that contains its own.
+
+    Raises:
+        NotFound: If the namespace has no such id.
+        InvalidInput: If it is not active, or the scope does not contain its own.
+        LockedMemory: If the user locked it, or it would replace one that is locked.
+    """
+    row = memories.by_id(work.db, work.ns, memory_id)
+    if row.status not in FOUND:
+        raise InvalidInput("id", f"{memory_id!r} is {row.status}, not active")
+    if scope == row.scope or not contains(scope, row.scope):
+        raise InvalidInput("scope", f"{shown(scope)} does not contain {shown(row.scope)}")
+    locks.guard([row])
+    _put(work, row, scope)
+    slots.contend(work, row)
+    return memories.by_docid(work.db, row.docid)

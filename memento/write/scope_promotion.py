@@ -1,0 +1,106 @@
+"""Find what several scopes say alike and what may therefore hold for all of them. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from memento.base.scopes import contains
+from memento.ledger.rows import Row
+from memento.observe.likeness import Likeness, difference
+from memento.observe.signals import Signal
+from memento.observe.slots import slot_of
+from memento.text.alike import read
+from memento.text.gist import gist
+from memento.types import Kind
+
+SIGNALS = {Kind.RULE: Signal.RULE, Kind.PREFERENCE: Signal.PREFERENCE}
+"""Kinds that may be promoted, each to the signal by which its slot is read."""
+
+
+def parent_of(scope: str) -> str:
+    """Return the scope that contains a scope directly.
+
+    >>> parent_of("project/alpha"), parent_of("alpha")
+    ('project', '')
+    """
+    return scope.rpartition("/")[0]
+
+
+def promotable(
+    rows: Sequence[Row],
+    near: Mapping[tuple[int, int], float],
+    contradicting: Collection[int],
+    *,
+    alike: float,
+    siblings: int,
+) -> Iterator[tuple[str, list[Row]]]:
+    """Yield the scope that contains each group, and a memory of each scope of the group.
+
+    Args:
+        rows: Active rules and preferences, in order of arrival.
+        near: Two row ids, the smaller first, to the cosine of their texts.
+        contradicting: Row ids of memories that something contradicts.
+        alike: Least cosine of two that say the same.
+        siblings: Least number of scopes.
+    """
+    families: dict[tuple[str, ...], list[Row]] = {}
+    for row in rows:
+        if row.scope and row.docid not in contradicting:
+            family = (parent_of(row.scope), row.kind, row.condition or "", row.trust)
+            families.setdefault(family, []).append(row)
+    for (parent, *_), members in sorted(families.items(), key=lambda one: one[0][0]):
+        for group in _groups(members, near, alike):
+            if len(group) >= siblings and not _is_opposed(group, parent, rows):
+                yield parent, group
+
+
+def _groups(
+    members: Sequence[Row], near: Mapping[tuple[int, int], float], alike: float
+) -> Iterator[list[Row]]:
+    """Group memories that all say the same, each of another scope."""
+    left = list(members)
+    while left:
+        group: list[Row] = []
+        for row in left:
+            other_scope = all(row.scope != one.scope for one in group)
+            if other_scope and all(_same(one, row, near, alike) for one in group):
+                group.append(row)
+        left = [row for row in left if row not in group]
+        yield group
+
+
+def _same(one: Row, other: Row, near: Mapping[tuple[int, int], float], alike: float) -> bool:
+    if gist(one.text) == gist(other.text):
+        return True
+    if one.key is not None and one.key == other.key:
+        return _value(one) is not None and _value(one) == _value(other)
+    cosine = near.get((min(one.docid, other.docid), max(one.docid, other.docid)), 0.0)
+    if cosine < alike or read(one.text).marks != read(other.text).marks:
+        return False
+    found = difference(one.text, other.text)
+    return found is None or found.kind is Likeness.OTHER_WORDS
+
+
+def _value(row: Row) -> str | None:
+    """Return the value that a memory gives its slot; None if that cannot be read."""
+    slot = slot_of(row.text, SIGNALS[Kind(row.kind)])
+    return slot.value if slot is not None and slot.key == row.key else None
+
+
+def _is_opposed(group: Sequence[Row], parent: str, rows: Sequence[Row]) -> bool:
+    """Tell whether a memory at the scope above or inside it has another value of their slot.
+
+    Also if the scope above says it already: then nothing is to be promoted.
+    """
+    keys = {row.key for row in group if row.key is not None}
+    texts = {gist(row.text) for row in group}
+    for row in rows:
+        if row in group:
+            continue
+        above = contains(row.scope, parent)
+        if above and (row.key in keys or gist(row.text) in texts):
+            return True
+        beside = contains(parent, row.scope) and row.key in keys
+        if beside and not any(_same(one, row, {}, 1.0) for one in group):
+            return True
+    return False

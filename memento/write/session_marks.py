@@ -1,0 +1,254 @@
+"""Sessions: how one begins, what a checkpoint notes, how it ends, and which one broke off."""
+
+from __future__ import annotations
+
+import json
+import os
+import weakref
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cache
+from itertools import count
+from pathlib import Path
+
+from memento.base.scopes import contains, resolved
+from memento.config import SessionConfig
+from memento.ledger import changes, memories, model_rows, quotes, scope_rows
+from memento.ledger import session_rows as rows
+from memento.ledger.contract import Ledger, Session, Work
+from memento.ledger.rows import Row
+from memento.ledger.session_rows import Begun, Noted
+
+NOBODY = ""
+"""The owner of a session that nobody works on."""
+
+_PROC = Path("/proc")
+_STARTED = 19
+"""Place of the moment of its start in ``/proc/PID/stat``, after the name of the program."""
+
+_ENDED = ("Z", "X")
+"""States of a process that was killed and that its parent has not asked about yet."""
+
+_numbers = count(1)
+_open: weakref.WeakKeyDictionary[Ledger, int] = weakref.WeakKeyDictionary()
+_ledgers: weakref.WeakValueDictionary[str, Ledger] = weakref.WeakValueDictionary()
+"""The open stores of this process by number: looked up, never gone through."""
+
+
+def name(ledger: Ledger) -> str:
+    """Name this process and its open store."""
+    number = _open.get(ledger)
+    if number is None:
+        number = _open[ledger] = next(_numbers)
+        _ledgers[str(number)] = ledger
+    return f"{_place()}:{os.getpid()}:{_start_of(os.getpid())}:{number}"
+
+
+def is_gone(owner: str) -> bool:
+    """Tell whether an owner certainly works on nothing any more.
+
+    Of a process of another container nothing can be told; then it is False.
+    """
+    try:
+        boot, space, process, start, number = owner.split(":")
+        pid = int(process)
+    except ValueError:
+        return True  # nobody, or damage
+    if boot != _place().split(":")[0]:
+        return True
+    if space != _place().split(":")[1]:
+        return False
+    if pid == os.getpid() and start == _start_of(pid):
+        ledger = _ledgers.get(number)
+        return ledger is None or ledger.closed
+    return not _is_alive(pid) or start != _start_of(pid) or _state_of(pid) in _ENDED
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OverflowError):
+        return True
+    return True
+
+
+@cache
+def _place() -> str:
+    """Name the start of the machine, and the space in which processes have their numbers."""
+    boot = _read(_PROC / "sys/kernel/random/boot_id").strip().replace("-", "")
+    try:
+        space = str((_PROC / "self/ns/pid").readlink()).strip("pid:[]")
+    except OSError:
+        space = ""
+    return f"{boot}:{space}"
+
+
+def _start_of(pid: int) -> str:
+    """Return when a process started, as the system spells it; ``""`` if it does not tell."""
+    told = _told_of(pid)
+    return told[_STARTED] if len(told) > _STARTED else ""
+
+
+def _state_of(pid: int) -> str:
+    return (_told_of(pid) or [""])[0]
+
+
+def _told_of(pid: int) -> list[str]:
+    """Return what the system tells of a process, after the name of its program."""
+    return _read(_PROC / str(pid) / "stat").rpartition(")")[2].split()
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text("ascii", errors="replace")
+    except OSError:
+        return ""
+
+
+MINUTE = 60_000_000
+"""Microseconds."""
+
+COMPACTION = "compaction"
+"""Kind of the checkpoint before the conversation is shortened: the policy begins a new epoch."""
+
+
+KINDS = ("task", "decision", "error", COMPACTION)
+"""Kinds of checkpoints."""
+
+
+def begin(work: Work, session: str, *, goal: str | None, scope: str, owner: str) -> Begun:
+    """Begin a session, or go on with it.
+
+    One that had ended goes on.
+
+    Args:
+        work: The transaction.
+        session: Name of the session.
+        goal: The task; None to leave it as it is.
+        scope: Where it applies; ``""`` to leave it as it is.
+        owner: Who works on it from now on.
+    """
+    known = rows.find(work.db, work.ns, session)
+    if known is None:
+        made = Begun(
+            ns=work.ns, id=session, scope=scope, goal=goal, started=work.now, touched=work.now,
+            ended=None, outcome=None, owner=owner, epoch=0, head=None,
+        )  # fmt: skip
+    else:
+        made = replace(
+            known,
+            goal=known.goal if goal is None else goal,
+            scope=scope or known.scope,
+            touched=max(known.touched, work.now),
+            ended=None,
+            outcome=None,
+            owner=owner,
+        )
+    rows.put(work.db, made)
+    return made
+
+
+def renewed(one: Begun) -> Begun:
+    """Return a session whose policy is made again when it is asked for."""
+    return replace(one, epoch=one.epoch + 1, head=None)
+
+
+def note(work: Work, session: str, body: dict[str, object], owner: str, keep: int) -> Noted:
+    """Write a checkpoint; begins the session if nobody did.
+
+    Args:
+        work: The transaction.
+        session: Name of the session.
+        body: What the checkpoint says. A goal of None is that of the session.
+        owner: Who works on the session.
+        keep: How many checkpoints of the session are kept.
+    """
+    goal = body["goal"]
+    begun = begin(
+        work, session, goal=goal if isinstance(goal, str) else None, scope="", owner=owner
+    )
+    if body["kind"] == COMPACTION:
+        rows.put(work.db, renewed(begun))
+    said = json.dumps(body | {"goal": begun.goal}, ensure_ascii=False)
+    rev = memories.latest_rev(work.db, work.ns)
+    return rows.put_checkpoint(work.db, Noted(work.ns, session, 0, work.now, rev, said), keep)
+
+
+def end(work: Work, session: str, outcome: str | None) -> bool:
+    """End a session; tells whether it had not ended before."""
+    known = rows.find(work.db, work.ns, session)
+    if known is None or known.ended is not None:
+        return False
+    over = replace(
+        known,
+        touched=max(known.touched, work.now),
+        ended=work.now,
+        outcome=outcome,
+        owner=NOBODY,
+    )
+    rows.put(work.db, renewed(over))
+    model_rows.hurry(work.db, work.ns, session)
+    return True
+
+
+def are_as_read(work: Work, read: Sequence[Row]) -> bool:
+    """Tell whether memories still have the status, the content and the trust that were read."""
+    present = memories.by_ids(work.db, work.ns, [row.id for row in read])
+    return all(
+        row.id in present and present[row.id].status == row.status for row in read
+    ) and quotes.digest(present.values()) == quotes.digest(read)
+
+
+def quote(work: Work, written: Sequence[Row], *, quoted: Sequence[Row]) -> list[Row]:
+    """Link the extract of a session to the memories that it quotes: it falls with them."""
+    for article in written:
+        for row in quoted:
+            changes.link(work, article.docid, row.docid, quotes.QUOTES)
+    return []
+
+
+def leave(work: Work, session: str) -> None:
+    """Let go of a session that did not end: from now on it is interrupted."""
+    known = rows.find(work.db, work.ns, session)
+    if known is not None and known.ended is None:
+        rows.put(work.db, replace(known, owner=NOBODY))
+
+
+def is_interrupted(one: Begun, now: int, settings: SessionConfig) -> bool:
+    """Tell whether a session broke off: nobody works on it any more, or not for a long time."""
+    if one.ended is not None:
+        return False
+    silent = now - one.touched >= settings.idle_minutes * MINUTE
+    return silent or is_gone(one.owner)
+
+
+def interrupted(
+    db: Session, ns: int, scope: str, now: int, settings: SessionConfig
+) -> Begun | None:
+    """Find the session with a task that broke off last, at a scope or below it.
+
+    One without a goal and without a checkpoint, such as a thread of a chat that has a policy, has
+    nothing to go on with.
+    """
+    return next(
+        (
+            one
+            for one in within(db, ns, scope, open_only=True)
+            if is_interrupted(one, now, settings) and _has_task(db, one)
+        ),
+        None,
+    )
+
+
+def _has_task(db: Session, one: Begun) -> bool:
+    return one.goal is not None or bool(rows.checkpoints(db, one.ns, one.id, 1))
+
+
+def within(db: Session, ns: int, scope: str, *, open_only: bool = False) -> Iterator[Begun]:
+    """Yield the sessions at a scope or below it, the one written to last first."""
+    merges = scope_rows.merges(db, ns) if scope else {}
+    where = resolved(scope, merges)
+    found = rows.newest(db, ns, open_only=open_only)
+    return (one for one in found if contains(where, resolved(one.scope, merges)))

@@ -1,0 +1,512 @@
+"""Slots: who holds one, who gives way to whom, and who gets a place back.
+
+A slot is a key in a scope; at most one memory holds it. Every change that could make it two ends in
+``contend``, which is the only place where that is settled; ``give_back`` only fills a place that
+nobody holds. The changes differ in who wins:
+
+==================  ================================================================================
+change              who holds the slot afterwards
+==================  ================================================================================
+``add``             the new value, unless it is dated and held before the present one: then it
+                    becomes history, between the values that began before and after it
+``update``          the memory whose scope was changed
+``approve``         the approved memory
+``restore``         the present holder, unless its time is over; ``unarchive`` and ``undo`` alike
+``revert``          a copy of the value before, which begins now
+``promote``         the memory that moved to the wider scope
+``merge_scopes``    the value that began later, or the only one
+import              the one that the user locked, or the value that holds from later on
+==================  ================================================================================
+
+A memory never takes the time of a value that is trusted more than who says it (`Trust.outranks`):
+it leaves the slot, keeps its text, and is flagged against that value, for the user to settle.
+
+Afterwards at most one value of the slot holds at any moment. A former value ends where the next one
+begins, and a plan that was given up where it would have begun.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import partial
+from typing import TypeAlias
+
+import uuid_utils
+
+from memento.admit.draft import Entry, to_json
+from memento.claims.standing import Stand, stands_higher
+from memento.errors import InvalidInput
+from memento.ledger import chains, changes, claim_rows, memories, slot_rows
+from memento.ledger.contract import Work
+from memento.ledger.rows import (
+    PINNED,
+    Row,
+    columns_of,
+    content_hash,
+    identity,
+    is_sound,
+    is_whole,
+    sound,
+)
+from memento.types import Event, Reason, Status, Tier, Trust
+from memento.write import locks
+from memento.write.steps import ENDED, SLOT_HOLDING, log_event
+
+Wins: TypeAlias = Callable[[Row | None], bool]
+"""Tells whether a memory takes its slot from the holder it is given, or if there is none."""
+Yields: TypeAlias = Callable[[Work, Row, Row], None]
+"""Lets the first of two memories of a slot give way to the second."""
+
+
+def supersede(
+    work: Work, old: Row, new: Row, why: str | None = None, *, by: str | None = None
+) -> bool:
+    """Let ``old`` be replaced by ``new``: it stops holding when the new one starts.
+
+    If it is trusted more than who says so, both stay, and the new one is flagged against it.
+
+    Args:
+        work: The transaction.
+        old: The memory that gives way.
+        new: The memory that takes its place.
+        why: The reason, for the log, if it is not that somebody said so.
+        by: Class of trust of who says so; None for that of the new memory.
+
+    Returns:
+        Whether the old one gave way.
+
+    Raises:
+        InvalidInput: If both are the same memory, or ``old`` superseded ``new`` or what did.
+        LockedMemory: If the old one is locked against the new one.
+    """
+    if old.docid == new.docid:
+        raise InvalidInput("supersedes", "a memory cannot supersede itself")
+    if new.superseded_by is not None and _follows(work, new, old):
+        raise InvalidInput("supersedes", "would make a circle")
+    by = new.trust if by is None else by
+    locks.guard_replaced(old, by)
+    if Trust.outranks(old.trust, by):
+        oppose(work, new, old)
+        return False
+    ends = new.valid_from
+    if is_whole(old):
+        ends = max(old.valid_from, ends)
+        ends = ends if old.valid_until is None else min(ends, old.valid_until)
+    values = {
+        "status": Status.SUPERSEDED.value,
+        "superseded_by": new.id,
+        "valid_until": ends,
+        "updated_at": work.now,
+    }
+    changes.revise(work, old, values, Reason.SUPERSEDED)
+    changes.link(work, new.docid, old.docid, "supersedes")
+    memories.enqueue(work.db, old, "drop")
+    log_event(work, old, Event.SUPERSEDED, {"by": new.id} | ({"why": why} if why else {}))
+    return True
+
+
+def oppose(work: Work, new: Row, old: Row) -> None:
+    """Link two memories that contradict each other, and doubt the one of lower standing.
+
+    Nothing happens if they are linked so, or a person settled them.
+    """
+    known = (claim_rows.are_linked(work.db, new.docid, old.docid, name) for name in _SETTLED)
+    if any(known):
+        return
+    changes.link(work, new.docid, old.docid, "contradicts")
+    higher, lower = (new, old) if stands_higher(stand_of(new), stand_of(old)) else (old, new)
+    if locks.is_locked(lower):
+        higher, lower = lower, higher
+    log_event(work, lower, Event.DOUBTED, {"by": higher.id, "source": higher.trust})
+
+
+_SETTLED = ("contradicts", claim_rows.RESOLVED)
+
+
+def stand_of(row: Row, belief: float = 0.0) -> Stand:
+    """Return the facts on which the standing of a memory depends."""
+    return Stand(row.trust, row.role, row.valid_from, row.docid, belief)
+
+
+def _always(_holder: Row | None) -> bool:
+    return True
+
+
+def _replace_holder(work: Work, holder: Row, row: Row) -> None:
+    """Replace the holder, and the values that hold from where the new one starts."""
+    supersede(work, holder, row, by=Trust.USER)  # `contend` asked who may
+    if not is_whole(holder) or holder.valid_from > row.valid_from:
+        _make_room(work, row)
+
+
+def _become_history(work: Work, row: Row, holder: Row) -> None:
+    """Put a value between the values of its slot that began before and after it.
+
+    One that begins after the holder holds at no moment.
+    """
+    after = slot_rows.value_after(work.db, row)
+    while after is not None and Trust.outranks(row.trust, after.trust) and _reaches(row, after):
+        _end_at(work, after, row)  # from then on it held at no moment
+        after = slot_rows.value_after(work.db, row)
+    if after is None or _follows(work, after, row):
+        supersede(work, row, holder, by=Trust.USER)
+        return
+    supersede(work, row, after, by=Trust.USER)
+    before = slot_rows.value_before(work.db, row)
+    if before is None:
+        return
+    follows = before.superseded_by == after.id
+    if follows or (_reaches(before, row) and not _follows(work, after, before)):
+        _end_at(work, before, row)
+
+
+def _follows(work: Work, row: Row, other: Row) -> bool:
+    """Tell whether a memory comes to be superseded by another one, however far off."""
+    session, ns = work.db, work.ns
+    return chains.is_successor(session, ns, other.id) and chains.leads_to(
+        session, ns, row.id, other.id
+    )
+
+
+def contend(
+    work: Work,
+    row: Row,
+    *,
+    wins: Wins = _always,
+    yields: Yields = _replace_holder,
+    loses: Yields = _become_history,
+    by: str | None = None,
+) -> bool:
+    """Settle who holds the slot of a memory that would hold it: that memory or the present holder.
+
+    If there is no holder, as it was forgotten, a memory that does not win is history before the
+    value that began after it.
+
+    Args:
+        work: The transaction.
+        row: A stored memory; nothing happens if its key or its status is not that of a holder.
+        wins: Whether it takes the slot from a holder.
+        yields: How that holder gives way to it.
+        loses: How it gives way to that holder.
+        by: Class of trust of who says so; None for that of the memory.
+
+    Returns:
+        Whether it is as active as before: it was left alone, won, or left the slot.
+    """
+    if row.key is None or row.status not in SLOT_HOLDING:
+        return True
+    by = row.trust if by is None else by
+    holder = slot_rows.holder(work.db, row)
+    won = wins(holder) or (holder is not None and _overrules(work, row, holder, by))
+    above = _above(work, row, holder if won else None, by, won=won)
+    if above is not None:
+        rekey(work, row, None)
+        oppose(work, row, above)
+        return True
+    if won:
+        if holder is None:
+            _make_room(work, row)
+        else:
+            yields(work, holder, row)
+        return True
+    rival = holder or slot_rows.value_after(work.db, row)
+    if rival is None:
+        return True
+    loses(work, row, rival)
+    return False
+
+
+def _overrules(work: Work, row: Row, holder: Row, by: str) -> bool:
+    """Tell whether all that holds from where a value starts is of less trusted sources."""
+    if not is_sound(holder) or not Trust.outranks(by, holder.trust) or not _reaches(row, holder):
+        return False
+    return all(Trust.outranks(by, one.trust) for one in slot_rows.values_from(work.db, row))
+
+
+def _above(work: Work, row: Row, holder: Row | None, by: str, *, won: bool) -> Row | None:
+    """Return a value whose time a memory would take, and that is trusted more than who says it."""
+    if not Trust.outranks(Trust.USER, by):
+        return None
+    rivals = [] if holder is None or not is_sound(holder) else [holder]
+    rivals += slot_rows.values_from(work.db, row) if won else []
+    before = slot_rows.value_before(work.db, row)
+    rivals += [before] if before is not None and _reaches(before, row) else []
+    return next((one for one in rivals if Trust.outranks(one.trust, by)), None)
+
+
+def rekey(work: Work, row: Row, key: str | None) -> None:
+    """Give a memory another slot, or none; its text stays."""
+    columns = columns_of(replace(row, key=key))
+    values = {
+        "key": key,
+        "content_hash": identity(row, {"key": key}),
+        "words": columns.words,
+        "head_words": columns.head_words,
+        "updated_at": work.now,
+    }
+    work.db.words.replace(row.docid, columns)
+    changes.revise(work, row, values, Reason.UPDATED)
+
+
+def take_place(work: Work, entry: Entry, row: Row) -> None:
+    """Let a memory take its slot and replace the memories that it supersedes, if it is active.
+
+    A quarantined one proposes to replace them; see ``trust.approve``.
+
+    Raises:
+        NotFound: If ``supersedes`` names no memory of this namespace.
+        InvalidInput: If it names the memory itself.
+    """
+    only_proposes = row.status == Status.QUARANTINED
+    for memory_id in entry.supersedes:
+        old = memories.by_id(work.db, work.ns, memory_id, damaged=True)
+        if only_proposes:
+            changes.link(work, row.docid, old.docid, "proposes")
+        elif old.status in SLOT_HOLDING:
+            supersede(work, old, row, by=entry.by)
+    dated = "valid_from" not in entry.derived
+    contend(
+        work,
+        row,
+        wins=partial(_is_present, work, row) if dated else _always,
+        by=entry.by,
+    )
+
+
+def give_back(work: Work, row: Row) -> list[Row]:
+    """Give back the places that a quarantined memory took; it proposes to take them instead.
+
+    A place that another memory has taken in the meantime stays taken.
+
+    Returns:
+        The memories that are active again.
+    """
+    returned: list[Row] = []
+    for old in slot_rows.replaced_by(work.db, row):
+        if old.key is not None and slot_rows.holder(work.db, old) is not None:
+            continue
+        _activate(work, old, row.docid)
+        changes.link(work, row.docid, old.docid, "proposes")
+        returned.append(old)
+    return returned
+
+
+def _activate(work: Work, old: Row, successor: int) -> None:
+    """Let a former value hold again that a memory with this row id replaced."""
+    values = {
+        "status": Status.ACTIVE.value,
+        "superseded_by": None,
+        "updated_at": work.now,
+        "valid_until": slot_rows.held_until(work.db, old),
+    }
+    changes.revise(work, old, values, Reason.RETURNED)
+    changes.unlink(work, successor, old.docid, "supersedes")
+    memories.enqueue(work.db, old, "embed")
+    log_event(work, old, Event.RETURNED)
+
+
+def hold_again(work: Work, row: Row) -> None:
+    """Let a former value that left the slot of its successor hold again where it is now.
+
+    Nothing happens if its present slot has a holder or a later value.
+    """
+    if row.key is None or row.status != Status.SUPERSEDED:
+        return
+    if slot_rows.holder(work.db, row) or slot_rows.value_after(work.db, row):
+        return
+    successors = memories.by_ids(work.db, work.ns, [row.superseded_by or ""])
+    for successor in successors.values():
+        if (successor.key, successor.scope) != (row.key, row.scope):
+            _activate(work, row, successor.docid)
+
+
+def settle(work: Work, ids: Iterable[str]) -> None:
+    """Let the value that holds from later on have each slot that imported memories claim.
+
+    Imported former values end where the next value of the slot begins.
+    """
+    for memory_id in ids:
+        row = memories.by_id(work.db, work.ns, memory_id)
+        contend(work, row, wins=partial(_is_later, work, row))
+        fit(work, row)
+
+
+def revert(work: Work, key: str, scope: str) -> Row:
+    """Let the value that a slot had before hold again from now on, as a memory of its own.
+
+    The past stays as it was: the value before keeps its dates, and the present one ends now. The
+    new memory is derived from the value before, so that it is taken back and erased with it; as
+    that one was accepted, it is not judged again.
+
+    Raises:
+        InvalidInput: If there is no such value, or its own time is over.
+        StoreUnusable: If it was damaged.
+    """
+    session, now = work.db, work.now
+    present = slot_rows.value_at(session, work.ns, (key, scope), now, now=now, present=True)
+    holder = slot_rows.holder_of(session, work.ns, (key, scope))
+    said = {row.text for row in (present if holder is None else holder,) if row is not None}
+    past = slot_rows.held_before(session, work.ns, (key, scope), now)
+    before = next((sound(row) for row in past if row.text not in said), None)
+    if before is None:
+        raise nothing_before(key, scope)
+    ends = slot_rows.held_until(session, before)
+    if ends is not None and ends <= now:
+        problem = f"the value of {key!r} before, {before.id!r}, was valid only until a past moment"
+        raise InvalidInput("key", f"{problem}; add its text again if it is true now")
+    row = _from_now_on(before, now, ends)
+    changes.insert_rows(work, [(row, columns_of(row))])
+    contend(work, row, by=Trust.USER)
+    if row.tier != Tier.SHORT:
+        return row
+    memories.overflow(work, [row.session])
+    return memories.by_id(session, work.ns, row.id)
+
+
+def nothing_before(key: str, scope: str) -> InvalidInput:
+    """Make the error for a slot that has no earlier value."""
+    where = f" in scope {scope!r}" if scope else ""
+    return InvalidInput("key", f"{key!r} has no earlier value{where} that could hold again")
+
+
+def _from_now_on(before: Row, now: int, ends: int | None) -> Row:
+    """Make a memory that says what another one said, from now on, and names it as its parent."""
+    said_by = (before.key, before.session, before.actor, before.role)
+    row = replace(
+        before,
+        id=str(uuid_utils.uuid7()),
+        status=Status.ACTIVE.value,
+        source_parents=to_json([before.id]),
+        occurred_at=now,
+        created_at=now,
+        updated_at=now,
+        valid_from=now,
+        valid_until=ends,
+        pinned=before.pinned & PINNED,
+        superseded_by=None,
+        reinforced=0,
+        version=1,
+        content_hash=content_hash(
+            before.text, before.scope, *said_by, None, condition=before.condition
+        ),
+    )
+    row.seal()
+    return row
+
+
+def fit(work: Work, row: Row) -> None:
+    """Let a former value that came back into its slot hold only when no other value does.
+
+    Nothing happens to a memory that is not a former value.
+    """
+    if row.key is None or row.status not in ENDED or not _held(row):
+        return
+    if _has_no_time(work, row):
+        _shorten(work, row, row.valid_from)
+        return
+    before, after = slot_rows.value_before(work.db, row), slot_rows.value_after(work.db, row)
+    if before is not None and _reaches(before, row):
+        _shorten(work, before, row.valid_from)
+    if after is not None and _reaches(row, after):
+        _shorten(work, row, after.valid_from)
+
+
+def _has_no_time(work: Work, row: Row) -> bool:
+    """Tell whether a former value begins after the holder, or with one that arrived later."""
+    holder, before = slot_rows.holder(work.db, row), slot_rows.value_before(work.db, row)
+    if holder is not None and is_whole(holder) and holder.valid_from <= row.valid_from:
+        return True
+    return before is not None and _arrival(before) > _arrival(row)
+
+
+def _arrival(row: Row) -> tuple[int, int, int]:
+    """Return the order of the former values of a slot: of equal starts the later arrival wins."""
+    return row.valid_from, row.created_at, row.docid
+
+
+def _held(row: Row) -> bool:
+    """Tell whether a value holds at any moment."""
+    return row.valid_until is None or row.valid_until > row.valid_from
+
+
+def _reaches(row: Row, after: Row) -> bool:
+    """Tell whether a value would still hold when another one begins."""
+    return row.valid_until is None or row.valid_until > after.valid_from
+
+
+def _shorten(work: Work, row: Row, ends: int) -> None:
+    """Let a former value end earlier, with the same successor."""
+    values = {"valid_until": ends, "updated_at": work.now}
+    changes.revise(work, row, values, Reason.SUPERSEDED)
+
+
+def _is_later(work: Work, row: Row, holder: Row | None) -> bool:
+    if holder is None:
+        return slot_rows.value_after(work.db, row, until=work.now) is None
+    if locks.is_locked(row) != locks.is_locked(holder):
+        return locks.is_locked(row)
+    return _rank(row, work.now) > _rank(holder, work.now)
+
+
+def _rank(row: Row, now: int) -> tuple[int, int, int]:
+    """Return the order of a value among those of its slot: its start, its telling, its arrival.
+
+    One that is to hold only in the future is ranked by when it was told.
+    """
+    starts = row.created_at if row.valid_from > now else row.valid_from
+    return starts, row.created_at, row.docid
+
+
+def _is_present(work: Work, row: Row, holder: Row | None) -> bool:
+    """Tell whether a dated value replaces the holder: it did not hold only before it.
+
+    A planned holder is not the present value, so a value that holds now does not become a former
+    one because of it.
+    """
+    if holder is None or is_planned(holder, work.now):
+        return slot_rows.value_after(work.db, row, until=work.now) is None
+    starts = holder.valid_from
+    if not isinstance(starts, int) or row.valid_from >= starts or not is_whole(holder):
+        return True
+    return holder.expires_at is not None and holder.expires_at <= work.now
+
+
+def is_planned(holder: Row, now: int) -> bool:
+    """Tell whether the holder of a slot was said to hold only from a later moment on.
+
+    One that began when it was told was not, even if the clock was set back since.
+    """
+    moments = holder.valid_from, holder.created_at, holder.updated_at
+    if not all(isinstance(moment, int) for moment in moments):
+        return False
+    told = max(now, holder.created_at, holder.updated_at)
+    return holder.valid_from > told and is_whole(holder)
+
+
+def _make_room(work: Work, row: Row) -> None:
+    """Let no other value of its slot hold from the start of a value that holds the slot now.
+
+    Plans for later moments are given up with the plan that they led to.
+    """
+    for other in slot_rows.values_from(work.db, row):
+        _end_at(work, other, row)
+    before = slot_rows.value_before(work.db, row)
+    if before is not None and _reaches(before, row):
+        _end_at(work, before, row)
+
+
+def _end_at(work: Work, old: Row, new: Row) -> None:
+    """Let a former value be replaced by ``new`` instead of its successor, and end at its start."""
+    ends = new.valid_from if old.valid_until is None else min(new.valid_from, old.valid_until)
+    values = {
+        "superseded_by": new.id,
+        "valid_until": max(old.valid_from, ends),
+        "updated_at": work.now,
+    }
+    successors = memories.docids_of(work.db, work.ns, [old.superseded_by or ""])
+    changes.revise(work, old, values, Reason.SUPERSEDED)
+    for successor in successors.values():
+        changes.unlink(work, successor, old.docid, "supersedes")
+    changes.link(work, new.docid, old.docid, "supersedes")
+    log_event(work, old, Event.SUPERSEDED, {"by": new.id})

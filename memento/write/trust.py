@@ -1,0 +1,352 @@
+"""Trust: a memory of an untrusted source is kept apart until a person approves it: quarantine.
+
+A web page, a tool's output or a stranger's file may hold anything: orders to the agent, "facts"
+that only its author wants believed. Filters for such texts are easily got round, so nothing here
+relies on one. The origin of a memory decides:
+
+- a memory of an untrusted source is quarantined: it is kept, listed and found on request, but
+  ``retrieve`` does not show it by itself, it is in no ring, and it replaces no other memory;
+- it cannot be a rule or be pinned, approved or not, nor replace another memory by its id;
+- a memory derived from others is trusted as little as the least trusted of them;
+- everything from one source can be taken back at once, with all that was derived from it.
+
+Each function that takes a `Work` is a step of one write, or all of it.
+
+Source: OWASP Top 10 for Agentic Applications (2026), ASI06 "Memory and context poisoning".
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from operator import attrgetter
+from typing import Any
+
+from memento.admit.draft import Entry
+from memento.errors import ChangedSince, InvalidInput, UntrustedSource
+from memento.ledger import chains, earlier_states, links, memories
+from memento.ledger import changes as recorded
+from memento.ledger.contract import Session, Work
+from memento.ledger.rows import Row, is_changed_state, is_sound, sound, strings_in
+from memento.types import Event, Kind, Reason, Status, Tier, Trust
+from memento.write import locks, slots
+from memento.write.steps import ACCEPTED, SLOT_HOLDING, hide, log_event
+
+HIDING = (Reason.FORGOTTEN, Reason.REJECTED, Reason.DISOWNED)
+"""Reasons of a version after which a memory is forgotten."""
+
+
+def judge(work: Work, entries: Sequence[Entry]) -> None:
+    """Settle how far new memories are trusted, and quarantine those that are not.
+
+    Args:
+        work: The transaction that will write them.
+        entries: The memories to write; changed in place.
+
+    Raises:
+        UntrustedSource: If one of them would be a rule, or be pinned.
+    """
+    untrusted = work.rules.untrusted
+    derived = [entry.row for entry in entries if entry.row.source_parents != "[]"]
+    for entry in entries:
+        if entry.row.trust in untrusted:
+            entry.row.status = Status.QUARANTINED.value
+    _inherit_all(work, entries, derived)
+    for at, entry in enumerate(entries):
+        row = entry.row
+        try:
+            check_standing(row.trust, row.kind, pinned=bool(row.pinned), untrusted=untrusted)
+        except UntrustedSource as error:
+            raise (error if len(entries) == 1 else error.within(f"items[{at}]")) from None
+        if row.status == Status.QUARANTINED or row.source_parents != "[]":
+            row.seal()
+
+
+def judge_again(
+    work: Work, rows: Sequence[Row], named: Collection[str], *, spared: Collection[str] = ()
+) -> list[Row]:
+    """Re-evaluate memories whose parents have just been stored, and their descendants.
+
+    They are trusted as if the parents had come first: quarantined unless they were approved. Those
+    of an untrusted source are no longer a rule or pinned, and quarantined ones give back the places
+    they took. The earlier state stays in the history.
+
+    Args:
+        work: The transaction that stored the parents.
+        rows: The rows that were stored, as they are now.
+        named: Ids of those whose id the caller chose: only these can have been named before.
+        spared: Ids of memories that stay as they are.
+
+    Returns:
+        The memories that changed, as they are now.
+    """
+    if derived := [row for row in rows if row.source_parents != "[]"]:
+        chains.note(work.db, work.ns, derived)
+    waited = chains.take_waiting(work.db, work.ns, sorted(named)) if named else {}
+    if not waited:
+        return []
+    names = set().union(*waited.values())
+    news = {row.id: row for row in rows if row.id in names}
+    family = [*memories.by_docids(work.db, work.ns, list(waited)).values()]
+    changed: dict[int, Row] = {}
+    while news:  # trust only falls and quarantine only spreads, so this ends
+        fresh: dict[str, Row] = {}
+        for child in family:
+            heard = [news[name] for name in strings_in(child.source_parents) if name in news]
+            if child.id not in spared and is_sound(child) and _lower_trust(work, child, heard):
+                fresh[child.id] = changed[child.docid] = child
+        family = chains.children(work.db, work.ns, fresh) if fresh else []
+        news = fresh
+    return [*changed.values(), *_places_given_back(work, [*changed.values()])]
+
+
+def status_before(connection: Session, row: Row) -> str | None:
+    """Return the status a forgotten memory had, or would have by now; None if nothing tells it.
+
+    If the latest state is damaged, no older one answers for it.
+    """
+    for state in reversed(memories.states(connection, row.docid)):
+        if is_changed_state(row, state):
+            return None
+        if state.reason == Reason.DISTRUSTED:
+            return Status.QUARANTINED.value
+        undone = state.reason == Reason.UNDONE and state.status != Status.FORGOTTEN
+        if undone or state.reason in HIDING:
+            return state.status
+    return None
+
+
+def check_standing(trust: str, kind: str, *, pinned: bool, untrusted: Collection[str]) -> None:
+    """Accept a memory that an untrusted source may have made.
+
+    Raises:
+        UntrustedSource: If it is a rule or pinned, and its source is not trusted.
+    """
+    if trust not in untrusted:
+        return
+    if kind == Kind.RULE:
+        raise UntrustedSource(
+            "kind", f"what comes from {trust} cannot be a rule; state the rule in your own name"
+        )
+    if pinned:
+        raise UntrustedSource(
+            "pinned", f"what comes from {trust} cannot be pinned; say it in your own name"
+        )
+
+
+def approve(work: Work, memory_id: str, version: int | None = None) -> Row:
+    """Let a quarantined memory be found; it takes its slot and the place of what it supersedes.
+
+    Its source stays what it was. A memory that is not quarantined is returned as it is.
+
+    Args:
+        work: The transaction.
+        memory_id: The memory.
+        version: The version that was read; None for the only one that was ever quarantined.
+
+    Raises:
+        ChangedSince: If it has another version by now, or changed while it was quarantined.
+        NotFound: If the namespace has no such id.
+        InvalidInput: If it was rejected or forgotten, or one of its parents is quarantined.
+    """
+    row = memories.by_id(work.db, work.ns, memory_id)
+    if row.status not in (Status.QUARANTINED, Status.FORGOTTEN):
+        return row
+    _check_read(work, row, version)
+    behind = row.superseded_by is not None  # another memory has replaced it by now
+    status = Status.SUPERSEDED if behind else Status.ACTIVE
+    changes = {"status": status.value, "updated_at": work.now}
+    recorded.revise(work, row, changes, Reason.APPROVED)
+    if not behind:
+        memories.enqueue(work.db, row, "embed")
+    log_event(work, row, Event.APPROVED)
+    if behind:
+        return row
+    for old in links.proposed(work.db, row.docid):
+        if old.status in SLOT_HOLDING:
+            slots.supersede(work, old, row, by=Trust.USER)
+    slots.contend(work, row, by=Trust.USER)
+    if row.tier == Tier.SHORT:
+        memories.overflow(work, [row.session])
+        row = memories.by_id(work.db, work.ns, memory_id)
+    return row
+
+
+def _check_read(work: Work, row: Row, version: int | None) -> None:
+    """Accept that a quarantined memory is approved as somebody read it; see ``approve``."""
+    if row.status == Status.FORGOTTEN:
+        raise InvalidInput("id", f"{row.id!r} is forgotten; restore it first")
+    if _was_reworded(work.db, row) if version is None else version != row.version:
+        raise ChangedSince(row.id, row.version)
+    for parent in _parents(work, {}, row):
+        if parent.status == Status.QUARANTINED and parent.docid != row.docid:
+            raise InvalidInput(
+                "id", f"{row.id!r} is derived from {parent.id!r}; approve or reject that first"
+            )
+
+
+def _was_reworded(connection: Session, row: Row) -> bool:
+    """Tell whether a quarantined memory said something else since it came into quarantine."""
+    said = attrgetter("text", "kind", "key", "scope", "condition")
+    for state in reversed(memories.states(connection, row.docid)):
+        if is_changed_state(row, state):
+            return True
+        before = earlier_states.past(row, state)
+        if before.status in ACCEPTED:
+            return False
+        if said(before) != said(row):
+            return True
+    return False
+
+
+def reject(work: Work, memory_id: str) -> Row:
+    """Forget a quarantined memory; ``restore`` puts it back into quarantine.
+
+    Raises:
+        NotFound: If the namespace has no such id.
+        InvalidInput: If it is not quarantined.
+    """
+    row = memories.by_id(work.db, work.ns, memory_id)
+    if row.status != Status.QUARANTINED:
+        raise InvalidInput("id", f"{memory_id!r} is {row.status}, not quarantined; forget it")
+    return hide(work, row, Reason.REJECTED)
+
+
+def from_source(connection: Session, ns: int, uri: str) -> list[Row]:
+    """List every memory from a source and all that was derived from it, in order of arrival."""
+    found = {row.docid: row for row in memories.of_source(connection, ns, uri)}
+    children = _children(memories.derivations(connection, ns))
+    waiting = [row.id for row in found.values()]
+    known = set(waiting)
+    while waiting:
+        fresh = {child for child in children.get(waiting.pop(), ()) if child not in known}
+        known |= fresh
+        waiting += fresh
+    docids = memories.docids_of(connection, ns, sorted(known))
+    return [
+        row for _, row in sorted(memories.by_docids(connection, ns, [*docids.values()]).items())
+    ]
+
+
+def to_disown(connection: Session, ns: int, uri: str) -> list[int]:
+    """Find everything from a source, and all that was derived from it, that is not hidden yet.
+
+    Raises:
+        LockedMemory: If the user locked one of these.
+    """
+    rows = [row for row in from_source(connection, ns, uri) if row.status != Status.FORGOTTEN]
+    locks.guard(rows)
+    return [row.docid for row in rows]
+
+
+def disown(work: Work, docids: Sequence[int]) -> list[Row]:
+    """Forget what comes from a source that is not to be believed.
+
+    Raises:
+        LockedMemory: If the user locked one of these.
+    """
+    rows = memories.by_docids(work.db, work.ns, docids)
+    shown = [row for _, row in sorted(rows.items()) if row.status != Status.FORGOTTEN]
+    locks.guard(shown)
+    return [hide(work, row, Reason.DISOWNED) for row in shown]
+
+
+def disowned(connection: Session, ns: int, uri: str) -> list[str]:
+    """List the ids of what `disown` hid for a source, in order of arrival."""
+    return [
+        row.id
+        for row in from_source(connection, ns, uri)
+        if row.status == Status.FORGOTTEN
+        and [state.reason for state in memories.versions(connection, row)][-1:] == [Reason.DISOWNED]
+    ]
+
+
+def _inherit_all(work: Work, entries: Sequence[Entry], derived: Sequence[Row]) -> None:
+    """Settle what is derived, from what is stored or from any part of the batch, later ones too."""
+    if not derived:
+        return
+    batch: dict[str, list[Row]] = {}
+    for entry in entries:
+        batch.setdefault(entry.row.id, []).append(entry.row)
+    families = [(row, _parents(work, batch, row)) for row in derived]
+    # trust only falls and quarantine only spreads, so this ends; mostly after the first round
+    while sum(_inherit(row, parents) for row, parents in families):
+        pass
+
+
+def _inherit(row: Row, parents: Sequence[Row]) -> bool:
+    """Trust a row as little as the least of its parents; tell whether anything about it changed."""
+    before = row.trust, row.status
+    row.trust = Trust.least([Trust(row.trust), *(Trust(parent.trust) for parent in parents)]).value
+    if any(parent.status not in ACCEPTED for parent in parents):
+        row.status = Status.QUARANTINED.value
+    return (row.trust, row.status) != before
+
+
+def _lower_trust(work: Work, child: Row, heard: Sequence[Row]) -> bool:
+    """Trust a stored memory no more than its parents; tell whether anything about it changed."""
+    trust = Trust.least([Trust(child.trust), *(Trust(parent.trust) for parent in heard)]).value
+    unaccepted = any(parent.status not in ACCEPTED for parent in heard)
+    doubted = unaccepted and not _was_approved(work.db, child)
+    changes: dict[str, Any] = {} if trust == child.trust else {"trust": trust}
+    if doubted and child.status in ACCEPTED:
+        changes["status"] = Status.QUARANTINED.value
+    if trust in work.rules.untrusted and child.kind == Kind.RULE:
+        changes["kind"] = Kind.FACT.value
+    if changes:
+        changes |= locks.lost(work, child, child.pinned)
+    if trust in work.rules.untrusted and child.pinned:
+        changes["pinned"] = 0
+    hidden = doubted and child.status == Status.FORGOTTEN
+    if not changes and not (hidden and status_before(work.db, child) in ACCEPTED):
+        return False
+    reason = Reason.DISTRUSTED if doubted else Reason.INHERITED
+    recorded.revise(work, child, changes | {"updated_at": work.now}, reason)
+    if "status" in changes:
+        memories.enqueue(work.db, child, "drop")
+    log_event(work, child, Event(reason.value), {"by": [parent.id for parent in heard]})
+    return True
+
+
+def _was_approved(connection: Session, row: Row) -> bool:
+    """Tell whether a memory was approved, and not replaced since."""
+    for state in reversed(memories.states(connection, row.docid)):
+        if is_changed_state(row, state):
+            return False
+        if state.reason in (Reason.APPROVED, Reason.REPLACED):
+            return state.reason == Reason.APPROVED
+    return False
+
+
+def _places_given_back(work: Work, rows: Sequence[Row]) -> list[Row]:
+    """Give back the places that memories took which are quarantined now."""
+    waiting = [
+        row for row in rows if row.status == Status.QUARANTINED and row.superseded_by is None
+    ]
+    returned = [old for row in waiting for old in slots.give_back(work, row)]
+    for old in returned:
+        if old.tier == Tier.SHORT:
+            memories.overflow(work, [old.session])
+    return [memories.by_docid(work.db, old.docid) for old in returned]
+
+
+def _parents(work: Work, batch: Mapping[str, Sequence[Row]], row: Row) -> list[Row]:
+    """Read the parents of a row that this namespace or the same batch holds.
+
+    Raises:
+        StoreUnusable: If one is damaged: nothing tells how far it is trusted.
+    """
+    named = json.loads(row.source_parents)
+    docids = memories.docids_of(work.db, work.ns, named)
+    stored = memories.by_docids(work.db, work.ns, [*docids.values()])
+    return [sound(one) for one in stored.values()] + [
+        parent for name in named for parent in batch.get(name, ())
+    ]
+
+
+def _children(derivations: Iterator[tuple[str, str]]) -> Mapping[str, list[str]]:
+    children: dict[str, list[str]] = {}
+    for child, parents in derivations:
+        for parent in strings_in(parents):
+            children.setdefault(parent, []).append(child)
+    return children

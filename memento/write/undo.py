@@ -1,0 +1,467 @@
+"""Undo: set back what a change did to memories, as far as nothing else touched them since.
+
+A memory that the change altered gets the state it had before, as a new state; one that came with it
+is forgotten. So nothing is lost, and undoing the undo is redo. A memory is left as it is if
+
+- a later change altered it, a lock among them, unless that was also undone;
+- the user locked it, unless the lock itself is what the caller undoes;
+- it would be locked again, and as many are locked as may be;
+- its slot is held by a memory that stays;
+- it is active, and would be superseded by a memory that was hidden since or erased;
+- it would be superseded in a circle;
+- it is the successor of a memory that is left: else neither of them would be active;
+- it would pass the border of quarantine: only people decide about that.
+
+Events that a change wrote, such as the replays of a sleep, are taken back in the log: the sums
+and the links between memories are folded again without them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from memento.errors import NothingToUndo
+from memento.ledger import (
+    chains,
+    changes,
+    earlier_states,
+    memories,
+    slot_rows,
+    strength_fold,
+    usage_events,
+)
+from memento.ledger.chains import LONGEST
+from memento.ledger.changes import Ended, Recorded
+from memento.ledger.contract import Trace, Work
+from memento.ledger.rows import MOST_LOCKED, NAMES, Row, columns_of, lock_of, sound
+from memento.ledger.schema import SEQ_MASK
+from memento.ledger.usage_events import Happening
+from memento.types import Event, Reason, Status, Tier, Trust
+from memento.write import folding, scope_moves, slots
+from memento.write.locks import is_locked
+from memento.write.steps import ACCEPTED, ENDED, INDEXED, SLOT_HOLDING, log_event, note_event
+
+VERDICTS = frozenset({"approve", "reject"})
+"""Changes by which a person decided about quarantine."""
+_KEPT = frozenset({"docid", "ns", "rev", "id", "updated_at", "checksum"})
+_SET_BACK = tuple(name for name in NAMES if name not in _KEPT)
+_TITLED = ("text", "actor", "role", "key", "aliases", "tags")
+_EMBEDDED = ("text", "actor", "role")
+_DECIDED = (
+    Reason.APPROVED, Reason.REJECTED, Reason.DISTRUSTED, Reason.INHERITED, Reason.RETURNED,
+)  # fmt: skip
+"""Reasons of states that trust ended; these come back by a verdict only."""
+
+
+@dataclass(slots=True)
+class Outcome:
+    """The result of an undo.
+
+    Attributes:
+        several: Whether the call makes several changes, which are one run.
+        run: Number of the first of them, made before.
+        changes: Numbers of the changes that it made.
+        undone: Numbers of the changes that were undone.
+        rows: The memories that were changed, by row id.
+        left: Row ids of memories that were left, to the change that stands in the way.
+        names: Row ids of those to ids.
+        folds: Whether the log is to be folded again, without what was taken back.
+    """
+
+    several: bool = False
+    run: int | None = None
+    changes: list[int] = field(default_factory=list)
+    undone: list[int] = field(default_factory=list)
+    rows: dict[int, Row] = field(default_factory=dict)
+    left: dict[int, int | None] = field(default_factory=dict)
+    names: dict[int, str] = field(default_factory=dict)
+    folds: bool = False
+
+    def fresh(self) -> Outcome:
+        """Return an empty result, for the next transaction of the same call."""
+        return Outcome(self.several, self.changes[0] if self.changes else None)
+
+    def add(self, other: Outcome) -> None:
+        """Add the result of a transaction that is on the disk."""
+        self.changes += other.changes
+        self.undone += other.undone
+        self.rows |= other.rows
+        self.left |= other.left
+        self.names |= other.names
+        self.folds |= other.folds
+
+
+@dataclass(slots=True)
+class _Plan:
+    """The work that an undo is to do.
+
+    Attributes:
+        present: Row ids of the memories of the change, to the rows as they are.
+        targets: Those that are set back or hidden, to the rows as they are to be.
+        left: Those that are left, to the change that stands in the way.
+        events: What it wrote to the log and is taken back with the memories that are set back.
+    """
+
+    present: dict[int, Row] = field(default_factory=dict)
+    targets: dict[int, Row] = field(default_factory=dict)
+    left: dict[int, int | None] = field(default_factory=dict)
+    events: list[Happening] = field(default_factory=list)
+
+    def leave(self, docid: int, because: int | None) -> None:
+        """Leave a memory as it is."""
+        del self.targets[docid]
+        self.left[docid] = because
+
+
+def _may_be_forced(one: Recorded) -> bool:
+    """Tell whether a change may be undone because it stands in the way of another one.
+
+    Only the user takes a lock away: by ``unlock``, or by undoing ``lock`` itself.
+    """
+    return is_undoable(one) and one.kind != "lock"
+
+
+def is_undoable(one: Recorded) -> bool:
+    """Tell whether a change can be undone: it was not, and it is not a verdict."""
+    return one.undone_by is None and one.kind not in VERDICTS
+
+
+def undoable(work: Work, key: int) -> Recorded:
+    """Return a change that can be undone.
+
+    Raises:
+        NothingToUndo: If there is no such change, it was undone, or it is a verdict.
+    """
+    one = changes.find(work.db, work.ns, key)
+    number = changes.number_of(key)
+    if one is None:
+        raise NothingToUndo(number, f"this namespace has no change {number}")
+    if one.undone_by is not None:
+        by = changes.number_of(one.undone_by)
+        raise NothingToUndo(number, f"change {number} was undone by {by}; undo {by} to redo it")
+    if one.kind in VERDICTS:
+        raise NothingToUndo(
+            number, f"change {number} is a verdict about quarantine; give the opposite verdict"
+        )
+    return one
+
+
+def undo(
+    work: Work,
+    one: Recorded,
+    outcome: Outcome,
+    *,
+    force: bool = False,
+    tried: set[int] | None = None,
+) -> None:
+    """Undo a change, in one transaction.
+
+    Args:
+        work: The transaction.
+        one: The change; see ``undoable``.
+        outcome: Receives the result.
+        force: Whether to undo first the later changes that stand in the way.
+        tried: Changes that were undone first, or could not be; None if the caller named it.
+
+    Raises:
+        NothingToUndo: If none of its memories is there any more.
+    """
+    forced = tried is not None
+    tried = set() if tried is None else tried
+    plan = _plan(work, one, forced=forced)
+    if not plan.targets and not plan.left and not plan.events:
+        number = changes.number_of(one.change)
+        raise NothingToUndo(number, f"nothing of change {number} is there any more")
+    while force and (blocker := _blocker(work, one, plan, tried.union(outcome.changes))):
+        tried.add(blocker.change)  # each is tried once, so that this ends
+        undo(work, blocker, outcome, force=True, tried=tried)
+        plan = _plan(work, one, forced=forced)
+    outcome.left |= plan.left
+    outcome.names |= {docid: plan.present[docid].id for docid in plan.left}
+    if plan.targets or plan.events:
+        _carry_out(replace(work, trace=Trace()), one, plan, outcome)
+
+
+def _blocker(work: Work, one: Recorded, plan: _Plan, passed: AbstractSet[int]) -> Recorded | None:
+    """Return the newest later change that stands in the way and can be undone itself.
+
+    The changes that this undo itself made, as it settled slots, are among those passed over: to
+    undo them would do again what was just undone, without end.
+    """
+    found = {why for why in plan.left.values() if why is not None and why > one.change}
+    for number in sorted(found - passed, reverse=True):
+        later = changes.find(work.db, work.ns, number)
+        if later is not None and _may_be_forced(later):
+            return later
+    return None
+
+
+# --- what is to be done
+
+
+def _plan(work: Work, one: Recorded, *, forced: bool) -> _Plan:
+    """Work out which memories can be set back, and to what."""
+    plan = _Plan()
+    ended = {found.docid: found for found in changes.ended(work.db, one.change)}
+    brought = set(changes.brought(work.db, one))
+    docids = sorted(brought | ended.keys())
+    present = memories.by_docids(work.db, one.ns, docids)
+    for docid in docids:
+        if (row := present.get(docid)) is None:
+            continue  # it was erased
+        plan.present[docid] = sound(row)
+        last = ended[docid].last if docid in ended else (row.docid & SEQ_MASK) - 1
+        changed, why = _changed_since(work, docid, last)
+        target = _hidden(row) if docid in brought else _before(work, one, row, ended[docid])
+        if target is None:
+            continue
+        plan.targets[docid] = target
+        if changed:
+            plan.leave(docid, why)
+        elif _is_guarded(row, target, forced=forced):
+            plan.leave(docid, changes.latest_of(work.db, docid))
+        elif (
+            _is_decided(work, one, row, target)
+            or _has_no_lock_left(work, plan, row, target)
+            or scope_moves.are_shared_since(work, row.scope, target.scope, one.at)
+        ):
+            plan.leave(docid, None)
+    while _leave_more(work, one, plan):
+        pass
+    plan.events = _told_by(work, one, plan)
+    return plan
+
+
+def _told_by(work: Work, one: Recorded, plan: _Plan) -> list[Happening]:
+    """Return the events that a change wrote for memories that are set back, or for itself."""
+    changed = {row.id for docid, row in plan.present.items() if docid in plan.targets}
+    number = changes.number_of(one.change)
+    found = usage_events.written_by(work.db, one.ns, {number: one.at})
+    return [happened for happened in found if happened.member in {None, *changed}]
+
+
+def _before(work: Work, one: Recorded, row: Row, ended: Ended) -> Row:
+    """Return a memory as it was before a change; what no change did since stays done.
+
+    ``touch`` and a repeat write over the present state, so they are to be kept.
+    """
+    target = earlier_states.at_revision(work.db, row, ended.before)
+    if not changes.is_written_over(work.db, one, row, ended.last):
+        return target
+    target = replace(target, reinforced=row.reinforced)
+    if lock_of(row.pinned) != lock_of(target.pinned) or changes.set_expiry(work.db, one, row.docid):
+        return target
+    return replace(target, expires_at=row.expires_at)
+
+
+def _hidden(row: Row) -> Row | None:
+    """Return a memory as it is when it is forgotten; None if it is."""
+    if row.status == Status.FORGOTTEN:
+        return None
+    return replace(row, status=Status.FORGOTTEN.value)
+
+
+def _changed_since(work: Work, docid: int, rev: int) -> tuple[bool, int | None]:
+    """Tell whether a memory changed after a revision, and by which change last.
+
+    A change and the one that undid it are as if neither had been.
+    """
+    standing: list[int | None] = []
+    for number, undoes in changes.later(work.db, docid, rev):
+        if undoes is not None and standing and standing[-1] == undoes:
+            standing.pop()
+        else:
+            standing.append(number)
+    return bool(standing), standing[-1] if standing else None
+
+
+def _is_guarded(row: Row, target: Row, *, forced: bool) -> bool:
+    """Tell whether the user locked a memory, and it is not the lock that is undone."""
+    return is_locked(row) and (forced or is_locked(target))
+
+
+def _has_no_lock_left(work: Work, plan: _Plan, row: Row, target: Row) -> bool:
+    """Tell whether a memory would be locked by the user again, but too many others are."""
+    if is_locked(row) or not is_locked(target):
+        return False
+    others = [one for docid, one in plan.targets.items() if docid != row.docid]
+    coming = sum(is_locked(one) for one in others)
+    return len(memories.locked(work.db, work.ns)) + coming >= MOST_LOCKED
+
+
+def _is_decided(work: Work, one: Recorded, row: Row, target: Row) -> bool:
+    """Tell whether a memory would pass the border of quarantine, or get back lost trust."""
+    borders = {row.status in ACCEPTED, target.status in ACCEPTED}
+    quarantined = Status.QUARANTINED in (row.status, target.status)
+    reasons = changes.reasons(work.db, one.change, row.docid)
+    return (quarantined and len(borders) == 2) or not reasons.isdisjoint(_DECIDED)  # noqa: PLR2004
+
+
+def _leave_more(work: Work, one: Recorded, plan: _Plan) -> bool:
+    """Leave the first memory that cannot be set back as others stay; tell whether there was one."""
+    for docid, target in plan.targets.items():
+        row = plan.present[docid]
+        for stands, why in (
+            _slot_is_held(work, plan, row, target),
+            _has_no_successor(work, one, plan, row, target),
+            _is_needed(plan, row, target),
+        ):
+            if stands:
+                plan.leave(docid, why)
+                return True
+    return False
+
+
+_FREE = (False, None)
+
+
+def _slot_is_held(work: Work, plan: _Plan, row: Row, target: Row) -> tuple[bool, int | None]:
+    """Tell whether a memory that stays holds the slot that another one would hold again."""
+    if target.key is None or target.status not in SLOT_HOLDING:
+        return _FREE
+    for holder in slot_rows.holders_of(work.db, target):
+        after = plan.targets.get(holder.docid, holder)
+        same = (after.key, after.scope) == (target.key, target.scope)
+        if same and after.status in SLOT_HOLDING and holder.docid != row.docid:
+            return True, changes.latest_of(work.db, holder.docid)
+    return _FREE
+
+
+def _has_no_successor(
+    work: Work, one: Recorded, plan: _Plan, row: Row, target: Row
+) -> tuple[bool, int | None]:
+    """Tell whether a memory would be superseded in a circle, or be hidden by what is hidden since.
+
+    A memory that is hidden at present may be superseded by any: nothing active is lost by that.
+    """
+    if target.status not in ENDED or row.status in ENDED:
+        return _FREE
+    named = target.superseded_by
+    successor = memories.by_ids(work.db, work.ns, [named]).get(named) if named else None
+    if successor is None:
+        return row.status in ACCEPTED, None
+    why = changes.latest_of(work.db, successor.docid)
+    if _comes_back(work, plan, plan.targets.get(successor.docid, successor), row.id):
+        return True, why
+    stays = successor.docid not in plan.targets and successor.rev > one.rev_to
+    lost = row.status in ACCEPTED and stays and successor.status not in ACCEPTED
+    return lost, why if lost else None
+
+
+def _comes_back(work: Work, plan: _Plan, start: Row, memory_id: str) -> bool:
+    """Tell whether the chain of a memory would lead to another one, or not end."""
+    at: Row | None = start
+    for _ in range(LONGEST):
+        if at is None or at.superseded_by is None:
+            return False
+        if at.superseded_by == memory_id:
+            return True
+        found = memories.by_ids(work.db, work.ns, [at.superseded_by])
+        at = found.get(at.superseded_by)
+        at = at if at is None else plan.targets.get(at.docid, at)
+    return True
+
+
+def _is_needed(plan: _Plan, row: Row, target: Row) -> tuple[bool, int | None]:
+    """Tell whether a memory would be hidden that superseded one that is left."""
+    if target.status in ACCEPTED or row.status not in ACCEPTED:
+        return _FREE
+    for docid, why in plan.left.items():
+        other = plan.present[docid]
+        if other.superseded_by == row.id and other.status in ENDED:
+            return True, why
+    return _FREE
+
+
+# --- doing it
+
+
+def _carry_out(work: Work, one: Recorded, plan: _Plan, outcome: Outcome) -> None:
+    """Set back what a plan says, and write it down as a change."""
+    rows = {docid: plan.present[docid] for docid in sorted(plan.targets)}
+    for docid, row in rows.items():
+        _set_back(work, row, plan.targets[docid], one.change)
+    _relink(work, one, plan.left)
+    outcome.folds |= bool(plan.events) or one.kind == "consolidate"
+    told = _take_back(work, plan.events)
+    for docid in rows:
+        _settle(work, memories.by_docid(work.db, docid))
+    memories.overflow(work, {row.session for row in rows.values() if row.tier == Tier.SHORT})
+    run = outcome.changes[0] if outcome.changes else outcome.run
+    number = changes.finish(work, "undo", run=run, begins_run=outcome.several, undoes=one.change)
+    changes.mark_undone(work.db, one, number)
+    if one.kind == "merge_scopes":
+        scope_moves.end_undone(work, changes.number_of(one.change))
+    if one.undoes is not None and (first := changes.find(work.db, work.ns, one.undoes)):
+        changes.mark_undone(work.db, first, None)
+    outcome.rows |= memories.by_docids(work.db, work.ns, [*rows, *told])
+    outcome.undone.append(one.change)
+    outcome.changes += [] if number is None else [number]
+
+
+def _take_back(work: Work, found: Sequence[Happening]) -> list[int]:
+    """Take back events; returns the row ids of the memories that are there."""
+    rows = memories.by_docids(work.db, work.ns, [one.docid for one in found if one.docid])
+    for one in found:
+        if one.docid in rows:
+            note_event(work, rows[one.docid], Event.RETRACTED, one.retraction)
+    return [*rows]
+
+
+def _settle(work: Work, row: Row) -> None:
+    """Let a value that came back into its slot hold only when no other value does."""
+    slots.contend(work, row, by=Trust.USER)
+    slots.fit(work, row)
+
+
+def _set_back(work: Work, row: Row, target: Row, number: int) -> None:
+    """Give a memory the state it is to have, and tell the indexes."""
+    session = work.db
+    values = _differences(row, target)
+    if Reason.FOLDED in changes.reasons(session, number, row.docid):
+        folding.unfolded(work, row)
+    changes.keep_version(work, row, Reason.UNDONE)
+    locked = lock_of(row.pinned)
+    memories.overwrite(session, row, values | {"updated_at": work.now})
+    if lock_of(row.pinned) != locked:
+        strength_fold.fold_again(session, row.docid)
+    if not values.keys().isdisjoint(_TITLED):
+        session.words.replace(row.docid, columns_of(row))
+    if "source_parents" in values:
+        chains.stop_waiting(session, row.docid)
+        chains.note(session, work.ns, [row])
+    memories.enqueue(session, row, _operation(row, values))
+    log_event(work, row, Event.UNDONE, {"change": changes.number_of(number)})
+
+
+def _differences(row: Row, target: Row) -> dict[str, Any]:
+    """Return the columns in which a row differs from what it is to be."""
+    wanted: Mapping[str, Any] = {name: getattr(target, name) for name in _SET_BACK}
+    return {name: value for name, value in wanted.items() if getattr(row, name) != value}
+
+
+def _operation(row: Row, values: Mapping[str, Any]) -> str:
+    """Say what the indexer is to do with a memory."""
+    if row.status in memories.OWED_VECTOR and not values.keys().isdisjoint(_EMBEDDED):
+        return "embed"
+    if row.status not in INDEXED:
+        return "drop"
+    return "embed" if "status" in values else "drop" if row.tier == Tier.SHORT else "index"
+
+
+def _relink(work: Work, one: Recorded, left: Mapping[int, object]) -> None:
+    """Remove the links that a change made, and make those again that it removed.
+
+    A link of supersession goes with what was superseded; any other stays if one of its ends does.
+    """
+    for src, dst, relation, weight, made in changes.changed_links(work.db, one.change):
+        ends = {dst} if relation == "supersedes" else {src, dst}
+        if not left.keys().isdisjoint(ends):
+            continue
+        if made:
+            changes.unlink(work, src, dst, relation)
+        else:
+            changes.link(work, src, dst, relation, weight)

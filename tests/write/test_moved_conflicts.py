@@ -1,0 +1,186 @@
+"""A decision that was made in one store holds in another one, after export and import."""
+
+import io
+from datetime import timedelta
+
+import pytest
+
+from memento import MemoryManager
+from memento.ledger.contract import Work
+from memento.testing import ManualClock
+from memento.upkeep import import_
+from memento.upkeep.import_ import Taking
+from memento.write import settling
+
+PLACES = ("I live in Ghent", "I moved from Ghent to Turku")
+NUMBERS = ("My phone number is 555 1234", "My phone number is 777 9999")
+
+
+@pytest.fixture
+def clock():
+    """A clock that a test moves."""
+    return ManualClock()
+
+
+@pytest.fixture
+def stores(tmp_path, clock):
+    """Two stores; the second is empty, and has compared all it has."""
+    with (
+        MemoryManager(tmp_path / "one", embedder=None, clock=clock) as one,
+        MemoryManager(tmp_path / "two", embedder=None, clock=clock) as two,
+    ):
+        two.flush(wait=True)
+        yield one, two
+
+
+def told(memory, *texts):
+    """Add statements, wait until they are compared, and return their ids."""
+    ids = [memory.add(text).id for text in texts]
+    memory.flush(wait=True)
+    return ids
+
+
+def move(one, two, clock):
+    """Export one store, import it into the other a day later, and wait until it is compared."""
+    file = io.BytesIO()
+    one.store.export(file)
+    clock.advance(timedelta(days=1))
+    two.store.import_from(io.BytesIO(file.getvalue()), trust="user")
+    told(two, "The kettle is blue")
+
+
+def standing(memory, ids):
+    """Return the status and the belief of each memory, and the flagged pairs."""
+    rows = [(memory.get(one).status.value, round(memory.belief(one).mean, 3)) for one in ids]
+    return rows, [{pair.a.id, pair.b.id} for pair in memory.conflicts()]
+
+
+def test_a_supersession_that_was_taken_back_stays_taken_back(stores, clock):
+    """Both statements are compared again in the other store, and both stay active."""
+    one, two = stores
+    old, new = told(one, *PLACES)
+    assert one.get(old).superseded_by == new
+    one.undo(one.changes()[0].number)
+    before = standing(one, [old, new])
+    move(one, two, clock)
+    assert standing(two, [old, new]) == before
+    assert before[0][0][0] == "active"
+
+
+def test_a_supersession_that_holds_holds_there_too(stores, clock):
+    """The null control: nothing was taken back."""
+    one, two = stores
+    old, new = told(one, *PLACES)
+    move(one, two, clock)
+    assert two.get(old).superseded_by == new
+
+
+def test_a_new_text_is_compared_although_an_earlier_one_was_taken_back(stores):
+    """A later statement that says something else may supersede again."""
+    one, _ = stores
+    old, new = told(one, *PLACES)
+    one.undo(one.changes()[0].number)
+    one.update(new, text="I no longer live in Ghent but in Oslo")
+    one.flush(wait=True)
+    assert one.get(old).superseded_by == new
+
+
+def test_a_flagged_pair_is_doubted_once(stores, clock):
+    """The doubt comes with the log; comparing the pair again adds none."""
+    one, two = stores
+    ids = told(one, *NUMBERS)
+    before = standing(one, ids)
+    assert before[1] == [set(ids)]
+    move(one, two, clock)
+    assert standing(two, ids) == before
+    assert len(two.belief(ids[0]).evidence) == 1
+
+
+def test_what_is_compared_during_an_import_counts_once(stores, clock, monkeypatch):
+    """The memories are there, but neither the doubts nor the settled pairs of the other store."""
+    one, two = stores
+    ids = told(one, *NUMBERS, "My landlord is Mr Adler", "My landlord is Ms Baum")
+    one.resolve(ids[2], ids[3], "both")
+    before = standing(one, ids)
+    put_link = Taking._put_link
+
+    def meanwhile(taking, connection, ns, link):
+        if not compared:
+            compared.append(ns)
+            engine = two._engine
+            work = Work(connection, ns, engine.now(), engine.rules)
+            while settling.settle_next(work, engine.config.conflicts).more:
+                pass
+        put_link(taking, connection, ns, link)
+
+    compared = []
+    monkeypatch.setattr(Taking, "_put_link", meanwhile)
+    move(one, two, clock)
+    assert compared
+    assert standing(two, ids) == before
+
+
+def test_what_was_imported_is_compared_with_what_was_there(stores, clock):
+    """An open store does so at once, not only when it is opened again."""
+    one, two = stores
+    (there,) = told(two, NUMBERS[0])
+    (came,) = told(one, NUMBERS[1])
+    file = io.BytesIO()
+    one.store.export(file)
+    clock.advance(timedelta(days=1))
+    two.store.import_from(io.BytesIO(file.getvalue()), trust="user")
+    two.flush(wait=True)
+    assert standing(two, [])[1] == [{there, came}]
+
+
+def test_what_is_erased_between_two_parts_of_an_import_takes_its_events_along(
+    stores, clock, monkeypatch
+):
+    """A verdict or a doubt of it, further down in the file, is about nothing any more."""
+    one, two = stores
+    ids = told(one, *NUMBERS)
+    one.feedback(ids, verdict="used")
+    assert {event.verdict for event in one.belief(ids[0]).evidence} == {"used", "doubted"}
+    file = io.BytesIO()
+    one.store.export(file)
+    clock.advance(timedelta(days=1))
+    monkeypatch.setattr(import_, "bites", lambda lines: ([item] for item in lines))
+    erased = []
+
+    def between(done, _total):
+        if not erased and ids[0] in {one.id for one in two.list()}:
+            erased.append(done)
+            two.store.erase(ids[0])
+
+    two.store.import_from(io.BytesIO(file.getvalue()), trust="user", progress=between)
+    assert erased
+    assert [one.id for one in two.list()] == [ids[1]]
+    assert [event.verdict for event in two.belief(ids[1]).evidence] == ["used"]
+    assert all(found.ok for found in two.store.doctor())
+
+
+@pytest.mark.parametrize("compared", [True, False])
+def test_a_flag_of_a_text_that_changed_does_not_travel(stores, clock, monkeypatch, compared):
+    """Also if the new text was not compared before the export."""
+    one, two = stores
+    ids = told(one, *NUMBERS)
+    assert one.conflicts()
+    if not compared:
+        monkeypatch.setattr(one._engine.background, "_settle", lambda *_, **__: False)
+    one.update(ids[1], text="The kettle of Ada is green")
+    if compared:
+        one.flush(wait=True)
+        assert not one.conflicts()
+    else:
+        assert one.conflicts()
+    move(one, two, clock)
+    assert not two.conflicts()
+
+
+def test_a_flag_of_texts_that_stand_travels(stores, clock):
+    """The null control: another column changed, and the store had no time to look."""
+    one, two = stores
+    ids = told(one, *NUMBERS)
+    one.pin(ids[1])
+    move(one, two, clock)
+    assert standing(two, ids)[1] == [set(ids)]
