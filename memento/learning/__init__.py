@@ -56,9 +56,9 @@ if TYPE_CHECKING:
     from memento.observe.values import Candidate, Foresight, Observation
     from memento.write import observed
 else:
-    model_now, reading, teaching, model_later = [
+    model_later, model_now, reading, teaching = [
         at_first_use(f"memento.learning.{name}")
-        for name in ("assisting", "reading", "teaching", "waiting")
+        for name in ("model_later", "model_now", "reading", "teaching")
     ]
     observed = at_first_use("memento.write.observed")
     asking = at_first_use("memento.llm.asking")
