@@ -22,7 +22,7 @@ from memento.ledger import (
     strength_fold,
 )
 from memento.ledger.contract import Contents
-from memento.ledger.lite import fulltext, sqlite
+from memento.ledger.lite import sqlite
 from memento.ledger.lite.sqlite import Connection, connect, translated, uri_of
 from memento.ledger.rows import COLUMNS, Row, columns_of, set_back
 from memento.types import Event
@@ -95,7 +95,7 @@ def inspect(path: Path, sees: checks.Sees = checks.everyone) -> Contents:
             problems += namespaces.wrong(connection)
             problems += _named(checks.changed_versions(connection), sees, "an earlier state of ")
             problems += [*_changed_rows(connection)]
-            if not fulltext.intact(connection):
+            if not connection.words.intact():
                 problems.append("its full text is damaged")
         except StoreUnusable as error:
             raise ArchiveDamaged(path, f"is no backup of memento: {error}") from error
@@ -220,7 +220,7 @@ def _drop_later(connection: Connection, moment: int) -> None:
     ):
         connection.execute(f"DELETE FROM {table} WHERE {key} IN ({_CAME_SINCE})", (moment,))
     connection.execute(f"DELETE FROM memories WHERE docid IN ({_CAME_SINCE})", (moment,))
-    fulltext.lose_later(connection)
+    connection.words.lose_later()
 
 
 def _set_back_row(connection: Connection, row: Row, moment: int) -> None:
@@ -244,7 +244,7 @@ def _set_back_row(connection: Connection, row: Row, moment: int) -> None:
     marks = ", ".join(f"{name} = ?" for name in COLUMNS.split(", "))
     connection.execute(f"UPDATE memories SET {marks} WHERE docid = ?", (*row.values(), row.docid))
     if kept is not None:
-        fulltext.replace(connection, row.docid, columns_of(row))
+        connection.words.replace(row.docid, columns_of(row))
     if (row.text, row.actor, row.role) != spoken:
         connection.execute("DELETE FROM embeddings WHERE docid = ?", (row.docid,))
 

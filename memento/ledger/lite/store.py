@@ -281,11 +281,11 @@ class LiteLedger:
         of a read-only store is not checked.
         """
         if library_version() < fulltext.CHECKED_AS_READ:
-            return self.read_only or self.write(fulltext.intact)
+            return self.read_only or self.write(lambda c: c.words.intact())
         with translated(self.path):
             connection = self._connect_to_read()
             try:
-                return fulltext.intact_as_read(connection)
+                return connection.words.intact_as_read()
             finally:
                 connection.close()
 
@@ -295,9 +295,9 @@ class LiteLedger:
         FTS5 keeps the words of deleted rows until its segments are merged; then SQLite keeps the
         pages.
         """
-        more = self.write(fulltext.begin_purge, frees_room=True)
+        more = self.write(lambda c: c.words.merge(anew=True), frees_room=True)
         while more:
-            more = self.write(fulltext.purge, frees_room=True)
+            more = self.write(lambda c: c.words.merge(), frees_room=True)
         if not self.alone(sqlite.compact):
             self._scrub()
 

@@ -138,13 +138,13 @@ def test_erasing_merges_nothing(still):
     ids = [still.add(text).id for text in words]
     ledger = still._engine.ledger
     for _ in range(fulltext.SEGMENTS - 1):
-        ledger.write(lambda c: fulltext.catch_up(c, 1, 8))
+        ledger.write(lambda c: c.words.catch_up(1, 8))
     for one in ids[:3]:
         assert ledger.fold_log(1.0)
         doomed = erasure.Chosen(ids=(one,))
         ledger.write(lambda c, d=doomed: erasure.erase(c, 1, erasure.chosen(c, 1, d), 0))
         assert ledger.wal_bytes() < 150 * 1024
-    ledger.write(lambda c: fulltext.catch_up(c, 1, 8))
+    ledger.write(lambda c: c.words.catch_up(1, 8))
     assert ledger.wal_bytes() > 300 * 1024, "and later writes merge as before"
     assert [len(still.retrieve(f"w{n}x7")) for n in (0, 1, 2, 3, 20)] == [0, 0, 0, 1, 1]
 
@@ -201,7 +201,7 @@ def test_each_of_many_namespaces_looks(still, monkeypatch):
     places = [docid_of(ns, 2 * fulltext.MOST_WAITING) for ns in range(1, 9)]
     looked = {}
     due = still._engine.ledger.read(
-        lambda c: [fulltext.is_due(c, docid, 1, looked) for docid in places]
+        lambda c: [fulltext.LiteWords(c, looked).is_due(docid, 1) for docid in places]
     )
     assert all(due)
     assert len(looked) <= fulltext.MOST_LOOKED
