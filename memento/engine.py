@@ -55,7 +55,7 @@ from memento.types import Draft, Finding, Tier, Trust
 from memento.upkeep import doctor
 from memento.upkeep.erase import Eraser, Erasure
 from memento.upkeep.import_ import Imported, Sessions, import_from
-from memento.upkeep.import_lines import Door
+from memento.upkeep.import_lines import Terms
 from memento.write.remember import remember
 from memento.write.steps import Bites, Change, Run, finish
 
@@ -420,9 +420,9 @@ class Engine:
         trust: Trust,
         progress: Progress | None = None,
     ) -> Imported:
-        """Import an export; see ``upkeep.import_``, and ``upkeep.import_door`` for the limits."""
-        now, config = self.now(), self.config
-        door = None if trust == Trust.USER else Door(trust, config.secrets, now)
+        """Import an export; see ``upkeep.import_``."""
+        config = self.config
+        terms = Terms(config.limits, self.rules, config.secrets, trust, self.now())
         sessions: Sessions = {}
         try:
             return import_from(
@@ -430,10 +430,7 @@ class Engine:
                 source,
                 into=into,
                 embedder=self._identity,
-                limits=config.limits,
-                door=door,
-                rules=self.rules,
-                now=now,
+                terms=terms,
                 sessions=sessions,
                 progress=progress,
             )

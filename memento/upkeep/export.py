@@ -36,6 +36,8 @@ from memento.upkeep.line_format import (
 _UNSPEAKABLE = (ValueError, TypeError, AttributeError, OverflowError)
 """Errors from encoding a damaged value."""
 
+Line = tuple[str, dict[str, Any]]
+
 
 @dataclass(frozen=True, slots=True)
 class Exported:
@@ -88,31 +90,14 @@ def export(
         StoreGone: If the store is no longer where it was opened.
         StoreError: If it cannot be written, or the store cannot be read.
     """
-    ledger.check_present()
-    if not callable(getattr(target, "write", None)):
-        path = path_outside("target", target, ledger.root)
-        with new_file(path, overwrite=overwrite) as draft, draft.open("wb") as file:
-            done = _export(ledger, file, only, now, with_vectors=with_vectors)
-            ledger.check_present()  # else the file gets its name though the store is gone
-            return done
-    with _as_bytes(cast("IO[str] | IO[bytes]", target)) as stream:
-        done = _export(ledger, stream, only, now, with_vectors=with_vectors)
-        ledger.check_present()
-        return done
 
-
-def _export(
-    ledger: Ledger,
-    stream: IO[bytes],
-    only: tuple[str, ...] | None,
-    now: int,
-    *,
-    with_vectors: bool,
-) -> Exported:
     def job(connection: Session) -> Exported:
-        chosen = namespaces.every(connection) if only is None else _one(connection, only)
+        chosen = namespaces.every(connection)
+        if only is not None:  # unaffected by damaged labels of other namespaces
+            ns = namespaces.find(connection, only)
+            chosen = [] if ns is None else [(ns, only)]
         embedder = vectors.current_model(connection) if with_vectors else None
-        writer = _Writer(stream)
+        writer = _Writer(stream, connection, None if embedder is None else embedder[0])
         head = {
             "type": "memento export",
             "format": FORMAT,
@@ -121,46 +106,53 @@ def _export(
             "embedder": None if embedder is None else {"name": embedder[1], "dim": embedder[2]},
         }
         writer.write(head)
-        for ns, labels in chosen:
-            _export_memories(
-                connection, writer, ns, labels, None if embedder is None else embedder[0]
-            )
-        for ns, labels in chosen:
-            for source, to, relation, weight in sql.links(connection, ns):
-                line = {"type": "link", "namespace": list(labels), "from": source, "to": to}
-                writer.write(line | {"relation": relation, "weight": weight})
-        for ns, labels in chosen:
-            for at, kind, memory_id, detail in sql.events(connection, ns):
-                line = {"type": "event", "namespace": list(labels), "at": spelt_moment(at)}
-                said = None if detail is None else json.loads(detail)
-                writer.write(line | {"kind": kind, "memory": memory_id, "detail": said})
-        for ns, labels in chosen:
-            for begun in session_rows.newest(connection, ns):
-                line = {"type": "session", "namespace": list(labels)}
-                writer.write(line | spelt_session(connection, begun))
-        for ns, labels in chosen:
-            _export_scopes(connection, writer, ns, labels)
+        for lines in (writer.memories, writer.links, writer.events, writer.sessions, writer.scopes):
+            for ns, labels in chosen:
+                for kind, said in lines(ns):
+                    writer.write({"type": kind, "namespace": list(labels)} | said)
         return writer.end(len(chosen))
 
-    return ledger.read(job)
+    ledger.check_present()
+    with _lent(ledger, target, overwrite=overwrite) as stream:
+        done = ledger.read(job)
+        ledger.check_present()  # else a file gets its name though the store is gone
+        return done
 
 
-def _one(connection: Session, labels: tuple[str, ...]) -> list[tuple[int, tuple[str, ...]]]:
-    """List one namespace like ``namespaces.every``, unaffected by damaged labels of others."""
-    ns = namespaces.find(connection, labels)
-    return [] if ns is None else [(ns, labels)]
+@contextmanager
+def _lent(
+    ledger: Ledger, target: str | Path | IO[str] | IO[bytes], *, overwrite: bool
+) -> Iterator[IO[bytes]]:
+    """Lend what takes the bytes of an export: a new file, or the stream that was given."""
+    if not callable(getattr(target, "write", None)):
+        path = path_outside("target", target, ledger.root)
+        with new_file(path, overwrite=overwrite) as draft, draft.open("wb") as file:
+            yield file
+    elif not isinstance(target, io.TextIOBase):
+        yield cast("IO[bytes]", target)
+    else:
+        with tempfile.TemporaryFile() as file:
+            yield file
+            file.seek(0)
+            for data in file:
+                _write_all(cast("IO[str]", target), data.decode())
 
 
 class _Writer:
-    """Writes lines, counts them and computes their digest."""
+    """Writes lines, counts them and computes their digest.
 
-    def __init__(self, stream: IO[bytes]) -> None:
+    The methods named after what is exported yield its lines: the type, and what is said of it.
+    """
+
+    def __init__(self, stream: IO[bytes], connection: Session, model: int | None) -> None:
         self._stream = stream
+        self._connection = connection
+        self._model = model
         self._digest = sha256()
         self._counts: Counter[str] = Counter()
-        self.vectors = 0
-        self.damaged: list[str] = []
-        self.damaged_history: list[str] = []
+        self._vectors = 0
+        self._damaged: list[str] = []
+        self._damaged_history: list[str] = []
 
     def write(self, line: Mapping[str, Any]) -> None:
         data = f"{json.dumps(line, ensure_ascii=False)}\n".encode()
@@ -177,42 +169,63 @@ class _Writer:
         return Exported(
             namespaces=namespaces,
             **total,
-            vectors=self.vectors,
-            damaged=tuple(self.damaged),
-            damaged_history=tuple(self.damaged_history),
+            vectors=self._vectors,
+            damaged=tuple(self._damaged),
+            damaged_history=tuple(self._damaged_history),
             sha256=digest,
             sessions=self._counts["session"],
             scopes=self._counts["scope"],
             shares=self._counts["share"],
         )
 
+    def memories(self, ns: int) -> Iterator[Line]:
+        for row in sql.rows(self._connection, ns):
+            line = _legible(row)
+            if not is_sound(row) or not line.keys() >= set(FIELDS):
+                line |= {"id": str(row.id), "versions": [], "damaged": True}
+                self._damaged.append(line["id"])
+            else:
+                line |= {**spelt_lock(row.pinned), **spelt_ours(row.given)}
+                line["versions"] = self._past(row)
+            if self._model is not None:
+                blob = sql.vector(self._connection, row.docid, self._model)
+                if blob is not None:
+                    line["vector"] = base64.b64encode(blob).decode()
+                    self._vectors += 1
+            yield "memory", line
 
-def _export_memories(
-    connection: Session, writer: _Writer, ns: int, labels: tuple[str, ...], model: int | None
-) -> None:
-    for row in sql.rows(connection, ns):
-        line: dict[str, Any] = {"type": "memory", "namespace": list(labels)}
-        legible = _legible(row)
-        if not is_sound(row) or not legible.keys() >= set(FIELDS):
-            line |= {**legible, "id": str(row.id), "versions": [], "damaged": True}
-            writer.damaged.append(line["id"])
-        else:
-            line |= {**legible, **spelt_lock(row.pinned), **spelt_ours(row.given)}
-            line["versions"] = _past(connection, writer, row)
-        blob = None if model is None else sql.vector(connection, row.docid, model)
-        if blob is not None:
-            line["vector"] = base64.b64encode(blob).decode()
-            writer.vectors += 1
-        writer.write(line)
+    def _past(self, row: Row) -> list[dict[str, Any]]:
+        """Encode the intact earlier states of a memory."""
+        states = memories.states(self._connection, row.docid)
+        lines: list[dict[str, Any]] = []
+        for state in states:
+            if not is_changed_state(row, state):
+                with suppress(*_UNSPEAKABLE):
+                    lines.append(spelt_state(state))
+        if len(lines) < len(states):
+            self._damaged_history.append(row.id)
+        return lines
 
+    def links(self, ns: int) -> Iterator[Line]:
+        for source, to, relation, weight in sql.links(self._connection, ns):
+            yield "link", {"from": source, "to": to, "relation": relation, "weight": weight}
 
-def _export_scopes(connection: Session, writer: _Writer, ns: int, labels: tuple[str, ...]) -> None:
-    for place in scope_rows.every(connection, ns):
-        line: dict[str, Any] = {"type": "scope", "namespace": list(labels)}
-        writer.write(line | spelt_scope(place))
-    for share in scope_rows.shares_of(connection, ns):
-        line = {"type": "share", "namespace": list(labels)}
-        writer.write(line | spelt_share(share, namespaces.labels_of(connection, share.other)))
+    def events(self, ns: int) -> Iterator[Line]:
+        for at, kind, memory_id, detail in sql.events(self._connection, ns):
+            said = None if detail is None else json.loads(detail)
+            line = {"at": spelt_moment(at), "kind": kind, "memory": memory_id, "detail": said}
+            yield "event", line
+
+    def sessions(self, ns: int) -> Iterator[Line]:
+        for begun in session_rows.newest(self._connection, ns):
+            yield "session", spelt_session(self._connection, begun)
+
+    def scopes(self, ns: int) -> Iterator[Line]:
+        for place in scope_rows.every(self._connection, ns):
+            yield "scope", spelt_scope(place)
+        for share in scope_rows.shares_of(self._connection, ns):
+            labels = namespaces.labels_of(self._connection, share.other)
+            yield "share", spelt_share(share, labels)
 
 
 def _legible(row: Row) -> dict[str, Any]:
@@ -225,32 +238,6 @@ def _legible(row: Row) -> dict[str, Any]:
             if isinstance(value, bytes) and name != "content_hash":
                 del fields[name]
     return fields
-
-
-def _past(connection: Session, writer: _Writer, row: Row) -> list[dict[str, Any]]:
-    """Encode the intact earlier states of a memory."""
-    states = memories.states(connection, row.docid)
-    lines: list[dict[str, Any]] = []
-    for state in states:
-        if not is_changed_state(row, state):
-            with suppress(*_UNSPEAKABLE):
-                lines.append(spelt_state(state))
-    if len(lines) < len(states):
-        writer.damaged_history.append(row.id)
-    return lines
-
-
-@contextmanager
-def _as_bytes(stream: IO[str] | IO[bytes]) -> Iterator[IO[bytes]]:
-    """Lend a stream that takes bytes, also if the given one takes text."""
-    if not isinstance(stream, io.TextIOBase):
-        yield cast("IO[bytes]", stream)
-        return
-    with tempfile.TemporaryFile() as file:
-        yield file
-        file.seek(0)
-        for data in file:
-            _write_all(stream, data.decode())
 
 
 def _write_all(stream: IO[AnyStr], data: AnyStr) -> None:

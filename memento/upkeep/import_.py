@@ -8,7 +8,8 @@ An import that is interrupted between two transactions has written only complete
 its earlier states and at its place. A note in the ledger tells how far it came, and the same import
 again continues there.
 
-The caller's own file is imported unchanged; any other file passes ``import_door``.
+The caller's own file is imported unchanged; of any other one, ``import_lines`` makes ordinary
+memories.
 """
 
 from __future__ import annotations
@@ -21,13 +22,13 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from copy import copy
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from itertools import groupby
 from math import inf
+from operator import itemgetter
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, TypeVar, cast
+from typing import IO, TYPE_CHECKING, Any, cast
 
 from memento import check
 from memento.admit.draft import Entry
@@ -46,28 +47,25 @@ from memento.ledger import (
     vectors,
 )
 from memento.ledger import transfer as sql
-from memento.ledger.contract import Ledger, Rules, Session, Work
+from memento.ledger.contract import Ledger, Session, Work
 from memento.ledger.rows import Row
 from memento.ledger.schema import SEQ_MASK
+from memento.ledger.scope_rows import Place
 from memento.protocols import Progress
-from memento.types import Event, Status, Tier, Trust
+from memento.types import Event, Status, Tier
 from memento.upkeep.import_lines import (
     MAX_LINE,
     Arrival,
-    Door,
     EventLine,
     Item,
     Labels,
     Lines,
     Link,
-    ScopeLine,
-    SessionLine,
-    ShareLine,
     Terms,
     bites,
     each_line,
 )
-from memento.upkeep.line_format import FORMAT
+from memento.upkeep.line_format import FORMAT, SessionLine, ShareLine
 from memento.write import slots, trust
 from memento.write.remember import go_to_present_scopes
 from memento.write.scope_moves import may_be_merged
@@ -78,7 +76,6 @@ if TYPE_CHECKING:
 else:
     settling = later("memento.write.settling")
 
-W = TypeVar("W", Arrival, Link, EventLine, SessionLine, ScopeLine, ShareLine)
 Sessions = dict[int, set[str | None]]
 
 
@@ -128,40 +125,31 @@ class Taking:
             bite: Lines in the order of the file.
         """
         done = sql.imported_to(connection, self._name)
-        for ns, arrivals in self._of_kind(bite, Arrival):
+        since = inf if done is None else done  # None: another process has written all of it
+        for ns, arrivals in self._memories(bite):
             work = self._work(connection, ns)
             self._put_memories(work, arrivals)
-            door = self._terms.door
-            changes.finish(work, "import_from", Trust.USER if door is None else door.trust)
-        for ns, links in self._of_kind(bite, Link):
-            for link in links:
-                self._put_link(connection, ns, link)
-        since = inf if done is None else done  # None: another process has written all of it
-        for ns, events in self._of_kind([item for item in bite if item.line > since], EventLine):
-            for event in events:
-                self._put_event(connection, ns, event)
-        self._put_others(connection, bite)
+            changes.finish(work, "import_from", self._terms.trust)
+        rest: dict[type, Callable[[Session, int, Any], None]] = {
+            Link: self._put_link,
+            EventLine: self._put_event,
+            SessionLine: self._put_session,
+            Place: self._put_scope,
+            ShareLine: self._put_share,
+        }
+        for kind, put in rest.items():
+            for item in bite:
+                if isinstance(item.what, kind) and (kind is not EventLine or item.line > since):
+                    put(connection, self._into_of[item.labels], item.what)
         sql.note_imported(connection, self._name, bite[-1].line)
-
-    def _put_others(self, connection: Session, bite: Sequence[Item]) -> None:
-        """Write what is no memory and belongs to none."""
-        for ns, begun in self._of_kind(bite, SessionLine):
-            for one in begun:
-                self._put_session(connection, ns, one)
-        for ns, places in self._of_kind(bite, ScopeLine):
-            for place in places:
-                self._put_scope(connection, ns, place)
-        for ns, shares in self._of_kind(bite, ShareLine):
-            for share in shares:
-                self._put_share(connection, ns, share)
 
     def _work(self, connection: Session, ns: int) -> Work:
         return Work(connection, ns, self._terms.now, self._terms.rules)
 
-    def _of_kind(self, bite: Sequence[Item], kind: type[W]) -> Iterator[tuple[int, list[W]]]:
-        """Yield the items of one kind, by namespace."""
-        chosen = [(item.labels, item.what) for item in bite if isinstance(item.what, kind)]
-        for labels, group in groupby(chosen, key=lambda one: one[0]):
+    def _memories(self, bite: Sequence[Item]) -> Iterator[tuple[int, list[Arrival]]]:
+        """Yield the memories among some lines, by namespace."""
+        chosen = [(item.labels, item.what) for item in bite if isinstance(item.what, Arrival)]
+        for labels, group in groupby(chosen, key=itemgetter(0)):
             yield self._into_of[labels], [what for _, what in group]
 
     def _put_memories(self, work: Work, arrivals: Sequence[Arrival]) -> None:
@@ -172,7 +160,7 @@ class Taking:
         entries = [one.entry for one in fresh]
         self._ours[work.ns].update(entry.row.id for entry in entries)
         self._sessions.setdefault(work.ns, set())
-        if self._terms.door is not None:
+        if not self._terms.is_own:
             trust.judge(work, entries)
         pile = [(one.entry.row, one.entry.text, one.states, one.vector) for one in fresh]
         changes.comes_with(work)
@@ -197,7 +185,7 @@ class Taking:
     def _judge_again(self, work: Work, rows: Sequence[Row]) -> list[Row]:
         """Re-evaluate memories whose parents were imported; a trusted file stays as it is."""
         ours = self._ours[work.ns]
-        spared = ours if self._terms.door is None else ()
+        spared = ours if self._terms.is_own else ()
         changed = trust.judge_again(work, rows, [row.id for row in rows], spared=spared)
         for row in changed:
             if row.status == Status.QUARANTINED and row.id in ours:
@@ -221,13 +209,11 @@ class Taking:
             log_event(work, entry.row, Event.REDACTED, entry.redacted)
 
     def _put_link(self, connection: Session, ns: int, link: Link) -> None:
-        if self._terms.door is not None and not self._ours[ns].issuperset(link.ends):
+        if not self._terms.is_own and not self._ours[ns].issuperset(link.ends):
             return  # it would change a memory that is not from the file
         made = sql.put_link(connection, ns, link.ends, link.relation, link.weight)
         self.counts["links"] += made
-        if (
-            made and link.relation == claim_rows.RESOLVED
-        ):  # it may have been compared here meanwhile
+        if made and link.relation == claim_rows.RESOLVED:  # perhaps compared here meanwhile
             settling.unflag(self._work(connection, ns), *link.ends)
 
     def _put_event(self, connection: Session, ns: int, event: EventLine) -> None:
@@ -267,9 +253,8 @@ class Taking:
             session_rows.insert_checkpoint(connection, replace(noted, ns=ns, rev=rev))
         self.counts["sessions"] += 1
 
-    def _put_scope(self, connection: Session, ns: int, one: ScopeLine) -> None:
+    def _put_scope(self, connection: Session, ns: int, place: Place) -> None:
         """Import a scope that is not named here."""
-        place = one.place
         if scope_rows.find(connection, ns, place.path) is not None:
             return
         if place.merged_into is not None and not may_be_merged(connection, ns, place):
@@ -279,7 +264,7 @@ class Taking:
 
     def _put_share(self, connection: Session, ns: int, one: ShareLine) -> None:
         """Import a share that is not there."""
-        other = namespaces.number(connection, one.labels)
+        other = namespaces.number(connection, one.seen_by)
         made = scope_rows.put_share(connection, replace(one.share, ns=ns, other=other))
         self.counts["shares"] += made
 
@@ -335,10 +320,7 @@ def import_from(
     *,
     into: tuple[str, ...] | None,
     embedder: Callable[[], str | None],
-    limits: check.Limits,
-    door: Door | None,
-    rules: Rules,
-    now: int,
+    terms: Terms,
     sessions: Sessions,
     progress: Progress | None = None,
 ) -> Imported:
@@ -349,10 +331,7 @@ def import_from(
         source: A file or a stream that ``export`` wrote.
         into: The namespace to put it into; None for the ones it comes from.
         embedder: Returns the identity of the embedder in use, or None.
-        limits: Largest values of a memory.
-        door: Validates each memory; None to import all unchanged.
-        rules: The settings that a write obeys.
-        now: The present moment, microseconds.
+        terms: The terms on which memories are accepted.
         sessions: Receives the sessions of each namespace that have new turns, even if the import
             is interrupted.
         progress: Told how many lines are written.
@@ -366,7 +345,7 @@ def import_from(
         InvalidInput: If it holds several namespaces for one, or a value that cannot be accepted;
             nothing was written.
         IdConflict: If an id belongs to another memory here; nothing was written.
-        SecretFound: If it holds a secret, and ``door`` refuses secrets.
+        SecretFound: If it holds a secret, and secrets are refused.
         StoreError: If it could not be written; memories written before that stay.
     """
     report = _silent if progress is None else progress
@@ -376,13 +355,12 @@ def import_from(
         _check_embedder(head, name)
         if into is not None and len(labels) > 1:
             raise InvalidInput("source", f"holds {len(labels)} namespaces; import all of them")
-        vectors_wanted = head["embedder"] is not None and door is None
+        vectors_wanted = head["embedder"] is not None and terms.is_own
         identity = _identity(head, embedder) if vectors_wanted else None
         dim = None if identity is None else head["embedder"]["dim"]
-        terms = Terms(limits, door, rules, now)
         targets = {one: one if into is None else into for one in labels}
-        _check(ledger, Lines(stream, targets, dim, replace(terms, door=copy(door))), report)
-        run = _run(digest, targets, door)
+        _check(ledger, Lines(stream, targets, dim, terms), report)
+        run = _run(digest, targets, terms)
 
         def begin(connection: Session) -> Taking:
             into_of = {one: namespaces.number(connection, one) for one in targets.values()}
@@ -397,17 +375,16 @@ def import_from(
             report(bite[-1].line, total)
         ledger.write(lambda c: sql.end_import(c, run))
         report(total, total)
-        return _brought(taking, lines, door)
+        return _brought(taking, lines)
 
 
 def _silent(_done: int, _total: int | None) -> None:
     """Report to nobody."""
 
 
-def _run(digest: str, targets: Mapping[Labels, Labels], door: Door | None) -> str:
-    """Name an import by its file, its namespaces and its terms."""
-    terms = None if door is None else door.trust.value
-    said = json.dumps([digest, sorted(targets.items()), terms])
+def _run(digest: str, targets: Mapping[Labels, Labels], terms: Terms) -> str:
+    """Name an import by its file, its namespaces and its trust."""
+    said = json.dumps([digest, sorted(targets.items()), terms.trust.value])
     return f"import {sha256(said.encode()).hexdigest()}"
 
 
@@ -430,7 +407,7 @@ def _check(ledger: Ledger, lines: Lines, report: Progress) -> None:
         ledger.read(lambda c, rows=rows: [sql.known(c, ns, row) for ns, row in rows])  # type: ignore[misc]
 
 
-def _brought(taking: Taking, lines: Lines, door: Door | None) -> Imported:
+def _brought(taking: Taking, lines: Lines) -> Imported:
     counts = taking.counts
     return Imported(
         memories=counts["memories"],
@@ -441,7 +418,7 @@ def _brought(taking: Taking, lines: Lines, door: Door | None) -> Imported:
         damaged=tuple(lines.damaged),
         quarantined=taking.quarantined,
         hidden=lines.hidden,
-        demoted=0 if door is None else door.demoted,
+        demoted=lines.demoted,
         redacted=dict(taking.redacted),
         sessions=counts["sessions"],
         scopes=counts["scopes"],

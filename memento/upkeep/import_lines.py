@@ -9,7 +9,7 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import IO, Any, TypeAlias
+from typing import IO, Any, NamedTuple, TypeAlias
 
 from memento import check
 from memento.admit import draft
@@ -19,11 +19,12 @@ from memento.base.scopes import parse_namespace
 from memento.errors import InvalidInput
 from memento.ledger.contract import Rules
 from memento.ledger.rows import Row, State, content_hash
-from memento.ledger.scope_rows import Place, Share
-from memento.ledger.session_rows import Begun, Noted
+from memento.ledger.scope_rows import Place
 from memento.status import having
 from memento.types import Kind, Trust
 from memento.upkeep.line_format import (
+    SessionLine,
+    ShareLine,
     measure,
     read_moment,
     read_row,
@@ -37,78 +38,8 @@ from memento.upkeep.line_format import (
 TAKEN = having("current")
 """Statuses of the memories that are imported; others are hidden in the exported store."""
 
-
 UNNAMED = "import"
 """Source of a memory that names none itself."""
-
-
-class Door:
-    """Validation of the memories of a file that is not the caller's own.
-
-    Args:
-        trust: How far the file is trusted.
-        secrets: How secrets are treated.
-        now: The present moment, microseconds; no memory was created later.
-
-    Attributes:
-        trust: How far the file is trusted.
-        demoted: Number of memories that were a rule or pinned in the file and are neither now.
-    """
-
-    def __init__(self, trust: Trust, secrets: Secrets | str, now: int) -> None:
-        self.demoted = 0
-        self.trust = trust
-        self._secrets = secrets
-        self._now = now
-
-    def pass_through(self, row: Row) -> Counter[str]:
-        """Change a row so that it may be imported; the caller then renews measures and checksum.
-
-        Returns:
-            The secrets that were removed, by kind.
-
-        Raises:
-            SecretFound: If it holds a secret and secrets are refused.
-        """
-        given = row.occurred_at != row.created_at
-        found = self._redact(row)
-        row.trust = Trust.least([Trust(row.trust), self.trust]).value
-        self.demoted += row.kind == Kind.RULE or bool(row.pinned)
-        if row.kind == Kind.RULE:
-            row.kind = Kind.FACT.value
-        row.pinned = row.reinforced = 0
-        row.version, row.superseded_by = 1, None
-        row.created_at = row.updated_at = min(row.created_at, self._now)
-        row.content_hash = content_hash(
-            row.text,
-            row.scope,
-            row.key,
-            row.session,
-            row.actor,
-            row.role,
-            row.occurred_at if given else None,
-            condition=row.condition,
-        )
-        return found
-
-    def _redact(self, row: Row) -> Counter[str]:
-        clean = Redaction(self._secrets)
-        row.text = clean.text("text", row.text)
-        if clean.name("key", row.key) != row.key:
-            row.key = None  # two redacted keys could become the same slot
-        row.aliases = _names(clean, "aliases", row.aliases)
-        row.tags = _names(clean, "tags", row.tags)
-        row.metadata = clean.json("metadata", row.metadata)
-        row.actor = clean.name("actor", row.actor)
-        row.role = clean.name("role", row.role)
-        row.condition = clean.name("condition", row.condition)
-        row.source_uri = clean.name("source.uri", row.source_uri) or UNNAMED
-        row.source_model = clean.name("source.model", row.source_model)
-        return clean.found
-
-
-def _names(clean: Redaction, field: str, encoded: str) -> str:
-    return draft.to_json(clean.names(field, tuple(json.loads(encoded))))
 
 
 BITE = 256
@@ -129,16 +60,29 @@ Labels: TypeAlias = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """The terms on which an import accepts memories; see ``import_.import_from``."""
+    """The terms on which an import accepts memories.
+
+    Attributes:
+        limits: Largest values of a memory.
+        rules: The settings that a write obeys.
+        secrets: How secrets are treated.
+        trust: How far the file is trusted.
+        now: The present moment, microseconds; no memory was created later.
+    """
 
     limits: check.Limits
-    door: Door | None
     rules: Rules
+    secrets: Secrets | str
+    trust: Trust
     now: int
 
+    @property
+    def is_own(self) -> bool:
+        """Whether the file is the caller's own, which is imported unchanged."""
+        return self.trust == Trust.USER
 
-@dataclass(frozen=True, slots=True)
-class Arrival:
+
+class Arrival(NamedTuple):
     """A memory to write, with its earlier states and its vector."""
 
     entry: Entry
@@ -146,8 +90,7 @@ class Arrival:
     vector: bytes | None
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(NamedTuple):
     """A link to write."""
 
     ends: tuple[str, str]
@@ -155,8 +98,7 @@ class Link:
     weight: float
 
 
-@dataclass(frozen=True, slots=True)
-class EventLine:
+class EventLine(NamedTuple):
     """An event to append."""
 
     at: int
@@ -165,31 +107,7 @@ class EventLine:
     detail: Mapping[str, Any] | None
 
 
-@dataclass(frozen=True, slots=True)
-class SessionLine:
-    """A session to write, with its checkpoints."""
-
-    begun: Begun
-    checkpoints: Sequence[Noted]
-
-
-@dataclass(frozen=True, slots=True)
-class ScopeLine:
-    """A scope to write."""
-
-    place: Place
-
-
-@dataclass(frozen=True, slots=True)
-class ShareLine:
-    """A share to write, and the labels of who sees it."""
-
-    share: Share
-    labels: Labels
-
-
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(NamedTuple):
     """The content of one line.
 
     Attributes:
@@ -202,7 +120,7 @@ class Item:
     line: int
     size: int
     labels: Labels
-    what: Arrival | Link | EventLine | SessionLine | ScopeLine | ShareLine
+    what: Arrival | Link | EventLine | SessionLine | Place | ShareLine
 
 
 class Lines:
@@ -212,23 +130,23 @@ class Lines:
         stream: The export.
         targets: Namespaces of the file to those they go into.
         dim: Dimension of the vectors; None to leave them out.
-        terms: Limits and validation of the memories.
+        terms: The terms on which memories are accepted.
 
     Attributes:
         damaged: Ids of memories that were damaged in the exported store.
         hidden: Number of memories that were left out because they are hidden there.
+        demoted: Number of memories that are a rule or pinned there and are neither here.
     """
 
     def __init__(
         self, stream: IO[bytes], targets: Mapping[Labels, Labels], dim: int | None, terms: Terms
     ) -> None:
         self.damaged: list[str] = []
-        self.hidden = 0
+        self.hidden = self.demoted = 0
         self._stream = stream
         self._targets = targets
         self._dim = dim
-        self._limits = terms.limits
-        self._door = terms.door
+        self._terms = terms
         self._ids: set[tuple[Labels, str]] = set()
 
     def __iter__(self) -> Iterator[Item]:
@@ -267,18 +185,19 @@ class Lines:
         if line.get("damaged"):
             self.damaged.append(check.check_id(line["id"]))
             return None
-        row, document = read_row(line, self._limits)
+        row, document = read_row(line, self._terms.limits)
         if (labels, row.id) in self._ids:
             raise InvalidInput("id", f"{row.id!r} comes twice")
         self._ids.add((labels, row.id))
-        if self._door is None:
-            states = [read_state(state, row, self._limits) for state in line["versions"]]
+        if self._terms.is_own:
+            states = [read_state(state, row, self._terms.limits) for state in line["versions"]]
             vector = None if self._dim is None else _vector(line.get("vector"), self._dim)
             return Arrival(Entry(row=row, text=document, chosen_id=True), states, vector)
         if row.status not in TAKEN:
             self.hidden += 1
             return None
-        found = self._door.pass_through(row)
+        self.demoted += row.kind == Kind.RULE or bool(row.pinned)
+        found = _made_ordinary(row, self._terms)
         entry = Entry(row=row, text=measure(row), chosen_id=True, redacted=found)
         return Arrival(entry, (), None)
 
@@ -287,11 +206,11 @@ class Lines:
         return Link(ends, check.short_name("relation", line["relation"]), _number(line["weight"]))
 
     def _event(self, _labels: Labels, line: Mapping[str, Any]) -> EventLine | None:
-        if self._door is not None:
+        if not self._terms.is_own:
             return None
         memory_id, detail = line["memory"], line["detail"]
         if detail is not None:
-            check.check_metadata(detail, self._limits)
+            check.check_metadata(detail, self._terms.limits)
         if memory_id is not None:
             check.check_id(memory_id)
         elif isinstance(detail, dict):
@@ -302,18 +221,65 @@ class Lines:
         return EventLine(at, kind, memory_id, detail)
 
     def _session(self, _labels: Labels, line: Mapping[str, Any]) -> SessionLine | None:
-        begun, noted = read_session(line)
-        return SessionLine(begun, noted) if self._door is None else None
+        found = read_session(line)
+        return found if self._terms.is_own else None
 
-    def _scope(self, _labels: Labels, line: Mapping[str, Any]) -> ScopeLine | None:
-        place = read_scope(line)
-        return ScopeLine(place) if self._door is None else None
+    def _scope(self, _labels: Labels, line: Mapping[str, Any]) -> Place | None:
+        found = read_scope(line)
+        return found if self._terms.is_own else None
 
     def _share(self, labels: Labels, line: Mapping[str, Any]) -> ShareLine | None:
         """Read a share; what goes into another namespace is not shared by that one."""
-        share, seen_by = read_share(line)
-        same = labels == parse_namespace(line["namespace"]) and labels != seen_by
-        return ShareLine(share, seen_by) if same and self._door is None else None
+        found = read_share(line)
+        same = labels == parse_namespace(line["namespace"]) and labels != found.seen_by
+        return found if same and self._terms.is_own else None
+
+
+def _made_ordinary(row: Row, terms: Terms) -> Counter[str]:
+    """Change the row of a file that is not the caller's own so that it may be imported.
+
+    Measures and checksum are to be renewed.
+
+    Returns:
+        The secrets that were removed, by kind.
+
+    Raises:
+        SecretFound: If it holds a secret and secrets are refused.
+    """
+    given = row.occurred_at != row.created_at
+    found = _redact(row, Redaction(terms.secrets))
+    row.trust = Trust.least([Trust(row.trust), terms.trust]).value
+    if row.kind == Kind.RULE:
+        row.kind = Kind.FACT.value
+    row.pinned = row.reinforced = 0
+    row.version, row.superseded_by = 1, None
+    row.created_at = row.updated_at = min(row.created_at, terms.now)
+    row.content_hash = content_hash(
+        row.text,
+        row.scope,
+        row.key,
+        row.session,
+        row.actor,
+        row.role,
+        row.occurred_at if given else None,
+        condition=row.condition,
+    )
+    return found
+
+
+def _redact(row: Row, clean: Redaction) -> Counter[str]:
+    row.text = clean.text("text", row.text)
+    if clean.name("key", row.key) != row.key:
+        row.key = None  # two redacted keys could become the same slot
+    for name in ("aliases", "tags"):
+        names = clean.names(name, tuple(json.loads(getattr(row, name))))
+        setattr(row, name, draft.to_json(names))
+    row.metadata = clean.json("metadata", row.metadata)
+    for name in ("actor", "role", "condition"):
+        setattr(row, name, clean.name(name, getattr(row, name)))
+    row.source_uri = clean.name("source.uri", row.source_uri) or UNNAMED
+    row.source_model = clean.name("source.model", row.source_model)
+    return clean.found
 
 
 def bites(items: Iterable[Item]) -> Iterator[list[Item]]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from datetime import datetime
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from memento import check
 from memento.admit import draft
@@ -47,6 +47,20 @@ _MOMENTS = {name for name in FIELDS if name.endswith("_at")} | {"valid_from", "v
 _JSON = {"aliases", "tags", "metadata", "source_parents"}
 _BITS_OF_GIVEN = {"tier": TIER_GIVEN, "importance": IMPORTANCE_GIVEN}
 _CHOICES = {"tier": Tier, "kind": Kind, "status": Status, "trust": Trust}
+
+
+class SessionLine(NamedTuple):
+    """A session, with its checkpoints."""
+
+    begun: Begun
+    checkpoints: Sequence[Noted]
+
+
+class ShareLine(NamedTuple):
+    """A share, and the labels of the namespace that sees it."""
+
+    share: Share
+    seen_by: tuple[str, ...]
 
 
 def spelt_state(state: State) -> dict[str, Any]:
@@ -245,14 +259,14 @@ def spelt_share(one: Share, labels: tuple[str, ...]) -> dict[str, Any]:
     return {"scope": one.scope, "with": list(labels), "since": spelt_moment(one.since)}
 
 
-def read_share(line: Mapping[str, Any]) -> tuple[Share, tuple[str, ...]]:
-    """Make a share of a line, and the labels of who sees it; the numbers are given later.
+def read_share(line: Mapping[str, Any]) -> ShareLine:
+    """Make a share of a line; the numbers of its namespaces are given later.
 
     Raises:
         InvalidInput: If a value cannot be accepted.
     """
     share = Share(0, parse_scope(line["scope"]), 0, read_moment("since", line["since"]))
-    return share, parse_namespace(line["with"])
+    return ShareLine(share, parse_namespace(line["with"]))
 
 
 def _path(field: str, path: Any) -> str:
@@ -283,7 +297,7 @@ def spelt_session(db: Session, one: Begun) -> dict[str, Any]:
     }
 
 
-def read_session(line: Mapping[str, Any]) -> tuple[Begun, tuple[Noted, ...]]:
+def read_session(line: Mapping[str, Any]) -> SessionLine:
     """Make a session and its checkpoints of a line; namespace and revisions are given later.
 
     Raises:
@@ -303,10 +317,11 @@ def read_session(line: Mapping[str, Any]) -> tuple[Begun, tuple[Noted, ...]]:
         epoch=0,
         head=None,
     )
-    return begun, tuple(
+    checkpoints = [
         Noted(0, name, number, read_moment("at", said["at"]), 0, _body(said))
         for number, said in enumerate(line["checkpoints"], start=1)
-    )
+    ]
+    return SessionLine(begun, checkpoints)
 
 
 def _body(said: Mapping[str, Any]) -> str:
