@@ -186,14 +186,14 @@ def test_a_failure_in_a_group_makes_nothing_less_new_for_the_others(memory):
         threading.Thread(target=fail),
         threading.Thread(target=lambda: stored.append(view.add(SAID).importance)),
     ]
-    writer.hold()
+    writer.hold(writer)
     try:
         for waiting, thread in enumerate(threads, start=1):
             thread.start()
             while len(writer._waiting) < waiting:  # the failing one comes first
                 time.sleep(0.001)
     finally:
-        writer.release()
+        writer.release(writer)
     for thread in threads:
         thread.join()
     assert sorted(stored, key=str) == [expected, None]

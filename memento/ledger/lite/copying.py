@@ -36,15 +36,6 @@ def copy(source: Path, target: Path, now: int, *, immutable: bool = False) -> No
     """Write all that is committed into one file, as of one moment, while others go on.
 
     Deleted data is not copied. Nobody waits for it, but the write-ahead log grows meanwhile.
-
-    Args:
-        source: A ledger file.
-        target: An empty file.
-        now: The present moment, microseconds.
-        immutable: Whether the ledger is on a medium where nothing can be written.
-
-    Raises:
-        StoreError: If the ledger cannot be read or the copy not be written.
     """
     reading = connect(source, busy_seconds=BUSY_SECONDS, writable=False, immutable=immutable)
     with closing(reading) as connection, translated(source):
@@ -57,13 +48,8 @@ def copy(source: Path, target: Path, now: int, *, immutable: bool = False) -> No
 def fetch(source: Path, target: Path) -> None:
     """Copy a ledger that nobody writes, together with its write-ahead log if it has one.
 
-    Args:
-        source: A backup or a ledger file.
-        target: An empty file.
-
     Raises:
         ArchiveDamaged: If it cannot be read as one.
-        StoreError: If the copy cannot be written.
     """
     logged = source.with_name(f"{source.name}-wal").exists()
     try:
@@ -77,12 +63,8 @@ def fetch(source: Path, target: Path) -> None:
 def inspect(path: Path, sees: checks.Sees = checks.everyone) -> Contents:
     """Look at every page, every checksum and the full-text index of a backup.
 
-    Args:
-        path: The file.
-        sees: Which namespaces' ids an error may name; those of others are counted.
-
     Raises:
-        ArchiveDamaged: If anything is wrong.
+        ArchiveDamaged: If anything is wrong; it names only ids of namespaces that ``sees`` allows.
         StoreFromTheFuture: If a newer memento wrote it.
     """
     with _alone(path) as connection:
@@ -102,7 +84,9 @@ def inspect(path: Path, sees: checks.Sees = checks.everyone) -> Contents:
         if problems:
             raise ArchiveDamaged(path, f"is damaged: {'; '.join(problems[:5])}")
         (count,) = connection.execute("SELECT count(*) FROM memories").fetchone()
-        return Contents(version, count, _taken_at(connection))
+        query = "SELECT max(value) FROM meta WHERE name = ?"  # NULL for a plain copy of a ledger
+        (taken_at,) = connection.execute(query, (TAKEN_AT,)).fetchone()
+        return Contents(version, count, taken_at)
 
 
 def _changed_rows(connection: Connection) -> Iterator[str]:
@@ -127,11 +111,7 @@ def _named(changed: Sequence[checks.Whose], sees: checks.Sees, part: str) -> lis
 
 
 def settle(path: Path) -> None:
-    """Make a copied ledger usable: bring it to the present schema, and queue what must be rebuilt.
-
-    Raises:
-        StoreError: If it cannot be written.
-    """
+    """Make a copied ledger usable: bring it to the present schema, and queue what it lacks."""
     with _alone(path) as connection:
         sqlite.migrate(connection, path)
         connection.execute("DELETE FROM meta WHERE name = ?", (TAKEN_AT,))
@@ -314,12 +294,6 @@ def _set_links_back(connection: Connection, moment: int) -> None:
     ).fetchall()
     for src, dst in found:
         links.link(connection, src, dst, "supersedes")
-
-
-def _taken_at(connection: Connection) -> int | None:
-    query = "SELECT value FROM meta WHERE name = ?"
-    found = connection.execute(query, (TAKEN_AT,)).fetchone()
-    return None if found is None else int(found[0])
 
 
 @contextmanager

@@ -38,9 +38,6 @@ class Gate:
     Args:
         ledger: Ledger file; its folder must exist.
         seconds: Longest wait, > 0.
-
-    Raises:
-        StoreError: If the file system has no such locks, or the lock file cannot be made.
     """
 
     def __init__(self, ledger: Path, seconds: float) -> None:
@@ -60,16 +57,11 @@ class Gate:
             os.close(self._queue)
             raise explain_os(path, error) from error
         # A manager that nobody closed, and nobody has any more, gives its descriptors back too.
-        self._give_back = weakref.finalize(self, _close_both, self._turn, self._queue)
+        self._give_back = weakref.finalize(self, _close, self._turn, self._queue)
         self._give_back.atexit = False  # then the kernel does it
 
     def enter(self) -> None:
-        """Wait for the turn. Whether or not it comes, ``leave`` must follow.
-
-        Raises:
-            StoreBusy: If it did not come in time.
-            StoreError: If the file system does not do as asked.
-        """
+        """Wait for the turn, or raise ``StoreBusy``. Either way ``leave`` must follow."""
         try:
             if self._wait is not None or not self._enter_at_once():
                 self._enter_queue()
@@ -111,7 +103,13 @@ class Gate:
             wait = self._wait = _Wait(self._queue, self._turn)
         try:
             wait.start()
-            came = self._waited(wait) or not wait.abandon()
+            first = min(PATIENCE, self._seconds)
+            came = wait.finished.wait(first)
+            if not came:
+                log.warning(
+                    "another process is writing; waiting up to %.0f s for it", self._seconds
+                )
+                came = wait.finished.wait(self._seconds - first) or not wait.abandon()
         except BaseException:  # mostly an interruption: the thread must not keep the locks
             if not wait.abandon():
                 self._wait = None
@@ -122,24 +120,9 @@ class Gate:
         if wait.error is not None:
             raise wait.error
 
-    def _waited(self, wait: _Wait) -> bool:
-        """Wait for the turn, and say so if it takes long; False if it did not come in time."""
-        first = min(PATIENCE, self._seconds)
-        if wait.finished.wait(first):
-            return True
-        log.warning("another process is writing; waiting up to %.0f s for it", self._seconds)
-        return wait.finished.wait(self._seconds - first)
-
 
 def is_taken(ledger: Path) -> bool:
-    """Tell whether somebody has the turn now, in this process or another one.
-
-    Args:
-        ledger: Ledger file.
-
-    Raises:
-        OSError: If that cannot be found out.
-    """
+    """Tell whether somebody has the turn now, in this process or another one."""
     flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW
     try:
         turn = os.open(ledger.with_name(layout.TURN), flags)
@@ -154,9 +137,9 @@ def is_taken(ledger: Path) -> bool:
     return False
 
 
-def _close_both(turn: int, queue: int) -> None:
-    os.close(turn)
-    os.close(queue)
+def _close(*descriptors: int) -> None:
+    for descriptor in descriptors:
+        os.close(descriptor)
 
 
 class _Wait:
@@ -195,8 +178,7 @@ class _Wait:
 
     def forget(self) -> None:
         """Close the copies of a forked child, where the thread does not run."""
-        os.close(self._turn)
-        os.close(self._queue)
+        _close(self._turn, self._queue)
 
     def _run(self) -> None:
         try:

@@ -17,7 +17,6 @@ import struct
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
 
 from memento.base.clock import system_clock, to_micros
 from memento.base.files import explain_os
@@ -37,43 +36,26 @@ _COARSE = 1_000_000
 _ABSENT = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})
 
 
-class _File(NamedTuple):
-    """A path, and what tells the file that is open from another one at its place."""
-
-    path: bytes
-    device: int
-    number: int
-
-
 class Presence:
     """Remembers which files stand at some paths, and tells if they no longer do.
 
     Args:
         path: The ledger file.
         beside: Suffixes of the files beside it to watch as well.
-
-    Raises:
-        StoreGone: If one of them is not there.
-        StoreError: If the system refuses to say.
     """
 
     def __init__(self, path: Path, *, beside: tuple[str, ...] = ()) -> None:
         self._path = path
         real = Path(os.path.realpath(path)) if beside else path  # SQLite's own lie beside that
         logs = [real.with_name(real.name + suffix) for suffix in beside]
-        self._files = [self._noted(one) for one in (path, *logs)]
+        self._files = [(one, *self._look(one)) for one in map(os.fsencode, (path, *logs))]
         alone = os.name != "posix" or path.is_symlink()  # its own folder says nothing of it
         self._folder = None if alone else os.fsencode(path.parent)
         self._seen: tuple[int, int, int] | None = None
         self._until = 0
 
     def check(self) -> None:
-        """Look again.
-
-        Raises:
-            StoreGone: If a file was removed, moved or replaced.
-            StoreError: If the system refuses to say.
-        """
+        """Look again; raise ``StoreGone`` if a file was removed, moved or replaced."""
         if self._folder is None:
             self._check_files()
             return
@@ -94,25 +76,18 @@ class Presence:
 
     def _check_files(self) -> None:
         for path, device, number in self._files:
-            try:
-                found = os.stat(path)  # noqa: PTH116 - as in ``check``
-            except OSError as error:
-                raise self._absent(path, error) from error
-            if found.st_ino != number or found.st_dev != device:
+            if self._look(path) != (device, number):
                 raise self._gone(path, "replaced by another file")
 
-    def _noted(self, path: Path) -> _File:
-        spelt = os.fsencode(path)
+    def _look(self, path: bytes) -> tuple[int, int]:
+        """Return what tells a file from another one at its place."""
         try:
-            found = os.stat(spelt)  # noqa: PTH116 - as in ``check``
+            found = os.stat(path)  # noqa: PTH116 - as in ``check``
         except OSError as error:
-            raise self._absent(spelt, error) from error
-        return _File(spelt, found.st_dev, found.st_ino)
-
-    def _absent(self, path: bytes, error: OSError) -> Exception:
-        if error.errno in _ABSENT:
-            return self._gone(path, "removed or moved away")
-        return explain_os(self._path, error)
+            if error.errno in _ABSENT:
+                raise self._gone(path, "removed or moved away") from error
+            raise explain_os(self._path, error) from error
+        return found.st_dev, found.st_ino
 
     def _gone(self, path: bytes, happened: str) -> StoreGone:
         name = Path(os.fsdecode(path)).name

@@ -100,10 +100,7 @@ class Rescued:
 
 
 def find(path: Path) -> Rescued:
-    """Read a damaged ledger, which is not changed.
-
-    Args:
-        path: The file; its write-ahead log is read as well.
+    """Read a damaged ledger and its log, which are not changed.
 
     Raises:
         OSError: If it cannot be read.
@@ -123,7 +120,9 @@ def find(path: Path) -> Rescued:
             _take_row(found, record.rowid, record.values)
     found.versions = [version for version in found.versions if _is_whole(found, version)]
     _drop_outdated(found)
-    _drop_changed_labels(found)
+    for ns, text in list(found.namespaces.items()):
+        if found.seals.get(ns, right := namespaces.checksum(ns, text)) != right:
+            del found.namespaces[ns]  # else a memory might be given to another namespace
     kept = found.memories.keys()
     found.versions = [version for version in found.versions if version[0] in kept]
     found.links = [link for link in found.links if {link[0], link[1]} <= kept]
@@ -132,15 +131,7 @@ def find(path: Path) -> Rescued:
 
 
 def write(found: Rescued, target: Path) -> None:
-    """Make a ledger of what was found.
-
-    Args:
-        found: What a damaged ledger gave.
-        target: An empty file.
-
-    Raises:
-        StoreError: If it cannot be written.
-    """
+    """Make a ledger of what was found in an empty file."""
     opened = connect(target, busy_seconds=BUSY_SECONDS, writable=True, wal=False)
     with closing(opened) as connection, translated(target):
         sqlite.migrate(connection, target)
@@ -156,7 +147,11 @@ def write(found: Rescued, target: Path) -> None:
         ):  # fmt: skip
             marks = ", ".join("?" * (table.count(",") + 1))
             connection.executemany(f"INSERT OR IGNORE INTO {table} VALUES ({marks})", rows)
-        _write_sessions(connection, found)
+        for begun in found.sessions.values():
+            session_rows.put(connection, replace(begun, owner=""))  # nobody works on it any more
+        for noted in found.checkpoints.values():
+            if (noted.ns, noted.session) in found.sessions:
+                session_rows.insert_checkpoint(connection, noted)
         for place in found.scopes.values():
             apart = replace(place, merged_at=None, merged_into=None, merges="[]")
             scope_rows.put(connection, apart)
@@ -176,52 +171,13 @@ def _write_memories(connection: Connection, found: Rescued) -> None:
     connection.words.rebuild()
 
 
-def _write_sessions(connection: Connection, found: Rescued) -> None:
-    """Write the sessions, which nobody works on any more, and the checkpoints that have one."""
-    for begun in found.sessions.values():
-        session_rows.put(connection, replace(begun, owner=""))
-    for noted in found.checkpoints.values():
-        if (noted.ns, noted.session) in found.sessions:
-            session_rows.insert_checkpoint(connection, noted)
-
-
-def _take_session(found: Rescued, values: tuple[Any, ...]) -> None:
-    one = session_rows.whole(values)
-    if one is not None:
-        known = found.sessions.get((one.ns, one.id), one)
-        found.sessions[one.ns, one.id] = max(known, one, key=lambda each: each.touched)
-
-
-def _take_checkpoint(found: Rescued, values: tuple[Any, ...]) -> None:
-    one = session_rows.whole_checkpoint(values)
-    if one is not None:
-        found.checkpoints[one.ns, one.session, one.number] = one
-
-
-def _take_named(found: Rescued, values: tuple[Any, ...]) -> None:
-    """Keep what a page holds of a session, a checkpoint or a scope."""
-    match values:
-        case (int(), str(), str(), _, int(), int(), _, _, str(), int(), _, bytes()):
-            _take_session(found, values)
-        case (int(), str(), int(), int(), int(), str(), bytes()):
-            _take_checkpoint(found, values)
-        case (int(), str(), str(), str(), int(), _, _, str(), bytes()):
-            _take_scope(found, values)
-
-
-def _take_scope(found: Rescued, values: tuple[Any, ...]) -> None:
-    """Keep a scope; of two states of it the one with more names."""
-    one = scope_rows.whole(values)
-    if one is not None:
-        known = found.scopes.get((one.ns, one.path), one)
-        found.scopes[one.ns, one.path] = max(known, one, key=lambda each: len(each.aliases))
-
-
 def _take_row(found: Rescued, rowid: int, values: tuple[Any, ...]) -> None:
     """Keep what a page of a table holds, if it is of use."""
     match values:
         case (None, int(), int(), str(), int() | None, str() | None, bytes()):
-            _take_event(found, rowid, *values[1:])
+            event = values[1:]
+            if not is_changed_event(*event):
+                found.events[rowid] = event
         case (None, str(labels), int()) if namespaces.are_labels(labels):
             found.namespaces[rowid] = labels
         case (None, int(ns), int(rev)) if rowid >> SEQ_BITS == ns:
@@ -232,38 +188,16 @@ def _take_row(found: Rescued, rowid: int, values: tuple[Any, ...]) -> None:
             _take_memory(found, row)
 
 
-def _take_event(
-    found: Rescued,
-    number: int,
-    ns: int,
-    at: int,
-    kind: str,
-    docid: int | None,
-    detail: str | None,
-    seal: bytes,
-) -> None:
-    if not is_changed_event(ns, at, kind, docid, detail, seal):
-        found.events[number] = (ns, at, kind, docid, detail, seal)
-
-
 def _take_memory(found: Rescued, row: Row) -> None:
-    if checksum(row) != row.checksum or not _is_sane(row):
+    """Keep the newest whole state of a memory, and count its words again."""
+    sane = row.tier in tuple(Tier) and isinstance(row.rev, int) and isinstance(row.updated_at, int)
+    if checksum(row) != row.checksum or not sane or not row.docid & SEQ_MASK <= row.rev <= SEQ_MASK:
         found.changed[row.docid] = str(row.id)
     elif row.docid not in found.memories or found.memories[row.docid].rev < row.rev:
+        columns = columns_of(row)
+        row.words, row.head_words = columns.words, columns.head_words
+        row.cues = cues(row.text, row.role)
         found.memories[row.docid] = row
-
-
-def _is_sane(row: Row) -> bool:
-    """Look at what the checksum does not cover, and count the words again."""
-    if row.tier not in tuple(Tier) or not all(isinstance(n, int) for n in _UNSEALED(row)):
-        return False
-    columns = columns_of(row)
-    row.words, row.head_words = columns.words, columns.head_words
-    row.cues = cues(row.text, row.role)
-    return row.docid & SEQ_MASK <= row.rev <= SEQ_MASK
-
-
-_UNSEALED = attrgetter("rev", "updated_at")
 
 
 def _take_indexed(found: Rescued, values: tuple[Any, ...]) -> None:
@@ -279,8 +213,10 @@ def _take_indexed(found: Rescued, values: tuple[Any, ...]) -> None:
             found.key = key
         case (int(dst), int(src), str(relation)):
             found.known_links.add(_link_between(src, dst, relation))
-        case (int(), str(), int(), int() | float(), bytes()):
-            _take_link(found, *values)
+        case (int(src), str(relation), int(dst), int() | float() as weight, bytes(seal)):
+            link = (src, dst, relation, real(weight), seal)
+            if not is_changed_link(*link):
+                found.links.append(link)
         case (int(), int(), int(), str(), str(), str(), int(), str(), str(), *change) if (
             len(change) <= 1
         ):
@@ -289,13 +225,25 @@ def _take_indexed(found: Rescued, values: tuple[Any, ...]) -> None:
             _take_named(found, values)
 
 
-def _take_link(
-    found: Rescued, src: int, relation: str, dst: int, weight: float, seal: bytes
-) -> None:
-    """Keep a link that its seal says is whole."""
-    link = (src, dst, relation, real(weight), seal)
-    if not is_changed_link(*link):
-        found.links.append(link)
+def _take_named(found: Rescued, values: tuple[Any, ...]) -> None:
+    """Keep what a page holds of a session, a checkpoint or a scope.
+
+    Of two states, that of the session that was touched last, or of the scope with more names.
+    """
+    match values:
+        case (int(), str(), str(), _, int(), int(), _, _, str(), int(), _, bytes()):
+            if (begun := session_rows.whole(values)) is not None:
+                known = found.sessions.get((begun.ns, begun.id), begun)
+                found.sessions[begun.ns, begun.id] = max(known, begun, key=attrgetter("touched"))
+        case (int(), str(), int(), int(), int(), str(), bytes()):
+            if (noted := session_rows.whole_checkpoint(values)) is not None:
+                found.checkpoints[noted.ns, noted.session, noted.number] = noted
+        case (int(), str(), str(), str(), int(), _, _, str(), bytes()):
+            if (place := scope_rows.whole(values)) is not None:
+                other = found.scopes.get((place.ns, place.path), place)
+                found.scopes[place.ns, place.path] = max(
+                    other, place, key=lambda each: len(each.aliases)
+                )
 
 
 def _link_between(src: int, dst: int, relation: str) -> tuple[frozenset[int], str]:
@@ -327,13 +275,6 @@ def _of_kept(found: Rescued) -> dict[int, tuple[Any, ...]]:
         return ns in ids and ids[ns].issuperset(named)
 
     return {number: event for number, event in sorted(found.events.items()) if names_kept(event)}
-
-
-def _drop_changed_labels(found: Rescued) -> None:
-    """Drop labels that were changed, so that no memory is given to another namespace."""
-    for ns, text in list(found.namespaces.items()):
-        if found.seals.get(ns, right := namespaces.checksum(ns, text)) != right:
-            del found.namespaces[ns]
 
 
 def _is_whole(found: Rescued, version: tuple[Any, ...]) -> bool:

@@ -40,11 +40,7 @@ log = logging.getLogger("memento.ledger.lite.reserve")
 
 
 class Reserve:
-    """A file that does nothing but take room. Any process may fill it or give it back.
-
-    Args:
-        root: Folder of the store.
-    """
+    """A file that does nothing but take room. Any process may fill it or give it back."""
 
     def __init__(self, root: Path) -> None:
         self._path = root / layout.RESERVE
@@ -102,11 +98,7 @@ class Reserve:
         return size
 
     def take_back(self, size: int) -> None:
-        """Take aside again what is left of the room that was given back, for the next time.
-
-        Args:
-            size: Bytes that were given back.
-        """
+        """Take aside again what is left of so many bytes that were given back."""
         with suppress(OSError, StoreUnusable):
             free = os.statvfs(self._path.parent)
             self._fill(min(size, free.f_bavail * free.f_frsize))
@@ -131,10 +123,7 @@ class Reserve:
             os.close(descriptor)
 
     def _mark(self) -> None:
-        """Make the file with its mark alone, durably: after a power cut it is still known as ours.
-
-        An empty file is replaced: it is one that was given back before there was a mark.
-        """
+        """Make the file with its mark alone, durably: after a power cut it is known as ours."""
         if os.path.lexists(self._path) and not is_ours(self._path):
             raise StoreUnusable(self._path, _NOT_OURS)
         try:
@@ -144,11 +133,7 @@ class Reserve:
             raise (error.__cause__ or error) from error.__cause__  # its number decides, see `keep`
 
     def _open(self) -> int:
-        """Open the file for writing, if it is the store's own.
-
-        Raises:
-            StoreUnusable: If it is something else.
-        """
+        """Open the file for writing; refuse one that is not the store's own."""
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
         try:
             descriptor = os.open(self._path, flags, 0o600)
@@ -173,7 +158,5 @@ def is_ours(path: str | os.PathLike[str]) -> bool:
 
 
 def _made_by_us(content: bytes) -> bool:
-    """Tell noise of ours from anything else: marked, or as it was repeated before it was marked."""
-    period = SIZE // 8
-    repeated = len(content) > period and content[:-period] == content[period:]
-    return not content or content.startswith(_MARK[: len(content)]) or repeated
+    """Tell a reserve, which begins with the mark as far as it goes, from any other file."""
+    return content.startswith(_MARK[: len(content)])

@@ -15,9 +15,8 @@ from memento.base import layout
 from memento.base.files import explain_os, is_draft_of, sync_name
 from memento.check import first_of
 from memento.errors import StoreUnusable
-from memento.ledger.lite import reserve
+from memento.ledger.lite import reserve, swap
 from memento.ledger.lite.sqlite import refuse_long
-from memento.ledger.lite.swap import name_of_fresh
 
 _HARMLESS = frozenset({
     "lost+found", ".gitignore", ".gitkeep", ".gitattributes", ".keep", ".dockerignore",
@@ -61,11 +60,7 @@ def make_root(root: Path) -> None:
 
 
 def _refuse_broken_link(root: Path) -> None:
-    """Refuse a folder whose name is, or lies under, a link that leads nowhere.
-
-    Raises:
-        StoreUnusable: If it does; says which link.
-    """
+    """Refuse a folder whose name is, or lies under, a link that leads nowhere; says which."""
     for path in (root, *root.parents):
         if path.is_symlink():
             try:
@@ -92,7 +87,8 @@ def _accept(root: Path) -> None:
     """Refuse a folder that is something else than a store's, and make the others private."""
     with os.scandir(root) as entries:
         found = list(entries)
-    left = _remains(root)
+    derived = (name for name in layout.REMAINS if name != layout.LEDGER)
+    left = [name for name in derived if os.path.lexists(root / name)]  # another program's, perhaps
     holds_store = (root / layout.LEDGER).exists()  # after its log: another may be making both
     if left and not holds_store:
         raise StoreUnusable(
@@ -112,22 +108,7 @@ def _accept(root: Path) -> None:
     _make_private(root, new=not holds_store, alone=not strange)
     if holds_store:
         _drop_second_names(root, found)
-        _finish_exchange(root.resolve())
-
-
-def _finish_exchange(root: Path) -> None:
-    """Give the store that a killed restore replaced a name, if there is one; see ``swap``."""
-    if not os.path.lexists(name_of_fresh(root, root)):
-        return
-    from memento.ledger.lite import swap  # noqa: PLC0415 - rarely needed
-
-    swap.finish(root)
-
-
-def _remains(root: Path) -> list[str]:
-    """Name what a store whose ledger is gone would leave, and others may have named so too."""
-    derived = (name for name in layout.REMAINS if name != layout.LEDGER)
-    return [name for name in derived if os.path.lexists(root / name)]
+        swap.finish(root.resolve())
 
 
 def _drop_second_names(root: Path, found: Iterable[os.DirEntry[str]]) -> None:
@@ -156,11 +137,7 @@ def _is_strange(entry: os.DirEntry[str], *, new: bool) -> bool:
 
 
 def _make_private(root: Path, *, new: bool, alone: bool) -> None:
-    """Take the folder away from other users.
-
-    Raises:
-        StoreUnusable: If it is open to others, another user's, and to be a new store's.
-    """
+    """Take the folder away from other users; refuse a new store's if it stays open to them."""
     mode = stat.S_IMODE(root.stat().st_mode)
     if not mode & 0o077:
         return
@@ -201,13 +178,7 @@ engines put theirs on a local disk.
 
 
 class Mount(NamedTuple):
-    """One line of the table of mounts.
-
-    Attributes:
-        device: What is mounted, such as ``server:/export``.
-        point: Where.
-        kind: Type of the file system.
-    """
+    """One line of the table of mounts: what is mounted where, and its type of file system."""
 
     device: str
     point: str
@@ -218,9 +189,6 @@ def refuse_network(root: Path) -> None:
     """Refuse a folder on a file system that is not known to be local.
 
     Where the system has no such table (it is Linux's), nothing is known and nothing is refused.
-
-    Raises:
-        StoreUnusable: If it lies on one.
     """
     try:
         table = TABLE.read_bytes().decode("utf-8", "surrogateescape")  # a name may hold a \r

@@ -6,7 +6,7 @@ import errno
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import cached_property
 from pathlib import Path
 from secrets import token_hex
@@ -152,15 +152,7 @@ def uri_of(path: Path) -> str:
 
 
 def refuse_long(path: Path, name: str = "") -> None:
-    """Refuse a path that SQLite could not open.
-
-    Args:
-        path: A file, or the folder of one.
-        name: Name of the file in that folder.
-
-    Raises:
-        StoreUnusable: If the path is too long; says how many bytes it may have.
-    """
+    """Refuse a path that is too long for SQLite: a file, or the folder of a file of that name."""
     spare = MOST_BYTES - len(os.fsencode(os.path.realpath(path / name)))
     if spare < 0:
         length = len(os.fsencode(os.path.realpath(path)))
@@ -172,17 +164,12 @@ def refuse_long(path: Path, name: str = "") -> None:
 
 
 def roll_back(path: Path, *, busy_seconds: float) -> None:
-    """Undo a transaction that a crash cut off while the file was not yet in WAL mode.
-
-    Raises:
-        StoreError: If SQLite cannot.
-    """
-    with translated(path):
-        connection = sqlite3.connect(f"{uri_of(path)}?mode=rw", uri=True, timeout=busy_seconds)
-        try:
-            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        finally:
-            connection.close()
+    """Undo a transaction that a crash cut off while the file was not yet in WAL mode."""
+    with (
+        translated(path),
+        closing(sqlite3.connect(f"{uri_of(path)}?mode=rw", uri=True, timeout=busy_seconds)) as c,
+    ):
+        c.execute("SELECT count(*) FROM sqlite_master").fetchone()
 
 
 def _enter_wal(connection: Connection, busy_seconds: float) -> None:
@@ -257,10 +244,6 @@ def migrate(connection: Connection, path: Path) -> None:
 
     All pending migrations and the version stamp are one transaction: a crash leaves the
     old schema or the new one.
-
-    Raises:
-        StoreFromTheFuture: If a newer memento wrote the file.
-        StoreUnusable: If another program did.
     """
     if check_version(connection, path) == schema.SCHEMA_VERSION:
         return

@@ -8,6 +8,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -44,37 +45,15 @@ from memento.ledger.lite.sqlite import (
 )
 from memento.ledger.lite.writer import LOG_PAGES, Writer, commit_separately, growth
 
-_HIDE = (
-    "CREATE TEMP VIEW memories AS SELECT * FROM main.memories"
-    " WHERE docid NOT IN (SELECT docid FROM main.erased)"
-)
-_SHOW = "DROP VIEW temp.memories"
-
-
-def hide_erased(connection: Connection, *, hidden: bool) -> bool:
-    """Hide erased memories if some are still being deleted, and no longer if none are.
-
-    Args:
-        connection: A reading connection, inside a transaction.
-        hidden: Whether it hides them already.
-
-    Returns:
-        Whether it hides them now.
-    """
-    wanted = is_under_way(connection)
-    if wanted != hidden:
-        connection.execute("PRAGMA query_only=0")  # the view is in no file, but counts as writing
-        try:
-            connection.execute(_HIDE if wanted else _SHOW)
-        finally:
-            connection.execute("PRAGMA query_only=1")
-    return wanted
-
-
 T = TypeVar("T")
 
 BUSY_SECONDS = 30.0
 """Seconds a write waits for another process before StoreBusy; writes take milliseconds."""
+
+_HIDE_ERASED = (
+    "CREATE TEMP VIEW memories AS SELECT * FROM main.memories"
+    " WHERE docid NOT IN (SELECT docid FROM main.erased)"
+)
 
 
 class LiteLedger:
@@ -104,9 +83,7 @@ class LiteLedger:
         self.immutable = False  # whether not even a log can be beside the file
         self._closed = False
         self._is_ours = False  # whether the tables are known to be there
-        self._lock = threading.Lock()
-        self._reopening = threading.Lock()
-        self._rescuing = threading.Lock()
+        self._renew_locks()
         self._namespaces: dict[tuple[str, ...], int] = {}
         self._readers: list[_Reader] = []
         self._writing: Writer | None = None
@@ -131,20 +108,7 @@ class LiteLedger:
         makes_room: bool = False,
         frees_room: bool = False,
     ) -> T:
-        """Run a job in one durable transaction; see ``Writer.run``.
-
-        Args:
-            job: What to do; it may be called a second time if the first time was undone.
-            makes_room: Whether it hides or removes something. On a full disk it is written in
-                the room of the reserve.
-            frees_room: Whether it removes rows, which later writes may take the place of. The
-                last of the reserve is for that.
-
-        Raises:
-            StoreClosed: After ``close``.
-            ReadOnlyStore: If the root cannot be written.
-            StorageFull: If there is no room for it.
-        """
+        """Run a job in one durable transaction; see ``contract.Ledger`` and ``Writer.run``."""
         self._check_open()
         if self.read_only:
             self._open_again()
@@ -173,12 +137,7 @@ class LiteLedger:
                 self._reserve.take_back(size)
 
     def alone(self, job: Callable[[Connection], T]) -> T:
-        """Run a job that cannot be in a transaction; see ``Writer.alone``.
-
-        Raises:
-            StoreClosed: After ``close``.
-            ReadOnlyStore: If the root cannot be written.
-        """
+        """Run a job that cannot be in a transaction; see ``Writer.alone``."""
         self._check_open()
         if self.read_only:
             raise ReadOnlyStore(self.root, "the store is read-only; nothing was written")
@@ -188,10 +147,6 @@ class LiteLedger:
         """Run a job on this thread's reading connection, in one snapshot; see ``contract``.
 
         A job that reads within a read, as a signal handler may, is in the snapshot of the outer.
-
-        Raises:
-            StoreClosed: After ``close``.
-            StoreUnusable: If the file is damaged where the job reads.
         """
         self._check_open()
         reader = self._reader()
@@ -206,7 +161,7 @@ class LiteLedger:
                     connection.end_job()
                     connection.execute("BEGIN")
                     if self._is_ours:
-                        reader.hides_erased = hide_erased(connection, hidden=reader.hides_erased)
+                        reader.hide_erased()
                     return job(connection)
                 finally:
                     reader.reading = False
@@ -217,12 +172,7 @@ class LiteLedger:
                 raise explain(self.path, error) from error
 
     def check_present(self) -> None:
-        """Look whether the files are still the ones that were opened.
-
-        Raises:
-            StoreClosed: After ``close``.
-            StoreGone: If they were removed, moved or replaced.
-        """
+        """Raise ``StoreGone`` unless the files are still the ones that were opened."""
         self._check_open()
         self._presence.check()
         if self._writing is not None:
@@ -232,9 +182,6 @@ class LiteLedger:
         """Return the number of a namespace, or None if nothing was ever stored in it.
 
         Every verb that reads asks this first, so the look at the path is here, once a verb.
-
-        Raises:
-            StoreGone: If the file is no longer the one at its path.
         """
         self._presence.check()
         number = self._namespaces.get(labels)
@@ -282,12 +229,8 @@ class LiteLedger:
         """
         if library_version() < fulltext.CHECKED_AS_READ:
             return self.read_only or self.write(lambda c: c.words.intact())
-        with translated(self.path):
-            connection = self._connect_to_read()
-            try:
-                return connection.words.intact_as_read()
-            finally:
-                connection.close()
+        with translated(self.path), closing(self._connect_to_read()) as connection:
+            return connection.words.intact_as_read()
 
     def compact(self) -> None:
         """Leave nothing of deleted rows in the file, see ``contract.Ledger.compact``.
@@ -298,17 +241,15 @@ class LiteLedger:
         more = self.write(lambda c: c.words.merge(anew=True), frees_room=True)
         while more:
             more = self.write(lambda c: c.words.merge(), frees_room=True)
-        if not self.alone(sqlite.compact):
-            self._scrub()
-
-    def _scrub(self) -> None:
-        """Overwrite the unused parts of the file in bites, between which others write."""
+        if self.alone(sqlite.compact):
+            return
         first: int | None = 1
         while first is not None:
             first = self._scrub_from(first)
-            self.write(_nothing)  # in the queue: else the next bite would come before who waits
+            self.write(lambda _: None)  # in the queue: else the next bite would overtake it
 
     def _scrub_from(self, first: int) -> int | None:
+        """Overwrite the unused parts of some pages; returns the page to go on with, if any."""
         following = self.alone(lambda connection: scrub.bite(connection, self.path, first))
         if following == first:
             problem = "a reader still uses an earlier state; the file cannot be cleared yet"
@@ -316,7 +257,7 @@ class LiteLedger:
         return following
 
     def fold_log(self, seconds: float) -> bool:
-        """Fold the whole log into the file and empty it; see ``tend.fold_log``."""
+        """Fold the whole log into the file and empty it; tells whether nobody stood in the way."""
         return self.alone(lambda connection: sqlite.fold_log(connection, seconds))
 
     def checkpoint(self) -> None:
@@ -331,7 +272,7 @@ class LiteLedger:
 
     @property
     def locks_lost(self) -> bool:
-        """Whether other processes cannot see that this one has the store open; see ``held``."""
+        """Whether other processes cannot see that this one has the store open."""
         return self._writing is not None and presence.lost(self.path)
 
     def keep_reserve(self) -> None:
@@ -372,7 +313,7 @@ class LiteLedger:
         """
         self._lock.acquire()
         if self._writing is not None:
-            self._writing.hold()
+            self._writing.hold(self)
         for reader in self._readers:
             reader.turn.acquire()
 
@@ -381,7 +322,7 @@ class LiteLedger:
         for reader in self._readers:
             reader.turn.release()
         if self._writing is not None:
-            self._writing.release()
+            self._writing.release(self)
         self._lock.release()
 
     def reopen_after_fork(self) -> None:
@@ -390,10 +331,13 @@ class LiteLedger:
         if self._writing is not None:
             self._presence = self._writing.forget()
             presence.take(self.path)
+        self._renew_locks()
+        self._start_afresh()
+
+    def _renew_locks(self) -> None:
         self._lock = threading.Lock()
         self._reopening = threading.Lock()
         self._rescuing = threading.Lock()
-        self._start_afresh()
 
     def _open(self) -> None:
         make_root(self.root)
@@ -519,7 +463,11 @@ class LiteLedger:
             connection = self._connect_migrated()
             try:
                 self._presence.check()  # the same file as before
-                presence = self._with_log()
+                try:
+                    presence = Presence(self.path, beside=LOG)
+                except StoreGone as error:  # SQLite could not make it, and went on without
+                    problem = "no write-ahead log can be made beside it"
+                    raise StorageFailed(self.path, problem) from error
             except BaseException:  # also an interruption: nobody else has the connection
                 connection.close()
                 raise
@@ -528,18 +476,12 @@ class LiteLedger:
             raise
         return Writer(self.path, connection, gate, presence)
 
-    def _with_log(self) -> Presence:
-        try:
-            return Presence(self.path, beside=LOG)
-        except StoreGone as error:  # SQLite could not make it, and went on without
-            raise StorageFailed(self.path, "no write-ahead log can be made beside it") from error
-
     def _connect_migrated(self) -> Connection:
         connection = connect(self.path, busy_seconds=BUSY_SECONDS, writable=True)
         try:
             with translated(self.path):
                 if not sqlite.check_version(connection, self.path):
-                    self._sync_names()
+                    self._sync_names()  # before anything is promised
                 sqlite.migrate(connection, self.path)
                 connection.execute(f"PRAGMA wal_autocheckpoint={LOG_PAGES}")
         except BaseException:  # also an interruption: nobody else has the connection
@@ -548,7 +490,7 @@ class LiteLedger:
         return connection
 
     def _sync_names(self) -> None:
-        """Make the names of a new store outlast a power cut, before anything is promised."""
+        """Make the names of a new store outlast a power cut."""
         try:
             sync_name(self.path)
             sync_name(self.root)
@@ -558,22 +500,18 @@ class LiteLedger:
     def _reader(self) -> _Reader:
         reader: _Reader | None = getattr(self._local, "reader", None)
         if reader is None:
-            reader = self._local.reader = self._orphan() or self._connect_reader()
+            reader = self._local.reader = self._reader_for(threading.current_thread())
         return reader
 
-    def _orphan(self) -> _Reader | None:
-        """Take over the connection of a thread that ended, if there is one."""
+    def _reader_for(self, thread: threading.Thread) -> _Reader:
+        """Take over the connection of a thread that ended, if there is one, or make a new one."""
         with self._lock:
             for reader in self._readers:
                 if not reader.thread.is_alive():
-                    reader.thread = threading.current_thread()
+                    reader.thread = thread
                     return reader
-        return None
-
-    def _connect_reader(self) -> _Reader:
-        with self._lock:
             self._check_open()
-            reader = _Reader(self._connect_to_read(), threading.current_thread())
+            reader = _Reader(self._connect_to_read(), thread)
             self._readers.append(reader)
         return reader
 
@@ -588,10 +526,6 @@ class LiteLedger:
             raise StoreClosed(self.root)
 
 
-def _nothing(_connection: Connection) -> None:
-    """Change nothing."""
-
-
 @dataclass(slots=True)
 class _Reader:
     """A reading connection, the thread it serves, and the lock held while it reads."""
@@ -602,6 +536,19 @@ class _Reader:
     turn: threading.RLock = field(default_factory=threading.RLock)
     reading: bool = False
     hides_erased: bool = False
+
+    def hide_erased(self) -> None:
+        """In a read, hide erased memories if some are still being deleted; else show all."""
+        wanted = is_under_way(self.connection)
+        if wanted == self.hides_erased:
+            return
+        execute = self.connection.execute
+        execute("PRAGMA query_only=0")  # the view is in no file, but counts as writing
+        try:
+            execute(_HIDE_ERASED if wanted else "DROP VIEW temp.memories")
+        finally:
+            execute("PRAGMA query_only=1")
+        self.hides_erased = wanted
 
 
 _opened: weakref.WeakSet[LiteLedger] = weakref.WeakSet()
@@ -621,18 +568,14 @@ def _before_fork() -> None:
     until = time.monotonic() + forks.FORK_SECONDS
     while True:
         forks.gate.wait(until)
-        _hold_all_still()
+        _forking.acquire()
+        for ledger in list(_opened):
+            ledger.hold_still()
+            _held_still.append(ledger)
         if forks.gate.shut(until):
             _handover.prepare(needed=bool(_held_still))
             return
         _let_all_go_on()
-
-
-def _hold_all_still() -> None:
-    _forking.acquire()
-    for ledger in list(_opened):
-        ledger.hold_still()
-        _held_still.append(ledger)
 
 
 def _let_all_go_on() -> None:

@@ -22,18 +22,6 @@ from memento.errors import StoreBusy, StoreUnusable
 from memento.ledger.lite.gate import Gate
 from memento.ledger.lite.sqlite import connect, translated
 
-
-def mark_of(folder: Path) -> str:
-    """Return what tells a folder from all others, whatever its name is by now."""
-    found = folder.lstat()
-    return f"{zlib.crc32(f'{found.st_dev} {found.st_ino}'.encode()):08x}"
-
-
-def name_of_fresh(root: Path, folder: Path) -> Path:
-    """Return the name that the folder of a new store has while it is being built beside another."""
-    return root.with_name(f".{root.name}.{mark_of(folder)}.tmp")
-
-
 T = TypeVar("T")
 
 log = logging.getLogger("memento.ledger.swap")
@@ -84,6 +72,17 @@ def swap(root: Path, build: Callable[[Path], T]) -> tuple[T, Path]:
     return built, aside
 
 
+def mark_of(folder: Path) -> str:
+    """Return what tells a folder from all others, whatever its name is by now."""
+    found = folder.lstat()
+    return f"{zlib.crc32(f'{found.st_dev} {found.st_ino}'.encode()):08x}"
+
+
+def name_of_fresh(root: Path, folder: Path) -> Path:
+    """Return the name that the folder of a new store has while it is being built beside another."""
+    return root.with_name(f".{root.name}.{mark_of(folder)}.tmp")
+
+
 def _make_fresh(root: Path) -> Path:
     """Make the folder of a new store, with a name by which it is known until it is in its place.
 
@@ -106,28 +105,36 @@ def finish(root: Path) -> None:
     old = name_of_fresh(root, root)
     if old.is_symlink() or not old.is_dir():
         return
+    with _held(root) as held:
+        if not held:  # it is being exchanged just now
+            return
+        try:
+            aside = root.with_name(f"{root.name}.aside-{in_name(system_clock())}")
+            old.rename(aside)
+            sync_folder(root.parent)
+        except OSError as error:
+            log.warning("%s is the store that a restore had replaced; it stays: %s", old, error)
+        else:
+            log.warning("the store that a restore which was killed had replaced is now %s", aside)
+
+
+@contextmanager
+def _held(folder: Path) -> Iterator[bool]:
+    """Hold a folder during the block; lends False if another process holds it."""
     try:
-        held = _hold(root)
-    except OSError as error:  # it is being exchanged just now
-        log.info("%s stays: %s", old, error)
+        held = _hold(folder)
+    except OSError as error:
+        log.info("%s stays: %s", folder, error)
+        yield False
         return
     try:
-        aside = root.with_name(f"{root.name}.aside-{in_name(system_clock())}")
-        old.rename(aside)
-        sync_folder(root.parent)
-        log.warning("the store that a restore which was killed had replaced is now %s", aside)
-    except OSError as error:
-        log.warning("%s is the store that a restore had replaced; it stays: %s", old, error)
+        yield True
     finally:
         os.close(held)
 
 
 def _hold(folder: Path) -> int:
-    """Show that a folder is in use, until the descriptor that is returned is closed.
-
-    Raises:
-        OSError: If another process holds it.
-    """
+    """Show that a folder is in use, until the descriptor that is returned is closed."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -147,23 +154,13 @@ def _remove_unbuilt(root: Path) -> None:
         if folder.is_symlink() or not folder.is_dir():
             continue
         if folder.name.endswith(f".{mark_of(folder)}.tmp"):
-            _remove_unheld(folder)
+            with _held(folder) as held:
+                if held:
+                    shutil.rmtree(folder, ignore_errors=True)
         elif set(folder.iterdir()) <= set(unfinished(folder)):
             remove_drafts(folder / layout.LEDGER)
             if not any(folder.iterdir()):
                 folder.rmdir()
-
-
-def _remove_unheld(folder: Path) -> None:
-    try:
-        held = _hold(folder)
-    except OSError as error:
-        log.info("%s stays: %s", folder, error)
-        return
-    try:
-        shutil.rmtree(folder, ignore_errors=True)
-    finally:
-        os.close(held)
 
 
 def _change_places(root: Path, fresh: Path, aside: Path) -> None:
@@ -205,20 +202,15 @@ def _alone(path: Path) -> Iterator[None]:
         return
     gate = Gate(path, PATIENCE)
     try:
-        _enter(gate, path)
+        try:
+            gate.enter()
+            with translated(path):  # folding the log works only if nobody else has it open
+                connect(path, busy_seconds=PATIENCE, writable=True, wal=False).close()
+        except StoreBusy as error:
+            raise StoreBusy(path, "is open in another process; close that first") from error
+        except StoreUnusable as error:  # perhaps the reason for all this: it is kept as it is
+            log.info("%s is replaced though it cannot be opened: %s", path, error)
         yield
     finally:
         gate.leave()
         gate.close()
-
-
-def _enter(gate: Gate, path: Path) -> None:
-    """Get the turn to write, and fold the log, which only works if nobody else has it open."""
-    try:
-        gate.enter()
-        with translated(path):
-            connect(path, busy_seconds=PATIENCE, writable=True, wal=False).close()
-    except StoreBusy as error:
-        raise StoreBusy(path, "is open in another process; close that first") from error
-    except StoreUnusable:
-        return  # damaged, perhaps the reason for all this: it is kept as it is

@@ -51,13 +51,7 @@ _LOOK_AGAIN = 0.1
 _INTERRUPTED = "the writing thread was interrupted; {}"
 
 
-class _Thread(threading.local):
-    """The manner in which the jobs of one thread are committed."""
-
-    separately = False
-
-
-_thread = _Thread()
+_thread = threading.local()
 
 
 def commit_separately() -> None:
@@ -175,7 +169,7 @@ class Writer:
                 may have been written.
         """
         ticket = _Ticket(job)
-        if _thread.separately:
+        if getattr(_thread, "separately", False):
             self._run_separately(ticket)
             return ticket.answer(self._path)
         try:
@@ -189,11 +183,7 @@ class Writer:
         return ticket.answer(self._path)
 
     def check_present(self) -> None:
-        """Look whether the files are still the ones that were opened.
-
-        Raises:
-            StoreGone: If they are not.
-        """
+        """Raise ``StoreGone`` unless the files are still the ones that were opened."""
         self._presence.check()
 
     def close(self) -> None:
@@ -210,17 +200,16 @@ class Writer:
                 self._gate.close()
 
     def forget(self) -> Presence:
-        """Let go of the gate in a forked child; the connection stays the parent's.
+        """Let go of the gate in a forked child; returns what the parent watched its files with.
 
-        Returns:
-            Tells whether the files that the parent wrote are still the ones at their paths.
+        The connection stays the parent's.
         """
         self._gate.forget()
         return self._presence
 
     def checkpoint(self) -> None:
         """Fold what it can of the write-ahead log into the file without making anyone wait."""
-        self._held(self._checkpoint)
+        self._held(lambda: self._fold(if_room=False))
 
     def fold_if_room(self) -> None:
         """Fold the log into the file if the disk has room for what the file then grows by.
@@ -228,27 +217,21 @@ class Writer:
         The next writer begins the log again, in room that it has already. Where there is too
         little room nothing is tried: it would take what is left and fold nothing.
         """
-        self._held(self._fold_if_room)
+        self._held(lambda: self._fold(if_room=True))
 
-    def _checkpoint(self) -> None:
-        if not self._closed:
-            with translated(self._path):
-                self._roll_back()
-                self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
-
-    def _fold_if_room(self) -> None:
-        if not self._closed:
-            with translated(self._path):
-                self._roll_back()
-                self._fold_within(free_bytes(self._path.parent))
-
-    def _fold_within(self, free: int) -> None:
-        if growth(self._connection, self._path) > free:
-            self._pages = 0
-            self._connection.execute("PRAGMA wal_autocheckpoint=0").fetchone()
+    def _fold(self, *, if_room: bool) -> None:
+        if self._closed:
             return
-        self._bound_log(free)
-        self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+        with translated(self._path):
+            self._roll_back()
+            if if_room:
+                free = free_bytes(self._path.parent)
+                if growth(self._connection, self._path) > free:
+                    self._pages = 0
+                    self._connection.execute("PRAGMA wal_autocheckpoint=0").fetchone()
+                    return
+                self._bound_log(free)
+            self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
 
     def alone(self, job: Callable[[Connection], T]) -> T:
         """Run a job outside any transaction, while no other process has its turn to write.
@@ -261,9 +244,7 @@ class Writer:
             StoreGone: If the files are no longer where they were opened.
             StoreError: If the disk or another process stood in the way.
         """
-        return self._held(lambda: self._alone(job))
 
-    def _alone(self, job: Callable[[Connection], T]) -> T:
         def looked_after() -> T:
             self._look()
             with translated(self._path):
@@ -275,34 +256,27 @@ class Writer:
             self._look()
             return result
 
-        return self._in_turn(looked_after)
-
-    def hold(self) -> None:
-        """Wait for the commit in hand and let no other begin until ``release``; for a fork.
-
-        Others that write meanwhile come after it: a thread that writes without pause would
-        otherwise lead again before this one has woken up.
-        """
-        self._hold(self)
-
-    def release(self) -> None:
-        """Let the next leader go."""
-        self._release(self)
+        return self._held(lambda: self._in_turn(looked_after))
 
     def _held(self, work: Callable[[], T]) -> T:
         """Do some work while nobody else leads."""
         holder = object()
         try:
             try:
-                self._hold(holder)
+                self.hold(holder)
                 return work()
             finally:
-                self._release(holder)
+                self.release(holder)
         except BaseException:
-            self._release(holder)  # the first may have been interrupted
+            self.release(holder)  # the first may have been interrupted
             raise
 
-    def _hold(self, holder: object) -> None:
+    def hold(self, holder: object) -> None:
+        """Wait for the commit in hand and let no other begin until ``release``.
+
+        Others that write meanwhile come after it: a thread that writes without pause would
+        otherwise lead again before this one has woken up.
+        """
         with self._lock:
             self._holders += 1
             try:
@@ -313,7 +287,7 @@ class Writer:
                 self._holders -= 1
                 self._turn.notify_all()  # if it was interrupted, those behind it may go
 
-    def _release(self, holder: object) -> None:
+    def release(self, holder: object) -> None:
         """Let the next leader go; harmless if repeated."""
         if self._leader is holder:
             with self._lock:

@@ -129,7 +129,7 @@ def test_one_job_of_several_in_a_commit_ends_only_itself(ours):
 @pytest.mark.parametrize("separately", [True, False])
 def test_a_refusal_is_gone_with_the_last_who_refers_to_it(ours, monkeypatch, separately):
     """No circle keeps it, and with it everything that its frames refer to."""
-    monkeypatch.setattr(_thread, "separately", separately)
+    monkeypatch.setattr(_thread, "separately", separately, raising=False)
 
     class Thing:
         """Something that a frame refers to."""

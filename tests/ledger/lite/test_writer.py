@@ -268,7 +268,7 @@ def test_who_wants_the_writer_alone_comes_before_the_next_commit(writer):
 
 def test_an_interrupted_wait_for_the_writer_lets_the_others_go(writer, monkeypatch):
     """A thread that stops waiting for it blocks no other thread."""
-    writer.hold()
+    writer.hold(writer)
 
     def interrupted():
         raise KeyboardInterrupt
@@ -277,7 +277,7 @@ def test_an_interrupted_wait_for_the_writer_lets_the_others_go(writer, monkeypat
     with pytest.raises(KeyboardInterrupt):
         writer.alone(lambda _connection: None)
     monkeypatch.undo()
-    writer.release()
+    writer.release(writer)
     assert writer.run(say("tea")) == "tea"
 
 
