@@ -225,11 +225,11 @@ COPYING = """
 import os, signal, sys, threading
 from pathlib import Path
 from memento import MemoryManager
-from memento.ledger.lite import backup
+from memento.ledger.lite import copying
 from memento.upkeep.backup import restore
 
 root, step = Path(sys.argv[1]), sys.argv[2]
-real, inside, left = getattr(backup, step), threading.Event(), threading.Event()
+real, inside, left = getattr(copying, step), threading.Event(), threading.Event()
 
 def noted(*given, **named):
     if threading.current_thread() is threading.main_thread():
@@ -243,12 +243,12 @@ def noted(*given, **named):
 memory = MemoryManager(root / "store", embedder=None)
 memory.add_many(f"said by the parent {n}" for n in range(2000))
 memory.store.backup(root / "first.db")
-setattr(backup, step, noted)
+setattr(copying, step, noted)
 if step == "fetch":
-    copying = threading.Thread(target=restore, args=(root / "first.db", root / "new"))
+    thread = threading.Thread(target=restore, args=(root / "first.db", root / "new"))
 else:
-    copying = threading.Thread(target=memory.store.backup, args=(root / "new.db",))
-copying.start()
+    thread = threading.Thread(target=memory.store.backup, args=(root / "new.db",))
+thread.start()
 assert inside.wait(30)
 child = os.fork()
 if not child:
@@ -257,7 +257,7 @@ if not child:
     memory.store.backup(root / "child.db")
     os._exit(0 if left.is_set() else 4)
 _, status = os.waitpid(child, 0)
-copying.join()
+thread.join()
 memory.close()
 if step != "fetch":
     assert restore(root / "new.db", root / "new").memories == 2000

@@ -60,7 +60,7 @@ def tag(secret: bytes, names: Sequence[object], texts: Iterable[str]) -> str:
     The block is the same each time it is made, and still no stored text can forge it.
 
     Args:
-        secret: Known to the store alone, see ``ledger.secret``.
+        secret: Known to the store alone.
         names: What the block is of, such as the namespace and the session.
         texts: What the block shows.
 
@@ -77,14 +77,7 @@ def tag(secret: bytes, names: Sequence[object], texts: Iterable[str]) -> str:
 
 
 def framed(name: Name, digits: str, lines: Iterable[str], *, brief: bool = False) -> str:
-    """Put lines that are escaped between the tags of a block.
-
-    Args:
-        name: What it shows.
-        digits: Part of the name of its tag.
-        lines: What it shows, in order.
-        brief: Whether its notice is the short one.
-    """
+    """Put lines that are escaped between the tags of a block; ``brief`` shortens its notice."""
     notice = BRIEF_NOTICE if brief else _NOTICES[name]
     return "\n".join((f"<{name}-{digits}>", notice, *lines, f"</{name}-{digits}>"))
 

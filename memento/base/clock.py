@@ -33,14 +33,10 @@ def from_micros(micros: int) -> datetime:
 
 
 def zone_of(name: str, field: str = "timezone") -> tzinfo:
-    """Return a time zone by its IANA name.
-
-    Args:
-        name: Such as ``Asia/Tokyo``; ``UTC`` needs no time zone data on the machine.
-        field: What an error calls it.
+    """Return a time zone by its IANA name, such as ``Asia/Tokyo``.
 
     Raises:
-        InvalidInput: If this machine knows no such time zone.
+        InvalidInput: About the field, if this machine knows no such time zone.
     """
     if name == "UTC":
         return UTC

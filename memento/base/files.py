@@ -46,14 +46,10 @@ def explain_os(path: Path, error: OSError) -> StoreError:
 
 
 def path_of(field: str, name: object) -> Path:
-    """Accept the name of a file or folder; returns it absolute.
-
-    Args:
-        field: The parameter it was given as.
-        name: A string or a path.
+    """Accept the name of a file or folder, given as a parameter; returns it absolute.
 
     Raises:
-        InvalidInput: If it is something else, or no file can have such a name.
+        InvalidInput: If it is neither a string nor a path, or no file can have such a name.
     """
     if not isinstance(name, str | Path):
         raise InvalidInput(field, f"must be the name of a file, not {type(name).__name__}")
@@ -74,11 +70,7 @@ def open_regular(path: str | os.PathLike[str], *, follow: bool = True) -> Buffer
     """Open a file that somebody else may have put there, to read it.
 
     A pipe would be waited for without end, and a device may never end; neither is opened for long
-    enough to matter.
-
-    Args:
-        path: The file.
-        follow: Whether it may be a link to a file.
+    enough to matter. With ``follow=False`` a link is refused as well.
 
     Raises:
         OSError: If it cannot be opened, or is not a regular file.
@@ -92,15 +84,7 @@ def open_regular(path: str | os.PathLike[str], *, follow: bool = True) -> Buffer
 
 
 def read_regular(path: str | os.PathLike[str], most: int = -1) -> bytes:
-    """Read a file that somebody else may have put there, or its first bytes.
-
-    Args:
-        path: The file.
-        most: Most bytes to read; all of them if it is negative.
-
-    Raises:
-        OSError: If it cannot be read, or is not a regular file.
-    """
+    """Read a file as ``open_regular`` opens it, or its first bytes."""
     with open_regular(path) as file:
         return file.read(most)
 
@@ -191,20 +175,28 @@ def _remove_abandoned(litter: Path) -> None:
 
 @contextmanager
 def _temporary(name: str, folder: int) -> Iterator[tuple[str, BinaryIO]]:
-    """Make a file beside another one, private to its owner and locked by us while it is there."""
-    temporary, flags = f"{name}.{token_hex(4)}.tmp", os.O_CREAT | os.O_WRONLY | os.O_EXCL
+    """Make a file beside another one, which is ours while it is there."""
+    temporary, descriptor = _create_locked(f"{name}.", folder)
+    with os.fdopen(descriptor, "wb") as file:
+        try:
+            yield temporary, file
+        finally:
+            with suppress(FileNotFoundError):  # it has its name
+                os.unlink(temporary, dir_fd=folder)
+
+
+def _create_locked(prefix: str, folder: int | None = None) -> tuple[str, int]:
+    """Make an empty private file; returns it with the descriptor that keeps it locked."""
     while True:
-        descriptor = os.open(temporary, flags | os.O_CLOEXEC, 0o600, dir_fd=folder)
-        with os.fdopen(descriptor, "wb") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            if not os.fstat(file.fileno()).st_nlink:
-                continue  # taken for litter before it was locked
-            try:
-                yield temporary, file
-            finally:
-                with suppress(FileNotFoundError):  # it has its name
-                    os.unlink(temporary, dir_fd=folder)
-            return
+        made, flags = f"{prefix}{token_hex(4)}.tmp", os.O_CREAT | os.O_EXCL | os.O_WRONLY
+        descriptor = os.open(made, flags | os.O_CLOEXEC, 0o600, dir_fd=folder)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        except OSError as error:  # then nobody can take it for abandoned, either
+            log.info("%s cannot be locked: %s", made, error)
+        if os.fstat(descriptor).st_nlink:
+            return made, descriptor
+        os.close(descriptor)  # taken for abandoned before it was locked
 
 
 @contextmanager
@@ -239,13 +231,8 @@ def new_file(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
     """Lend an empty temporary file that takes its place when the block ends well.
 
     Readable by its owner only, on the disk before it gets its name; if the block fails, or the
-    process dies in it, nothing stands at ``path`` that was not there before. A draft
-    that a dead process left beside it is removed by the next one that writes this file, see
-    ``remove_drafts``.
-
-    Args:
-        path: Where the file is to be; its folder must exist.
-        overwrite: Whether it may take the place of a file that is there.
+    process dies in it, nothing stands at ``path`` that was not there before. A draft that a dead
+    process left beside it is removed by the next one that writes this file.
 
     Raises:
         TargetExists: If something is there already.
@@ -258,33 +245,23 @@ def new_file(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
         if path.exists() and not path.is_file():  # a rename would take the place of a device
             raise TargetExists(path, "is not a file and is never replaced; give another name")
         remove_drafts(path)
-        draft, held = _make_draft(path)
+        made, held = _create_locked(str(path.with_name(f".{path.name}.")))
+        draft = Path(made)
         try:
             yield draft
             _sync_file(draft)
         finally:
             os.close(held)  # before it has its name: SQLite's locks on a file end with any close
-        _name(draft, path, overwrite=overwrite)
+        if overwrite:
+            draft.replace(path)
+        else:
+            _name(draft, path)
         sync_folder(path.parent)
     except OSError as error:
         raise explain_os(path, error) from error
     finally:
         if draft is not None:
             draft.unlink(missing_ok=True)
-
-
-def _make_draft(path: Path) -> tuple[Path, int]:
-    """Make an empty file beside another one; returns it with what keeps it locked until closed."""
-    while True:
-        draft = path.with_name(f".{path.name}.{token_hex(4)}.tmp")
-        descriptor = os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-        except OSError as error:  # then nobody can take it for abandoned, either
-            log.info("%s cannot be locked: %s", draft, error)
-        if os.fstat(descriptor).st_nlink:
-            return draft, descriptor
-        os.close(descriptor)  # taken for abandoned before it was locked
 
 
 def _sync_file(path: Path) -> None:
@@ -295,10 +272,7 @@ def _sync_file(path: Path) -> None:
         os.close(descriptor)
 
 
-def _name(draft: Path, path: Path, *, overwrite: bool) -> None:
-    if overwrite:
-        draft.replace(path)
-        return
+def _name(draft: Path, path: Path) -> None:
     try:
         os.link(draft, path)  # unlike rename, it fails if another came first
     except FileExistsError:

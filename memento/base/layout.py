@@ -10,11 +10,9 @@ import re
 from pathlib import Path
 
 LEDGER = "ledger.db"
-"""The ledger file."""
 LOG = f"{LEDGER}-wal"
-"""Its write-ahead log."""
 JOURNAL = f"{LEDGER}-journal"
-"""Its rollback journal, which only the first moment of a new store has."""
+"""Only the first moment of a new store has a rollback journal."""
 BESIDE = ("-journal", "-wal", "-shm")
 """Endings that SQLite adds to the name of a database file for its own files beside it."""
 SNAPSHOT = "short.json"
@@ -50,30 +48,19 @@ OF_A_STORE = re.compile(
     r"|(writer|chroma|derived)\.lock|probe\.[0-9a-f]{8}\.tmp|reserve"
 )
 """Names that the store, SQLite, and what they set aside or leave unfinished have."""
-OF_DERIVED = re.compile(
-    r"[0-9]+\.(vectors|outline)(\.[0-9a-f]{8}\.tmp)?|[0-9]+(\.[0-9a-f]{16}\.vectors|\.codes)"
-)
-"""Names of the files in the folder of derived files: each begins with its namespace's number. The
-last two are of earlier versions."""
+OF_DERIVED = re.compile(r"[0-9]+\.(vectors|outline)(\.[0-9a-f]{8}\.tmp)?")
+"""Names of the files in the folder of derived files: each begins with its namespace's number."""
 DRAFT = re.compile(r"\..+\.[a-z0-9_]{8}\.tmp(-journal|-wal|-shm)?")
 """Names of files and folders that are not finished, and of SQLite's own beside them."""
 
 
 def stamp_of(folder: Path) -> Path:
-    """Return the file that says what a folder of the long tier's index holds.
-
-    >>> stamp_of(Path("store/chroma")).name
-    'chroma.json'
-    """
+    """Return the file ``chroma.json`` that says what the folder ``chroma`` holds."""
     return folder.with_name(f"{folder.name}.json")
 
 
 def lock_of(folder: Path) -> Path:
-    """Return the lock file that says who has a folder of the store open.
-
-    >>> lock_of(Path("store/chroma")).name
-    'chroma.lock'
-    """
+    """Return the file ``chroma.lock`` that says who has the folder ``chroma`` open."""
     return folder.with_name(f"{folder.name}.lock")
 
 

@@ -51,9 +51,6 @@ class _Later:
 def later(name: str) -> Any:
     """Return what stands for a module that is imported when one of its names is used.
 
-    Args:
-        name: The module, such as ``memento.upkeep.doctor``.
-
     >>> later("memento.base.plain").plain("text")
     'text'
     """

@@ -11,20 +11,13 @@ from memento.errors import InvalidScope
 
 MAX_LABEL = 256
 """Longest namespace label or scope path, in characters."""
-
 MAX_LABELS = 32
-"""Most labels in a namespace."""
-
 MAX_NAMESPACE = 2048
 """Most characters of all labels of a namespace together."""
-
-MAX_FOREIGN = 64
-"""Longest part of a path that is kept as a framework gives it, so that several fit."""
-
 DEFAULT_NAMESPACE = ("default",)
 
 
-def short_form(name: str, most: int = MAX_FOREIGN) -> str:
+def short_form(name: str, most: int = 64) -> str:
     """Return the name that a framework gives in at most so many characters.
 
     Frameworks take any text as a name, such as the whole role of an agent. A long one is kept as
@@ -40,15 +33,9 @@ def short_form(name: str, most: int = MAX_FOREIGN) -> str:
 
 
 def parse_namespace(labels: str | Sequence[str]) -> tuple[str, ...]:
-    """Validate namespace labels.
+    """Validate one namespace label, or several from the widest to the narrowest.
 
-    Args:
-        labels: One label, or several from the widest to the narrowest, such as
-            ``("acme", "rami")``. No label is a wildcard.
-
-    Returns:
-        The labels as a tuple of 1 to 32 non-empty strings, of at most 256 characters each and
-        2,048 together.
+    No label is a wildcard.
 
     Raises:
         InvalidScope: If there is no label or too many, they are too long together, or one is
@@ -77,17 +64,12 @@ def parse_namespace(labels: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def parse_scope(path: str, field: str = "scope") -> str:
-    """Validate a scope path and return its one normal form.
+    """Validate a scope path and return its one normal form, without slashes at either end.
 
-    Args:
-        path: Segments joined by ``/``; ``""`` is everywhere. Slashes at either end are dropped.
-        field: Name of the parameter in the error message.
-
-    Returns:
-        The path without empty segments.
+    Its segments are joined by ``/``; ``""`` is everywhere.
 
     Raises:
-        InvalidScope: If a segment is empty, ``.`` or ``..``, or the path is too long.
+        InvalidScope: About the field, if a segment is empty, ``.`` or ``..``, or it is too long.
 
     >>> parse_scope("/project/alpha/")
     'project/alpha'
@@ -115,11 +97,7 @@ def contains(outer: str, inner: str) -> bool:
 
 
 def resolved(path: str, merges: Mapping[str, str]) -> str:
-    """Return the scope that a scope is part of, after merges.
-
-    Args:
-        path: The scope.
-        merges: Each scope that was merged, to the scope that it was merged into.
+    """Return the scope that a scope is part of, after merges of scopes into others.
 
     >>> resolved("web/api", {"web": "site", "site": "project"})
     'project/api'

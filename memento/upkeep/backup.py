@@ -16,14 +16,9 @@ from memento.base.clock import from_micros
 from memento.base.forks import whole
 from memento.base.lazy import later
 from memento.check import check_moment
-from memento.errors import (
-    ArchiveDamaged,
-    MomentUnknown,
-    StoreUnusable,
-    TargetExists,
-)
+from memento.errors import ArchiveDamaged, MomentUnknown, StoreUnusable, TargetExists
 from memento.ledger.checks import Sees
-from memento.ledger.contract import Contents, Ledger
+from memento.ledger.contract import Ledger
 from memento.ledger.contract import Salvaged as Whole
 from memento.ledger.opening import backup_tool, folder_of, make_root, salvage_tool, swap
 
@@ -163,7 +158,11 @@ def _build(source: Path, target: Path, moment: int | None) -> tuple[int, int | N
     tool = backup_tool()
     with files.new_file(target) as draft, whole():
         tool.fetch(source, draft)
-        found = _inspected(source, draft)
+        try:
+            found = tool.inspect(draft)
+        except ArchiveDamaged as error:
+            problem = str(error).removeprefix(f"{draft}: ")
+            raise ArchiveDamaged(source, problem) from error
         tool.settle(draft)
         count = found.memories
         if moment is not None:
@@ -171,14 +170,6 @@ def _build(source: Path, target: Path, moment: int | None) -> tuple[int, int | N
                 raise MomentUnknown(source, from_micros(moment), from_micros(found.taken_at))
             count = tool.set_back_to(draft, moment, found.taken_at, reread=settling.reread)
     return count, found.taken_at
-
-
-def _inspected(source: Path, draft: Path) -> Contents:
-    try:
-        return backup_tool().inspect(draft)
-    except ArchiveDamaged as error:
-        problem = str(error).removeprefix(f"{draft}: ")
-        raise ArchiveDamaged(source, problem) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,23 +215,19 @@ def salvage(root: str | Path = "agent_memory") -> Salvaged:
     ledger = folder / layout.LEDGER
     if not ledger.is_file():
         raise StoreUnusable(folder, "holds no ledger to salvage")
-
     tool = salvage_tool()
 
     def build(target: Path) -> Whole:
         with whole():  # a fork would leave SQLite locked in the child
-            return written(target)
-
-    def written(target: Path) -> Whole:
-        try:
-            found = tool.find(ledger)
-        except OSError as error:
-            raise files.explain_os(ledger, error) from error
-        if not found.memories:
-            raise StoreUnusable(ledger, "holds nothing whole; restore a backup")
-        with files.new_file(target) as draft:
-            tool.write(found, draft)
-        return found
+            try:
+                found = tool.find(ledger)
+            except OSError as error:
+                raise files.explain_os(ledger, error) from error
+            if not found.memories:
+                raise StoreUnusable(ledger, "holds nothing whole; restore a backup")
+            with files.new_file(target) as draft:
+                tool.write(found, draft)
+            return found
 
     found, aside = swap(folder, build)
     return Salvaged(

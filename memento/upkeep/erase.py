@@ -39,10 +39,8 @@ from memento.errors import (
     StoreError,
 )
 from memento.ledger import erasure, loop_rows, memories, quotes, scope_rows, session_rows, vectors
-from memento.ledger import erasure as sql
 from memento.ledger.contract import Ledger, Session
 from memento.ledger.erasure import Chosen
-from memento.ledger.vectors import erased_at
 from memento.tiers import derived, folder
 from memento.tiers.folder import FolderLock
 from memento.tiers.ring import ShortTier
@@ -124,20 +122,13 @@ def choose(wanted: object, source: object, session: object, *, everything: bool)
         if not several:
             raise InvalidInput("ids", "is empty")
         return Chosen(ids=several)
+    if source is not None:
+        spelt = short_name("source", source, most=MAX_URI)
+        # As it was given, and as it is stored if secrets are removed: perhaps they were then.
+        return Chosen(sources=tuple({spelt: None, redact(spelt, Counter()): None}))
     return Chosen(
-        sources=() if source is None else _spellings(source),
-        session=None if session is None else short_name("session", session),
-        everything=everything,
+        session=None if session is None else short_name("session", session), everything=everything
     )
-
-
-def _spellings(source: object) -> tuple[str, ...]:
-    """Return an address as it was given, and as it is stored if secrets are removed.
-
-    Both are needed, because the setting at the time of storing is not known.
-    """
-    given = short_name("source", source, most=MAX_URI)
-    return tuple(dict.fromkeys((given, redact(given, Counter()))))
 
 
 def _drop(connection: Session, ns: int, what: Chosen) -> dict[str, int]:
@@ -173,8 +164,8 @@ class Eraser:
         also: dict[int, str] = {}
         locked: tuple[str, ...] = ()
         if ns is not None:
-            roots = self._ledger.read(lambda c: sql.chosen(c, ns, what))
-            also = self._ledger.read(lambda c: sql.derived(c, ns, roots))
+            roots = self._ledger.read(lambda c: erasure.chosen(c, ns, what))
+            also = self._ledger.read(lambda c: erasure.derived(c, ns, roots))
             locked = self._locked(ns, roots | also)
         elif what.ids:
             raise NotFound(what.ids[0])
@@ -190,8 +181,8 @@ class Eraser:
     def erase(self, ns: int, what: Chosen, *, derived: bool, now: int) -> Erasure:
         """Remove memories from the ledger, then from the files.
 
-        Up to ``erase_many.FEW`` memories are deleted in one transaction; more are marked in one
-        and deleted in others.
+        Up to ``erasure.FEW`` memories are deleted in one transaction; more are marked in one and
+        deleted in others.
 
         Raises:
             NotFound: If the namespace lacks one of the ids.
@@ -202,22 +193,22 @@ class Eraser:
 
         def made(connection: Session, roots: dict[int, str], after: int) -> dict[int, str]:
             if derived:
-                return sql.derived(connection, ns, roots, after=after)
+                return erasure.derived(connection, ns, roots, after=after)
             return quotes.made_of(connection, ns, roots.values(), after=after)
 
         def choose(connection: Session) -> tuple[dict[int, str], dict[int, str], dict[int, str]]:
-            roots = sql.chosen(connection, ns, what)
-            return roots, sql.derived(connection, ns, roots), roots | made(connection, roots, 0)
+            roots = erasure.chosen(connection, ns, what)
+            return roots, erasure.derived(connection, ns, roots), roots | made(connection, roots, 0)
 
         def job(connection: Session) -> tuple[dict[int, str], dict[int, str]]:
             roots, also, doomed = choose(connection)
-            self._rows = Counter(sql.erase(connection, ns, doomed, now) if doomed else {})
+            self._rows = Counter(erasure.erase(connection, ns, doomed, now) if doomed else {})
             self._rows.update(_drop(connection, ns, what))
             return roots, also
 
         self._rows, self._removed, self._rewritten = Counter(), [], []
         strangers = self._strangers()  # before anything is erased: it may fail
-        newest, found = self._ledger.read(lambda c: (sql.newest(c, ns), choose(c)))
+        newest, found = self._ledger.read(lambda c: (erasure.newest(c, ns), choose(c)))
         roots, also, doomed = found
         locked = self._locked(ns, doomed)
 
@@ -228,11 +219,13 @@ class Eraser:
             return late
 
         if len(doomed) > erasure.FEW:  # no other writer waits while they are looked for
-            also |= self._ledger.write(mark, frees_room=True)
+            also |= self._write(mark)
         else:
-            roots, also = self._ledger.write(job, frees_room=True)
-        if self._ledger.read(sql.owed):
-            self._begin()
+            roots, also = self._write(job)
+        if self._ledger.read(erasure.owed):
+            why = self._try(lambda: self.finish(patience=PATIENCE))
+            if why is not None:  # the rows are gone all the same
+                self.pending = dict.fromkeys(self._ledger.read(erasure.owed), why)
         return Erasure(
             ids=tuple(roots.values()),
             derived=tuple(also.values()),
@@ -252,15 +245,6 @@ class Eraser:
         found = self._ledger.read(lambda c: memories.locked(c, ns))
         return tuple(doomed[docid] for docid in found if docid in doomed)
 
-    def _begin(self) -> None:
-        """Do every step that is possible now; others become pending, as the rows are gone."""
-        try:
-            self.finish(patience=PATIENCE)
-        except StoreClosed:
-            raise
-        except StoreError as error:
-            self.pending = {part: str(error) for part in self._ledger.read(sql.owed)}
-
     def finish(self, *, patience: float = 0.0) -> None:
         """Do the steps left on the files; a step that is not possible now stays in ``pending``.
 
@@ -277,14 +261,14 @@ class Eraser:
         }
         left: dict[str, str] = {}
         if (why := self._try(self._delete_rows)) is not None:
-            left[sql.ROWS] = why
-        owed = self._ledger.read(sql.owed)
+            left[erasure.ROWS] = why
+        owed = self._ledger.read(erasure.owed)
         for part, number in owed.items():
-            if part == sql.ROWS:
+            if part == erasure.ROWS:
                 continue
             why = self._try(steps[part])
             if why is None:
-                self._settle(part, number)
+                self._write(partial(erasure.settle, part=part, number=number))
             else:
                 left[part] = why
         if left != self.pending and left:
@@ -293,13 +277,10 @@ class Eraser:
         if owed and not left:
             self._ledger.keep_reserve()  # which it may have taken, and now has made room for
 
-    def _settle(self, part: str, number: int) -> None:
-        self._ledger.write(lambda c: sql.settle(c, part, number), frees_room=True)
-
     def wait(self, seconds: float) -> dict[str, str]:
         """Wait for other processes to do their part; returns the steps that are left."""
         deadline = time.monotonic() + seconds
-        while (owed := self._ledger.read(sql.owed)) and time.monotonic() < deadline:
+        while (owed := self._ledger.read(erasure.owed)) and time.monotonic() < deadline:
             time.sleep(POLL_SECONDS)
         return {part: self.pending.get(part, "not tried yet") for part in owed}
 
@@ -331,17 +312,17 @@ class Eraser:
         heirs = self._ledger.read(lambda c: erasure.heirs_of(c, which))
         ids = frozenset(heirs)
         self._in_bites(
-            lambda c: sql.rows_naming(c, which.ns, ids),
-            lambda c, row: sql.clean_row(c, row, heirs),
+            lambda c: erasure.rows_naming(c, which.ns, ids),
+            lambda c, row: erasure.clean_row(c, row, heirs),
         )
         self._in_bites(
-            lambda c: sql.states_naming(c, which.ns, ids),
-            lambda c, state: sql.clean_state(c, *state, ids),
+            lambda c: erasure.states_naming(c, which.ns, ids),
+            lambda c, state: erasure.clean_state(c, *state, ids),
         )
         self._write(lambda c: loop_rows.forget(c, which.ns, ids))
         gone = self._in_bites(
-            lambda c: sql.events_naming(c, which.ns, ids),
-            lambda c, event: sql.clean_event(c, event, ids),
+            lambda c: erasure.events_naming(c, which.ns, ids),
+            lambda c, event: erasure.clean_event(c, event, ids),
         )
         self._rows["events"] += sum(map(bool, gone))
         while self._write(lambda c: erasure.drop_ids(c, which)):
@@ -399,7 +380,8 @@ class Eraser:
             ns = head.get("ns")
             if not isinstance(ns, int):
                 return False
-            return bool(head.get("erased") == self._ledger.read(lambda c: erased_at(c, ns)))
+            erased = self._ledger.read(partial(vectors.erased_at, ns=ns))
+            return bool(head.get("erased") == erased)
 
         with derived.locked(self._ledger.root) as lock:
             if lock is None:
@@ -421,7 +403,7 @@ class Eraser:
             if folder.is_stamp(stamp):
                 self._remove(stamp)
             sync_folder(self._ledger.root)
-            self._ledger.write(vectors.owe_index_anew, frees_room=True)
+            self._write(vectors.owe_index_anew)
         finally:
             lock.release()
         return None
@@ -436,10 +418,7 @@ class Eraser:
         self._removed.append(path.name)
 
     def _beside(self) -> list[str]:
-        """Name the stores that were set aside beside this one, and unfinished files there.
-
-        See ``ledger.opening.swap`` and ``ledger.files.new_file``.
-        """
+        """Name the stores that were set aside beside this one, and unfinished files there."""
         root = self._ledger.root.resolve()
         try:
             aside = [p for p in root.parent.iterdir() if p.name.startswith(f"{root.name}.aside-")]
@@ -456,11 +435,7 @@ class Eraser:
         ]
 
     def _strangers(self) -> tuple[str, ...]:
-        """Name the files in the folder that are not the store's, or do not prove to be.
-
-        Raises:
-            StoreError: If the folder cannot be read.
-        """
+        """Name the files in the folder that are not the store's, or do not prove to be."""
         try:
             names = sorted(path.name for path in self._ledger.root.iterdir())
             left = set(folder.left_alone(self._ledger.root))

@@ -24,9 +24,8 @@ from memento.upkeep.line_format import (
     FIELDS,
     FORMAT,
     spelt,
-    spelt_lock,
+    spelt_marks,
     spelt_moment,
-    spelt_ours,
     spelt_scope,
     spelt_session,
     spelt_share,
@@ -185,8 +184,7 @@ class _Writer:
                 line |= {"id": str(row.id), "versions": [], "damaged": True}
                 self._damaged.append(line["id"])
             else:
-                line |= {**spelt_lock(row.pinned), **spelt_ours(row.given)}
-                line["versions"] = self._past(row)
+                line |= spelt_marks(row.pinned, row.given) | {"versions": self._past(row)}
             if self._model is not None:
                 blob = sql.vector(self._connection, row.docid, self._model)
                 if blob is not None:

@@ -170,7 +170,10 @@ class Taking:
         self.counts["vectors"] += sum(one.vector is not None for one in fresh)
         again = self._judge_again(work, [entry.row for entry in entries])
         slots.settle(work, sorted(entry.row.id for entry in entries))
-        self._let_overflow(work, [*(entry.row for entry in entries), *again])
+        rows = [*(entry.row for entry in entries), *again]
+        sessions = {row.session for row in rows if row.tier == Tier.SHORT}
+        memories.overflow(work, sessions)
+        self._sessions[work.ns].update(sessions)
 
     def _is_here(self, work: Work, row: Row) -> bool:
         """Tell whether a memory is here already, perhaps from an earlier run of this import."""
@@ -191,13 +194,6 @@ class Taking:
             if row.status == Status.QUARANTINED and row.id in ours:
                 self._quarantined.add(row.docid)
         return changed
-
-    def _let_overflow(self, work: Work, rows: Sequence[Row]) -> None:
-        """Move memories that no longer fit into the rings of their sessions to medium."""
-        sessions = {row.session for row in rows if row.tier == Tier.SHORT}
-        memories.overflow(work, sessions)
-        if sessions:
-            self._sessions.setdefault(work.ns, set()).update(sessions)
 
     def _note(self, work: Work, entry: Entry) -> None:
         """Count the outcome for a memory that was written."""
@@ -336,9 +332,6 @@ def import_from(
             is interrupted.
         progress: Told how many lines are written.
 
-    Returns:
-        The counts of the import.
-
     Raises:
         ArchiveDamaged: If it is cut off, changed, or not an export; nothing was written.
         ArchiveFromTheFuture: If it is in a newer format; nothing was written.
@@ -348,7 +341,7 @@ def import_from(
         SecretFound: If it holds a secret, and secrets are refused.
         StoreError: If it could not be written; memories written before that stay.
     """
-    report = _silent if progress is None else progress
+    report = progress or (lambda _done, _total: None)
     with _whole(source) as (stream, name):
         head, digest, total = _verify(stream, name)
         labels = _namespaces(head, name)
@@ -375,11 +368,15 @@ def import_from(
             report(bite[-1].line, total)
         ledger.write(lambda c: sql.end_import(c, run))
         report(total, total)
-        return _brought(taking, lines)
-
-
-def _silent(_done: int, _total: int | None) -> None:
-    """Report to nobody."""
+        kinds = ("memories", "known", "links", "events", "vectors", "sessions", "scopes", "shares")
+        return Imported(
+            **{kind: taking.counts[kind] for kind in kinds},
+            damaged=tuple(lines.damaged),
+            quarantined=taking.quarantined,
+            hidden=lines.hidden,
+            demoted=lines.demoted,
+            redacted=dict(taking.redacted),
+        )
 
 
 def _run(digest: str, targets: Mapping[Labels, Labels], terms: Terms) -> str:
@@ -389,13 +386,7 @@ def _run(digest: str, targets: Mapping[Labels, Labels], terms: Terms) -> str:
 
 
 def _check(ledger: Ledger, lines: Lines, report: Progress) -> None:
-    """Read an export through as if it were imported, and write nothing.
-
-    Raises:
-        InvalidInput: If a value cannot be accepted; the message names the line.
-        IdConflict: If an id belongs to another memory here.
-        SecretFound: If it holds a secret and secrets are refused.
-    """
+    """Read an export through as if it were imported, and write nothing."""
     for bite in bites(lines):
         report(0, None)
         numbers = {labels: ledger.find_namespace(labels) for labels in {i.labels for i in bite}}
@@ -405,25 +396,6 @@ def _check(ledger: Ledger, lines: Lines, report: Progress) -> None:
             if isinstance(item.what, Arrival) and (ns := numbers[item.labels]) is not None
         ]
         ledger.read(lambda c, rows=rows: [sql.known(c, ns, row) for ns, row in rows])  # type: ignore[misc]
-
-
-def _brought(taking: Taking, lines: Lines) -> Imported:
-    counts = taking.counts
-    return Imported(
-        memories=counts["memories"],
-        known=counts["known"],
-        links=counts["links"],
-        events=counts["events"],
-        vectors=counts["vectors"],
-        damaged=tuple(lines.damaged),
-        quarantined=taking.quarantined,
-        hidden=lines.hidden,
-        demoted=lines.demoted,
-        redacted=dict(taking.redacted),
-        sessions=counts["sessions"],
-        scopes=counts["scopes"],
-        shares=counts["shares"],
-    )
 
 
 def _namespaces(head: Mapping[str, Any], name: str) -> list[tuple[str, ...]]:
@@ -467,12 +439,7 @@ def _model(connection: Session, head: Mapping[str, Any], identity: str) -> int |
 
 
 def _verify(stream: IO[bytes], name: str) -> tuple[dict[str, Any], str, int]:
-    """Read an export through; returns its first line, its digest and the number of its lines.
-
-    Raises:
-        ArchiveDamaged: If it is cut off, changed, or not an export.
-        ArchiveFromTheFuture: If it is in a newer format.
-    """
+    """Read an export through; returns its first line, its digest and the number of its lines."""
     head = _head(stream.readline(MAX_LINE), name)
     stream.seek(0)
     digest, counts = sha256(), Counter[str]()
@@ -543,11 +510,7 @@ def _opened(path: Path) -> IO[bytes]:
 
 
 def _copy(source: IO[str] | IO[bytes], file: IO[bytes]) -> None:
-    """Copy a stream of text or bytes.
-
-    Raises:
-        InvalidInput: If it cannot be read to its end.
-    """
+    """Copy a stream of text or bytes."""
     try:
         if isinstance(source, io.TextIOBase):
             file.writelines(line.encode() for line in source)

@@ -9,7 +9,6 @@ from datetime import datetime
 from typing import Any, NamedTuple, NoReturn
 
 from memento import check
-from memento.admit import draft
 from memento.admit.draft import to_json
 from memento.base.clock import from_micros
 from memento.base.scopes import contains, parse_namespace, parse_scope
@@ -72,21 +71,15 @@ def spelt_state(state: State) -> dict[str, Any]:
         for name, value in earlier.items()
         if name not in MADE_HERE and name != "ended"
     }
-    line["earlier"] |= spelt_lock(earlier["pinned"])
-    line["earlier"] |= spelt_ours(earlier["given"])
+    line["earlier"] |= spelt_marks(earlier["pinned"], earlier["given"])
     return line
 
 
-def spelt_lock(pinned: int) -> dict[str, str]:
-    """Encode the lock of a memory, which most have not: the field ``lock``, or nothing."""
+def spelt_marks(pinned: int, given: int) -> dict[str, Any]:
+    """Encode the lock of a memory, and what memento chose; each field only if there is any."""
     level = lock_of(pinned)
-    return {} if level is None else {LOCK: level}
-
-
-def spelt_ours(given: int) -> dict[str, list[str]]:
-    """Encode what memento chose: the field ``ours``, or nothing if the caller chose both."""
     ours = [name for name, bit in _BITS_OF_GIVEN.items() if not given & bit]
-    return {OURS: ours} if ours else {}
+    return ({} if level is None else {LOCK: level}) | ({OURS: ours} if ours else {})
 
 
 def spelt(name: str, value: Any) -> Any:
@@ -170,20 +163,15 @@ def _read(name: str, value: Any, limits: check.Limits) -> Any:
         return check.member(_CHOICES[name], name, value).value
     if name in _MOMENTS:
         return read_moment(name, value)
-    if name in _JSON:
-        return _read_json(name, value, limits)
+    if name in _JSON and name != "metadata":
+        return to_json(check.names(name, value))
     return _read_plain(name, value, limits)
-
-
-def _read_json(name: str, value: Any, limits: check.Limits) -> str:
-    if name == "metadata":
-        return check.check_metadata(value, limits)
-    return draft.to_json(check.names(name, value))
 
 
 def _read_plain(name: str, value: Any, limits: check.Limits) -> Any:
     checks: dict[str, Callable[[], Any]] = {
         "text": lambda: check.check_text(value, limits),
+        "metadata": lambda: check.check_metadata(value, limits),
         "scope": lambda: parse_scope(value),
         "pinned": lambda: int(check.check_flag(name, value)),
         "importance": lambda: check.check_share(name, value),
@@ -225,16 +213,13 @@ def spelt_scope(one: Place) -> dict[str, Any]:
 
 
 def read_scope(line: Mapping[str, Any]) -> Place:
-    """Make a scope of a line; its namespace is given later.
-
-    Raises:
-        InvalidInput: If a value cannot be accepted.
-    """
+    """Make a scope of a line; its namespace is given later."""
     path, title, into = line["path"], line["title"], line["merged_into"]
     merged_at = line["merged_at"]
     if not isinstance(title, str) or (into is None) != (merged_at is None):
         refuse("scope", "has no title, or is merged at no moment or into nothing")
-    path, into = _path("path", path), None if into is None else parse_scope(into, "merged_into")
+    path = parse_scope(path, "path") or refuse("path", "is everywhere")
+    into = None if into is None else parse_scope(into, "merged_into")
     if into is not None and contains(path, into):
         refuse("merged_into", "is the scope itself or inside it")
     return Place(
@@ -250,28 +235,14 @@ def read_scope(line: Mapping[str, Any]) -> Place:
 
 
 def spelt_share(one: Share, labels: tuple[str, ...]) -> dict[str, Any]:
-    """Encode a share.
-
-    Args:
-        one: The share.
-        labels: Labels of the namespace that sees it.
-    """
+    """Encode a share and the labels of the namespace that sees it."""
     return {"scope": one.scope, "with": list(labels), "since": spelt_moment(one.since)}
 
 
 def read_share(line: Mapping[str, Any]) -> ShareLine:
-    """Make a share of a line; the numbers of its namespaces are given later.
-
-    Raises:
-        InvalidInput: If a value cannot be accepted.
-    """
+    """Make a share of a line; the numbers of its namespaces are given later."""
     share = Share(0, parse_scope(line["scope"]), 0, read_moment("since", line["since"]))
     return ShareLine(share, parse_namespace(line["with"]))
-
-
-def _path(field: str, path: Any) -> str:
-    found = parse_scope(path, field)
-    return found or refuse(field, "is everywhere")
 
 
 MOST = 1 << 20
@@ -298,11 +269,7 @@ def spelt_session(db: Session, one: Begun) -> dict[str, Any]:
 
 
 def read_session(line: Mapping[str, Any]) -> SessionLine:
-    """Make a session and its checkpoints of a line; namespace and revisions are given later.
-
-    Raises:
-        InvalidInput: If a value cannot be accepted.
-    """
+    """Make a session and its checkpoints of a line; namespace and revisions are given later."""
     name = check.short_name("id", line["id"])
     begun = Begun(
         ns=0,
@@ -318,15 +285,17 @@ def read_session(line: Mapping[str, Any]) -> SessionLine:
         head=None,
     )
     checkpoints = [
-        Noted(0, name, number, read_moment("at", said["at"]), 0, _body(said))
+        Noted(
+            ns=0,
+            session=name,
+            number=number,
+            at=read_moment("at", said["at"]),
+            rev=0,
+            body=json.dumps({part: _part(part, said[part]) for part in _PARTS}, ensure_ascii=False),
+        )
         for number, said in enumerate(line["checkpoints"], start=1)
     ]
     return SessionLine(begun, checkpoints)
-
-
-def _body(said: Mapping[str, Any]) -> str:
-    """Encode what a checkpoint says, each part checked."""
-    return json.dumps({name: _part(name, said[name]) for name in _PARTS}, ensure_ascii=False)
 
 
 def _part(name: str, value: Any) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 from memento.base import layout
 from memento.base.clock import from_micros
@@ -61,24 +60,20 @@ def stats(
     """Count the memories of a namespace and their backlog."""
     found = {} if ns is None else ledger.read(lambda c: memories.counts(c, ns, now))
     locked = 0 if ns is None else len(ledger.read(lambda c: memories.locked(c, ns)))
+    trouble = dict(trouble)
+    if locked >= WARN_LOCKED:
+        trouble["locks"] = f"{locked} of at most {MOST_LOCKED} memories are locked; unlock some"
     return Stats(
         tiers={tier.value: found.get(tier.value, 0) for tier in Tier},
         hidden={status: found.get(status, 0) for status in lacking("found")},
         backlog={} if ns is None else ledger.read(lambda c: vectors.backlog_in(c, ns)),
         embedders={} if ns is None else ledger.read(lambda c: vectors.embedders(c, ns)),
-        trouble={**trouble, **_near_the_limit(locked)},
+        trouble=trouble,
         redacted={} if ns is None else dict(ledger.read(lambda c: memories.redactions(c, ns))),
         locked=locked,
         long=long,
         ledger_bytes=ledger.path.stat().st_size + ledger.wal_bytes(),
     )
-
-
-def _near_the_limit(locked: int) -> dict[str, str]:
-    """Warn before no more memories can be locked."""
-    if locked < WARN_LOCKED:
-        return {}
-    return {"locks": f"{locked} of at most {MOST_LOCKED} memories are locked; unlock some"}
 
 
 def per_namespace(ledger: Ledger, now: int) -> dict[tuple[str, ...], int]:
@@ -116,11 +111,7 @@ def history(ledger: Ledger, ns: int, memory_id: str, *, chain: bool = False) -> 
 
 
 def _states(connection: Session, row: Row) -> list[Version]:
-    """Return every state of a memory, oldest first.
-
-    Raises:
-        StoreUnusable: If a state was damaged.
-    """
+    """Return every state of a memory, oldest first."""
     earlier = [
         _version(past(row, state), state, number, by)
         for state, number, by in numbered(connection, row.docid)
@@ -129,12 +120,7 @@ def _states(connection: Session, row: Row) -> list[Version]:
 
 
 def endings(rows: Sequence[Row], now: int) -> list[str]:
-    """Say why each value of a slot ended, or that it holds or is planned; see ``SlotValue``.
-
-    Args:
-        rows: The values of the slot, not damaged.
-        now: The present moment, microseconds.
-    """
+    """Say why each value of a slot ended, or that it holds or is planned; see ``SlotValue``."""
     starts = {row.id: row.valid_from for row in rows}
     return [_ending(row, starts.get(row.superseded_by or ""), now) for row in rows]
 
@@ -176,13 +162,9 @@ def related(
 
 
 def _version(row: Row, state: State | None, number: int | None, by: str | None) -> Version:
-    """Describe a state of a memory.
+    """Describe a state of a memory, the present one if ``state`` is None.
 
-    Args:
-        row: The memory as it was in that state.
-        state: The state as it was kept; None for the present one.
-        number: Key of the change that ended it.
-        by: Class of who made that change.
+    The number and the class are those of the change that ended it.
     """
     try:
         return Version(
@@ -194,7 +176,7 @@ def _version(row: Row, state: State | None, number: int | None, by: str | None) 
             reason=Reason.PRESENT.value if state is None else state.reason,
             id=row.id,
             valid_from=from_micros(row.valid_from),
-            valid_until=_moment(row.valid_until),
+            valid_until=None if row.valid_until is None else from_micros(row.valid_until),
             change=None if number is None else number_of(number),
             by=None if by is None else Trust(by),
         )
@@ -203,10 +185,6 @@ def _version(row: Row, state: State | None, number: int | None, by: str | None) 
             layout.LEDGER,
             f"a state of memory {row.id!r} is damaged ({error}); run `memento doctor`",
         ) from error
-
-
-def _moment(micros: int | None) -> datetime | None:
-    return None if micros is None else from_micros(micros)
 
 
 _PARTS = ("added", "changed", "superseded", "archived", "forgotten", "restored")
@@ -223,18 +201,7 @@ Without any of them it is hidden, like a forgotten one."""
 def between(
     ledger: Ledger, ns: int | None, labels: tuple[str, ...], since: int, until: int
 ) -> Diff:
-    """Compare two moments of recording.
-
-    Args:
-        ledger: The store.
-        ns: Namespace number; None if there is no such namespace.
-        labels: Its labels.
-        since: The earlier moment, microseconds.
-        until: The later moment, microseconds.
-
-    Raises:
-        StoreUnusable: If an earlier state is damaged.
-    """
+    """Compare two moments of recording, microseconds, of a namespace; None differs in nothing."""
     parts: dict[str, dict[str, tuple[Memory | None, Memory]]] = {part: {} for part in _PARTS}
     pairs = [] if ns is None else ledger.read(lambda c: list(_pairs(c, ns, since, until)))
     for before, after in pairs:
@@ -265,8 +232,7 @@ def _was_accepted(session: Session, row: Row, until: int) -> bool:
 def _part(before: Memory | None, after: Memory) -> str | None:
     """Say in which part of the difference a memory is.
 
-    Returns:
-        None if it does not differ, or if nobody has accepted it at either moment.
+    It is in none if it does not differ, or if nobody has accepted it at either moment.
     """
     doubted = before is not None and before.status is Status.QUARANTINED
     if doubted and after.status in (Status.QUARANTINED, Status.FORGOTTEN):

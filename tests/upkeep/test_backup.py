@@ -111,29 +111,24 @@ def test_a_backup_taken_under_load_holds_all_that_was_acknowledged(memory, open_
         assert sound(copy)
 
 
-def test_a_backup_is_private_and_alone(memory, tmp_path):
-    """Mode 0600 under any umask, one file, no draft beside it."""
+@pytest.mark.parametrize("verb", ["backup", "export"])
+def test_what_is_written_is_private_and_overwrites_nothing_unasked(memory, tmp_path, verb):
+    """Mode 0600 under any umask, no draft beside it; a file that is there stays, unless asked."""
     memory.add("a")
+    write = getattr(memory.store, verb)
     old = os.umask(0)
     try:
-        memory.store.backup(tmp_path / "b")
+        write(tmp_path / "b")
     finally:
         os.umask(old)
     assert stat.S_IMODE((tmp_path / "b").stat().st_mode) == 0o600
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["b", "store"]
-
-
-def test_nothing_is_overwritten_unasked(memory, tmp_path):
-    """A file that is there stays as it is; asked to, the backup takes its place."""
-    memory.add("a")
     (tmp_path / "b").write_text("mine")
-    with pytest.raises(TargetExists):
-        memory.store.backup(tmp_path / "b")
-    with pytest.raises(TargetExists):
-        memory.store.backup(tmp_path)
+    for taken in (tmp_path / "b", tmp_path):
+        with pytest.raises(TargetExists):
+            write(taken)
     assert (tmp_path / "b").read_text() == "mine"
-    assert memory.store.backup(tmp_path / "b", overwrite=True).memories == 1
-    restore(tmp_path / "b", tmp_path / "copy")
+    assert write(tmp_path / "b", overwrite=True).memories == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["b", "store"]
 
 
 @pytest.mark.parametrize("name", ["b.db", "ledger.db"])

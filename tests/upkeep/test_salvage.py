@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import pytest
 
-from memento import MemoryManager
 from memento.cli import main
 from memento.errors import ArchiveDamaged, StoreBusy, StoreError, StoreFromTheFuture, StoreUnusable
 from memento.ledger import schema
@@ -297,14 +296,6 @@ def test_a_garbled_index_makes_up_no_losses(filled):
     file.close()
     assert salvage(root).lost == 0
     assert len(held) == salvage(root).kept - 1
-
-
-def test_reopened_managers_still_work(filled):
-    """A manager made on the new store writes where the old one was."""
-    root, _, _ = filled
-    salvage(root)
-    with MemoryManager(root, embedder=None) as memory:
-        assert memory.add("here").text == "here"
 
 
 def test_an_erased_id_in_an_earlier_state_leaves_that_state_whole(open_memory):

@@ -5,8 +5,6 @@ from __future__ import annotations
 import base64
 import io
 import json
-import os
-import stat
 from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
@@ -24,7 +22,6 @@ from memento.errors import (
     ArchiveFromTheFuture,
     IdConflict,
     InvalidInput,
-    TargetExists,
 )
 from memento.ledger import checks
 from memento.testing import HashEmbedder, ManualClock
@@ -491,20 +488,6 @@ def test_streams_of_text_and_of_bytes(full, open_memory, tmp_path):
         with (tmp_path / "t.jsonl").open(mode) as file:
             copy = open_memory(tmp_path / str(n))
             assert copy.store.import_from(file, trust="user").memories == 5
-
-
-def test_an_export_is_private_and_overwrites_nothing_unasked(full, tmp_path):
-    """Mode 0600 under any umask; TargetExists, unless asked to take the place."""
-    old = os.umask(0)
-    try:
-        full.store.export(tmp_path / "e.jsonl")
-    finally:
-        os.umask(old)
-    assert stat.S_IMODE((tmp_path / "e.jsonl").stat().st_mode) == 0o600
-    with pytest.raises(TargetExists):
-        full.store.export(tmp_path / "e.jsonl")
-    assert full.store.export(tmp_path / "e.jsonl", overwrite=True).memories == 5
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["e.jsonl", "store"]
 
 
 def test_an_empty_store_travels_too(open_memory, tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from memento.errors import ArchiveDamaged, StoreUnusable
@@ -22,9 +23,10 @@ from memento.ledger import (
     strength_fold,
 )
 from memento.ledger.contract import Contents
+from memento.ledger.earlier_states import past as past_state
 from memento.ledger.lite import sqlite
 from memento.ledger.lite.sqlite import Connection, connect, translated, uri_of
-from memento.ledger.rows import COLUMNS, Row, columns_of, set_back
+from memento.ledger.rows import COLUMNS, STATE, Row, State, columns_of
 from memento.types import Event
 
 BUSY_SECONDS = 30.0
@@ -139,8 +141,7 @@ def set_back_to(
         _drop_later(connection, moment)
         for (docid,) in connection.execute(_CHANGED_SINCE, (moment,)).fetchall():
             row = memories.by_docid(connection, docid)
-            _set_back_row(connection, row, moment)
-            reread(connection, row)
+            reread(connection, _set_back_row(connection, row, moment))
         _drop_later_links(connection, moment)
         _set_links_back(connection, moment)
         chains.note_all(connection)
@@ -203,30 +204,28 @@ def _drop_later(connection: Connection, moment: int) -> None:
     connection.words.lose_later()
 
 
-def _set_back_row(connection: Connection, row: Row, moment: int) -> None:
-    """Give a row the state it had at a moment."""
-    before = row.values()
-    spoken, until = (row.text, row.actor, row.role), None
-    kept = connection.execute(
-        "SELECT rev, version, text, status, tier, until, earlier FROM versions"
-        " WHERE docid = ? AND until > ? ORDER BY rev LIMIT 1",
-        (row.docid, moment),
-    ).fetchone()
+def _set_back_row(connection: Connection, present: Row, moment: int) -> Row:
+    """Give a row the state it had at a moment; returns it as it was then."""
+    row, until = replace(present), None
+    query = f"SELECT rev, {STATE} FROM versions WHERE docid = ? AND until > ? ORDER BY rev LIMIT 1"
+    kept = connection.execute(query, (row.docid, moment)).fetchone()
     if kept is not None:
-        row.rev, row.version, row.text, row.status, row.tier, until, earlier = kept
-        row.rev = max(row.rev, row.docid & schema.SEQ_MASK)  # imported states came before
-        set_back(row, earlier)
+        rev, *state = kept
+        until = State(*state).until
+        row = past_state(row, State(*state))
+        row.rev = max(rev, row.docid & schema.SEQ_MASK)  # imported states came before
     _undo_overflow(connection, row, moment, until)
     _undo_reinforcements(connection, row, moment, until)
-    if row.values() == before:
-        return
+    if row.values() == present.values():
+        return row
     row.seal()
     marks = ", ".join(f"{name} = ?" for name in COLUMNS.split(", "))
     connection.execute(f"UPDATE memories SET {marks} WHERE docid = ?", (*row.values(), row.docid))
     if kept is not None:
         connection.words.replace(row.docid, columns_of(row))
-    if (row.text, row.actor, row.role) != spoken:
+    if (row.text, row.actor, row.role) != (present.text, present.actor, present.role):
         connection.execute("DELETE FROM embeddings WHERE docid = ?", (row.docid,))
+    return row
 
 
 def _undo_overflow(connection: Connection, row: Row, moment: int, until: int | None) -> None:

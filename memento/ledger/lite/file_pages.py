@@ -20,9 +20,12 @@ HEADER_BYTES = 100
 PAGE_BYTES = 4096
 """Page size of every ledger; assumed where the header does not tell."""
 
-_TABLE_LEAF, _INDEX_LEAF, _INDEX_INTERIOR = 13, 10, 2
+TABLE_LEAF, INDEX_LEAF, TABLE_INTERIOR, INDEX_INTERIOR = 13, 10, 5, 2
+"""The kinds of pages of trees, by their first byte."""
 _WAL_HEADER, _WAL_FRAME = 32, 24
-_LEAST_PAGE, _MORE, _FIRST_BLOB = 512, 0x80, 12
+_LEAST_PAGE, _FIRST_BLOB = 512, 12
+MORE = 0x80
+"""Bit of a byte of a number that says that another follows."""
 _INTEGER_BYTES = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8}
 
 Value = None | int | float | str | bytes
@@ -91,9 +94,9 @@ class Pages:
 
     def _cells(self, page: bytes, start: int) -> Iterator[Record]:
         kind = page[start]
-        if kind not in {_TABLE_LEAF, _INDEX_LEAF, _INDEX_INTERIOR}:
+        if kind not in {TABLE_LEAF, INDEX_LEAF, INDEX_INTERIOR}:
             return
-        pointers = start + (12 if kind == _INDEX_INTERIOR else 8)
+        pointers = start + (12 if kind == INDEX_INTERIOR else 8)
         count = int.from_bytes(page[start + 3 : start + 5], "big")
         for at in range(pointers, min(pointers + 2 * count, self._size - 1), 2):
             try:
@@ -102,25 +105,21 @@ class Pages:
                 continue  # corrupt
 
     def _cell(self, page: bytes, at: int, kind: int) -> Record:
-        if kind == _INDEX_INTERIOR:
+        if kind == INDEX_INTERIOR:
             at += 4
         length, at = varint(page, at)
         rowid = None
-        if kind == _TABLE_LEAF:
+        if kind == TABLE_LEAF:
             rowid, at = varint(page, at)
-        return Record(rowid, values(self._payload(page, at, length, table=kind == _TABLE_LEAF)))
+        return Record(rowid, values(self._payload(page, at, length, table=kind == TABLE_LEAF)))
 
     def _payload(self, page: bytes, at: int, length: int, *, table: bool) -> bytes:
         """Collect a record that may go on on other pages."""
         if length > len(self._data) + self._size * len(self._logged):
             raise ValueError("longer than the file")
-        most = self._usable - 35 if table else (self._usable - 12) * 64 // 255 - 23
-        if length <= most:
+        local = local_bytes(length, self._usable, table=table)
+        if local == length:
             return page[at : at + length]
-        least = (self._usable - 12) * 32 // 255 - 23
-        local = least + (length - least) % (self._usable - 4)
-        if local > most:
-            local = least
         parts, missing = [page[at : at + local]], length - local
         following = int.from_bytes(page[at + local : at + local + 4], "big")
         while missing > 0:
@@ -133,6 +132,21 @@ class Pages:
         return b"".join(parts)
 
 
+def most_local(usable: int, *, table: bool) -> int:
+    """Return how long a record of a page can be without going on on overflow pages."""
+    return usable - 35 if table else (usable - 12) * 64 // 255 - 23
+
+
+def local_bytes(length: int, usable: int, *, table: bool) -> int:
+    """Return how many bytes of a record are on its page, in front of a number if there are more."""
+    most = most_local(usable, table=table)
+    if length <= most:
+        return length
+    least = (usable - 12) * 32 // 255 - 23
+    local = least + (length - least) % (usable - 4)
+    return local if local <= most else least
+
+
 def varint(data: bytes, at: int) -> tuple[int, int]:
     """Read a number of one to nine bytes; returns it and where the next thing begins.
 
@@ -143,7 +157,7 @@ def varint(data: bytes, at: int) -> tuple[int, int]:
     for length in range(8):
         byte = data[at + length]
         number = number << 7 | byte & 0x7F
-        if byte < _MORE:
+        if byte < MORE:
             return number, at + length + 1
     number = number << 8 | data[at + 8]
     return number - (1 << 64) if number >> 63 else number, at + 9

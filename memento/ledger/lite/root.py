@@ -87,8 +87,7 @@ def _accept(root: Path) -> None:
     """Refuse a folder that is something else than a store's, and make the others private."""
     with os.scandir(root) as entries:
         found = list(entries)
-    derived = (name for name in layout.REMAINS if name != layout.LEDGER)
-    left = [name for name in derived if os.path.lexists(root / name)]  # another program's, perhaps
+    left = _remains(root)
     holds_store = (root / layout.LEDGER).exists()  # after its log: another may be making both
     if left and not holds_store:
         raise StoreUnusable(
@@ -109,6 +108,12 @@ def _accept(root: Path) -> None:
     if holds_store:
         _drop_second_names(root, found)
         swap.finish(root.resolve())
+
+
+def _remains(root: Path) -> list[str]:
+    """Name what a store whose ledger is gone would leave, and others may have named so too."""
+    derived = (name for name in layout.REMAINS if name != layout.LEDGER)
+    return [name for name in derived if os.path.lexists(root / name)]
 
 
 def _drop_second_names(root: Path, found: Iterable[os.DirEntry[str]]) -> None:

@@ -31,7 +31,18 @@ from pathlib import Path
 
 from memento.base.files import explain_os
 from memento.errors import StoreUnusable
-from memento.ledger.lite.file_pages import HEADER_BYTES, PAGE_BYTES, varint
+from memento.ledger.lite.file_pages import (
+    HEADER_BYTES,
+    INDEX_INTERIOR,
+    INDEX_LEAF,
+    MORE,
+    PAGE_BYTES,
+    TABLE_INTERIOR,
+    TABLE_LEAF,
+    local_bytes,
+    most_local,
+    varint,
+)
 from memento.ledger.lite.sqlite import Connection
 
 BITE_SECONDS = 0.1
@@ -42,20 +53,15 @@ POLL_SECONDS = 0.005
 AT_ONCE = 64
 """Pages read at once."""
 
-_TABLE_LEAF, _INDEX_LEAF, _TABLE_INTERIOR, _INDEX_INTERIOR = 13, 10, 5, 2
-_HEADER = {_TABLE_LEAF: 8, _INDEX_LEAF: 8, _TABLE_INTERIOR: 12, _INDEX_INTERIOR: 12}
+_HEADER = {TABLE_LEAF: 8, INDEX_LEAF: 8, TABLE_INTERIOR: 12, INDEX_INTERIOR: 12}
 """Bytes before the cell pointers, by the kind of page of a tree.
 
 An overflow page begins with a page number, the first byte of which is 0 below 64 GiB.
 """
-_MOST_TABLE, _MOST_INDEX = PAGE_BYTES - 35, (PAGE_BYTES - 12) * 64 // 255 - 23
-_LEAST = (PAGE_BYTES - 12) * 32 // 255 - 23
 _LINKED = PAGE_BYTES - 4
 """Bytes of a value on an overflow page."""
 _MOST_PAGES = 1 << 24
 """Pages up to which the first byte tells the kind of a page."""
-_MORE = 0x80
-"""Bit of a byte of a number that says that another follows."""
 _ZEROS = bytes(PAGE_BYTES)
 
 Span = tuple[int, int]
@@ -63,20 +69,16 @@ Span = tuple[int, int]
 
 
 def bite(connection: Connection, path: Path, first: int) -> int | None:
-    """Overwrite the unused parts of some pages.
+    """Overwrite the unused parts of some pages, while no other process may write.
 
     Args:
-        connection: The writing connection, outside any transaction; no other process may write.
+        connection: The writing connection, outside any transaction.
         path: The ledger file.
         first: Number of the page to begin with; 1 at first.
 
     Returns:
         The page to go on with; None after the last one; ``first`` if nothing could be done because
         a reader uses an earlier state.
-
-    Raises:
-        StoreUnusable: If the file is damaged.
-        StoreError: If the system refuses to read or write it.
     """
     connection.execute("PRAGMA shrink_memory")  # its pages as they were before
     if not _folded(connection):
@@ -219,21 +221,20 @@ def spilled(page: bytes, start: int = 0) -> Iterator[tuple[int, int]]:
         The first overflow page of each, and how many bytes are on overflow pages.
     """
     kind = page[start]
-    if kind not in _HEADER or kind == _TABLE_INTERIOR:
+    if kind not in _HEADER or kind == TABLE_INTERIOR:
         return
-    most = _MOST_TABLE if kind == _TABLE_LEAF else _MOST_INDEX
-    skipped, longer = (4 if kind == _INDEX_INTERIOR else 0), 0x80 | (most + 1) >> 7
+    table = kind == TABLE_LEAF
+    skipped = 4 if kind == INDEX_INTERIOR else 0
+    longer = MORE | (most_local(PAGE_BYTES, table=table) + 1) >> 7
     (cells,) = struct.unpack_from(">H", page, start + 3)
     for at in struct.unpack_from(f">{cells}H", page, start + _HEADER[kind]):
         cell = at + skipped
-        if page[cell] < _MORE or (page[cell] < longer and page[cell + 1] < _MORE):
+        if page[cell] < MORE or (page[cell] < longer and page[cell + 1] < MORE):
             continue  # most cells are shorter than what fits
         length, body = varint(page, cell)
-        if kind == _TABLE_LEAF:
+        if table:
             _, body = varint(page, body)
-        if length > most:
-            local = _LEAST + (length - _LEAST) % _LINKED
-            local = local if local <= most else _LEAST
+        if (local := local_bytes(length, PAGE_BYTES, table=table)) < length:
             yield int.from_bytes(page[body + local : body + local + 4], "big"), length - local
 
 

@@ -8,6 +8,22 @@ from memento.ledger import memories, vectors
 from memento.ledger.lite.store import LiteLedger
 
 
+def traced(run, told):
+    """Let ``read`` or ``write`` of a ledger tell of each statement of its jobs."""
+
+    def running(ledger, job, **options):
+        def inner(connection):
+            connection.set_trace_callback(told)
+            try:
+                return job(connection)
+            finally:
+                connection.set_trace_callback(None)
+
+        return run(ledger, inner, **options)
+
+    return running
+
+
 @pytest.fixture
 def plans(memory, monkeypatch):
     """Return a function that calls something and lists how SQLite did it."""
@@ -18,18 +34,7 @@ def plans(memory, monkeypatch):
 
     def listed(call):
         statements = set()
-
-        def traced(ledger, job):
-            def inner(connection):
-                connection.set_trace_callback(statements.add)
-                try:
-                    return job(connection)
-                finally:
-                    connection.set_trace_callback(None)
-
-            return read(ledger, inner)
-
-        monkeypatch.setattr(LiteLedger, "read", traced)
+        monkeypatch.setattr(LiteLedger, "read", traced(read, statements.add))
         call()
         monkeypatch.undo()
         asked = [
@@ -134,22 +139,8 @@ def test_a_plain_add_and_a_question_leave_the_dynamics_alone(memory, monkeypatch
     The question looks once whether there is anything new.
     """
     said = []
-
-    def traced(run):
-        def running(ledger, job, **options):
-            def inner(connection):
-                connection.set_trace_callback(said.append)
-                try:
-                    return job(connection)
-                finally:
-                    connection.set_trace_callback(None)
-
-            return run(ledger, inner, **options)
-
-        return running
-
     for name in ("read", "write"):
-        monkeypatch.setattr(LiteLedger, name, traced(getattr(LiteLedger, name)))
+        monkeypatch.setattr(LiteLedger, name, traced(getattr(LiteLedger, name), said.append))
     memory.add("the kettle is blue", "medium")
     memory.retrieve("kettle", record=False)
     monkeypatch.undo()
