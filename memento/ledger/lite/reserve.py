@@ -10,12 +10,13 @@ import errno
 import logging
 import os
 import stat
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from memento.base import layout
 from memento.base.files import explain_os, open_regular, remove_litter, write_atomically
-from memento.errors import StoreError, StoreUnusable
+from memento.errors import StorageFull, StoreError, StoreUnusable
 
 SIZE = 1024 * 1024
 """Bytes kept aside. A reader takes 32 KiB, hiding a memory less than 100 KiB."""
@@ -97,11 +98,18 @@ class Reserve:
         log.warning("%s: the disk is full; the reserve was given back", self._path.parent)
         return size
 
-    def take_back(self, size: int) -> None:
-        """Take aside again what is left of so many bytes that were given back."""
-        with suppress(OSError, StoreUnusable):
-            free = os.statvfs(self._path.parent)
-            self._fill(min(size, free.f_bavail * free.f_frsize))
+    @contextmanager
+    def lent(self, full: StorageFull) -> Iterator[None]:
+        """Free the room for a block that met a full disk; keep aside again what it left of it."""
+        size = self.give_back()
+        if not size:
+            raise full
+        try:
+            yield
+        finally:
+            with suppress(OSError, StoreUnusable):
+                free = os.statvfs(self._path.parent)
+                self._fill(min(size, free.f_bavail * free.f_frsize))
 
     def _size(self) -> int:
         """Return how much is taken; nothing where another kind of file stands."""

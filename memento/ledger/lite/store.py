@@ -124,17 +124,13 @@ class LiteLedger:
         commit_separately()
 
     def _write_in_reserve(self, job: Callable[[Connection], T], full: StorageFull) -> T:
-        """Run a job in the room kept aside, and keep aside again what it left of that."""
-        with self._rescuing:
-            size = self._reserve.give_back()
-            if not size:
-                raise full
+        """Run a job in the room kept aside."""
+        with self._rescuing, self._reserve.lent(full):
             try:
                 self._writer().fold_if_room()
                 return self._writer().run(job)
             finally:
                 self._writer().fold_if_room()
-                self._reserve.take_back(size)
 
     def alone(self, job: Callable[[Connection], T]) -> T:
         """Run a job that cannot be in a transaction; see ``Writer.alone``."""
@@ -371,15 +367,10 @@ class LiteLedger:
         try:
             self._version_rolled_back()  # another program's file must not even enter WAL mode
             self._writer()
-        except StorageFull:
-            size = self._reserve.give_back()
-            if not size:
-                raise
-            try:
+        except StorageFull as full:
+            with self._reserve.lent(full):
                 self._version_rolled_back()
                 self._writer()
-            finally:
-                self._reserve.take_back(size)
         else:
             self._reserve.keep()
 
