@@ -239,15 +239,12 @@ def _part(before: Memory | None, after: Memory) -> str | None:
         return None
     if before is None:
         return None if after.status is Status.QUARANTINED else "added"
-    if before.status is not after.status:
-        crossed = Status.QUARANTINED in (before.status, after.status)
-        return "changed" if crossed else _part_of(after.status)
-    same = _content(before) == _content(after)
-    return None if same else "changed"
-
-
-def _part_of(status: Status) -> str:
-    return next((part for one, part in _BY_TRAIT.items() if status in having(one)), "forgotten")
+    if before.status is after.status:
+        return None if _content(before) == _content(after) else "changed"
+    if Status.QUARANTINED in (before.status, after.status):
+        return "changed"
+    parts = (part for trait, part in _BY_TRAIT.items() if after.status in having(trait))
+    return next(parts, "forgotten")
 
 
 def _content(memory: Memory) -> dict[str, object]:
