@@ -93,7 +93,7 @@ def opened(root: Path, index: str, first: str, model: str) -> Iterator[MemoryMan
     with MemoryManager(root=root, config=config, embedder=embedder) as memory:
         memory.retrieve(first, DEPTH, record=False)  # loads what answers
         ends = time.monotonic() + WAIT
-        while index == "chroma" and memory._engine.long_state() != "ready":  # noqa: SLF001 - no public word says who answers
+        while index == "chroma" and memory._engine.long_state() != "ready":
             if time.monotonic() > ends:
                 raise RuntimeError("Chroma did not load")
             time.sleep(0.1)

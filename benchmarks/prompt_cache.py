@@ -123,7 +123,7 @@ def beginning(one: str, other: str) -> str:
 def measured(memory: MemoryManager, place: str | None, turns: int) -> dict[str, Any]:
     """Measure one place."""
     seen = requests(memory, place, turns)
-    count = memory._engine.count_tokens  # noqa: SLF001 - what the blocks' budget is counted with
+    count = memory._engine.count_tokens
     total = sum(count(one) for one in seen)
     shared = sum(count(beginning(*pair)) for pair in pairwise(seen))
     return {

@@ -247,7 +247,7 @@ def orphans(root: Path, dim: int) -> dict[str, int]:
         found = {"backlog left": int(not memory.flush(wait=True, timeout=3600))}
         for finding in memory.store.doctor(repair=False):
             found[f"doctor: {finding.check}"] = int(not finding.ok)
-        read = memory._engine.ledger.read  # noqa: SLF001 - the counts are of rows, not of memories
+        read = memory._engine.ledger.read
         found |= read(_disagreements)
         expected = read(_indexed)
     return found | _chroma_disagreements(root / "chroma", expected)

@@ -156,7 +156,8 @@ _HOMES = {
     ),
     "verbs.feedback": ("Loop",),
     "verbs.scopes": ("Promotion", "ScopeGuess", "ScopeInfo"),
-    "verbs.session_handle": ("Checkpoint", "Resumption", "Session", "SessionInfo"),
+    "verbs.session_handle": ("Checkpoint", "Resumption", "SessionInfo"),
+    "verbs.sessions": ("Session",),
 }  # fmt: skip
 """Modules of memento, each with the public names that it has."""
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}

@@ -1,8 +1,8 @@
-"""The chores of the background thread in quiet moments, and the calls that go before them.
+"""The jobs of the background thread beside the indexes, and the calls that go before them.
 
 None of it is needed for an answer to be right: the log of what was retrieved, the snapshot of the
 short tier, full text catching up, what uses and verdicts add up to, room on the disk, and what an
-erasure left to be done.
+erasure left to be done. `Background` lists the jobs in their order.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING, Protocol
 
@@ -88,102 +89,102 @@ class Attends(Protocol):
         """Return what does the same in a forked child."""
 
 
-class Background:
-    """The chores of one open store. Made again in a forked child.
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A job of the background thread.
 
-    Args:
-        ledger: The store's ledger.
-        short: The short tier, whose snapshot is written.
-        eraser: Finishes what an erasure left to be done.
-        now: Returns the present moment, microseconds.
-        config: Settings.
-        embeds: Whether this process embeds memories.
+    Attributes:
+        name: What it is for.
+        due: Tells whether to do it now.
+        run: Does some of it, for so many seconds if it may take long; True if there is more to do
+            at once.
     """
 
-    def __init__(
-        self,
-        ledger: Ledger,
-        short: ShortTier,
-        eraser: Eraser,
-        now: Callable[[], int],
-        config: Config,
-        *,
-        embeds: bool,
-    ) -> None:
-        self._ledger = ledger
-        self._short = short
-        self._eraser = eraser
-        self._now = now
-        self._config = config
-        self._embeds = embeds
+    name: str
+    due: Callable[[], bool]
+    run: Callable[[float], object]
+
+
+def _do(jobs: Sequence[Job], seconds: float) -> bool:
+    """Run the jobs that are due, in their order; tell whether one has more to do at once."""
+    more = [job.run(seconds) is True for job in jobs if job.due()]
+    return any(more)
+
+
+class Traffic:
+    """The calls that go before the jobs."""
+
+    def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._logging = threading.Lock()  # held while what was retrieved goes into the log
         self._queries = 0
-        self._accesses: deque[tuple[int, int, list[str]]] = deque(maxlen=ACCESSES)
-        self.fresh: set[int] = set()
-        """Namespaces this process added to since full text last took a bite of them."""
-        self.unsettled: set[int] = set()
-        """Namespaces this process changed since their statements were last compared."""
         self.added = -inf
         """When this process added a memory last, by ``time.monotonic``."""
-        self.keep_outlines: Callable[[], None] = nothing
-        """Writes what the read path needs for a quick start; set when there is one."""
-        self.attendant: Attends | None = None
-        """Shows messages that wait to a language model; set when there is one."""
-        self._settling = threading.Lock()
-        self._held = inf
-        self._asked_all = False
-        self._seen: Moment | None = None
-        self._tidied: Moment | None = None
-        self._swept: Moment | None = None
-        self._folded = False
-        self._sleep_due = 0
-        self._snapshot_due = now() + self._snapshot_period()
 
-    def streaming(self) -> bool:
-        """Tell whether adds follow each other closely now."""
-        return time.monotonic() - self.added < STREAM_SECONDS
+    @contextmanager
+    def query(self) -> Iterator[None]:
+        """Give way to a query while the block runs."""
+        with self._lock:
+            self._queries += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._queries -= 1
 
     def busy(self) -> bool:
         """Tell whether a query is in flight."""
         return self._queries > 0
 
-    def query_begins(self) -> None:
-        """Note that a query is in flight; the background thread gives way."""
-        with self._lock:
-            self._queries += 1
+    def streaming(self) -> bool:
+        """Tell whether adds follow each other closely now."""
+        return time.monotonic() - self.added < STREAM_SECONDS
 
-    def query_ends(self) -> None:
-        """Note that a query is done."""
-        with self._lock:
-            self._queries -= 1
 
-    def note_access(self, ns: int, ids: list[str]) -> None:
-        """Keep in RAM which memories were retrieved, until ``log_accesses``."""
-        with self._lock:
-            self._accesses.append((ns, self._now(), ids))
+class Accesses:
+    """What was retrieved and is not in the log yet."""
 
-    def log_accesses(self) -> None:
-        """Write to the log what was retrieved and is still there.
+    def __init__(self, ledger: Ledger, now: Callable[[], int]) -> None:
+        self._ledger = ledger
+        self._now = now
+        self._lock = threading.Lock()
+        self._logging = threading.Lock()  # held while some of it goes into the log
+        self._waiting: deque[tuple[int, int, list[str]]] = deque(maxlen=ACCESSES)
+
+    def note(self, ns: int, ids: list[str]) -> None:
+        """Keep in RAM which memories were retrieved, until ``log``."""
+        with self._lock:
+            self._waiting.append((ns, self._now(), ids))
+
+    def log(self) -> None:
+        """Write it down.
 
         If another thread is writing some of it, this returns once that is written too.
         """
         with self._logging:
             with self._lock:
-                waiting = list(self._accesses)
-                self._accesses.clear()
+                waiting = list(self._waiting)
+                self._waiting.clear()
             if waiting:
                 self._ledger.write(lambda connection: _log(connection, waiting))
 
-    def finish_erasing(self) -> None:
-        """Go on with an erasure that is not done, if there is one."""
-        version = self._ledger.moment()
-        if version != self._swept or self._eraser.pending:
-            self._eraser.finish()
-            self._swept = version
+
+def _log(connection: Session, retrieved: Sequence[tuple[int, int, list[str]]]) -> None:
+    for ns, at, ids in retrieved:
+        if there := erasure.still_there(connection, ns, ids):
+            memories.record(connection, ns, at, Event.RETRIEVED, None, {"ids": there})
+
+
+class FullText:
+    """Full text, and with it the backlog of the embedder, as it catches up with what came."""
+
+    def __init__(self, ledger: Ledger, traffic: Traffic) -> None:
+        self._ledger = ledger
+        self._traffic = traffic
+        self.fresh: set[int] = set()
+        """Namespaces this process added to since full text last took a bite of them."""
 
     def take_up(self, spaces: Sequence[int] = ()) -> None:
-        """Let full text take a bite of what came, and with it the backlog.
+        """Take a bite of what came.
 
         Of all namespaces only those are asked that this process added to, if there are any.
 
@@ -191,63 +192,97 @@ class Background:
             spaces: Namespaces of which everything is taken, and nothing of the others; a question
                 waits for that.
         """
+        for at in range(0, len(spaces), TAKEN):
+            while self.bite(spaces[at : at + TAKEN]):
+                pass
         if spaces:
-            for at in range(0, len(spaces), TAKEN):
-                while self._catch_up_many(spaces[at : at + TAKEN]):
-                    pass
             return
         fresh = [self.fresh.pop() for _ in range(len(self.fresh))]
         spaces, done = fresh or self._behind(), 0
         while done < len(spaces):
-            taken, more = self._catch_up_some(spaces, done)
+            taken, more = self._bite_in_time(spaces[done:])
             done += taken
             self.fresh.update(more)
 
     def waiting(self) -> bool:
-        """Tell whether full text, and with it the backlog, lacks anything that came."""
+        """Tell whether it lacks anything that came."""
         return bool(self._behind())
 
-    def index_words(self) -> None:
-        """Let full text catch up, a little at a time."""
-        spaces, done = self._behind(), 0
-        while done < len(spaces) and not self._queries:
-            taken, more = self._catch_up_some(spaces, done)
-            done += taken
-            spaces += more
+    def catch_up(self) -> None:
+        """Catch up, a little at a time, until a query comes."""
+        spaces = self._behind()
+        while spaces and not self._traffic.busy():
+            taken, more = self._bite_in_time(spaces)
+            spaces = spaces[taken:] + more
 
-    def fold_events(self) -> bool:
-        """Fold what came into the log, a little at a time; see ``ledger.dynamics``.
+    def merge(self) -> None:
+        """Merge its segments, until a query comes."""
+        while not self._traffic.busy() and self._ledger.write(lambda c: c.words.merge()):
+            pass
 
-        Only the first time are rows folded again that a process with other settings has folded.
+    def bite(self, spaces: Sequence[int]) -> bool:
+        """Take one bite of each namespace; tell whether there is more of any."""
+
+        def job(connection: Session) -> bool:
+            words = connection.words
+            return max(words.catch_up(ns, words.at_once) for ns in spaces)
+
+        return self._ledger.write(job)
+
+    def _bite_in_time(self, spaces: Sequence[int]) -> tuple[int, list[int]]:
+        """Take a bite of as many namespaces as one transaction has time for.
 
         Returns:
-            Whether all of it is folded; not if a query came in between.
+            How many it came to, at least one, and those of which there is more.
         """
-        settings, takes_over = self._config.dynamics, not self._folded
-        self._folded = True
-        effect, read, more = self._config.effect, self._ledger.read, True
-        if read(lambda c: strength_fold.behind(c, settings, takes_over=takes_over)):
-            while more and not self._queries:
-                more = self._ledger.write(lambda c: strength_fold.catch_up(c, settings))
-            if more:
-                return False
-        links, agent = self._config.association, settings.agent
-        more = read(
-            lambda c: (
-                learnt_weights.behind(c, effect, agent, takes_over=takes_over)
-                or co_use.behind(c, links, agent, takes_over=takes_over)
-            )
-        )
-        while more and not self._queries:
-            more = self._ledger.write(
-                lambda c: (
-                    learnt_weights.catch_up(c, effect, agent) | co_use.catch_up(c, links, agent)
-                )
-            )
-        return not more
+
+        def job(connection: Session) -> tuple[int, list[int]]:
+            words, more = connection.words, []
+            until = time.monotonic() + BITE_SECONDS
+            for taken, ns in enumerate(spaces, start=1):
+                if words.catch_up(ns, words.at_once):
+                    more.append(ns)
+                if time.monotonic() >= until:
+                    return taken, more
+            return len(spaces), more
+
+        return self._ledger.write(job)
+
+    def _behind(self) -> list[int]:
+        return self._ledger.read(lambda c: c.words.behind())
+
+
+class Statements:
+    """Compares the statements that came with earlier ones, see ``write.settling``."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        words: FullText,
+        traffic: Traffic,
+        now: Callable[[], int],
+        config: Config,
+        moved: Callable[[int, Sequence[Row]], None],
+    ) -> None:
+        self._ledger = ledger
+        self._words = words
+        self._traffic = traffic
+        self._now = now
+        self._config = config
+        self._moved = moved
+        self.fresh: set[int] = set()
+        """Namespaces this process changed since their statements were last compared."""
+        self.turn = threading.Lock()
+        """Held by the thread that compares."""
+        self._held = inf  # since when they are held back
+        self._asked_all = False
+
+    def compares(self) -> bool:
+        """Tell whether statements are compared at all."""
+        return not self._ledger.read_only and bool(self._config.conflicts.pairs)
 
     def settle(self, *, gives_way: bool = True, seconds: float = QUIET_SECONDS) -> bool:
-        """Compare the statements that came, a few in each transaction; see ``conflicts``.
+        """Compare the statements that came, a few in each transaction.
 
         Args:
             gives_way: Whether to stop while a query is in flight, and while adds follow each other
@@ -258,12 +293,14 @@ class Background:
         Returns:
             Whether it stopped because the time was over, so that it could go on at once.
         """
+        if not self.compares():
+            return False
         until = time.monotonic() + seconds
         with self._comparing(until, waits=not gives_way) as mine:
             return self._settle(until, gives_way=gives_way) if mine else not gives_way
 
     def compare(self, ns: int, until: float) -> bool:
-        """Compare the statements of one namespace that wait: a few at least.
+        """Compare the statements of one namespace that wait, a few at least.
 
         Args:
             ns: Namespace number.
@@ -272,56 +309,43 @@ class Background:
         Returns:
             Whether none waits any more.
         """
-        if not self._compares() or not self._is_behind(ns):
+        if not self.compares() or not self._is_behind(ns):
             return True
         with self._comparing(until, waits=True) as mine:
             if not mine:
                 return False
-            for some in (self._index_some, self._settle_some):
-                while some(ns):
-                    if time.monotonic() >= until:
-                        return False
+            while self._words.bite((ns,)):  # by which earlier statements are found
+                if time.monotonic() >= until:
+                    return False
+            while self._settle_some(ns):
+                if time.monotonic() >= until:
+                    return False
         return True
-
-    def _index_some(self, ns: int) -> bool:
-        """Let full text take a bite of a namespace, by which earlier statements are found."""
-        return self._catch_up_many((ns,))
-
-    def _compares(self) -> bool:
-        return not self._ledger.read_only and bool(self._config.conflicts.pairs)
 
     @contextmanager
     def _comparing(self, until: float, *, waits: bool) -> Iterator[bool]:
-        """Be the one that compares while the block runs; tells it whether it is.
-
-        Args:
-            until: Moment of ``time.monotonic`` to which it waits for another.
-            waits: Whether it waits.
-        """
+        """Be the one that compares while the block runs; tells it whether it is."""
         longest = min(max(until - time.monotonic(), QUIET_SECONDS), threading.TIMEOUT_MAX)
-        mine = self._settling.acquire(timeout=longest if waits else 0)
+        mine = self.turn.acquire(timeout=longest if waits else 0)
         try:
             yield mine
         finally:
             if mine:
-                self._settling.release()
+                self.turn.release()
 
     def _settle(self, until: float, *, gives_way: bool) -> bool:
-        """Do what ``settle`` does, until a ``time.monotonic`` moment."""
-        if not self._compares():
-            return False
         if not self._asked_all:  # work that an earlier process left
-            self.unsettled.update(self._ledger.read(_spaces_behind))
+            self.fresh.update(self._ledger.read(_spaces_behind))
             self._asked_all = True
         has_turn = not gives_way or self._turn_is_due()
-        if self.unsettled and (has_turn or not self._adds_go_first()):
-            self.index_words()  # by which earlier statements are found
+        if self.fresh and (has_turn or not self._adds_go_first()):
+            self._words.catch_up()  # by which earlier statements are found
         ends = time.monotonic() + TURN_SECONDS if has_turn else -inf
         until = max(until, ends)
         growing: set[int] = set()
         had: set[int] = set()
         try:
-            while self.unsettled and not (gives_way and self._others_go_first(ends)):
+            while self.fresh and not (gives_way and self._others_go_first(ends)):
                 if had and time.monotonic() >= until:
                     return True
                 ns = self._next_space(had)
@@ -331,39 +355,37 @@ class Background:
                 if more or not self._is_behind(ns):
                     growing.discard(ns)
                 if more:
-                    self.unsettled.add(ns)
+                    self.fresh.add(ns)
         finally:
-            self.unsettled |= growing
+            self.fresh |= growing
         return False
 
     def _turn_is_due(self) -> bool:
         """Tell whether statements wait and none was compared for a while."""
         now = time.monotonic()
-        self._held = min(self._held, now) if self.unsettled else inf
+        self._held = min(self._held, now) if self.fresh else inf
         return now - self._held >= HELD_SECONDS
 
     def _next_space(self, had: set[int]) -> int:
         """Take the next namespace with statements that wait; each has a bite before one has two."""
-        if self.unsettled <= had:
+        if self.fresh <= had:
             had.clear()
-        ns = min(self.unsettled - had)
+        ns = min(self.fresh - had)
         had.add(ns)
-        self.unsettled.discard(ns)
+        self.fresh.discard(ns)
         return ns
 
     def _others_go_first(self, ends: float) -> bool:
         """Tell whether to give way: not before a moment, the end of a turn."""
-        return time.monotonic() >= ends and (self._queries > 0 or self._adds_go_first())
+        return time.monotonic() >= ends and (self._traffic.busy() or self._adds_go_first())
 
     def _adds_go_first(self) -> bool:
         """Tell whether adds follow each other closely, and few statements wait."""
-        if not self.streaming():
+        if not self._traffic.streaming():
             return False
-        spaces = sorted(self.unsettled)
-        return (
-            self._ledger.read(lambda c: max(claim_rows.waiting(c, ns) for ns in spaces))
-            < UNCOMPARED
-        )
+        spaces = sorted(self.fresh)
+        most = self._ledger.read(lambda c: max(claim_rows.waiting(c, ns) for ns in spaces))
+        return most < UNCOMPARED
 
     def _is_behind(self, ns: int) -> bool:
         return self._ledger.read(lambda c: claim_rows.behind(c, ns))
@@ -375,9 +397,7 @@ class Background:
             Whether more of them waited than one transaction takes.
         """
         rules = Rules(ring=self._config.short.capacity, untrusted=self._config.untrusted)
-        now, settings = self._now(), self._config.conflicts
-
-        most = settling.BITE
+        now, settings, most = self._now(), self._config.conflicts, settling.BITE
         rows = self._ledger.read(
             lambda c: claim_rows.next_rows(c, ns, claim_rows.cursor(c, ns), most)
         )
@@ -388,146 +408,8 @@ class Background:
             return settling.settle_next(work, settings, max(len(rows), 1), known)
 
         done = self._ledger.write(job)
-        sessions = {row.session for row in done.rows if row.tier == Tier.SHORT}
-        if sessions:
-            self._short.touch(ns, sessions)
+        self._moved(ns, done.rows)
         return len(rows) == most or bool(done.rows)
-
-    def assist(self, timeout: float | None) -> tuple[bool, float | None]:
-        """Show to the language model what waits for it.
-
-        Returns:
-            Whether that was done in time, and the seconds that are left.
-        """
-        began = time.monotonic()
-        done = self.attendant is None or self.attendant.finish(timeout)
-        left = None if timeout is None else max(0.0, timeout - (time.monotonic() - began))
-        return done, left
-
-    def stop(self, timeout: float) -> float:
-        """Let the language model finish its request; return the seconds that are left.
-
-        It has half of the time, so that the indexer can finish its batch too.
-        """
-        began = time.monotonic()
-        if self.attendant is not None:
-            self.attendant.stop(timeout / 2)
-        return max(0.0, timeout - (time.monotonic() - began))
-
-    def assists(self) -> bool:
-        """Tell whether messages are being shown to the language model; begin if any may be."""
-        return self.attendant is not None and self.attendant.busy()
-
-    def sleep(self) -> None:
-        """Sleep on the namespaces that were used, for a moment, at most once an hour."""
-        now = self._now()
-        if now < self._sleep_due:
-            return
-        self._sleep_due = now + SLEEPS
-        sleeper = run.Sleeper(self._ledger, self._config, embeds=self._embeds, changed=self._moved)
-        steps, until = run.usual(self._config), time.monotonic() + SLEEP_SECONDS
-        for ns, _ in self._ledger.read(namespaces.every):
-            if self._queries or time.monotonic() >= until:
-                self._sleep_due = now  # the next quiet moment goes on
-                return
-            sleeper.sleep(ns, now, steps, run.Limits(until, None))
-
-    def _moved(self, ns: int, rows: Sequence[Row]) -> None:
-        """Tell the short tier that rows of its rings changed."""
-        self._short.touch(ns, {row.session for row in rows if row.tier == Tier.SHORT})
-
-    def keep_up(self, seconds: float) -> bool:
-        """Do what must not wait for the end of a long backlog of the embedder.
-
-        Args:
-            seconds: Time for which statements may be compared, see ``settle``.
-
-        Returns:
-            Whether more of them wait that may be compared at once.
-        """
-        self.log_accesses()
-        more = self.settle(seconds=seconds)
-        if self.attendant is not None:
-            self.attendant.look()
-        now = self._now()
-        if self._short.stale and now >= self._snapshot_due:
-            self._snapshot_due = now + self._snapshot_period()
-            self._short.snapshot()
-        return more
-
-    def keep_house(self) -> bool:
-        """Do what is due in a quiet moment; tell whether there is more to do at once."""
-        more = self.keep_up(QUIET_SECONDS)
-        version = self._ledger.moment()
-        quiet, self._seen = version == self._seen, version
-        if quiet:
-            self.keep_outlines()
-        if quiet and version != self._tidied and not self._ledger.read_only and self.tidy():
-            self._tidied = self._ledger.moment()
-        return more
-
-    def tidy(self) -> bool:
-        """Do to the file what would slow down an ``add``: full text, its segments, the log.
-
-        And keep room for a full disk, if it had to be given back and there is some again.
-
-        Returns:
-            Whether all events are folded; not if a query came in between.
-        """
-        self.index_words()
-        auto = self._config.sleep.auto
-        folded = auto == Auto.OFF or self.fold_events()
-        if auto == Auto.ALL:
-            self.sleep()
-        while not self._queries and self._ledger.write(lambda c: c.words.merge()):
-            pass
-        unfolded = self._ledger.growth() > UNFOLDED
-        if unfolded or self._ledger.wal_bytes() > self._config.index.checkpoint_bytes:
-            self._ledger.checkpoint()
-        self._ledger.keep_reserve()
-        return folded
-
-    def _behind(self) -> list[int]:
-        return self._ledger.read(lambda c: c.words.behind())
-
-    def _catch_up_some(self, spaces: Sequence[int], start: int) -> tuple[int, list[int]]:
-        """Let full text take a bite of namespaces, of as many as one transaction has time for.
-
-        Args:
-            spaces: Numbers of namespaces.
-            start: The place of the first one.
-
-        Returns:
-            How many it came to, at least one, and those of which there is more.
-        """
-
-        def job(connection: Session) -> tuple[int, list[int]]:
-            words, more = connection.words, []
-            until = time.monotonic() + BITE_SECONDS
-            for place in range(start, len(spaces)):
-                if words.catch_up(spaces[place], words.at_once):
-                    more.append(spaces[place])
-                if time.monotonic() >= until:
-                    return place + 1 - start, more
-            return len(spaces) - start, more
-
-        return self._ledger.write(job)
-
-    def _catch_up_many(self, spaces: Sequence[int]) -> bool:
-        """Let full text take one bite of each namespace; tell whether there is more of any."""
-
-        def job(connection: Session) -> bool:
-            words = connection.words
-            return max(words.catch_up(ns, words.at_once) for ns in spaces)
-
-        return self._ledger.write(job)
-
-    def _snapshot_period(self) -> int:
-        return int(self._config.short.snapshot_seconds * 1_000_000)
-
-
-def nothing() -> None:
-    """Do nothing."""
 
 
 def _spaces_behind(session: Session) -> list[int]:
@@ -535,8 +417,171 @@ def _spaces_behind(session: Session) -> list[int]:
     return [ns for ns, _ in namespaces.every(session) if claim_rows.behind(session, ns)]
 
 
-def _log(connection: Session, retrieved: Sequence[tuple[int, int, list[str]]]) -> None:
-    """Write events of what was retrieved: namespace number, moment, ids."""
-    for ns, at, ids in retrieved:
-        if there := erasure.still_there(connection, ns, ids):
-            memories.record(connection, ns, at, Event.RETRIEVED, None, {"ids": there})
+class Background:
+    """The jobs of one open store. Made again in a forked child.
+
+    Args:
+        ledger: The store's ledger.
+        short: The short tier, whose snapshot is written.
+        eraser: Finishes what an erasure left to be done.
+        keep_outlines: Writes what the read path needs for a quick start.
+        now: Returns the present moment, microseconds.
+        config: Settings.
+        embeds: Whether this process embeds memories.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        short: ShortTier,
+        eraser: Eraser,
+        keep_outlines: Callable[[], None],
+        now: Callable[[], int],
+        config: Config,
+        *,
+        embeds: bool,
+    ) -> None:
+        self._ledger = ledger
+        self._short = short
+        self._eraser = eraser
+        self._now = now
+        self._config = config
+        self._embeds = embeds
+        self.traffic = Traffic()
+        self.accesses = Accesses(ledger, now)
+        self.words = FullText(ledger, self.traffic)
+        self.statements = Statements(ledger, self.words, self.traffic, now, config, self._moved)
+        self.attendant: Attends | None = None
+        """Shows messages that wait to a language model; set when there is one."""
+        self._seen: Moment | None = None
+        self._tidied: Moment | None = None
+        self._swept: Moment | None = None
+        self._folded = False
+        self._sleep_due = 0
+        self._snapshot_due = now() + self._snapshot_period()
+        auto = config.sleep.auto
+        self.soon = (
+            Job("log of what was retrieved", _always, lambda _: self.accesses.log()),
+            Job(
+                "statements",
+                self.statements.compares,
+                lambda seconds: self.statements.settle(seconds=seconds),
+            ),
+            Job("language model", lambda: self.attendant is not None, lambda _: self._look()),
+            Job("snapshot", self._snapshot_is_due, lambda _: self._snapshot()),
+        )
+        """What must not wait for the end of a long backlog of the embedder."""
+        self.when_quiet = (
+            Job("outlines", _always, lambda _: keep_outlines()),
+            Job("tidying", self._is_untidy, lambda _: self._tidy_up()),
+        )
+        """What is done while nothing changes."""
+        self.tidying = (
+            Job("full text", _always, lambda _: self.words.catch_up()),
+            Job("events", lambda: auto != Auto.OFF, lambda _: not self.fold_events()),
+            Job("sleep", lambda: auto == Auto.ALL and now() >= self._sleep_due, self._sleep),
+            Job("segments of full text", _always, lambda _: self.words.merge()),
+            Job("log of the database", self._log_is_long, lambda _: ledger.checkpoint()),
+            Job("reserve", _always, lambda _: ledger.keep_reserve()),
+        )
+        """What would slow down an ``add``, and room for a full disk, if there is some again."""
+
+    def finish_erasing(self) -> None:
+        """Go on with an erasure that is not done, if there is one."""
+        version = self._ledger.moment()
+        if version != self._swept or self._eraser.pending:
+            self._eraser.finish()
+            self._swept = version
+
+    def keep_up(self, seconds: float) -> bool:
+        """Do what must not wait; tell whether there is more to do at once."""
+        return _do(self.soon, seconds)
+
+    def keep_house(self) -> bool:
+        """Do what is due in a quiet moment; tell whether there is more to do at once."""
+        more = self.keep_up(QUIET_SECONDS)
+        version = self._ledger.moment()
+        quiet, self._seen = version == self._seen, version
+        if quiet:
+            _do(self.when_quiet, QUIET_SECONDS)
+        return more
+
+    def tidy(self) -> bool:
+        """Tidy up; tell whether all events are folded: not if a query came in between."""
+        return not _do(self.tidying, SLEEP_SECONDS)
+
+    def fold_events(self) -> bool:
+        """Fold what came into the log, a little at a time; see ``ledger.dynamics``.
+
+        Only the first time are rows folded again that a process with other settings has folded.
+
+        Returns:
+            Whether all of it is folded; not if a query came in between.
+        """
+        settings, takes_over = self._config.dynamics, not self._folded
+        self._folded = True
+        effect, links, agent = self._config.effect, self._config.association, settings.agent
+        return self._fold(
+            lambda c: strength_fold.behind(c, settings, takes_over=takes_over),
+            lambda c: strength_fold.catch_up(c, settings),
+        ) and self._fold(
+            lambda c: (
+                learnt_weights.behind(c, effect, agent, takes_over=takes_over)
+                or co_use.behind(c, links, agent, takes_over=takes_over)
+            ),
+            lambda c: learnt_weights.catch_up(c, effect, agent) | co_use.catch_up(c, links, agent),
+        )
+
+    def _fold(self, behind: Callable[[Session], bool], some: Callable[[Session], bool]) -> bool:
+        """Fold some until there is no more of it; False if a query came before."""
+        more = self._ledger.read(behind)
+        while more and not self.traffic.busy():
+            more = self._ledger.write(some)
+        return not more
+
+    def _look(self) -> None:
+        if self.attendant is not None:
+            self.attendant.look()
+
+    def _snapshot_period(self) -> int:
+        return int(self._config.short.snapshot_seconds * 1_000_000)
+
+    def _snapshot_is_due(self) -> bool:
+        return self._short.stale and self._now() >= self._snapshot_due
+
+    def _snapshot(self) -> None:
+        self._snapshot_due = self._now() + self._snapshot_period()
+        self._short.snapshot()
+
+    def _is_untidy(self) -> bool:
+        return self._seen != self._tidied and not self._ledger.read_only
+
+    def _tidy_up(self) -> None:
+        if self.tidy():
+            self._tidied = self._ledger.moment()
+
+    def _log_is_long(self) -> bool:
+        if self._ledger.growth() > UNFOLDED:
+            return True
+        return self._ledger.wal_bytes() > self._config.index.checkpoint_bytes
+
+    def _sleep(self, seconds: float) -> None:
+        """Sleep on the namespaces that were used, for a moment, at most once an hour."""
+        now = self._now()
+        self._sleep_due = now + SLEEPS
+        sleeper = run.Sleeper(self._ledger, self._config, embeds=self._embeds, changed=self._moved)
+        steps, until = run.usual(self._config), time.monotonic() + seconds
+        for ns, _ in self._ledger.read(namespaces.every):
+            if self.traffic.busy() or time.monotonic() >= until:
+                self._sleep_due = now  # the next quiet moment goes on
+                return
+            sleeper.sleep(ns, now, steps, run.Limits(until, None))
+
+    def _moved(self, ns: int, rows: Sequence[Row]) -> None:
+        """Tell the short tier that rows of its rings changed."""
+        if sessions := {row.session for row in rows if row.tier == Tier.SHORT}:
+            self._short.touch(ns, sessions)
+
+
+def _always() -> bool:
+    return True

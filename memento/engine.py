@@ -23,7 +23,7 @@ from typing import IO, TYPE_CHECKING, TypeVar
 
 from memento.admit.draft import Entry, admit, at_position
 from memento.admit.novelty import Met, Novelty
-from memento.background import Background, nothing
+from memento.background import Background
 from memento.base import layout
 from memento.base.clock import to_micros
 from memento.base.forks import whole
@@ -135,23 +135,27 @@ class Engine:
         self._searcher: Searcher | None = None
         self._long: LongTier | None = None
         self._shut = False
-        embeds = self.embedding is not None
-        self.background = background = Background(
-            self.ledger, self.short, self._eraser, self.now, self.config, embeds=embeds
+        self.background = jobs = Background(
+            self.ledger,
+            self.short,
+            self._eraser,
+            self._keep_outlines,
+            self.now,
+            self.config,
+            embeds=self.embedding is not None,
         )
-        self._fresh = background.fresh
         self.indexer = Indexer(
             self.ledger,
             self.embedding,
             self.open_long,
             self._index_lost,
             chores=self._chores,
-            take_up=background.take_up,
-            waiting=background.waiting,
-            aside=background.keep_up,
-            housekeeping=background.keep_house,
-            busy=background.busy,
-            streaming=background.streaming,
+            take_up=jobs.words.take_up,
+            waiting=jobs.words.waiting,
+            aside=jobs.keep_up,
+            housekeeping=jobs.keep_house,
+            busy=jobs.traffic.busy,
+            streaming=jobs.traffic.streaming,
             config=self.config.index,
         )
 
@@ -241,8 +245,8 @@ class Engine:
             run.add(number)
         if met is not None:
             self._novelty.count(met)
-        self.background.added = monotonic()
-        self._fresh.add(ns)
+        self.background.traffic.added = monotonic()
+        self.background.words.fresh.add(ns)
         mended = replace and any(row.version > 1 for row in rows)
         self.changed(ns, [*rows, *judged_again], new=not (mended or judged_again))
         again = {row.docid: row for row in judged_again}
@@ -305,7 +309,7 @@ class Engine:
         sessions = {row.session for row in rows if row.tier == Tier.SHORT}
         if sessions:
             self.short.touch(ns, sessions)
-        self.background.unsettled.add(ns)
+        self.background.statements.fresh.add(ns)
         self.indexer.start()
 
     @property
@@ -327,8 +331,11 @@ class Engine:
                         self.long_tier,
                         lambda ns: self.indexer.trouble_for(ns.__eq__),
                     )
-                    self.background.keep_outlines = found.keep_outlines
         return found
+
+    def _keep_outlines(self) -> None:
+        if (found := self._searcher) is not None:
+            found.keep_outlines()
 
     def long_tier(self, wanted: bool) -> LongTier | None:
         """Return the long tier for a search; if it is wanted, ask the indexer to open it."""
@@ -388,8 +395,7 @@ class Engine:
     def _let_go(self) -> None:
         """Close the long tier and let go of the read path; the next use opens them again."""
         with self._lock:
-            self._searcher, self.background.keep_outlines = None, nothing
-            long, self._long = self._long, None
+            long, self._searcher, self._long = self._long, None, None
         if long is not None:
             long.close()
 
@@ -406,7 +412,7 @@ class Engine:
         ns, now = self.ledger.find_namespace(labels), self.now()
         if dry_run or ns is None:
             return self._eraser.plan(ns, what, now)
-        self.background.log_accesses()
+        self.background.accesses.log()
         with self.indexer.paused():
             done = self._eraser.erase(ns, what, derived=derived, now=now)
         self.names.forget(ns)
@@ -437,7 +443,7 @@ class Engine:
         finally:  # also after an interruption: some of it may be written
             for ns, names in sessions.items():
                 self.short.touch(ns, names)
-                self.background.unsettled.add(ns)
+                self.background.statements.fresh.add(ns)
             self.indexer.start()
 
     def _identity(self) -> str | None:
@@ -483,7 +489,7 @@ class Engine:
         """Note which memories were retrieved; the background thread writes it to the event log."""
         ns = self.ledger.find_namespace(labels)
         if ns is not None and not self.ledger.read_only:
-            self.background.note_access(ns, ids)
+            self.background.accesses.note(ns, ids)
             self.indexer.start()
 
     def count_tokens(self, text: str) -> int:
@@ -572,21 +578,26 @@ class Engine:
             Whether no work is left that this process can do. Texts of other namespaces that the
             embedder refused do not make it False.
         """
-        shown, timeout = self.background.assist(timeout) if wait else (True, timeout)
-        self.background.log_accesses()
+        ends = None if timeout is None else monotonic() + timeout
+        attendant = self.background.attendant
+        shown = not wait or attendant is None or attendant.finish(timeout)
+        self.background.accesses.log()
         self.short.snapshot()
         if not self.ledger.read_only:
-            self.background.index_words()
+            self.background.words.catch_up()
         if not wait:
             return True
-        began = monotonic()
-        late = self.background.settle(gives_way=False, seconds=inf if timeout is None else timeout)
-        left = None if timeout is None else max(0.0, timeout - (monotonic() - began))
-        if progress is None:
-            return self.indexer.wait(left, sees=self.sees(labels)) and shown and not late
-        owed = self.owed(labels, progress)
-        done = self.indexer.wait(left, sees=self.sees(labels), each=owed.glance)
-        owed.report()
+        late = self.background.statements.settle(
+            gives_way=False, seconds=inf if ends is None else max(0.0, ends - monotonic())
+        )
+        owed = None if progress is None else self.owed(labels, progress)
+        done = self.indexer.wait(
+            None if ends is None else max(0.0, ends - monotonic()),
+            sees=self.sees(labels),
+            each=None if owed is None else owed.glance,
+        )
+        if owed is not None:
+            owed.report()
         return done and shown and not late
 
     def owed(self, labels: tuple[str, ...], progress: Progress) -> Remaining:
@@ -601,23 +612,30 @@ class Engine:
 
     def drained(self, labels: tuple[str, ...]) -> bool | None:
         """Tell what ``flush(wait=True)`` would return without waiting; None while it would wait."""
-        self.background.settle(gives_way=False, seconds=inf)
+        self.background.statements.settle(gives_way=False, seconds=inf)
         self.indexer.start()
-        return None if self.background.assists() else self.indexer.drained(sees=self.sees(labels))
+        attendant = self.background.attendant
+        if attendant is not None and attendant.busy():
+            return None
+        return self.indexer.drained(sees=self.sees(labels))
 
     def close(self) -> None:
         """Finish the current batch, write the snapshot, close everything. Idempotent."""
         with self._closing:
             if self.ledger.closed:
                 return
-            self.indexer.stop(self.background.stop(self.config.close_seconds))
+            ends = monotonic() + self.config.close_seconds
+            if (attendant := self.background.attendant) is not None:
+                attendant.stop(self.config.close_seconds / 2)  # the indexer has a batch to finish
+            self.indexer.stop(max(0.0, ends - monotonic()))
             with self._lock:
-                self._shut, keep_outlines = True, self.background.keep_outlines
+                self._shut, searcher = True, self._searcher
             try:
                 self._let_go()  # Chroma, and the open files of the read path
-                self.background.log_accesses()
+                self.background.accesses.log()
                 self.short.snapshot()
-                keep_outlines()
+                if searcher is not None:
+                    searcher.keep_outlines()
             except StoreError as error:  # the memories are on the disk; the rest is rebuilt
                 problem = str(error)  # a record that somebody keeps would keep all our callers
                 log.warning("closed without log and snapshot: %s", problem)

@@ -26,14 +26,13 @@ from memento.check import (
 )
 from memento.config import Config
 from memento.conversation import Conversations
-from memento.errors import InvalidInput, NotFound
+from memento.errors import InvalidInput
 from memento.holding import hold
 from memento.learning import Learning
 from memento.ledger import memories
 from memento.ledger.filters import (
     Filtering,
     Retrieving,
-    check_known_at,
     check_names,
     filtering,
     several,
@@ -64,7 +63,7 @@ from memento.verbs.sessions import Sessions
 from memento.verbs.sleep import Archive, Sleeping
 from memento.verbs.slots import Locks, Slots
 from memento.verbs.spending import Spending
-from memento.views import Ids, StoreView
+from memento.views import StoreView
 from memento.write import change
 
 if TYPE_CHECKING:
@@ -151,7 +150,7 @@ class MemoryManager(
         clock = system_clock if clock is None else clock
         super().__init__(hold(root, config, embedder, clock, reranker), labels)
         if config.llm.background:
-            model_later.attend(self)
+            model_later.attend(self._engine)
 
     @property
     def quarantine(self) -> QuarantineView:
@@ -311,7 +310,7 @@ class MemoryManager(
             due_at=due_at,
         )
         check_flag("replace", replace)
-        return self._memory(self._add([draft], replace=replace)[0])
+        return self._add([draft], replace=replace)[0]
 
     def retrieve(
         self,
@@ -399,43 +398,25 @@ class MemoryManager(
         ['The berth of Kittiwake is number 14']
         ['Theo moved to berth 3']
         """
-        searcher = self._engine.searcher  # loads what the next line imports, safe from forks
-        from memento.retrieve.request import Request  # noqa: PLC0415 - needs NumPy
-        from memento.retrieve.shared import answer  # noqa: PLC0415 - as above
-
-        now = self._engine.now()
-        moment = check_known_at(known_at, now, include_quarantined=include_quarantined)
-        if moment is not None:
-            from memento.retrieve.known_at import PastSearcher  # noqa: PLC0415 - needs NumPy
-
-            searcher = PastSearcher(searcher, moment)
-        request = Request.checked(
+        return self._retrieve(
             query,
-            k=k,
+            k,
             match=match,
+            as_of=as_of,
+            known_at=known_at,
             min_score=min_score,
             min_confidence=min_confidence,
             cutoff=cutoff,
             tokens=tokens,
-            count_tokens=count_tokens or self._engine.count_tokens,
+            count_tokens=count_tokens,
+            include_superseded=include_superseded,
+            include_archived=include_archived,
+            include_quarantined=include_quarantined,
             fold=fold,
             wait=wait,
-            filters=filtering(
-                now if moment is None else moment,
-                filters,
-                MemoryManager.retrieve,
-                as_of=as_of,
-                include_superseded=include_superseded,
-                include_archived=include_archived,
-                include_quarantined=include_quarantined,
-            ),
-        )
-        also = check_flag("shared", shared) and moment is None and self.config.scopes.shared
-        return self._searched(
-            lambda: answer(self._engine.ledger, searcher, self._namespace, request, shared=also),
-            wait=request.wait,
-            sessions=request.filters.sessions,
-            record=check_flag("record", record) and moment is None,
+            record=record,
+            shared=shared,
+            **filters,
         )
 
     def nearest(
@@ -569,9 +550,7 @@ class MemoryManager(
             NotFound: If this namespace has no such id.
             StoreUnusable: If the memory was damaged on the disk.
         """
-        memory_id = check_id(id)
-        ns = self._known_namespace(memory_id)
-        return self._memory(self._engine.ledger.read(lambda c: memories.by_id(c, ns, memory_id)))
+        return self._get(id)
 
     def update(
         self,
@@ -638,14 +617,9 @@ class MemoryManager(
             remove_aliases=remove_aliases,
             source=source,
         )
-        now = self._engine.now()
-        asked = change.accept(corrections, now=now, config=self._engine.config)
-        by = asked.author.value
-        return self._change(
-            id, now, lambda work: change.update(work, id, asked), verb="update", by=by
-        )
+        return self._update(id, corrections)
 
-    def forget_many(self, **filters: Unpack[Filtering]) -> Ids:
+    def forget_many(self, **filters: Unpack[Filtering]) -> list[str]:
         """Hide every memory that matches the filters.
 
         Each transaction hides a few hundred, so that other writers never wait for long. If the call
@@ -668,30 +642,32 @@ class MemoryManager(
             raise InvalidInput("filters", 'none given; pass one, or within="" for all memories')
         now = self._engine.now()
         asked = self._looked(filtering(now, filters, MemoryManager.forget_many))
-        return self._change_many(
+        hidden = self._change_rows(
             lambda c, ns: change.to_forget(c, ns, asked),
             lambda work, some: change.forget_those(work, some, asked),
-            now,
             verb="forget_many",
             makes_room=True,
+            now=now,
         )
+        return [row.id for row in hidden]
 
-    def sweep(self) -> Ids:
+    def sweep(self) -> list[str]:
         """Forget expired memories, which are already hidden, and remove them from the indexes.
 
         Returns:
             Ids of the forgotten memories, in order of arrival.
         """
         now = self._engine.now()
-        return self._change_many(
+        swept = self._change_rows(
             lambda c, ns: memories.expired(c, ns, now),
             change.sweep,
-            now,
             verb="sweep",
             makes_room=True,
+            now=now,
         )
+        return [row.id for row in swept]
 
-    def touch(self, ids: str | Sequence[str], expires_in: timedelta | float | None) -> Ids:
+    def touch(self, ids: str | Sequence[str], expires_in: timedelta | float | None) -> list[str]:
         """Set a new expiry for memories, without a new version or a new time of change.
 
         Like ``forget_many``, it changes a few hundred per transaction.
@@ -710,15 +686,15 @@ class MemoryManager(
         """
         now = self._engine.now()
         named = [check_id(one, "ids") for one in several("ids", ids, most=MAX_IDS)]
-        if self._engine.ledger.find_namespace(self._namespace) is None:
-            raise NotFound(named[0])
+        self._known_namespace(named[0])
         ends = expiry(expires_in, now)
-        return self._change_many(
+        touched = self._change_rows(
             lambda c, ns: change.touchable(c, ns, named, now=now),
             lambda work, some: change.touch(work, some, ends),
-            now,
             verb="touch",
+            now=now,
         )
+        return [row.id for row in touched]
 
     def restore(self, id: str) -> Memory:  # noqa: A002 - the field's own name
         """Bring a forgotten memory back; as superseded if its slot has been filled since.
@@ -730,8 +706,7 @@ class MemoryManager(
             InvalidInput: If it is superseded and was not forgotten. ``revert`` makes the value
                 before in a slot hold again; for another one, add its text again.
         """
-        now = self._engine.now()
-        return self._change(id, now, lambda work: change.restore(work, id), verb="restore")
+        return self._change(id, lambda work: change.restore(work, id), verb="restore")
 
     def move(self, id: str, tier: Tier | TierName) -> Memory:  # noqa: A002 - the field's own name
         """Put a memory into another tier.
@@ -741,8 +716,7 @@ class MemoryManager(
             LockedMemory: If the user locked it.
             InvalidInput: If there is no such tier.
         """
-        now = self._engine.now()
-        return self._change(id, now, lambda work: change.move(work, id, tier), verb="move")
+        return self._change(id, lambda work: change.move(work, id, tier), verb="move")
 
     def flush(
         self,

@@ -1,7 +1,7 @@
 """One namespace of an open store, and the part of the manager that looks after the store.
 
-A view is one namespace of an open store; ``MemoryManager`` is also one. Each method checks its
-arguments and calls the module that holds the rules.
+A view is one namespace of an open store; ``MemoryManager`` is also one. Its private methods are the
+verbs in the bare form that the rooms above call, and the ways to read and write a namespace.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import replace
 from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Never, Self, TypeAlias, TypeVar
+from typing import IO, TYPE_CHECKING, Any, Never, Self, TypeVar, Unpack
 from uuid import UUID, uuid5
 
 import uuid_utils
@@ -30,110 +30,52 @@ from memento.check import (
     check_seconds,
     member,
 )
-from memento.engine import Engine
 from memento.errors import InvalidInput, NotFound
 from memento.holding import Hold
 from memento.ingest.paragraphs import PART_LIMIT, pieces
-from memento.ledger import changes, past, scope_rows
+from memento.ledger import changes, memories, past, scope_rows
 from memento.ledger.contract import Session, Work
+from memento.ledger.filters import Filtering, check_known_at, filtering
 from memento.ledger.predicate import Filters
 from memento.ledger.rows import Row, sound, to_memory
 from memento.llm import asking
 from memento.prompt import Relevant
-from memento.protocols import Progress
-from memento.types import Draft, Finding, Kind, Memory, Retrieval, Tier, Trust, TrustName
+from memento.types import (
+    Draft,
+    Finding,
+    Kind,
+    Match,
+    Memory,
+    Retrieval,
+    SlotValue,
+    Tier,
+    Trust,
+    TrustName,
+)
 from memento.upkeep import lineage
 from memento.upkeep.backup import Backup, back_up
 from memento.upkeep.erase import Erasure, choose
 from memento.upkeep.export import Exported, export
 from memento.upkeep.import_ import Imported
+from memento.write import change
 from memento.write.steps import Change
 
 if TYPE_CHECKING:
     from memento.config import Config
     from memento.engine import Engine
-    from memento.protocols import Clock, Progress
+    from memento.protocols import Clock, Progress, TokenCounter
     from memento.upkeep.lineage import Stats
-
 
 ID_SPACE = UUID("b0b1c0de-5c1a-5d0c-9a11-7e6d0c5f2a40")
 """Root of the name-based ids made here. Changing it would make every document new again."""
 PART, PARTS, TURN = "part", "parts", "turn"
 """Metadata of parts: the number from 1, how many there are, and the id of the first part."""
 
-
-def add_turns(
-    engine: Engine,
-    labels: tuple[str, ...],
-    drafts: Sequence[Draft],
-    progress: Progress | None = None,
-) -> list[Row]:
-    """Add drafts; a turn that is too long for one memory is stored in parts.
-
-    Returns:
-        One row per draft, in order: of a turn in parts, the first part.
-    """
-    expanded: list[Draft] = []
-    firsts: list[int] = []
-    for draft in drafts:
-        firsts.append(len(expanded))
-        split = is_long_turn(draft, engine.config.limits)
-        expanded += _parts_of_turn(draft, engine) if split else [draft]
-    rows = engine.add(labels, expanded, progress=progress)
-    return [rows[at] for at in firsts]
-
-
-def _parts_of_turn(draft: Draft, engine: Engine) -> Iterator[Draft]:
-    """Split a turn; the later parts are linked to the first, and do not crowd the ring buffer."""
-    limits = engine.config.limits
-    text = Redaction(engine.config.secrets).text("text", draft.text)
-    split = [one for one in pieces(text, min(PART_LIMIT, limits.text_chars)) if one]
-    given = json.loads(check_metadata(draft.metadata, limits))
-    first = draft.id or _id_of_turn(draft)
-    for number, piece in enumerate(split, start=1):
-        told = given | {PART: number, PARTS: len(split)}
-        if number == 1:
-            yield replace(draft, text=piece, id=first, metadata=told)
-            continue
-        yield replace(
-            draft,
-            text=piece,
-            id=str(uuid5(ID_SPACE, json.dumps([TURN, first, number]))),
-            tier=Tier.MEDIUM if draft.tier in (None, Tier.SHORT) else draft.tier,
-            aliases=(),
-            supersedes=(),
-            related=(first,),
-            metadata=told | {TURN: first},
-        )
-
-
-def _id_of_turn(draft: Draft) -> str:
-    """Give a turn an id: a new one if a conversation keeps its equal turns, or one of its content.
-
-    See ``MemoryManager.add`` for which turns are stored once.
-    """
-    in_talk = draft.session is not None and draft.occurred_at is None
-    if in_talk and (draft.tier == Tier.SHORT or draft.kind == Kind.EPISODE):
-        return str(uuid_utils.uuid7())
-    said = (draft.scope, draft.session, draft.actor, draft.role, str(draft.kind))
-    when = None if draft.occurred_at is None else str(draft.occurred_at)
-    return id_of_content(TURN, *said, when, draft.text)
-
-
-def id_of_content(*content: object) -> str:
-    """Return an id that is always the same for the same content."""
-    digest = sha256(json.dumps(content).encode()).hexdigest()
-    return str(uuid5(ID_SPACE, digest))
-
-
 Memories = list[Memory]
-Ids = list[str]
-Rows = list[Row]
 """Named here, because inside some classes ``list`` is a method."""
 
 A = TypeVar("A")
-Find: TypeAlias = Callable[[Session, int], Sequence[A]]
-"""A reading job: takes the connection and the number of a namespace; returns things to change."""
+R = TypeVar("R")
 
 
 class View:
@@ -151,6 +93,11 @@ class View:
     @property
     def _engine(self) -> Engine:
         return self._hold.use()
+
+    @property
+    def _ns(self) -> int | None:
+        """Number of the namespace; None if it was never written to."""
+        return self._engine.ledger.find_namespace(self._namespace)
 
     @property
     def root(self) -> Path:
@@ -205,14 +152,25 @@ class View:
             "memory", "is open and cannot be pickled; open it by its root where it is needed"
         )
 
-    def _add(
-        self, drafts: Sequence[Draft], *, replace: bool, progress: Progress | None = None
-    ) -> Rows:
-        """Add drafts; only turns of a conversation may be longer than a memory."""
-        limits = self._engine.config.limits
-        if replace or not any(is_long_turn(draft, limits) for draft in drafts):
-            return self._engine.add(self._namespace, drafts, replace=replace, progress=progress)
-        return add_turns(self._engine, self._namespace, drafts, progress)
+    def _ask(self, job: Callable[[Session, int], R]) -> R | None:
+        """Read from the namespace; None if it was never written to."""
+        ns = self._ns
+        return None if ns is None else self._engine.ledger.read(lambda c: job(c, ns))
+
+    def _write(self, job: Callable[[Work], R]) -> R:
+        """Run one transaction of the namespace, which may be new."""
+        engine, now, known = self._engine, self._engine.now(), self._ns
+
+        def carry_out(db: Session) -> R:
+            ns = engine.new_namespace(db, self._namespace) if known is None else known
+            return job(Work(db, ns, now, engine.rules))
+
+        return engine.ledger.write(carry_out)
+
+    def _known_namespace(self, memory_id: str) -> int:
+        if (ns := self._ns) is None:
+            raise NotFound(memory_id)
+        return ns
 
     def _memory(self, row: Row) -> Memory:
         return to_memory(row, self._namespace)
@@ -224,6 +182,131 @@ class View:
             StoreUnusable: If a row is damaged.
         """
         return [to_memory(sound(row), self._namespace) for row in rows]
+
+    def _add(
+        self, drafts: Sequence[Draft], *, replace: bool = False, progress: Progress | None = None
+    ) -> Memories:
+        """Add drafts; a turn that is too long for one memory is stored in parts.
+
+        Returns:
+            One memory per draft, in order: of a turn in parts, the first part.
+        """
+        expanded: list[Draft] = []
+        firsts: list[int] = []
+        for draft in drafts:
+            firsts.append(len(expanded))
+            split = not replace and is_long_turn(draft, self.config.limits)
+            expanded += self._parts_of_turn(draft) if split else [draft]
+        rows = self._engine.add(self._namespace, expanded, replace=replace, progress=progress)
+        return [self._memory(rows[at]) for at in firsts]
+
+    def _parts_of_turn(self, draft: Draft) -> Iterator[Draft]:
+        """Split a turn; later parts are linked to the first, and do not crowd the ring buffer."""
+        limits = self.config.limits
+        text = Redaction(self.config.secrets).text("text", draft.text)
+        split = [one for one in pieces(text, min(PART_LIMIT, limits.text_chars)) if one]
+        given = json.loads(check_metadata(draft.metadata, limits))
+        first = draft.id or _id_of_turn(draft)
+        for number, piece in enumerate(split, start=1):
+            told = given | {PART: number, PARTS: len(split)}
+            if number == 1:
+                yield replace(draft, text=piece, id=first, metadata=told)
+                continue
+            yield replace(
+                draft,
+                text=piece,
+                id=str(uuid5(ID_SPACE, json.dumps([TURN, first, number]))),
+                tier=Tier.MEDIUM if draft.tier in (None, Tier.SHORT) else draft.tier,
+                aliases=(),
+                supersedes=(),
+                related=(first,),
+                metadata=told | {TURN: first},
+            )
+
+    def _get(self, memory_id: str) -> Memory:
+        ns = self._known_namespace(check_id(memory_id))
+        return self._memory(self._engine.ledger.read(lambda c: memories.by_id(c, ns, memory_id)))
+
+    def _update(self, memory_id: str, corrections: change.Corrections) -> Memory:
+        now = self._engine.now()
+        asked = change.accept(corrections, now=now, config=self.config)
+        return self._change(
+            memory_id,
+            lambda work: change.update(work, memory_id, asked),
+            verb="update",
+            by=asked.author.value,
+            now=now,
+        )
+
+    def _forget(self, memory_id: str, author: Trust = Trust.USER) -> Memory:
+        return self._change(
+            memory_id,
+            lambda work: change.forget(work, memory_id, author),
+            verb="forget",
+            makes_room=True,
+        )
+
+    def _retrieve(
+        self,
+        query: str,
+        k: int | None = 5,
+        *,
+        match: Match = "auto",
+        as_of: datetime | None = None,
+        known_at: datetime | None = None,
+        min_score: float = 0.0,
+        min_confidence: float = 0.0,
+        cutoff: float = 0.0,
+        tokens: int | None = None,
+        count_tokens: TokenCounter | None = None,
+        include_superseded: bool = False,
+        include_archived: bool = False,
+        include_quarantined: bool = False,
+        fold: bool = True,
+        wait: float = 0.0,
+        record: bool = True,
+        shared: bool = True,
+        **filters: Unpack[Filtering],
+    ) -> Retrieval:
+        """Do what ``MemoryManager.retrieve`` does; see there."""
+        searcher = self._engine.searcher  # loads what the next line imports, safe from forks
+        from memento.retrieve.request import Request  # noqa: PLC0415 - needs NumPy
+        from memento.retrieve.shared import answer  # noqa: PLC0415 - as above
+
+        now = self._engine.now()
+        moment = check_known_at(known_at, now, include_quarantined=include_quarantined)
+        if moment is not None:
+            from memento.retrieve.known_at import PastSearcher  # noqa: PLC0415 - needs NumPy
+
+            searcher = PastSearcher(searcher, moment)
+        request = Request.checked(
+            query,
+            k=k,
+            match=match,
+            min_score=min_score,
+            min_confidence=min_confidence,
+            cutoff=cutoff,
+            tokens=tokens,
+            count_tokens=count_tokens or self._engine.count_tokens,
+            fold=fold,
+            wait=wait,
+            filters=filtering(
+                now if moment is None else moment,
+                filters,
+                self._retrieve,
+                as_of=as_of,
+                include_superseded=include_superseded,
+                include_archived=include_archived,
+                include_quarantined=include_quarantined,
+            ),
+        )
+        also = check_flag("shared", shared) and moment is None and self.config.scopes.shared
+        return self._searched(
+            lambda: answer(self._engine.ledger, searcher, self._namespace, request, shared=also),
+            wait=request.wait,
+            sessions=request.filters.sessions,
+            record=check_flag("record", record) and moment is None,
+        )
 
     def _searched(
         self,
@@ -237,23 +320,15 @@ class View:
         engine = self._engine
         if wait:
             engine.settle(self._namespace, wait, sessions)
-        engine.background.query_begins()
-        try:
+        with engine.background.traffic.query():
             found = search()
-        finally:
-            engine.background.query_ends()
         if record and found.hits:
             engine.accessed(self._namespace, [hit.id for hit in found.hits])
         return found
 
     def _cut_for(self, found: Retrieval, *, budget: bool) -> Relevant:
-        """Return what shortens the long memories of an answer to its query.
-
-        Args:
-            found: The answer.
-            budget: Whether there is a token budget.
-        """
-        engine, config = self._engine, self._engine.config.retrieve
+        """Return what shortens the long memories of an answer, if there is a token budget."""
+        engine, config = self._engine, self.config.retrieve
         several = config.passage if budget else None
         if engine.embedding is None or not found.hits or "meaning" not in found[0].ranks:
             return Relevant(found.query, config.long, several)
@@ -261,19 +336,17 @@ class View:
         return Relevant(found.query, config.long, several, near, best=found[0].text)
 
     def _contradicted(self, found: Retrieval) -> dict[str, datetime]:
-        """Return the ids of hits that a higher statement outside the answer contradicts, and when.
+        """Return the ids of hits of the present that a higher statement contradicts, and when.
 
-        Args:
-            found: An answer of the present.
+        Only statements outside the answer count.
         """
         from memento.retrieve.standings import outside  # noqa: PLC0415 - needs NumPy
 
-        engine, now = self._engine, self._engine.now()
-        ns = engine.ledger.find_namespace(self._namespace)
-        if ns is None or not found.hits:
+        if not found.hits:
             return {}
-        ids, settings = [hit.id for hit in found if not hit.shared], engine.config.dynamics
-        told = engine.ledger.read(lambda c: outside(c, ns, ids, now, settings))
+        ids = [hit.id for hit in found if not hit.shared]
+        now, settings = self._engine.now(), self.config.dynamics
+        told = self._ask(lambda c, ns: outside(c, ns, ids, now, settings)) or {}
         return {name: from_micros(at) for name, at in told.items()}
 
     def _listed(
@@ -281,84 +354,119 @@ class View:
         filters: Filters,
         *,
         by_time: bool = False,
-        newest_first: bool,
-        limit: int,
-        offset: int,
+        newest_first: bool = False,
+        limit: int = 100,
+        offset: int = 0,
         known_at: int | None = None,
     ) -> Memories:
         """Check how to list, then list the memories that match the filters."""
         check_count("limit", limit, most=1_000_000)
         check_count("offset", offset, least=0, most=1 << 40)
         check_flag("newest_first", newest_first)
-        ns = self._engine.ledger.find_namespace(self._namespace)
-        if ns is None:
-            return []
         page, looked = past.Page(by_time, newest_first, limit, offset), self._looked(filters)
-        rows = self._engine.ledger.read(lambda c: past.listed(c, ns, looked, page, known_at))
-        return self._read(rows)
+        return self._read(self._ask(lambda c, ns: past.listed(c, ns, looked, page, known_at)) or [])
+
+    def _values(self, find: Callable[[Session, int], Sequence[Row]]) -> list[SlotValue]:
+        """Read values of a slot, each with the time in which it held and why it ended."""
+        rows = self._ask(find) or []
+        reasons = lineage.endings(rows, self._engine.now())
+        return [
+            SlotValue(memory, memory.valid_from, memory.valid_until, reason)
+            for memory, reason in zip(self._read(rows), reasons, strict=True)
+        ]
 
     def _present_scope(self, path: str) -> str:
         """Accept a scope and return the one that it is part of now, if it was merged."""
         where = parse_scope(path)
-        ns = self._engine.ledger.find_namespace(self._namespace) if where else None
-        if ns is None:
-            return where
-        known = ns
-        return self._engine.ledger.read(lambda c: scope_rows.present(c, known, where))
+        present = self._ask(lambda c, ns: scope_rows.present(c, ns, where)) if where else None
+        return where if present is None else present
 
     def _looked(self, filters: Filters) -> Filters:
         """Return filters that look where the scopes that they name were merged to."""
-        named = filters.scopes or filters.within
-        ns = self._engine.ledger.find_namespace(self._namespace) if named else None
-        if ns is None:
+        if not (filters.scopes or filters.within):
             return filters
-        known = ns
-        return self._engine.ledger.read(lambda c: scope_rows.redirected(c, known, filters))
-
-    def _known_namespace(self, memory_id: str) -> int:
-        ns = self._engine.ledger.find_namespace(self._namespace)
-        if ns is None:
-            raise NotFound(memory_id)
-        return ns
+        return self._ask(lambda c, ns: scope_rows.redirected(c, ns, filters)) or filters
 
     def _change(
         self,
         memory_id: str,
-        now: int,
         job: Callable[[Work], Row],
         *,
         verb: str,
         by: str = Trust.USER,
         makes_room: bool = False,
+        now: int | None = None,
     ) -> Memory:
-        engine, ns = self._engine, self._known_namespace(check_id(memory_id))
-
-        def carry_out(session: Session) -> Row:
-            work = Work(session, ns, now, engine.rules)
-            row = job(work)
-            changes.finish(work, verb, by)
-            return row
-
-        row = engine.ledger.write(carry_out, makes_room=makes_room)
-        engine.changed(ns, [row])
+        """Change one memory, as one change that ``undo`` takes back."""
+        (row,) = self._change_together(
+            self._known_namespace(check_id(memory_id)),
+            lambda work: [job(work)],
+            verb=verb,
+            by=by,
+            makes_room=makes_room,
+            now=now,
+        )
         return self._memory(row)
 
-    def _change_many(
-        self, find: Find[A], job: Change[A], now: int, *, verb: str, makes_room: bool = False
-    ) -> Ids:
-        changed = self._change_rows(find, job, now, verb=verb, makes_room=makes_room)
-        return [row.id for row in changed]
+    def _change_together(
+        self,
+        ns: int,
+        job: Callable[[Work], Sequence[Row]],
+        *,
+        verb: str,
+        by: str = Trust.USER,
+        makes_room: bool = False,
+        now: int | None = None,
+    ) -> Sequence[Row]:
+        """Change memories in one transaction, as one change."""
+        engine = self._engine
+        moment = engine.now() if now is None else now
+
+        def carry_out(session: Session) -> Sequence[Row]:
+            work = Work(session, ns, moment, engine.rules)
+            rows = job(work)
+            changes.finish(work, verb, by)
+            return rows
+
+        rows = engine.ledger.write(carry_out, makes_room=makes_room)
+        engine.changed(ns, rows)
+        return rows
 
     def _change_rows(
-        self, find: Find[A], job: Change[A], now: int, *, verb: str, makes_room: bool = False
+        self,
+        find: Callable[[Session, int], Sequence[A]],
+        job: Change[A],
+        *,
+        verb: str,
+        makes_room: bool = False,
+        now: int | None = None,
     ) -> Sequence[Row]:
         """Find the things to change, then change them in several transactions."""
-        engine = self._engine
-        ns = engine.ledger.find_namespace(self._namespace)
+        engine, ns = self._engine, self._ns
         if ns is None:
             return ()
+        moment = engine.now() if now is None else now
         found = engine.ledger.read(lambda c: find(c, ns))
-        return engine.in_bites(ns, found, job, now, verb=verb, makes_room=makes_room)
+        return engine.in_bites(ns, found, job, moment, verb=verb, makes_room=makes_room)
+
+
+def _id_of_turn(draft: Draft) -> str:
+    """Give a turn an id: a new one if a conversation keeps its equal turns, or one of its content.
+
+    See ``MemoryManager.add`` for which turns are stored once.
+    """
+    in_talk = draft.session is not None and draft.occurred_at is None
+    if in_talk and (draft.tier == Tier.SHORT or draft.kind == Kind.EPISODE):
+        return str(uuid_utils.uuid7())
+    said = (draft.scope, draft.session, draft.actor, draft.role, str(draft.kind))
+    when = None if draft.occurred_at is None else str(draft.occurred_at)
+    return id_of_content(TURN, *said, when, draft.text)
+
+
+def id_of_content(*content: object) -> str:
+    """Return an id that is always the same for the same content."""
+    digest = sha256(json.dumps(content).encode()).hexdigest()
+    return str(uuid5(ID_SPACE, digest))
 
 
 class StoreView(View):
@@ -380,8 +488,7 @@ class StoreView(View):
 
     def stats(self) -> Stats:
         """Count the memories of this namespace and the backlog, and report present problems."""
-        engine, now = self._engine, self._engine.now()
-        ns = engine.ledger.find_namespace(self._namespace)
+        engine, ns, now = self._engine, self._ns, self._engine.now()
         spent = asking.trouble(engine.ledger, ns, self.config.llm, now)
         return lineage.stats(
             engine.ledger,

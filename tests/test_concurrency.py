@@ -233,8 +233,8 @@ def test_flush_waits_for_uses_that_another_thread_is_writing(open_memory, monkey
 
     memory.flush()
     monkeypatch.setattr(ledger, "write", slowly)
-    memory._engine.background.note_access(1, [memory.list()[0].id])
-    threads = [threading.Thread(target=memory._engine.background.log_accesses)]
+    memory._engine.background.accesses.note(1, [memory.list()[0].id])
+    threads = [threading.Thread(target=memory._engine.background.accesses.log)]
     threads[0].start()
     assert begun.wait(60)
     threads.append(threading.Thread(target=flush))

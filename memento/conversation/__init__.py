@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, cast
+from typing import Any
 
 from memento.base.plain import composed
 from memento.check import (
@@ -20,7 +20,6 @@ from memento.conversation.keeping import keep_new
 from memento.conversation.turns import (
     Recalled,
     Turn,
-    Verbs,
     kept_here,
     kind_of,
     mended,
@@ -119,9 +118,8 @@ class Conversations(Texts):
         ...     [one.text for one in memory.list()]
         ['My bike is red.']
         """
-        view = cast("Verbs", self)
         said = placed(turns_of(messages), _session(session), member(Trust, "speaker", speaker))
-        return keeping.keep(view, keeping.said_anew(view, said))
+        return keeping.keep(self, keeping.said_anew(self, said))
 
     def recall(
         self,
@@ -183,7 +181,6 @@ class Conversations(Texts):
         """
         given = _filters(filters)
         kinds = members(Kind, "kinds", given.pop("kinds", None))
-        view = cast("Verbs", self)
         wanted = recalling.Wanted(
             k=check_count("k", k),
             tokens=None if tokens is None else check_count("tokens", tokens, most=MAX_TOKENS),
@@ -195,11 +192,11 @@ class Conversations(Texts):
             diverse=check_flag("diverse", diverse),
             wait=check_seconds("wait", wait),
             filters=given,
-            kinds=kinds or tuple(kind.value for kind in Kind),
+            kinds=tuple(map(Kind, kinds)) or tuple(Kind),
         )
         check_flag("record", record)
         said = placed(turns_of(messages), _session(session), Trust.USER)
-        found, shown = recalling.recall(view, said, wanted)
+        found, shown = recalling.recall(self, said, wanted)
         if record and shown:
             self._engine.accessed(self._namespace, shown)
         return found

@@ -8,17 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import cast
+from typing import Any
 
 from memento.base.plain import composed
-from memento.check import check_source
-from memento.conversation.turns import Said, Turn, Verbs, kept_here, placed, session_of, turn_id
+from memento.check import MAX_IDS, check_source
+from memento.conversation.turns import Said, Turn, kept_here, placed, session_of, turn_id
 from memento.errors import IdConflict, TurnErased
 from memento.ledger import memories, replays
+from memento.ledger.filters import filters_of
 from memento.ledger.replays import SAID, Kept, Told
+from memento.ledger.rows import Row
 from memento.status import having
 from memento.types import Draft, Memory, Status, Trust
 from memento.views import View
+from memento.write.change import Corrections
 
 MOST_PIECES = 1_000
 """Pieces looked for that an edited message no longer has."""
@@ -49,16 +52,13 @@ def keep_new(
     Returns:
         The turns that are new or were edited, in order.
     """
-    verbs = cast("Verbs", view)
     said = placed(turns, None if session is None else composed(session), speaker)
-    fresh = _unknown(verbs, said_anew(verbs, said, now=now))
-    kept = {memory.id for memory in keep(verbs, fresh)} if fresh else set()
+    fresh = _unknown(view, said_anew(view, said, now=now))
+    kept = {memory.id for memory in keep(view, fresh)} if fresh else set()
     return [one for one in fresh if one.nameless or one.piece_id(0) in kept]
 
 
-def said_anew(
-    view: Verbs, said: Sequence[Said], *, now: bool = True, scope: str = ""
-) -> list[Said]:
+def said_anew(view: View, said: Sequence[Said], *, now: bool = True, scope: str = "") -> list[Said]:
     """Let the user say again what was erased or forgotten: from the last message on, it may be new.
 
     Turns before that, and those with an id, are given again. So is one that stands where it stood
@@ -98,65 +98,67 @@ def _begun(said: Said) -> Said:
     return said if said.after else replace(said, after=None)
 
 
-def _is_retry(view: Verbs, said: Said) -> bool:
+def _is_retry(view: View, said: Said) -> bool:
     """Tell whether what stands where it stood is given again: the session is given whole."""
-    ledger = view._engine.ledger  # noqa: SLF001 - a part of the manager
-    ns, session = ledger.find_namespace(view.namespace), session_of(said.session or "")
-    if said.after or ns is None:
+    if said.after:
         return True
-    return not ledger.read(lambda c: replays.begins_often(c, ns, session))
+    session = session_of(said.session or "")
+    return not view._ask(lambda c, ns: replays.begins_often(c, ns, session))
 
 
-def taken_away(view: Verbs, said: Iterable[Said]) -> replays.Away:
+def taken_away(view: View, said: Iterable[Said]) -> replays.Away:
     """Return the keys of the turns of which a part was erased or forgotten."""
     ids = {name: (told, one.key) for one in said for name, told in one.told(view.config).items()}
     words, places = _away(view, {name: told for name, (told, _) in ids.items()})
     return replays.Away({ids[name][1] for name in words}, {ids[name][1] for name in places})
 
 
-def stored(view: Verbs, said: Iterable[Said]) -> set[str]:
+def stored(view: View, said: Iterable[Said]) -> set[str]:
     """Return the keys of the turns of which a part is stored, or was erased."""
     ids = {name: (told, one.key) for one in said for name, told in one.told(view.config).items()}
     away, kept = _stored(view, {name: told for name, (told, _) in ids.items()})
     return {ids[name][1] for name in (*away.words, *kept)}
 
 
-def _away(view: Verbs, turns: Mapping[str, Told]) -> replays.Away:
+def _away(view: View, turns: Mapping[str, Told]) -> replays.Away:
     """Return which turns were taken out."""
-    ledger = view._engine.ledger  # noqa: SLF001 - a part of the manager
-    ns = ledger.find_namespace(view.namespace)
-    if ns is None or not turns:
-        return replays.Away(set(), set())
-    return ledger.read(lambda c: replays.away(c, ns, turns))
+    nothing = replays.Away(set(), set())
+    return (view._ask(lambda c, ns: replays.away(c, ns, turns)) or nothing) if turns else nothing
 
 
-def _stored(view: Verbs, turns: Mapping[str, Told]) -> tuple[replays.Away, dict[str, Kept]]:
+def _stored(view: View, turns: Mapping[str, Told]) -> tuple[replays.Away, dict[str, Kept]]:
     """Return which turns were taken out, and what is stored under the ids."""
-    ledger = view._engine.ledger  # noqa: SLF001 - a part of the manager
-    ns = ledger.find_namespace(view.namespace)
-    if ns is None or not turns:
-        return replays.Away(set(), set()), {}
-    return ledger.read(lambda c: (replays.away(c, ns, turns), replays.kept(c, ns, turns)))
+    nothing: tuple[replays.Away, dict[str, Kept]] = replays.Away(set(), set()), {}
+    if not turns:
+        return nothing
+    return (
+        view._ask(lambda c, ns: (replays.away(c, ns, turns), replays.kept(c, ns, turns))) or nothing
+    )
 
 
-def _nameless_gone(view: Verbs, said: Iterable[Said], scope: str) -> set[str]:
+def _nameless_gone(view: View, said: Iterable[Said], scope: str) -> set[str]:
     """Return the keys of the turns without session and id of which a part was taken out."""
-    engine = view._engine  # noqa: SLF001 - a part of the manager
-    ns = engine.ledger.find_namespace(view.namespace)
-    nameless = {one.key: one for one in said if one.nameless}
-    if ns is None or not nameless:
+    rows = _rows_of(view, {one.key: one for one in said if one.nameless}.values(), scope)
+    every = [row for some in rows.values() for row in some]
+    if not every:
         return set()
-    now = engine.now()
-    rows = [
-        (engine.admitted(replace(draft, scope=scope), now).row, key)
-        for key, one in nameless.items()
-        for draft in one.drafts(view.config)
-    ]
-    gone = engine.ledger.read(lambda c: replays.nameless_gone(c, ns, [row for row, _ in rows]))
-    return {key for row, key in rows if row.content_hash in gone}
+    gone = view._ask(lambda c, ns: replays.nameless_gone(c, ns, every)) or set()
+    return {key for key, some in rows.items() if any(row.content_hash in gone for row in some)}
 
 
-def _unknown(view: Verbs, said: Sequence[Said]) -> list[Said]:
+def _rows_of(view: View, said: Iterable[Said], scope: str = "") -> dict[str, list[Row]]:
+    """Return the rows that turns would become, by their keys."""
+    engine, now = view._engine, view._engine.now()
+    return {
+        one.key: [
+            engine.admitted(replace(draft, scope=scope), now).row
+            for draft in one.drafts(view.config)
+        ]
+        for one in said
+    }
+
+
+def _unknown(view: View, said: Sequence[Said]) -> list[Said]:
     """Return the turns that the store does not have as they are; the last ones of equal name."""
     last = {(one.key, _trusted(view, one)): one for one in said}
     turns = [(one, one.told(view.config)) for one in last.values()]
@@ -184,23 +186,18 @@ def _is_left(piece: Kept | None) -> bool:
     return piece is not None and piece.status in SHOWN_OR_WAITING
 
 
-def _known_by_words(view: Verbs, said: Sequence[Said]) -> set[str]:
+def _known_by_words(view: View, said: Sequence[Said]) -> set[str]:
     """Return the keys of turns without a name whose words the store has."""
-    engine = view._engine  # noqa: SLF001 - a part of the manager
-    ns = engine.ledger.find_namespace(view.namespace)
-    if ns is None or not said:
+    hashes = {key: [row.content_hash for row in some] for key, some in _rows_of(view, said).items()}
+    wanted, now = [each for some in hashes.values() for each in some], view._engine.now()
+    if not wanted:
         return set()
-    now = engine.now()
-    drafts = {one.key: one.drafts(view.config) for one in said}
-    hashes = {key: [engine.admitted(draft, now).row.content_hash for draft in some]
-              for key, some in drafts.items()}  # fmt: skip
-    wanted = [each for some in hashes.values() for each in some]
-    rows = engine.ledger.read(lambda c: memories.repeatable(c, ns, wanted, now))
+    rows = view._ask(lambda c, ns: memories.repeatable(c, ns, wanted, now)) or []
     found = {row.content_hash for row in rows}
     return {key for key, some in hashes.items() if found.issuperset(some)}
 
 
-def keep(view: Verbs, said: Sequence[Said]) -> list[Memory]:
+def keep(view: View, said: Sequence[Said]) -> list[Memory]:
     """Keep turns, each once; see ``MemoryManager.keep``.
 
     The last one of equal name counts. One of an untrusted source takes no trusted one's place.
@@ -211,7 +208,7 @@ def keep(view: Verbs, said: Sequence[Said]) -> list[Memory]:
     return first + _keep_last(view, said)
 
 
-def _keep_last(view: Verbs, said: Sequence[Said]) -> list[Memory]:
+def _keep_last(view: View, said: Sequence[Said]) -> list[Memory]:
     """Keep the last turn of each name; what was erased or forgotten stays away."""
     last = {one.key: (one, one.drafts(view.config)) for one in said}
     told = {name: told for one, _ in last.values() for name, told in one.told(view.config).items()}
@@ -227,10 +224,10 @@ def _keep_last(view: Verbs, said: Sequence[Said]) -> list[Memory]:
     return kept
 
 
-def _kept(view: Verbs, drafts: Sequence[Draft]) -> Iterator[Memory]:
+def _kept(view: View, drafts: Sequence[Draft]) -> Iterator[Memory]:
     """Keep drafts; where a message was edited since it was kept, correct its memory."""
     try:
-        known = view.add_many(drafts)
+        known = view._add(drafts)
     except IdConflict:  # at least one says something else than its memory
         for draft in drafts:
             yield _keep_edited(view, draft)
@@ -247,15 +244,15 @@ def _said(memory: Draft | Memory) -> str:
     return str(memory.metadata.get(SAID, ""))
 
 
-def _keep_edited(view: Verbs, draft: Draft) -> Memory:
+def _keep_edited(view: View, draft: Draft) -> Memory:
     """Keep a draft; if its message was edited since it was kept, correct the memory.
 
     A memory that was corrected directly, while its message stayed the same, keeps the correction.
     """
     try:
-        (kept,) = view.add_many([draft])
+        (kept,) = view._add([draft])
     except IdConflict as conflict:
-        kept = view.get(conflict.memory_id)
+        kept = view._get(conflict.memory_id)
     if _said(kept) == _said(draft):
         return kept
     if not _trusted(view, draft):
@@ -263,11 +260,14 @@ def _keep_edited(view: Verbs, draft: Draft) -> Memory:
     if kept.status in having("found") and kept.role == draft.role:
         said = {**kept.metadata, **draft.metadata}
         source = check_source(draft.source).kind
-        return view.update(kept.id, text=draft.text, kind=draft.kind, metadata=said, source=source)
-    return view.add_many([draft], replace=True)[0]
+        return view._update(
+            kept.id,
+            Corrections(text=draft.text, kind=draft.kind, metadata=said, source=source),
+        )
+    return view._add([draft], replace=True)[0]
 
 
-def _propose(view: Verbs, draft: Draft, first: Memory) -> Memory:
+def _propose(view: View, draft: Draft, first: Memory) -> Memory:
     """Quarantine the edit of an untrusted source; the approved memory stays active until then.
 
     The edit of what was approved is a memory beside it, and may be approved and edited in turn.
@@ -278,7 +278,7 @@ def _propose(view: Verbs, draft: Draft, first: Memory) -> Memory:
         first: What it was kept as first.
     """
     approved, last = None, first
-    while later := view.list(ids=turn_id(last.id, EDIT), status=list(Status)):
+    while later := _listed(view, turn_id(last.id, EDIT), list(Status)):
         approved, last = last, later[0]
     gone = _away(view, {name: Told(_said(draft)) for name in (last.id, turn_id(last.id, EDIT))})
     if _said(last) == _said(draft) or gone.words:
@@ -287,14 +287,14 @@ def _propose(view: Verbs, draft: Draft, first: Memory) -> Memory:
     if last.status in having("found") or last.source.kind not in view.config.untrusted:
         approved, name = last, turn_id(last.id, EDIT)
     place = () if approved is None or approved.status not in having("found") else approved.id
-    return view.add_many([replace(draft, id=name, supersedes=place)], replace=True)[0]
+    return view._add([replace(draft, id=name, supersedes=place)], replace=True)[0]
 
 
-def _trusted(view: Verbs, draft: Draft | Said) -> bool:
+def _trusted(view: View, draft: Draft | Said) -> bool:
     return check_source(draft.source).kind not in view.config.untrusted
 
 
-def _forget_leftover(view: Verbs, counts: Sequence[tuple[Said, int]]) -> None:
+def _forget_leftover(view: View, counts: Sequence[tuple[Said, int]]) -> None:
     """Forget the last pieces of messages that were edited and have fewer now.
 
     The first of them goes last: it tells the next call that some are left, if this one is cut off.
@@ -306,12 +306,19 @@ def _forget_leftover(view: Verbs, counts: Sequence[tuple[Said, int]]) -> None:
     }
     if not following:
         return
-    for found in view.list(ids=list(following), status=SHOWN_OR_WAITING, limit=len(following)):
+    for found in _listed(view, list(following), SHOWN_OR_WAITING):
         one, count = following[found.id]
         names = [one.piece_id(at) for at in range(count, count + MOST_PIECES)]
         left = [name for name in names if name is not None]
         theirs = SHOWN_OR_WAITING if _trusted(view, one) else Status.QUARANTINED
-        there = view.list(ids=left, status=theirs, limit=MOST_PIECES)
+        there = _listed(view, left, theirs)
         for memory in sorted(there, key=lambda memory: left.index(memory.id), reverse=True):
-            view.update(memory.id, metadata={**memory.metadata, SAID: ""})  # nothing says it now
-            view.forget(memory.id)
+            unsaid = Corrections(metadata={**memory.metadata, SAID: ""})  # nothing says it now
+            view._update(memory.id, unsaid)
+            view._forget(memory.id)
+
+
+def _listed(view: View, ids: str | Sequence[str], statuses: Any) -> list[Memory]:
+    """Return memories by id, those of some statuses."""
+    asked = filters_of(view._engine.now(), ids=ids, statuses=statuses)
+    return view._listed(asked, limit=MAX_IDS)

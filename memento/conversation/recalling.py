@@ -22,7 +22,7 @@ from hashlib import blake2b
 from typing import Any
 
 from memento.check import MAX_K
-from memento.conversation.turns import Recalled, Said, Verbs
+from memento.conversation.turns import Recalled, Said
 from memento.errors import EmbedderError, InvalidInput, MissingExtra
 from memento.ledger import vectors
 from memento.ledger.filters import several
@@ -35,6 +35,7 @@ from memento.text.sentences import beyond
 from memento.text.words import EMPTY_WORDS, META_WORDS, STOP_WORDS, content, terms
 from memento.text.worldly import is_worldly
 from memento.types import Hit, Kind, Retrieval, Trust
+from memento.views import View
 
 LIKENESS = 0.6
 """Cosine from which two memories have something in common; unrelated ones about one client have
@@ -43,7 +44,7 @@ PENALTY = 0.6
 """Share of the best score that a memory loses which repeats another one fully."""
 
 
-def spread(view: Verbs, groups: Sequence[Sequence[Hit]], most: int) -> list[Sequence[Hit]]:
+def spread(view: View, groups: Sequence[Sequence[Hit]], most: int) -> list[Sequence[Hit]]:
     """Order groups of equal hits so that the first ones differ.
 
     Args:
@@ -78,9 +79,9 @@ def spread(view: Verbs, groups: Sequence[Sequence[Hit]], most: int) -> list[Sequ
     return [groups[at] for at in (*chosen, *left)]
 
 
-def _vectors(view: Verbs, hits: Sequence[Hit]) -> dict[str, bytes]:
+def _vectors(view: View, hits: Sequence[Hit]) -> dict[str, bytes]:
     """Read the vectors of own hits by the present embedder; id to vector."""
-    engine = view._engine  # noqa: SLF001 - a part of the manager
+    engine = view._engine
     try:
         model = None if engine.embedding is None or not hits else engine.embedding.known_model()
     except (EmbedderError, InvalidInput, MissingExtra):
@@ -188,10 +189,10 @@ class Wanted:
     diverse: bool
     wait: float
     filters: Mapping[str, Any]
-    kinds: tuple[str, ...]
+    kinds: tuple[Kind, ...]
 
 
-def recall(view: Verbs, said: Sequence[Said], wanted: Wanted) -> tuple[Recalled, list[str]]:
+def recall(view: View, said: Sequence[Said], wanted: Wanted) -> tuple[Recalled, list[str]]:
     """Find what bears on the last message of the user; see ``MemoryManager.recall``.
 
     Returns:
@@ -242,7 +243,7 @@ def _last_answer(said: Sequence[Said]) -> list[str]:
     return [text for text in texts[-1:] if text]
 
 
-def _shown(said: Iterable[Said], view: Verbs) -> tuple[set[str], list[str]]:
+def _shown(said: Iterable[Said], view: View) -> tuple[set[str], list[str]]:
     """Return the texts that a conversation shows, and the ids of their memories."""
     texts: set[str] = set()
     ids: list[str] = []
@@ -255,7 +256,7 @@ def _shown(said: Iterable[Said], view: Verbs) -> tuple[set[str], list[str]]:
 
 
 def _found(
-    view: Verbs, asked: Sequence[str], wanted: Wanted, filters: Mapping[str, Any]
+    view: View, asked: Sequence[str], wanted: Wanted, filters: Mapping[str, Any]
 ) -> Retrieval:
     """Put the queries and join their answers; without hits if none is likely to be an answer."""
     kinds = [kind for kind in wanted.kinds if kind != Kind.QUESTION]
@@ -263,7 +264,7 @@ def _found(
         return Retrieval(asked[-1])
     room = min(wanted.k + SPARE, MAX_K)
     alone, *rest = (
-        view.retrieve(
+        view._retrieve(
             query, room, kinds=kinds, wait=wanted.wait if not at else 0.0, record=False, **filters
         )
         for at, query in enumerate(asked)
@@ -302,14 +303,14 @@ def fused(last: str, alone: Retrieval, together: Retrieval) -> tuple[Hit, ...]:
     return tuple(replace(best[name], score=min(1.0, sums[name])) for name in ranked)
 
 
-def _asked_before(view: Verbs, query: str, wanted: Wanted, filters: Mapping[str, Any]) -> list[Hit]:
+def _asked_before(view: View, query: str, wanted: Wanted, filters: Mapping[str, Any]) -> list[Hit]:
     """Find former questions that say more than the query: those that say most come first.
 
     Those that only ask again differ from it in little, but score highest; hence the square.
     """
     if Kind.QUESTION not in wanted.kinds:
         return []
-    before = view.retrieve(
+    before = view._retrieve(
         query,
         min(wanted.k + LOOK, MAX_K),
         min_confidence=wanted.sure,
@@ -357,7 +358,7 @@ def _alike(one: Hit, other: Hit) -> bool:
 
 
 def _block(
-    view: Verbs, found: Retrieval, groups: Sequence[Sequence[Hit]], tokens: int | None
+    view: View, found: Retrieval, groups: Sequence[Sequence[Hit]], tokens: int | None
 ) -> rendering.Block:
     """Render the hits, each with those who said the same and are trusted alike."""
     by_first = {group[0].id: group for group in groups}
@@ -371,8 +372,8 @@ def _block(
         shown,
         nonce=_nonce(shown),
         tokens=tokens,
-        count_tokens=view._engine.count_tokens,  # noqa: SLF001 - a part of the manager
-        cut=view._cut_for(found, budget=tokens is not None),  # noqa: SLF001 - as above
+        count_tokens=view._engine.count_tokens,
+        cut=view._cut_for(found, budget=tokens is not None),
         zone=view.config.zone,
     )
 

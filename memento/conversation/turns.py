@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
-from typing import Any, Protocol
+from typing import Any
 
 from memento.admit import Redaction
 from memento.base.blocks import own_words
@@ -21,61 +21,12 @@ from memento.base.scopes import short_form
 from memento.check import MAX_NAME, member, optional_name, short_name, type_name
 from memento.config import Config
 from memento.conversation.speech import spoken
-from memento.engine import Engine
 from memento.errors import InvalidInput
 from memento.ledger.replays import AFTER, SAID, TURN, Told
 from memento.messages import named, read
 from memento.messages import trust_of as trust_of_role
-from memento.prompt import Relevant
 from memento.text.sentences import merely_asks
 from memento.types import Draft, Hit, Kind, Memory, Retrieval, Source, Tier, Trust
-
-Memories = list[Memory]
-"""Named here, because inside the class ``list`` is a method."""
-
-
-class Verbs(Protocol):
-    """The methods of ``MemoryManager`` that ``keep`` and ``recall`` use; see there."""
-
-    _engine: Engine
-
-    @property
-    def config(self) -> Config:
-        """The settings."""
-        ...
-
-    @property
-    def namespace(self) -> tuple[str, ...]:
-        """The labels of the namespace."""
-        ...
-
-    def _cut_for(self, found: Retrieval, *, budget: bool) -> Relevant:
-        """Return what shortens long memories."""
-        ...
-
-    def add_many(self, items: Sequence[Draft], *, replace: bool = False) -> Memories:
-        """Remember several texts."""
-        ...
-
-    def get(self, memory_id: str, /) -> Memory:
-        """Return one memory."""
-        ...
-
-    def list(self, **filters: Any) -> Memories:
-        """List memories."""
-        ...
-
-    def update(self, memory_id: str, /, **changes: Any) -> Memory:
-        """Change a memory."""
-        ...
-
-    def forget(self, memory_id: str, /) -> Memory:
-        """Hide a memory."""
-        ...
-
-    def retrieve(self, query: str, k: int, /, **options: Any) -> Retrieval:
-        """Find memories."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ from memento.check import (
 from memento.config import MODES
 from memento.conversation import Messages
 from memento.conversation.keeping import keep as keep_turns
-from memento.conversation.turns import Said, Turn, Verbs, session_of, turns_of
+from memento.conversation.turns import Said, Turn, session_of, turns_of
 from memento.errors import IdConflict, InvalidInput
 from memento.ledger import changes, memories, scope_rows, session_rows
 from memento.ledger.contract import Session as Reading
@@ -192,7 +192,7 @@ class Learning(View):
         seconds = {"read": monotonic() - began}
         later = partial(model_later.let_wait, reader=reader, read=read, mode=mode, kept=keep)
         waits = mode != "off" and self.config.llm.background
-        done, rows = self._write(
+        done, rows = self._store(
             drafts, read, said, session=_session(session), begins_run=mode != "off",
             later=later if waits else None,
         )  # fmt: skip
@@ -230,7 +230,7 @@ class Learning(View):
     ) -> Observation:
         """Add to an observation the sentences at which a language model points."""
         began = monotonic()
-        reader.ns = self._engine.ledger.find_namespace(self._namespace)
+        reader.ns = self._ns
         now = [
             one for one in read if model_now.is_open(one, mode) and not (one.waits or one.refused)
         ]
@@ -257,10 +257,7 @@ class Learning(View):
     def _turns_of(self, read: Sequence[Message], rows: Sequence[Row]) -> dict[int, Row]:
         """Return the rows that hold messages, by the identities of the messages."""
         ids = [one.turn_id for one in read if one.at is None and one.turn_id is not None]
-        ns = self._engine.ledger.find_namespace(self._namespace)
-        found: dict[str, Row] = {}
-        if ids and ns is not None:
-            found = self._engine.ledger.read(lambda c: memories.by_ids(c, ns, ids))
+        found = (self._ask(lambda c, ns: memories.by_ids(c, ns, ids)) or {}) if ids else {}
         held = {
             id(one): found.get(one.turn_id or "") if one.at is None else rows[one.at]
             for one in read
@@ -274,17 +271,14 @@ class Learning(View):
         """
         if scope is not None:
             return self._present_scope(scope)
-        ns = self._engine.ledger.find_namespace(self._namespace)
-        if ns is None:
-            return ""
-        known, name = ns, _session(session)
+        name = _session(session)
 
-        def job(c: Reading) -> tuple[str, list[Place]]:
-            begun = None if name is None else session_rows.find(c, known, name)
-            where = "" if begun is None else scope_rows.present(c, known, begun.scope)
-            return where, [] if where else scope_rows.every(c, known)
+        def job(c: Reading, ns: int) -> tuple[str, list[Place]]:
+            begun = None if name is None else session_rows.find(c, ns, name)
+            where = "" if begun is None else scope_rows.present(c, ns, begun.scope)
+            return where, [] if where else scope_rows.every(c, ns)
 
-        where, places = self._engine.ledger.read(job)
+        where, places = self._ask(job) or ("", [])
         said = " ".join(turn.text for turn in turns if turn.role == "user") if places else ""
         return where or named_scope(said, places, self.config.scopes.write_at)
 
@@ -418,7 +412,7 @@ class Learning(View):
 
         return self._read(self._carry_out([], then)[1])
 
-    def _write(
+    def _store(
         self,
         drafts: list[Draft],
         read: Sequence[Message],
@@ -444,7 +438,7 @@ class Learning(View):
         try:
             rows, _ = self._carry_out(drafts, then)
         except IdConflict:  # a message with an id was edited since it was kept
-            kept = keep_turns(cast("Verbs", self), said)
+            kept = keep_turns(self, said)
             ids = [one.id for one in kept]
             for message in read:
                 message.were_stored(ids)

@@ -18,14 +18,13 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from copy import copy
 from dataclasses import dataclass, replace
 from datetime import timedelta, timezone
 from importlib import import_module
 from time import monotonic
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING
 from zlib import crc32
 
 from memento.base.clock import from_micros
@@ -145,27 +144,14 @@ def _known_to(work: Work, message: Message) -> dict[str, int] | None:
     return {one: row.docid for one, row in found.items()}
 
 
-class _Namespaces(Protocol):
-    """A manager: gives the views of other namespaces."""
-
-    def of(self, *labels: str) -> View: ...
-
-
-def attend(view: View) -> None:
-    """Let the messages of a store that wait be shown to the model in quiet moments.
-
-    Args:
-        view: Any manager of the store.
-    """
-    engine, llm = view._engine, view.config.llm  # noqa: SLF001 - a part of the manager
+def attend(engine: Engine) -> None:
+    """Let the messages of a store that wait be shown to the model in quiet moments."""
+    llm = engine.config.llm
     if not llm.background or llm.model is None or engine.ledger.read_only:
         return
     if engine.background.attendant is not None:
         return  # that of another manager who shares the store
-    lent = copy(view)
-    lent._hold = Hold(engine)  # noqa: SLF001 - as above; else the store would never be released
-    manager = cast("_Namespaces", lent)
-    engine.background.attendant = Attendant(engine, lambda labels: manager.of(*labels))
+    engine.background.attendant = Attendant(engine)
     if engine.ledger.read(model_rows.any_waits):
         engine.indexer.start()
 
@@ -189,13 +175,11 @@ class Attendant:
     """Shows the messages of a store that wait.
 
     Args:
-        engine: The store.
-        view_of: Returns the view of a namespace.
+        engine: The store. It is not held: its managers alone decide when it is closed.
     """
 
-    def __init__(self, engine: Engine, view_of: Callable[[tuple[str, ...]], View]) -> None:
+    def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._view_of = view_of
         self._turn = threading.Lock()
         self._thread: threading.Thread | None = None
         self._loading = self._stopped = False
@@ -206,7 +190,7 @@ class Attendant:
 
     def renewed(self) -> Attendant:
         """Return the attendant of a forked child: it has no thread, and has taken nothing."""
-        return Attendant(self._engine, self._view_of)
+        return Attendant(self._engine)
 
     def look(self) -> None:
         """Begin to show messages if some are ready; nobody waits for it."""
@@ -384,7 +368,7 @@ class Attendant:
 
     def _message(self, one: Waiting, turn: Row, there: dict[int, Row]) -> tuple[Reader, Message]:
         """Read a message as it was said then: what is said later takes its place by time."""
-        view = self._view_of(self._engine.ledger.labels(one.ns))
+        view = View(Hold(self._engine), self._engine.ledger.labels(one.ns))
         answered = None if one.answered is None else there.get(one.answered)
         origin = replace(to_memory(turn, view.namespace).source, parents=())
         zone = timezone(timedelta(seconds=one.offset)) if one.offset else None

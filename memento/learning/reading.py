@@ -9,12 +9,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, tzinfo
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from memento.admit.draft import Entry, admit, to_json
 from memento.base.clock import from_micros, to_micros
 from memento.conversation.keeping import said_anew, stored, taken_away
-from memento.conversation.turns import Said, Turn, Verbs, mended, placed, turn_id
+from memento.conversation.turns import Said, Turn, mended, placed, turn_id
 from memento.ledger import memories
 from memento.ledger.rows import Row, strings_in
 from memento.observe.asked import faults, means_this_turn, mentions_some, subject_of
@@ -209,7 +209,7 @@ class Reader:
         given: bool = False,
         zone: tzinfo | None = None,
     ) -> None:
-        self._view = cast("Verbs", view)
+        self._view = view
         self._engine = engine
         self._session = session
         self.scope = scope
@@ -433,7 +433,7 @@ class Reader:
         if answered and lesson.signal is Signal.CORRECTION:
             query = f"{query} {answered[:300]}"
         kinds = sorted(observed.LEARNABLE)
-        found = self._view.retrieve(
+        found = self._view._retrieve(
             query, NEAR, kinds=kinds, record=False, fold=False, shared=False
         )
         return tuple(hit.id for hit in found)
@@ -443,7 +443,7 @@ class Reader:
         about = subject_of(sentence.span.text)
         if not about or self.ns is None:
             return Request(sentence, about, ())
-        found = self._view.retrieve(
+        found = self._view._retrieve(
             about, NEAR_FORGET, match="text", record=False, fold=False, shared=False
         )
         meant = tuple(hit.memory for hit in found if mentions_some(hit.text, about))

@@ -173,7 +173,8 @@ def check_names(given: Mapping[str, object], known: type, verb: Callable[..., An
     names = [*signature(verb).parameters.keys() - {"self"}, *known.__annotations__]
     likely = get_close_matches(unknown, names, n=1)
     hint = f"; did you mean {likely[0]!r}?" if likely else ""
-    raise TypeError(f"{verb.__name__}() got an unexpected keyword argument {unknown!r}{hint}")
+    name = verb.__name__.lstrip("_")  # the bare form of the verb is private
+    raise TypeError(f"{name}() got an unexpected keyword argument {unknown!r}{hint}")
 
 
 def filters_of(

@@ -160,7 +160,7 @@ _locks: weakref.WeakSet[FolderLock] = weakref.WeakSet()
 
 def _forget_all() -> None:
     for lock in list(_locks):
-        lock._forget()  # noqa: SLF001 -- our own class
+        lock._forget()
 
 
 os.register_at_fork(after_in_child=_forget_all)

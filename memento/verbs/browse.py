@@ -90,10 +90,7 @@ class Browse(View):
             known = ", ".join(sorted(memories.TALLIED))
             raise InvalidInput("by", f"{shown(by)} is not one of: {known}")
         asked = self._looked(filtering(self._engine.now(), filters, Browse.counts))
-        ns = self._engine.ledger.find_namespace(self._namespace)
-        if ns is None:
-            return {}
-        return self._engine.ledger.read(lambda c: memories.tally(c, ns, asked, by))
+        return self._ask(lambda c, ns: memories.tally(c, ns, asked, by)) or {}
 
     def recent(self, n: int | None = None, *, session: str | None = None) -> Memories:
         """Return the newest memories of a session's ring buffer, oldest first.
@@ -108,8 +105,7 @@ class Browse(View):
         if n is not None:
             check_count("n", n)
         name = optional_name("session", session)
-        ns = self._engine.ledger.find_namespace(self._namespace)
-        if ns is None:
+        if (ns := self._ns) is None:
             return []
         return self._read(self._engine.short.recent(ns, name, n, self._engine.now()))
 

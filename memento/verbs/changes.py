@@ -40,10 +40,8 @@ from memento.types import (
     TrustName,
     Undone,
 )
-from memento.upkeep import lineage
 from memento.upkeep.lineage import between
 from memento.views import View
-from memento.write import change
 from memento.write import undo as undoing
 from memento.write.steps import ENDED, FOUND, SLOT_HOLDING, holds
 from memento.write.undo import Outcome
@@ -52,11 +50,6 @@ if TYPE_CHECKING:
     from memento.observe import derive
 else:
     derive = later("memento.observe.derive")
-
-SlotValues = list[SlotValue]
-"""Named here, because inside some classes ``list`` is a method."""
-AllChanges = list[Change]
-"""The same, for ``changes``."""
 
 
 class _Moved(Exception):
@@ -185,11 +178,7 @@ class Changes(View):
             LockedMemory: If the user locked it.
             UntrustedSource: If ``source`` is not trusted, or less than the memory.
         """
-        now = self._engine.now()
-        author = Trust.USER if source is None else member(Trust, "source", source)
-        return self._change(
-            id, now, lambda work: change.forget(work, id, author), verb="forget", makes_room=True
-        )
+        return self._forget(id, Trust.USER if source is None else member(Trust, "source", source))
 
     def changes(
         self,
@@ -198,7 +187,7 @@ class Changes(View):
         id: str | None = None,  # noqa: A002 - the field's own name
         run: int | None = None,
         limit: int = 100,
-    ) -> AllChanges:
+    ) -> list[Change]:
         """List the calls that changed memories, the newest first.
 
         A call is listed if it ended a state of a memory: every ``update``, ``correct``, ``forget``
@@ -221,21 +210,16 @@ class Changes(View):
         asked = None if run is None else _number("run", run)
         name = None if id is None else check_id(id)
         if name is not None:
-            ns: int | None = self._known_namespace(name)
-        else:
-            ns = self._engine.ledger.find_namespace(self._namespace)
-        if ns is None:
-            return []
-        known = ns
+            self._known_namespace(name)
 
-        def job(session: Session) -> AllChanges:
-            docid = None if name is None else memories.by_id(session, known, name).docid
-            key = None if asked is None else docid_of(known, asked)
-            found = sql.listed(session, known, since=after, docid=docid, run=key, limit=limit)
-            told = _told_by(session, known, found)
+        def job(session: Session, ns: int) -> list[Change]:
+            docid = None if name is None else memories.by_id(session, ns, name).docid
+            key = None if asked is None else docid_of(ns, asked)
+            found = sql.listed(session, ns, since=after, docid=docid, run=key, limit=limit)
+            told = _told_by(session, ns, found)
             return [_change(session, one, told.get(one.change, [])) for one in found]
 
-        return self._engine.ledger.read(job)
+        return self._ask(job) or []
 
     def undo(
         self, change: int | None = None, *, run: int | None = None, force: bool = False
@@ -275,8 +259,7 @@ class Changes(View):
             raise InvalidInput("change", "give either the number of a change or run=")
         check_flag("force", force)
         asked = _number("change", change) if run is None else _number("run", run)
-        ns = self._engine.ledger.find_namespace(self._namespace)
-        if ns is None:
+        if (ns := self._ns) is None:
             raise NothingToUndo(asked, f"this namespace has no change {asked}")
         key = docid_of(ns, asked)
         keys = [key] if run is None else self._of_run(ns, key)
@@ -346,7 +329,7 @@ class Changes(View):
 
         return self._memory(self._engine.ledger.read(job))
 
-    def evolution(self, key_or_id: str, *, scope: str = "") -> SlotValues:
+    def evolution(self, key_or_id: str, *, scope: str = "") -> list[SlotValue]:
         """Return the values that a slot or a chain of memories had, each with its interval.
 
         Args:
@@ -364,11 +347,8 @@ class Changes(View):
         """
         name, where = check_id(key_or_id, "key_or_id"), self._present_scope(scope)
         now = self._engine.now()
-        ns = self._engine.ledger.find_namespace(self._namespace)
-        if ns is None:
-            return []
 
-        def job(session: Session) -> list[Row]:
+        def job(session: Session, ns: int) -> list[Row]:
             row = memories.by_ids(session, ns, [name]).get(name)
             if row is None:
                 return slot_rows.values(session, ns, (name, where), now)
@@ -378,12 +358,7 @@ class Changes(View):
             chain = chains.members(session, ns, chains.head(session, row))
             return [one for one in chain if one.status in shown and not _expired(one, now)]
 
-        rows = self._engine.ledger.read(job)
-        reasons = lineage.endings(rows, now)
-        return [
-            SlotValue(memory, memory.valid_from, memory.valid_until, reason)
-            for memory, reason in zip(self._read(rows), reasons, strict=True)
-        ]
+        return self._values(job)
 
     def diff(self, since: datetime, until: datetime | None = None) -> Diff:
         """Compare what was recorded at two moments: what came, changed, was hidden and came back.
@@ -403,8 +378,7 @@ class Changes(View):
         last = self._engine.now() if until is None else check_moment("until", until)
         if last < first:
             raise InvalidInput("until", "is before since")
-        ns = self._engine.ledger.find_namespace(self._namespace)
-        return between(self._engine.ledger, ns, self._namespace, first, last)
+        return between(self._engine.ledger, self._ns, self._namespace, first, last)
 
 
 def _number(name: str, value: object) -> int:

@@ -9,8 +9,8 @@ from memento.base.lazy import later
 from memento.check import check_count, check_id, shown
 from memento.claims.standing import stands_higher
 from memento.errors import InvalidInput
-from memento.ledger import changes, claim_rows, memories
-from memento.ledger.contract import Session, Work
+from memento.ledger import claim_rows, memories
+from memento.ledger.contract import Session
 from memento.ledger.rows import Row
 from memento.types import Memory
 from memento.views import View
@@ -81,12 +81,9 @@ class Conflicting(View):
             allowed = ", ".join(get_args(ConflictStatus))
             raise InvalidInput("status", f"{shown(status)} is not one of: {allowed}")
         most = check_count("limit", limit)
-        engine, ns = self._engine, self._engine.ledger.find_namespace(self._namespace)
-        if ns is None:
-            return []
         look = claim_rows.in_conflict if status == "open" else claim_rows.resolved
 
-        def read(session: Session) -> list[tuple[Row, Row, str]]:
+        def read(session: Session, ns: int) -> list[tuple[Row, Row, str]]:
             pairs = look(session, ns, most)
             rows = memories.by_docids(
                 session, ns, sorted({docid for src, dst, _ in pairs for docid in (src, dst)})
@@ -97,8 +94,7 @@ class Conflicting(View):
                 if {src, dst} <= rows.keys()
             ]
 
-        found = engine.ledger.read(read)
-        now = engine.now()
+        found, now = (self._ask(read) or []), self._engine.now()
         if status == "open":
             found = [one for one in found if _is_open(one[0], now) and _is_open(one[1], now)]
         return [self._conflict(one, other, name) for one, other, name in found]
@@ -133,17 +129,11 @@ class Conflicting(View):
         one, other = check_id(a), check_id(b)
         if one == other:
             raise InvalidInput("b", "is the same memory as a")
-        engine, now = self._engine, self._engine.now()
-        ns = self._known_namespace(one)
-
-        def carry_out(session: Session) -> tuple[Row, Row]:
-            work = Work(session, ns, now, engine.rules)
-            rows = settling.resolve(work, one, other, keep)
-            changes.finish(work, "resolve")
-            return rows
-
-        rows = engine.ledger.write(carry_out)
-        engine.changed(ns, rows)
+        rows = self._change_together(
+            self._known_namespace(one),
+            lambda work: settling.resolve(work, one, other, keep),
+            verb="resolve",
+        )
         first, second = self._read(rows)
         return first, second
 

@@ -108,7 +108,7 @@ class Texts(View):
         check_flag("replace", replace)
         if not drafts:
             return []
-        return [self._memory(row) for row in self._add(drafts, replace=replace, progress=progress)]
+        return self._add(drafts, replace=replace, progress=progress)
 
     def add_document(
         self,

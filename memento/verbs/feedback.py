@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from types import TracebackType
-from typing import Any, Protocol, Self, TypeAlias, TypeVar, cast
+from typing import Any, Self, TypeAlias, TypeVar
 from uuid import uuid4
 
 from memento.admit.redact import Redaction
@@ -181,17 +181,16 @@ class Verdicts(View):
         who = None if source is None else member(Trust, "source", source)
         if who is None and (type(event) is not int or not 0 < event <= MAX_INTEGER):
             raise InvalidInput("event", f"must be the number of an event, not {shown(event)}")
-        engine, ns = self._engine, self._engine.ledger.find_namespace(self._namespace)
-
-        def find(connection: Session) -> list[Happening]:
-            number = 0 if ns is None else ns
-            if who is not None:
-                return verdicts.of_source(connection, number, who)
-            return verdicts.of_event(connection, number, event or 0)
-
-        found = engine.ledger.read(find)
+        engine, ns, settings = self._engine, self._ns, self._settings()
+        number = 0 if ns is None else ns
+        found = engine.ledger.read(
+            lambda c: (
+                verdicts.of_event(c, number, event or 0)
+                if who is None
+                else verdicts.of_source(c, number, who)
+            )
+        )
         if ns is not None and found:
-            settings = self._settings()
             engine.in_bites(
                 ns,
                 found,
@@ -263,8 +262,7 @@ class Verdicts(View):
     def _give(self, given: Sequence[Verdict], *, lenient: bool) -> Beliefs:
         """Write verdicts in one transaction, and return what is believed afterwards."""
         engine, now = self._engine, self._engine.now()
-        ns = engine.ledger.find_namespace(self._namespace)
-        if not given or (ns is None and lenient):
+        if not given or (self._ns is None and lenient):
             return []
         ns = self._known_namespace(given[0].memory_id)
         settings = self._settings()
@@ -387,18 +385,6 @@ SHOWN = 10
 Ids = tuple[str, ...]
 
 
-class _Manager(Protocol):
-    """The methods of ``MemoryManager``, a room above, that a turn uses."""
-
-    def retrieve(self, query: str, k: int | None, /, **options: Any) -> Retrieval:
-        """Find memories."""
-        ...
-
-    def add_many(self, items: Sequence[Draft], /) -> list[Memory]:
-        """Remember several texts."""
-        ...
-
-
 @dataclass(slots=True)
 class Loop:
     """One turn: several answers, one outcome. Made by ``MemoryManager.loop``.
@@ -428,7 +414,7 @@ class Loop:
         Raises:
             InvalidInput: If the turn is closed, or an argument cannot be accepted.
         """
-        found = cast("_Manager", self._memory).retrieve(query, k, **options)
+        found = self._memory._retrieve(query, k, **options)
         self._note([hit.id for hit in found if not hit.shared][:SHOWN])
         return found
 
@@ -454,7 +440,7 @@ class Loop:
             return None
         who = Source(member(Trust, "source", source))
         draft = Draft(correction, session=self.session, source=who)
-        return cast("_Manager", self._memory).add_many([draft])[0]
+        return self._memory._add([draft])[0]
 
     def __enter__(self) -> Self:
         return self
@@ -490,14 +476,14 @@ class Loops(View):
         """
         seconds, name = check_seconds("timeout", timeout), optional_name("session", session)
         key = uuid4().hex
-        turn = self._write_loop(lambda work: verdicts.start(work, key, name, seconds))
+        turn = self._write(lambda work: verdicts.start(work, key, name, seconds))
         return Loop(
             id=turn.id,
             session=turn.session,
             opened_at=from_micros(turn.opened_at),
             expires_at=from_micros(turn.expires_at),
             _memory=self,
-            _note=lambda ids: self._write_loop(lambda work: verdicts.show(work, key, ids)),
+            _note=lambda ids: self._write(lambda work: verdicts.show(work, key, ids)),
         )
 
     def loop(self, session: str | None = None, *, timeout: float = 3600.0) -> Loop:
@@ -549,22 +535,10 @@ class Loops(View):
             raise InvalidInput("loop", "must be a Loop or its id")
         check_id(key, "loop")
         config = self._engine.config.dynamics
-        shared = self._write_loop(lambda work: verdicts.finish(work, key, value, who, config))
+        shared = self._write(lambda work: verdicts.finish(work, key, value, who, config))
         if isinstance(loop, Loop):
             loop.closed = True
         return tuple(shared)
-
-    def _write_loop(self, job: Callable[[Work], T]) -> T:
-        """Run one transaction of the namespace."""
-        engine, now = self._engine, self._engine.now()
-
-        def run(session: Session) -> T:
-            ns = engine.ledger.find_namespace(self._namespace)
-            if ns is None:
-                ns = engine.new_namespace(session, self._namespace)
-            return job(Work(session, ns, now, engine.rules))
-
-        return engine.ledger.write(run)
 
 
 def _outcome(value: float | None) -> float | None:

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Literal, Protocol, Unpack, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack
 
 from memento.base.clock import from_micros
 from memento.base.plain import plain
 from memento.base.scopes import ancestors
-from memento.check import check_count, check_id, check_moment, shown
+from memento.check import check_count, check_moment, shown
 from memento.errors import InvalidInput, NotFound
 from memento.insight.findings import (
     Chain,
@@ -26,24 +26,25 @@ from memento.insight.findings import (
 )
 from memento.insight.names import explains, spelt_in
 from memento.insight.reason import CONTRADICTS, UNRELATED, Found, Reader
-from memento.ledger import links, memories, strength_fold
+from memento.ledger import links, memories, slot_rows, strength_fold
 from memento.ledger.contract import Session
-from memento.ledger.filters import Filtering, check_known_at, filtering
+from memento.ledger.filters import Filtering, check_known_at, filtering, filters_of
 from memento.ledger.rows import docid_of, strings_in
 from memento.prompt.policy_values import TOKENS, Policy
 from memento.status import having
 from memento.text.sentences import merely_asks
 from memento.types import (
-    Belief,
     Kind,
     Memory,
     Reason,
-    Related,
     Retrieval,
     SlotValue,
     Status,
-    Version,
 )
+from memento.upkeep import lineage
+from memento.verbs.browse import Browse
+from memento.verbs.feedback import Verdicts
+from memento.verbs.rules import Guidance
 from memento.views import Memories, View
 
 if TYPE_CHECKING:
@@ -76,40 +77,12 @@ Wonders = list[Wonder]
 """Named here, because inside some classes ``list`` is a method."""
 
 
-class Verbs(Protocol):
-    """The verbs of the manager that the overviews call."""
+V = TypeVar("V", bound=View)
 
-    def retrieve(self, query: str, k: int | None, /, **options: Any) -> Retrieval:
-        """Find memories."""
-        ...
 
-    def list(self, **options: Any) -> Memories:
-        """List memories."""
-        ...
-
-    def policy(self, **options: Any) -> Policy:
-        """Compile a policy."""
-        ...
-
-    def get(self, memory_id: str, /) -> Memory:
-        """Return one memory."""
-        ...
-
-    def history(self, memory_id: str, /) -> Sequence[Version]:
-        """Return its states."""
-        ...
-
-    def related(self, memory_id: str, /) -> Sequence[Related]:
-        """Return what is linked to it."""
-        ...
-
-    def belief(self, memory_id: str, /) -> Belief:
-        """Return what was said about it."""
-        ...
-
-    def evolution(self, key_or_id: str, /, *, scope: str = "") -> Sequence[SlotValue]:
-        """Return the values of its slot."""
-        ...
+def _as(view: View, verbs: type[V]) -> V:
+    """Return other verbs of the same namespace."""
+    return verbs(view._hold, view._namespace)
 
 
 class Snapshot:
@@ -123,7 +96,7 @@ class Snapshot:
         at: The moment, with a time zone.
     """
 
-    def __init__(self, view: Verbs, at: datetime) -> None:
+    def __init__(self, view: View, at: datetime) -> None:
         self._view = view
         self.at = at
 
@@ -136,7 +109,7 @@ class Snapshot:
         Raises:
             InvalidInput: If an argument cannot be accepted.
         """
-        return self._view.list(**options, known_at=self.at)
+        return _as(self._view, Browse).list(**options, known_at=self.at)
 
     def policy(self, *, scope: str = "", tokens: int = TOKENS, ids: bool = False) -> Policy:
         """Like ``MemoryManager.policy``, as its head would have been then without a session.
@@ -144,7 +117,9 @@ class Snapshot:
         Raises:
             InvalidInput: If an argument cannot be accepted.
         """
-        return self._view.policy(scope=scope, tokens=tokens, ids=ids, known_at=self.at)
+        return _as(self._view, Guidance).policy(
+            scope=scope, tokens=tokens, ids=ids, known_at=self.at
+        )
 
     def retrieve(self, query: str, k: int | None = 5, **options: Any) -> Retrieval:
         """Like ``MemoryManager.retrieve``, as it was then; nothing is recorded.
@@ -152,7 +127,7 @@ class Snapshot:
         Raises:
             InvalidInput: If an argument cannot be accepted.
         """
-        return self._view.retrieve(query, k, **options, known_at=self.at)
+        return self._view._retrieve(query, k, **options, known_at=self.at)
 
 
 class Overviews(View):
@@ -170,7 +145,7 @@ class Overviews(View):
             InvalidInput: If the moment cannot be accepted.
         """
         check_known_at(check_moment("at", at) and at, self._engine.now())
-        return Snapshot(self._verbs, at)
+        return Snapshot(self, at)
 
     def timeline(
         self,
@@ -218,7 +193,8 @@ class Overviews(View):
             NotFound: If this namespace has no such id.
             StoreUnusable: If one of its states is damaged.
         """
-        verbs, memory = self._verbs, self._verbs.get(check_id(id))
+        memory = self._get(id)
+        ns, ledger = self._known_namespace(memory.id), self._engine.ledger
         stored = self._stored(memory.source.parents)
         parents = {name: one for name, one in stored if one.status in having("accepted")}
         return Lineage(
@@ -226,9 +202,9 @@ class Overviews(View):
             tuple(parents.values()),
             tuple(one for one in memory.source.parents if one not in parents),
             tuple(self._derived(memory.id)),
-            tuple(verbs.history(memory.id)),
-            tuple(verbs.related(memory.id)),
-            verbs.belief(memory.id).evidence,
+            tuple(lineage.history(ledger, ns, memory.id)),
+            tuple(_as(self, Browse).related(memory.id)),
+            _as(self, Verdicts).belief(memory.id).evidence,
         )
 
     def dossier(self, topic: str, *, tokens: int | None = None) -> Dossier:
@@ -241,7 +217,7 @@ class Overviews(View):
         Raises:
             InvalidInput: If an argument cannot be accepted.
         """
-        found = self._verbs.retrieve(topic, None, tokens=tokens, record=False, shared=False)
+        found = self._retrieve(topic, None, tokens=tokens, record=False, shared=False)
         entries = [self._entry(hit.memory) for hit in found]
         told = {turn.id for entry in entries for turn in entry.turns}
         kept = tuple(entry for entry in entries if entry.memory.id not in told)
@@ -256,12 +232,11 @@ class Overviews(View):
         Raises:
             InvalidInput: If the scope is not well formed.
         """
-        verbs, where = self._verbs, {} if scope is None else {"within": scope}
-        active = verbs.list(limit=EVERY, **where)
+        active = self._of_status(scope)
         rules = [one for one in active if one.kind is Kind.RULE]
-        gone = verbs.list(status=Status.FORGOTTEN, limit=EVERY, **where)
+        gone = self._of_status(scope, Status.FORGOTTEN)
         junk = Counter(one.source.uri for one in gone if one.source.uri is not None)
-        doubted = verbs.list(status=Status.QUARANTINED, limit=EVERY, **where)
+        doubted = self._of_status(scope, Status.QUARANTINED)
         return Health(
             active=len(active),
             kinds=dict(sorted(Counter(one.kind.value for one in active).items())),
@@ -304,27 +279,32 @@ class Overviews(View):
         )
         return [one for one, _ in zip(every, range(limit), strict=False)]
 
-    @property
-    def _verbs(self) -> Verbs:
-        return cast("Verbs", self)
-
     def _about(
         self, topic: str | None, forgotten: bool, limit: int, filters: Filtering
     ) -> Memories:
         """Return active and superseded memories, and forgotten ones of all topics."""
         if topic is not None:
-            found = self._verbs.retrieve(
+            found = self._retrieve(
                 topic, limit, include_superseded=True, record=False, shared=False, **filters
             )
             return [hit.memory for hit in found]
-        wanted = [*having("found", "ended"), *["forgotten"] * forgotten]
-        return self._verbs.list(
-            status=wanted, order="occurred", newest_first=True, limit=limit, **filters
+        wanted = [*map(Status, having("found", "ended")), *[Status.FORGOTTEN] * forgotten]
+        return self._listed(
+            filtering(self._engine.now(), filters, Overviews.timeline, statuses=wanted),
+            by_time=True,
+            newest_first=True,
+            limit=limit,
         )
+
+    def _of_status(self, scope: str | None, *statuses: Status) -> Memories:
+        """Return all memories at a scope or below it; active ones if no status is named."""
+        asked = filters_of(self._engine.now(), statuses=statuses or None, within=scope)
+        return self._listed(asked, limit=EVERY)
 
     def _recorded(self, memory: Memory) -> Iterator[Moment]:
         """Yield when a memory was stored and when each of its states ended."""
-        versions = self._verbs.history(memory.id)
+        ns = self._known_namespace(memory.id)
+        versions = lineage.history(self._engine.ledger, ns, memory.id)
         yield Moment(memory.created_at, "recorded", memory, versions[0].text)
         for one in versions:
             if one.until is not None and one.reason != Reason.PRESENT:
@@ -333,35 +313,30 @@ class Overviews(View):
     def _stored(self, ids: Iterable[str]) -> Iterator[tuple[str, Memory]]:
         for one in ids:
             try:
-                yield one, self._verbs.get(one)
+                yield one, self._get(one)
             except NotFound:
                 continue
 
     def _derived(self, memory_id: str) -> Memories:
         """Return the visible memories that were derived from one."""
-
-        def job(session: Session) -> list[str]:
-            derived = memories.derivations(session, ns)
-            return [one for one, parents in derived if memory_id in strings_in(parents)]
-
-        ns = self._known_namespace(memory_id)
-        ids = self._engine.ledger.read(job)
-        return self._verbs.list(ids=ids, limit=EVERY) if ids else []
+        derived = self._ask(lambda c, ns: [*memories.derivations(c, ns)]) or []
+        ids = [one for one, parents in derived if memory_id in strings_in(parents)]
+        return self._listed(filters_of(self._engine.now(), ids=ids), limit=EVERY) if ids else []
 
     def _entry(self, memory: Memory) -> Entry:
         """Describe a memory of a dossier."""
         turns = [one for _, one in self._stored(memory.source.parents) if _is_visible(one)]
         values: Sequence[SlotValue] = ()
         if memory.key is not None:
-            values = self._verbs.evolution(memory.key, scope=memory.scope)
+            slot, now = (memory.key, memory.scope), self._engine.now()
+            values = self._values(lambda c, ns: slot_rows.values(c, ns, slot, now))
         earlier = [one for one in values if one.memory.status is Status.SUPERSEDED]
         return Entry(memory, tuple(turns), tuple(earlier))
 
     def _conflicts(self, active: Sequence[Memory]) -> Iterator[tuple[Memory, Memory]]:
         """Yield the pairs of some memories that contradict each other, in order of arrival."""
-        if not active:
+        if (ns := self._ns) is None:
             return
-        ns = self._known_namespace(active[0].id)
         known = {docid_of(ns, one.seq): one for one in active}
 
         def job(session: Session) -> set[tuple[int, int]]:
@@ -374,13 +349,11 @@ class Overviews(View):
 
     def _over(self, scope: str) -> Memories:
         """Return the active memories at a scope or below it that are over, or were due."""
-        ns, now = self._engine.ledger.find_namespace(self._namespace), self._engine.now()
-        if ns is None:
-            return []
-        found = self._read(self._engine.ledger.read(lambda c: memories.ended(c, ns, now)))
+        now = self._engine.now()
+        found = self._read(self._ask(lambda c, ns: memories.ended(c, ns, now)) or [])
         due = [
             one
-            for one in self._verbs.list(kinds=Kind.PLAN, limit=EVERY)
+            for one in self._listed(filters_of(now, kinds=Kind.PLAN), limit=EVERY)
             if one.due_at is not None and one.due_at <= from_micros(now)
         ]
         every = {one.id: one for one in (*found, *due) if scope in ancestors(one.scope)}
@@ -389,7 +362,7 @@ class Overviews(View):
     def _oldest(self, rules: Sequence[Memory]) -> Memory | None:
         """Return the rule that was not changed for the longest time and that nobody confirmed."""
         for one in sorted(rules, key=lambda one: (one.updated_at, one.seq)):
-            told = (said.verdict for said in self._verbs.belief(one.id).evidence)
+            told = (said.verdict for said in _as(self, Verdicts).belief(one.id).evidence)
             if not one.reinforced and not CONFIRMING.intersection(told):
                 return one
         return None
@@ -398,19 +371,20 @@ class Overviews(View):
         """Count the memories that are older than ``AGE`` and have no use that was counted yet."""
         before = from_micros(self._engine.now()) - AGE
         old = [one for one in active if one.created_at <= before]
-        if not old:
-            return 0
-        ns = self._known_namespace(old[0].id)
-        used = self._engine.ledger.read(lambda c: strength_fold.used(c, ns))
-        return sum(docid_of(ns, one.seq) not in used for one in old)
+        return (
+            self._ask(
+                lambda c, ns: len(
+                    {docid_of(ns, one.seq) for one in old} - strength_fold.used(c, ns)
+                )
+            )
+            or 0
+        )
 
     def _unanswered(self, active: Sequence[Memory]) -> Iterator[Wonder]:
         """Yield questions of the user that nothing answers."""
         for one in active:
             if one.role in (None, "user") and merely_asks(one.text):
-                found = self._verbs.retrieve(
-                    one.text, 3, without=[one.id], record=False, shared=False
-                )
+                found = self._retrieve(one.text, 3, without=[one.id], record=False, shared=False)
                 if found.confidence < KNOWN:
                     yield Wonder("unanswered", one.text, (one,))
 
@@ -429,8 +403,7 @@ class Overviews(View):
 
     def _unexplained(self, active: Sequence[Memory]) -> Iterator[Wonder]:
         """Yield names that many memories mention, if no memory says who or what they are."""
-        ns = self._engine.ledger.find_namespace(self._namespace)
-        if ns is None or len(active) < MENTIONS:
+        if (ns := self._ns) is None or len(active) < MENTIONS:
             return
         known = {docid_of(ns, one.seq): one for one in active}
         for name, docids in sorted(self._mentioned(ns, known), key=lambda one: -len(one[1])):
@@ -496,14 +469,6 @@ MOST_CHAINS = 100
 """Most chains of an answer."""
 
 
-class Finds(Protocol):
-    """The part of the manager that a mixin needs to search."""
-
-    def retrieve(self, query: str, k: int | None, /, **options: Any) -> Retrieval:
-        """Find memories."""
-        ...
-
-
 class Reasons(View):
     """Verbs of the manager that combine memories."""
 
@@ -548,8 +513,7 @@ class Reasons(View):
         check_count("hops", hops, most=MOST_HOPS)
         check_count("k", k, most=MOST_CHAINS)
         asked = self._looked(filtering(self._engine.now(), filters, Reasons.reason))
-        ns = self._engine.ledger.find_namespace(self._namespace)
-        if ns is None:
+        if (ns := self._ns) is None:
             return Reasoning(question, hits=self._flat(question, k, filters))
         engine = self._engine
         reader = Reader(engine.ledger, engine.names, engine.embedding, ns, asked)
@@ -566,7 +530,7 @@ class Reasons(View):
         )
 
     def _flat(self, question: str, k: int, filters: Filtering) -> Retrieval:
-        return cast("Finds", self).retrieve(question, k, record=False, shared=False, **filters)
+        return self._retrieve(question, k, record=False, shared=False, **filters)
 
 
 def _chain(path: Path, shown: Mapping[int, Memory]) -> Chain:

@@ -5,9 +5,13 @@ from __future__ import annotations
 from memento.admit.redact import Redaction
 from memento.check import MAX_URI, check_count, check_flag, check_id, short_name
 from memento.ledger.filters import filters_of
+from memento.ledger.rows import Row
 from memento.types import Memory, Status
-from memento.views import Memories, Rows, View
+from memento.views import Memories, View
 from memento.write import change, trust
+
+Rows = list[Row]
+"""Named here, because inside the class ``list`` is a method."""
 
 
 class QuarantineView(View):
@@ -64,9 +68,8 @@ class QuarantineView(View):
             version = seen.version
         memory_id = check_id(seen.id if isinstance(seen, Memory) else seen)
         read = None if version is None else check_count("version", version)
-        now = self._engine.now()
         return self._change(
-            memory_id, now, lambda work: trust.approve(work, memory_id, read), verb="approve"
+            memory_id, lambda work: trust.approve(work, memory_id, read), verb="approve"
         )
 
     def reject(self, id: str) -> Memory:  # noqa: A002 - the field's own name
@@ -76,10 +79,7 @@ class QuarantineView(View):
             NotFound: If this namespace has no such id.
             InvalidInput: If the memory is not quarantined.
         """
-        now = self._engine.now()
-        return self._change(
-            id, now, lambda work: trust.reject(work, id), verb="reject", makes_room=True
-        )
+        return self._change(id, lambda work: trust.reject(work, id), verb="reject", makes_room=True)
 
     def forget_source(self, uri: str, *, dry_run: bool = False) -> Memories:
         """Hide all memories from a source and those derived from them; see ``restore_source``.
@@ -98,18 +98,14 @@ class QuarantineView(View):
             LockedMemory: If the user locked one of them; nothing was hidden.
         """
         check_flag("dry_run", dry_run)
-        address, now = self._address(uri), self._engine.now()
+        address = self._address(uri)
         if dry_run:
-            return [
-                memory
-                for memory in self._of_source(address)
-                if memory.status is not Status.FORGOTTEN
-            ]
+            found = self._read(self._ask(lambda c, ns: trust.from_source(c, ns, address)) or [])
+            return [one for one in found if one.status is not Status.FORGOTTEN]
         hidden: Rows = []
         while rows := self._change_rows(  # derived memories may be added in the meantime
             lambda c, ns: trust.to_disown(c, ns, address),
             trust.disown,
-            now,
             verb="forget_source",
             makes_room=True,
         ):
@@ -128,7 +124,6 @@ class QuarantineView(View):
         rows = self._change_rows(
             lambda c, ns: trust.disowned(c, ns, address),
             lambda work, some: [change.restore(work, one) for one in some],
-            self._engine.now(),
             verb="restore_source",
         )
         return [self._memory(row) for row in rows]
@@ -137,10 +132,3 @@ class QuarantineView(View):
         """Return an address in the form in which it is stored."""
         checked = short_name("uri", uri, most=MAX_URI)
         return Redaction(self._engine.config.secrets).text("uri", checked)
-
-    def _of_source(self, address: str) -> Memories:
-        ns = self._engine.ledger.find_namespace(self._namespace)
-        if ns is None:
-            return []
-        rows = self._engine.ledger.read(lambda c: trust.from_source(c, ns, address))
-        return self._read(rows)

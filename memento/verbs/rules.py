@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any
 
 from memento.base import blocks
 from memento.base.clock import day_in, from_micros
@@ -37,7 +37,7 @@ from memento.prompt.rendering import escape
 from memento.prompt.tail import Item
 from memento.prompt.zones import Directive
 from memento.text.words import estimate
-from memento.types import Kind, Retrieval, Trust
+from memento.types import Kind, Trust
 from memento.views import View
 from memento.write import session_marks
 from memento.write import session_marks as rules
@@ -83,19 +83,6 @@ class Known:
     pairs: tuple[tuple[int, int], ...]
     secret: bytes
     heads: dict[tuple[int, bool], Made]
-
-
-class Retrieves(Protocol):
-    """The manager, as far as a policy recalls with it."""
-
-    @property
-    def prompt_confidence(self) -> float:
-        """Least confidence of what a prompt shows."""
-        ...
-
-    def retrieve(self, query: str, k: int | None, /, **options: Any) -> Retrieval:
-        """Find memories."""
-        ...
 
 
 _known: weakref.WeakKeyDictionary[Ledger, OrderedDict[tuple[int, str], Known]]
@@ -170,7 +157,7 @@ class Guidance(View):
             recall=check_count("recall", recall, least=0, most=MAX_K),
             ids=check_flag("ids", ids),
         )
-        ns = self._engine.ledger.find_namespace(self._namespace)
+        ns = self._ns
         moment = _moment(known_at, asked, self._engine.now())
         if moment is not None:
             return self._past(ns, asked, moment)
@@ -196,11 +183,7 @@ class Guidance(View):
 
     def _scope_of(self, session: str) -> str:
         """Return the scope of a session; "" if nobody began it."""
-        ns = self._engine.ledger.find_namespace(self._namespace)
-        if ns is None:
-            return ""
-        known = ns
-        begun = self._engine.ledger.read(lambda c: session_rows.find(c, known, session))
+        begun = self._ask(lambda c, ns: session_rows.find(c, ns, session))
         return "" if begun is None else self._present_scope(begun.scope)
 
     def _shared(self, ns: int | None, own: Sequence[Directive], scope: str) -> list[Item]:
@@ -327,23 +310,13 @@ class Guidance(View):
                 session_rows.put(work.db, replace(begun, head=spelt, epoch=epoch))
             return made
 
-        return self._in_session(job)
+        return self._write(job)
 
     def _as_it_is(self, work: Work, known: Known, scope: str) -> Known:
         """Read the memories again in the transaction that keeps them: one may be erased by now."""
         if not known.rows:
             return known
         return replace(self._read_known(work.db, work.ns, scope, work.now), secret=known.secret)
-
-    def _in_session(self, job: Callable[[Work], Made]) -> Made:
-        engine, now, labels = self._engine, self._engine.now(), self._namespace
-        found = engine.ledger.find_namespace(labels)
-
-        def carry_out(db: Session) -> Made:
-            ns = engine.new_namespace(db, labels) if found is None else found
-            return job(Work(db, ns, now, engine.rules))
-
-        return engine.ledger.write(carry_out)
 
     def _made(self, known: Known, asked: _Asked, names: Sequence[object]) -> Made:
         """Make a head; without a session it comes from RAM if nothing changed."""
@@ -477,15 +450,13 @@ class Guidance(View):
         left = asked.tail_tokens - (estimate(f"{block}\n") if block else 0)
         if not asked.message or not asked.recall or left < 1:
             return "", []
-        view = cast("Retrieves", self)
-        options: dict[str, Any] = {"without": list(dict.fromkeys(shown))} if shown else {}
-        found = view.retrieve(
+        found = self._retrieve(
             asked.message,
             asked.recall,
-            min_confidence=view.prompt_confidence,
+            min_confidence=self.prompt_confidence,
             scope=asked.scope or None,
             record=False,
-            **options,
+            without=list(dict.fromkeys(shown)) or None,
         )
         digits = blocks.tag(known.secret, [self._namespace, "recalled"], [h.text for h in found])
         made = rendering.compose(

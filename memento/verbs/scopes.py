@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from memento.admit.redact import Redaction
 from memento.base.clock import from_micros
@@ -22,6 +22,7 @@ from memento.ledger.predicate import Filters
 from memento.ledger.rows import Row
 from memento.ledger.scope_rows import Place, Share
 from memento.types import Event, Memory
+from memento.verbs.changes import Changes
 from memento.views import View
 from memento.write import scope_moves as rules
 from memento.write.scope_guess import Known, guesses
@@ -166,22 +167,9 @@ if TYPE_CHECKING:
 else:
     scope_promotion = later("memento.write.scope_promotion")
 
-T = TypeVar("T")
-ScopeInfos = list[ScopeInfo]
-ScopeGuesses = list[ScopeGuess]
-Promotions = list[Promotion]
-"""Named here, because inside the manager ``list`` is a method."""
 
 MOST_DIRECTIVES = 2_000
 """Most rules and preferences, the newest, among which ``promotable`` looks."""
-
-
-class Undoes(Protocol):
-    """The manager, as far as a merge is undone with it."""
-
-    def undo(self, change: int, /) -> Any:
-        """Undo a change."""
-        ...
 
 
 class Scoping(View):
@@ -190,7 +178,7 @@ class Scoping(View):
     ``share`` is for people and the program, not for an agent: no adapter hands it to a model.
     """
 
-    def scopes(self) -> ScopeInfos:
+    def scopes(self) -> list[ScopeInfo]:
         """List the scopes of this namespace, and those that others share with it.
 
         A scope is there once ``define_scope`` named it, or a memory is at it or below it.
@@ -201,16 +189,13 @@ class Scoping(View):
         Raises:
             StoreError: If the ledger cannot be read.
         """
-        ns = self._engine.ledger.find_namespace(self._namespace)
-        if ns is None:
-            return []
         now, seen = self._engine.now(), self.config.scopes.shared
 
-        def job(c: Session) -> ScopeInfos:
+        def job(c: Session, ns: int) -> list[ScopeInfo]:
             found = [*self._own_scopes(c, ns, now)]
             return found + [one for one in self._shown_scopes(c, ns, now) if seen]
 
-        return self._engine.ledger.read(job)
+        return self._ask(job) or []
 
     def _own_scopes(self, c: Session, ns: int, now: int) -> Iterator[ScopeInfo]:
         tally = memories.tally(c, ns, Filters(now=now), "scope")
@@ -258,10 +243,12 @@ class Scoping(View):
         clean = Redaction(self._engine.config.secrets)
         said = clean.name("title", short_name("title", title)) if title else ""
         also = clean.names("aliases", names("aliases", aliases))
-        made = self._in_scopes(lambda work: rules.define(work, where, said or "", also))
+        made = self._write(lambda work: rules.define(work, where, said or "", also))
         return next(one for one in self.scopes() if one.path == made.path)
 
-    def infer_scope(self, text: str, *, context: Mapping[str, str] | None = None) -> ScopeGuesses:
+    def infer_scope(
+        self, text: str, *, context: Mapping[str, str] | None = None
+    ) -> list[ScopeGuess]:
         """Guess which scope a text belongs to. Writes nothing.
 
         Three signs are weighed: the text names the scope (its path, last segment, title or an
@@ -282,8 +269,7 @@ class Scoping(View):
         if not isinstance(text, str):
             raise InvalidInput("text", f"must be a string, not {type_name(text)}")
         given = check_context(context)
-        ns = self._engine.ledger.find_namespace(self._namespace)
-        if ns is None:
+        if (ns := self._ns) is None:
             return []
         now = self._engine.now()
         places, tally = self._engine.ledger.read(
@@ -318,15 +304,11 @@ class Scoping(View):
             StoreError: If it could not be written.
         """
         gone, into = _scope("src", src), parse_scope(dst, "dst")
-        engine, ns = self._engine, self._engine.ledger.find_namespace(self._namespace)
-        if ns is not None:
-            known = ns
-            engine.ledger.read(lambda c: rules.to_move(c, known, gone))
-        self._in_scopes(lambda work: rules.begin_merge(work, gone, into))
+        self._ask(lambda c, ns: rules.to_move(c, ns, gone))  # refuses what is locked
+        self._write(lambda work: rules.begin_merge(work, gone, into))
         moved = self._change_rows(
             lambda c, ns: rules.to_move(c, ns, gone),
             lambda work, some: rules.move(work, some, gone),
-            engine.now(),
             verb="merge_scopes",
         )
         return len(moved)
@@ -348,24 +330,23 @@ class Scoping(View):
             StoreError: If it could not be written.
         """
         gone = _scope("src", src)
-        engine, ns = self._engine, self._engine.ledger.find_namespace(self._namespace)
+        ledger, ns = self._engine.ledger, self._ns
         if ns is None:
             raise InvalidInput("src", f"{gone!r:.60} is not merged into another scope")
-        place = engine.ledger.read(lambda c: rules.merged(c, ns, gone))
-        before = engine.ledger.read(lambda c: rules.below(c, ns, gone))
+        place = ledger.read(lambda c: rules.merged(c, ns, gone))
+        before = ledger.read(lambda c: rules.below(c, ns, gone))
         for number in reversed(json.loads(place.merges)):
             try:
-                cast("Undoes", self).undo(number)
+                Changes(self._hold, self._namespace).undo(number)
             except NothingToUndo:  # an earlier call undid it, or its memories were erased
                 continue
         self._change_rows(
             lambda c, _ns: rules.strays(c, place),
             rules.send_back,
-            engine.now(),
             verb="unmerge",
         )
-        self._in_scopes(lambda work: rules.end_merge(work, gone))
-        return engine.ledger.read(lambda c: rules.below(c, ns, gone)) - before
+        self._write(lambda work: rules.end_merge(work, gone))
+        return ledger.read(lambda c: rules.below(c, ns, gone)) - before
 
     def share(self, scope: str, with_namespace: str | Sequence[str]) -> ScopeInfo:
         """Let another namespace of the store see the memories of a scope. By default it sees none.
@@ -411,7 +392,7 @@ class Scoping(View):
             memories.record(work.db, work.ns, work.now, Event.SHARED, None, {"scope": where})
             return where
 
-        where = self._in_scopes(job)
+        where = self._write(job)
         return next(one for one in self.scopes() if one.path == where)
 
     def unshare(self, scope: str, with_namespace: str | Sequence[str]) -> bool:
@@ -429,19 +410,18 @@ class Scoping(View):
             StoreError: If it could not be written.
         """
         asked, labels = parse_scope(scope), parse_namespace(with_namespace)
-        ledger = self._engine.ledger
-        ns, other = ledger.find_namespace(self._namespace), ledger.find_namespace(labels)
-        if ns is None or other is None:
+        other = self._engine.ledger.find_namespace(labels)
+        if self._ns is None or other is None:
             return False
 
         def job(work: Work) -> bool:
             where = rules.meant_share(work.db, work.ns, asked, other)
             there = rows.drop_share(work.db, work.ns, where, other)
             if there:
-                memories.record(work.db, ns, work.now, Event.UNSHARED, None, {"scope": where})
+                memories.record(work.db, work.ns, work.now, Event.UNSHARED, None, {"scope": where})
             return there
 
-        return self._in_scopes(job)
+        return self._write(job)
 
     def promote(self, id: str, scope: str = "") -> Memory:  # noqa: A002 - the field's own name
         """Move a memory up, so that it applies to all of a wider scope; its history stays.
@@ -461,11 +441,9 @@ class Scoping(View):
             LockedMemory: If the user locked it, or it would replace one that is locked.
         """
         where = self._present_scope(scope)
-        return self._change(
-            id, self._engine.now(), lambda work: rules.promote(work, id, where), verb="promote"
-        )
+        return self._change(id, lambda work: rules.promote(work, id, where), verb="promote")
 
-    def promotable(self) -> Promotions:
+    def promotable(self) -> list[Promotion]:
         """List rules and preferences that may hold for a wider scope. Changes nothing.
 
         At least three scopes side by side say the same (``ScopeConfig.siblings``): in the words, in
@@ -478,19 +456,17 @@ class Scoping(View):
         Raises:
             StoreError: If the ledger cannot be read.
         """
-        ns, settings = self._engine.ledger.find_namespace(self._namespace), self.config.scopes
-        if ns is None:
-            return []
+        settings = self.config.scopes
         asked = Filters(
             now=self._engine.now(), kinds=tuple(one.value for one in scope_promotion.SIGNALS)
         )
 
-        def job(c: Session) -> tuple[list[Row], set[int]]:
+        def job(c: Session, ns: int) -> tuple[list[Row], set[int]]:
             docids = memories.matching(c, ns, asked)[-MOST_DIRECTIVES:]
             found = [row for _, row in sorted(memories.by_docids(c, ns, docids).items())]
             return found, {one for one in docids if _is_contradicted(c, one)}
 
-        found, contradicting = self._engine.ledger.read(job)
+        found, contradicting = self._ask(job) or ([], set())
         groups = scope_promotion.promotable(
             found,
             cosines(self._engine, found),
@@ -499,18 +475,6 @@ class Scoping(View):
             siblings=settings.siblings,
         )
         return [Promotion(scope, tuple(self._read(group)), group[0].key) for scope, group in groups]
-
-    def _in_scopes(self, job: Callable[[Work], T]) -> T:
-        """Run one transaction of the namespace, which may be new."""
-        engine, now = self._engine, self._engine.now()
-
-        def run(db: Session) -> T:
-            ns = engine.ledger.find_namespace(self._namespace)
-            if ns is None:
-                ns = engine.new_namespace(db, self._namespace)
-            return job(Work(db, ns, now, engine.rules))
-
-        return engine.ledger.write(run)
 
 
 def _above(tally: Mapping[str, int]) -> set[str]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import islice
-from typing import Any, TypeVar
+from types import TracebackType
+from typing import Any, Self, Unpack
 
 from uuid_utils import uuid7
 
@@ -40,7 +41,7 @@ from memento.verbs.session_handle import (
     CheckpointKind,
     Named,
     Resumption,
-    Session,
+    Said,
     SessionInfo,
 )
 from memento.views import View
@@ -49,16 +50,80 @@ from memento.write import session_marks as rules
 
 __all__ = ["Checkpoint", "Resumption", "Session", "SessionInfo", "Sessions"]
 
-A = TypeVar("A")
-SessionInfos = list[SessionInfo]
-"""Named here, because inside some classes ``list`` is a method."""
-
 TURNS = 8
 """Most turns after the checkpoint that ``resume`` shows."""
 FEW = 8
 """Most decisions, rules, preferences and plans that ``resume`` shows and an extract quotes."""
 CENTRAL_OF = 200
 """Newest turns of the user among which an extract looks for the central ones."""
+
+
+class Session(Named):
+    """A session that was begun: ``memory.session(...)`` returns it.
+
+    As a context manager it ends the session, or leaves it interrupted if an error comes out.
+
+    Attributes:
+        id: Name of the session; give it as ``session`` to ``add`` and ``keep``.
+    """
+
+    __slots__ = ("_memory",)
+
+    def __init__(self, memory: Sessions, session: str) -> None:
+        super().__init__(session)
+        self._memory = memory
+
+    @property
+    def info(self) -> SessionInfo:
+        """The session as it is now.
+
+        Raises:
+            InvalidInput: If nobody began it, or it was erased.
+        """
+        return self._memory._info_of(self.id)  # noqa: SLF001 - the other half of this class
+
+    def checkpoint(self, **said: Unpack[Said]) -> Checkpoint:
+        """Note where the work stands; see ``MemoryManager.checkpoint``."""
+        return self._memory.checkpoint(self.id, **said)
+
+    def resume(self, tokens: int = TOKENS) -> Resumption | None:
+        """Say where the work stands; see ``MemoryManager.resume``."""
+        return self._memory.resume(self.id, tokens=tokens)
+
+    def end(self, outcome: str | None = None, summary: str | None = None) -> Memory | None:
+        """End the session, and keep a summary of it as a memory.
+
+        Args:
+            outcome: How it ended, such as ``done`` or ``given up``.
+            summary: The text to keep. None for an extract of at most 150 tokens, in the words of
+                the session: what was decided and learnt, the next step noted last, and the most
+                central turns of the user.
+
+        Returns:
+            The summary, an ``article`` of the long tier whose ``source.parents`` are what it
+            quotes. None if the session has nothing to say, or had ended before: then nothing is
+            changed.
+
+        Raises:
+            InvalidInput: If an argument cannot be accepted.
+            SecretFound: As for ``add``.
+            StoreError: If it could not be written.
+        """
+        return self._memory._end_session(self.id, outcome, summary)  # noqa: SLF001 - as above
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if error is None:
+            self.end()
+        else:
+            self._memory._write(lambda work: rules.leave(work, self.id))
 
 
 class Sessions(View):
@@ -104,7 +169,7 @@ class Sessions(View):
             namespaces.make(work.db)
             rules.begin(work, name, goal=said, scope=path, owner=self._owner())
 
-        self._written(job)
+        self._write(job)
         return Session(self, name)
 
     def sessions(
@@ -112,7 +177,7 @@ class Sessions(View):
         open: bool | None = None,  # noqa: A002 - the state that is asked for
         scope: str | None = None,
         limit: int = 50,
-    ) -> SessionInfos:
+    ) -> list[SessionInfo]:
         """List the sessions that were begun, the one written to last first.
 
         A session that is only named by memories is not among them.
@@ -128,16 +193,13 @@ class Sessions(View):
         check_count("limit", limit)
         wanted = None if open is None else check_flag("open", open)
         path = parse_scope("" if scope is None else scope)
-        ns = self._engine.ledger.find_namespace(self._namespace)
-        if ns is None:
-            return []
 
-        def job(c: Reading) -> list[Begun]:
+        def job(c: Reading, ns: int) -> list[Begun]:
             found = rules.within(c, ns, path, open_only=wanted is True)
             fitting = (one for one in found if wanted in (None, one.ended is None))
             return [*islice(fitting, limit)]
 
-        return [self._info(one) for one in self._engine.ledger.read(job)]
+        return [self._info(one) for one in (self._ask(job) or [])]
 
     def checkpoint(
         self,
@@ -189,7 +251,7 @@ class Sessions(View):
         }
         keep = self._engine.config.sessions.checkpoints
         return _checkpoint(
-            self._written(lambda work: rules.note(work, name, body, self._owner(), keep))
+            self._write(lambda work: rules.note(work, name, body, self._owner(), keep))
         )
 
     def resume(
@@ -216,13 +278,11 @@ class Sessions(View):
             parse_scope(scope),
         )
         check_count("tokens", tokens, most=MAX_TOKENS)
-        engine, now = self._engine, self._engine.now()
-        ns = engine.ledger.find_namespace(self._namespace)
-        if ns is None:
-            return None
-        settings = engine.config.sessions
+        now, settings = self._engine.now(), self.config.sessions
 
-        def job(c: Reading) -> tuple[Begun, list[Noted], list[Row], list[Row], bytes | None] | None:
+        def job(
+            c: Reading, ns: int
+        ) -> tuple[Begun, list[Noted], list[Row], list[Row], bytes | None] | None:
             if name is None:
                 begun = rules.interrupted(c, ns, path, now, settings)
             else:
@@ -235,7 +295,7 @@ class Sessions(View):
             since = [row for row in newest if row.docid & SEQ_MASK > rev]
             return begun, noted, since[:TURNS], self._learnt(c, ns, begun.id), namespaces.read(c)
 
-        found = engine.ledger.read(job)
+        found = self._ask(job)
         if found is None:
             return None
         begun, noted, since, learnt, known = found
@@ -290,17 +350,11 @@ class Sessions(View):
             state="ended" if one.ended is not None else "interrupted" if broken else "open",
         )
 
-    def _session_info(self, session: str) -> SessionInfo:
-        ns = self._engine.ledger.find_namespace(self._namespace)
-        found = None
-        if ns is not None:
-            found = self._engine.ledger.read(lambda c: rows.find(c, ns, session))
+    def _info_of(self, session: str) -> SessionInfo:
+        found = self._ask(lambda c, ns: rows.find(c, ns, session))
         if found is None:
             raise InvalidInput("session", f"{shown(session)} is no session that was begun")
         return self._info(found)
-
-    def _leave_session(self, session: str) -> None:
-        self._written(lambda work: rules.leave(work, session))
 
     def _end_session(self, session: str, outcome: str | None, summary: str | None) -> Memory | None:
         """End a session and keep its summary, in one transaction.
@@ -317,7 +371,7 @@ class Sessions(View):
             if said is None:
                 said, quoted = self._extract(session, how)
             if not said:
-                self._written(lambda work: rules.end(work, session, how))
+                self._write(lambda work: rules.end(work, session, how))
                 return None
             draft = self._summary(session, said, quoted)
             guard = partial(_ended_with, session=session, outcome=how, quoted=quoted)
@@ -342,7 +396,7 @@ class Sessions(View):
             text=text,
             tier="long",
             kind=Kind.ARTICLE,
-            scope=self._session_info(session).scope,
+            scope=self._info_of(session).scope,
             session=session,
             source=source,
             metadata={quotes.SOURCES: quotes.digest(quoted)} if quoted else {},
@@ -350,13 +404,10 @@ class Sessions(View):
 
     def _extract(self, session: str, outcome: str | None) -> tuple[str, list[Row]]:
         """Write the extract of a session; returns it and the memories that it quotes."""
-        ns = self._engine.ledger.find_namespace(self._namespace)
-        if ns is None:
-            return "", []
         filters = filters_of(self._engine.now(), session=session, role="user", source="user")
 
         def job(
-            c: Reading,
+            c: Reading, ns: int
         ) -> tuple[Begun | None, list[Noted], list[Row], list[Row], dict[int, bytes]]:
             said = memories.select(c, ns, filters, newest_first=True, limit=CENTRAL_OF)
             model = vectors.current_model(c)
@@ -365,7 +416,7 @@ class Sessions(View):
             noted = rows.checkpoints(c, ns, session, 1)
             return rows.find(c, ns, session), noted, self._learnt(c, ns, session), said, known
 
-        begun, noted, *found, known = self._engine.ledger.read(job)
+        begun, noted, *found, known = self._ask(job) or (None, [], [], [], {})
         if begun is None or begun.ended is not None:
             return "", []
         # an extract has no end, so it quotes nothing that has one
@@ -381,17 +432,6 @@ class Sessions(View):
 
     def _owner(self) -> str:
         return session_marks.name(self._engine.ledger)
-
-    def _written(self, job: Callable[[Work], A]) -> A:
-        """Change sessions of this namespace in one transaction."""
-        engine, now, labels = self._engine, self._engine.now(), self._namespace
-        known = engine.ledger.find_namespace(labels)
-
-        def carry_out(db: Reading) -> A:
-            ns = engine.new_namespace(db, labels) if known is None else known
-            return job(Work(db, ns, now, engine.rules))
-
-        return engine.ledger.write(carry_out)
 
 
 class _Ended(Exception):

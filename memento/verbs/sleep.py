@@ -90,7 +90,7 @@ class Sleeping(View):
         if articles.STEP.name in names and config.articles.writer == Writer.OFF:
             config = replace(config, articles=replace(config.articles, writer=Writer.EXTRACTIVE))
         check_flag("dry_run", dry_run)
-        ns, now = self._engine.ledger.find_namespace(self._namespace), self._engine.now()
+        ns, now = self._ns, self._engine.now()
         if ns is None:
             return _tick(run.Ticked(done=True), began)
         sleeper = run.Sleeper(
@@ -101,9 +101,9 @@ class Sleeping(View):
         )
         if dry_run:
             return _tick(sleeper.plans(ns, now, names), began)
-        self._engine.background.log_accesses()
+        self._engine.background.accesses.log()
         until = began + limit
-        if not self._engine.background.compare(ns, until):
+        if not self._engine.background.statements.compare(ns, until):
             return _tick(run.Ticked(), began)  # the next call goes on
         return _tick(sleeper.sleep(ns, now, names, run.Limits(until, most)), began)
 
@@ -124,11 +124,8 @@ class Sleeping(View):
         """
         wanted = members(Kind, "kinds", kinds)
         most = check_count("limit", limit, most=_MOST)
-        ns, now = self._engine.ledger.find_namespace(self._namespace), self._engine.now()
-        if ns is None:
-            return []
-        config = self._engine.config
-        found = self._engine.ledger.read(lambda c: report.stale(c, ns, now, config, wanted))
+        now = self._engine.now()
+        found = self._ask(lambda c, ns: report.stale(c, ns, now, self.config, wanted)) or []
         return [
             Stale(self._memory(one.row), reasons, one.standing.retention)
             for one, reasons in found[:most]
@@ -144,10 +141,7 @@ class Sleeping(View):
             InvalidInput: If the moment has no time zone.
         """
         first = 0 if since is None else check_moment("since", since)
-        ns = self._engine.ledger.find_namespace(self._namespace)
-        if ns is None:
-            return []
-        found = self._engine.ledger.read(lambda c: report.unusual(c, ns, first))
+        found = self._ask(lambda c, ns: report.unusual(c, ns, first)) or []
         return [
             Anomaly(_EPOCH + timedelta(one.day), one.what, one.count, one.usual, one.score)
             for one in found
@@ -203,9 +197,8 @@ class Archive(View):
         'archived'
         (0, 1, 1)
         """
-        now = self._engine.now()
         return self._change(
-            id, now, lambda work: change.archive(work, id), verb="archive", makes_room=True
+            id, lambda work: change.archive(work, id), verb="archive", makes_room=True
         )
 
     def unarchive(self, id: str) -> Memory:  # noqa: A002 - the field's own name
@@ -217,5 +210,4 @@ class Archive(View):
             NotFound: If this namespace has no such id.
             InvalidInput: If it is neither archived nor active.
         """
-        now = self._engine.now()
-        return self._change(id, now, lambda work: change.unarchive(work, id), verb="unarchive")
+        return self._change(id, lambda work: change.unarchive(work, id), verb="unarchive")

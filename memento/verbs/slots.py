@@ -7,10 +7,8 @@ from typing import overload
 
 from memento.check import check_flag, check_id, check_moment, short_name
 from memento.errors import AmbiguousId, InvalidInput, NotFound
-from memento.ledger import changes, memories, past, slot_rows
-from memento.ledger.contract import Session, Work
+from memento.ledger import memories, past, slot_rows
 from memento.ledger.filters import check_known_at
-from memento.ledger.rows import Row
 from memento.types import LockName, Memory, SlotValue, Version
 from memento.upkeep import lineage
 from memento.views import View
@@ -61,8 +59,7 @@ class Locks(View):
         'user'
         (True, 'Never deploy on a Friday')
         """
-        now = self._engine.now()
-        return self._change(id, now, lambda work: locks.lock(work, id, level), verb="lock")
+        return self._change(id, lambda work: locks.lock(work, id, level), verb="lock")
 
     def unlock(self, id: str) -> Memory:  # noqa: A002 - the field's own name
         """Take the lock of a memory away, whatever its level. One without a lock stays as it is.
@@ -72,9 +69,7 @@ class Locks(View):
         Raises:
             NotFound: If this namespace has no such id.
         """
-        return self._change(
-            id, self._engine.now(), lambda work: locks.unlock(work, id), verb="unlock"
-        )
+        return self._change(id, lambda work: locks.unlock(work, id), verb="unlock")
 
     def pin(self, id: str) -> Memory:  # noqa: A002 - the field's own name
         """Let a memory never fade, like ``add(pinned=True)``; it can still be changed.
@@ -84,7 +79,7 @@ class Locks(View):
             InvalidInput: If it is not active or has expired.
             UntrustedSource: If it is not from the user.
         """
-        return self._change(id, self._engine.now(), lambda work: locks.pin(work, id), verb="pin")
+        return self._change(id, lambda work: locks.pin(work, id), verb="pin")
 
     def unpin(self, id: str) -> Memory:  # noqa: A002 - the field's own name
         """Let a memory fade again. One that is not pinned stays as it is.
@@ -92,9 +87,7 @@ class Locks(View):
         Raises:
             NotFound: If this namespace has no such id.
         """
-        return self._change(
-            id, self._engine.now(), lambda work: locks.unpin(work, id), verb="unpin"
-        )
+        return self._change(id, lambda work: locks.unpin(work, id), verb="unpin")
 
 
 Versions = list[Version]
@@ -149,10 +142,7 @@ class Slots(View):
         now = self._engine.now()
         moment = None if as_of is None else check_moment("as_of", as_of)
         known = check_known_at(known_at, now)
-        ns = self._engine.ledger.find_namespace(self._namespace)
-        if ns is None:
-            return None
-        found = self._engine.ledger.read(lambda c: past.value(c, ns, slot, moment, known, now=now))
+        found = self._ask(lambda c, ns: past.value(c, ns, slot, moment, known, now=now))
         return None if found is None else self._memory(found)
 
     @overload
@@ -196,24 +186,13 @@ class Slots(View):
         if key is not None:
             if chain:
                 raise InvalidInput("chain", "is for an id; a key has all values of its slot")
-            return self._values(self._slot(key, scope))
+            slot, now = self._slot(key, scope), self._engine.now()
+            return self._values(lambda c, ns: slot_rows.values(c, ns, slot, now))
         if scope != "":
             raise InvalidInput("scope", "is for a key; an id needs none")
         memory_id = check_id(id)
         ns = self._known_namespace(memory_id)
         return lineage.history(self._engine.ledger, ns, memory_id, chain=chain)
-
-    def _values(self, slot: tuple[str, str]) -> SlotValues:
-        ns, now = self._engine.ledger.find_namespace(self._namespace), self._engine.now()
-        if ns is None:
-            return []
-        rows = self._engine.ledger.read(lambda c: slot_rows.values(c, ns, slot, now))
-        found = self._read(rows)
-        reasons = lineage.endings(rows, now)
-        return [
-            SlotValue(memory, memory.valid_from, memory.valid_until, reason)
-            for memory, reason in zip(found, reasons, strict=True)
-        ]
 
     def revert(self, key: str, *, scope: str = "") -> Memory:
         """Let the value that a slot had before hold again, from now on.
@@ -239,21 +218,10 @@ class Slots(View):
             StoreError: If it could not be written.
         """
         slot = self._slot(key, scope)
-        engine, now = self._engine, self._engine.now()
-        ns = engine.ledger.find_namespace(self._namespace)
-        if ns is None:
+        if (ns := self._ns) is None:
             raise slots.nothing_before(*slot)
-        number = ns
-
-        def job(session: Session) -> Row:
-            work = Work(session, number, now, engine.rules)
-            row = slots.revert(work, *slot)
-            changes.finish(work, "revert")
-            return row
-
-        row = engine.ledger.write(job)
-        engine.background.fresh.add(ns)
-        engine.changed(ns, [row])
+        (row,) = self._change_together(ns, lambda work: [slots.revert(work, *slot)], verb="revert")
+        self._engine.background.words.fresh.add(ns)
         return self._memory(row)
 
     def full_id(self, short: str) -> str:

@@ -75,17 +75,13 @@ class Spending(View):
         ...     memory.usage().total.calls, memory.usage().calls_left
         (0, 200)
         """
-        engine, limits = self._engine, self.config.llm
+        limits = self.config.llm
         first = "0" if since is None else model_rows.day_of(check_moment("since", since))
-        ns = engine.ledger.find_namespace(self._namespace)
-        days: dict[str, model_rows.Counts] = {}
-        today, waiting = Spent(), 0
-        if ns is not None:
-            waiting = engine.ledger.read(lambda c: model_rows.count(c, ns))
-            now = model_rows.day_of(engine.now())
-            days = engine.ledger.read(lambda c: model_rows.since(c, ns, first))
-            on_day = engine.ledger.read(lambda c: model_rows.on_day(c, ns, now))
-            today = sum(on_day.values(), Spent())
+        now = model_rows.day_of(self._engine.now())
+        days = self._ask(lambda c, ns: model_rows.since(c, ns, first)) or {}
+        today = sum(
+            (self._ask(lambda c, ns: model_rows.on_day(c, ns, now)) or {}).values(), Spent()
+        )
         models: dict[str, Spent] = {}
         for counts in days.values():
             for name, spent in counts.items():
@@ -96,7 +92,7 @@ class Spending(View):
             days={day: _use(sum(counts.values(), Spent())) for day, counts in days.items()},
             calls_left=max(0, limits.calls_a_day - today.calls),
             tokens_left=max(0, limits.tokens_a_day - today.tokens_in - today.tokens_out),
-            waiting=waiting,
+            waiting=self._ask(model_rows.count) or 0,
         )
 
 

@@ -196,7 +196,7 @@ def test_reading_writes_nothing(told):
     before = told._engine.ledger.read(lambda c: c.execute("SELECT count(*) FROM events").fetchone())
     told.reason(QUESTION)
     told.reason("where is the office?")
-    told._engine.background.log_accesses()
+    told._engine.background.accesses.log()
     after = told._engine.ledger.read(lambda c: c.execute("SELECT count(*) FROM events").fetchone())
     assert before == after
 

@@ -299,7 +299,7 @@ def test_without_a_usable_model_they_wait(tmp_path):
         object.__setattr__(memory._engine.config.llm, "model", None)
         assert memory.flush(wait=True, timeout=20)
         assert [one["attempts"] for one in waiting(memory)] == [0]
-        assert not memory._engine.background.assists()
+        assert not memory._engine.background.attendant.busy()
     with store(tmp_path, ScriptedLLM(pointing), clock) as memory:
         memory.flush(wait=True)
         assert learnt(memory) == {SAID}

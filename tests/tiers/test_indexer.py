@@ -83,7 +83,7 @@ class Bench:
             lambda: self.index,
             lambda: self.lost,
             chores=lambda: None,
-            take_up=memory._engine.background.take_up,
+            take_up=memory._engine.background.words.take_up,
             waiting=lambda: bool(self.ledger.read(lambda c: c.words.behind())),
             aside=self.took.append,
             housekeeping=self.kept_house.set,
@@ -230,7 +230,7 @@ def test_what_is_taken_up_while_one_asks_is_still_owed(bench, memory):
     memory.add("on its way", "long")
 
     def waiting():
-        memory._engine.background.take_up()
+        memory._engine.background.words.take_up()
         return bool(bench.ledger.read(lambda c: c.words.behind()))
 
     bench.indexer._waiting = waiting

@@ -164,7 +164,7 @@ def test_nobody_waits_for_a_caller_who_has_statements_compared(memory):
 
 def test_flush_waits_for_the_pass_in_a_stream_of_adds(memory, monkeypatch):
     """However few statements wait."""
-    monkeypatch.setattr(memory._engine.background, "streaming", lambda: True)
+    monkeypatch.setattr(memory._engine.background.traffic, "streaming", lambda: True)
     assert statuses(memory, *told(memory, "I live in Ghent", "I moved from Ghent to Turku")) == [
         "superseded",
         "active",

@@ -513,7 +513,7 @@ def test_a_process_without_an_embedder_sleeps_by_itself(open_memory):
     memory = open_memory(config=Config(sleep=Sleep(auto="all")))
     memory.add(SHED, id="shed")
     memory.add(ALWAYS, id="always")
-    memory._engine.background.sleep()
+    memory._engine.background.tidy()
     assert {memory.get(name).status.value for name in ("shed", "always")} == {
         "active",
         "superseded",
@@ -557,7 +557,7 @@ def test_a_sleep_beside_one_who_compares_waits_no_longer_than_its_time(memory):
     """A flush of another thread may hold that up for long."""
     memory.add(SHED)
     background = memory._engine.background
-    with memory._engine.indexer.paused(), background._settling:
+    with memory._engine.indexer.paused(), background.statements.turn:
         memory.add(ALWAYS)
         assert not memory.consolidate(seconds=0).done
 

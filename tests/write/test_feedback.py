@@ -507,13 +507,10 @@ def test_a_question_in_between_only_delays_the_fold(three):
     """The fold gives way to it, and is taken up again in the next quiet moment."""
     three.retrieve("Where is the tea?")
     background = three._engine.background
-    background.log_accesses()
-    background.query_begins()
-    try:
+    background.accesses.log()
+    with background.traffic.query():
         assert background.tidy() is False
         assert rows(three) == []
-    finally:
-        background.query_ends()
     assert background.tidy() is True
     assert len(rows(three)) == 3
 
@@ -524,10 +521,8 @@ class TestNotFoldedYet:
     @pytest.fixture
     def three(self, three):
         """The same, and nothing is folded in the background: a question is in flight."""
-        background = three._engine.background
-        background.query_begins()
-        yield three
-        background.query_ends()
+        with three._engine.background.traffic.query():
+            yield three
 
     @staticmethod
     def uses(memory, clock, *names):

@@ -187,7 +187,7 @@ def _by_itself(open_memory, clock, sleep):
     memory = _lived(open_memory, clock, sleep)
     memory._engine.indexer.stop(10)
     memory.retrieve("the third lamp")
-    memory._engine.background.log_accesses()
+    memory._engine.background.accesses.log()
     memory._engine.background.tidy()
     read, config = memory._engine.ledger.read, memory.config.dynamics
     return read(lambda c: strength_fold.waiting(c, config)), len(memory.list(status="archived"))
