@@ -35,26 +35,15 @@ from typing import (
 
 from memento.base.scopes import DEFAULT_NAMESPACE
 from memento.check import check_seconds
-from memento.conversation import Conversations
-from memento.learning import Learning
 from memento.ledger.filters import filters_of
 from memento.manager import MemoryManager
 from memento.tiers.indexer import POLL_SECONDS
 from memento.types import Trust
-from memento.verbs.browse import Browse
-from memento.verbs.changes import Changes
-from memento.verbs.conflicts import Conflicting
-from memento.verbs.documents import Texts
-from memento.verbs.feedback import Ids, Loop, Loops, Verdicts
-from memento.verbs.insight import Overviews, Reasons
+from memento.verbs.feedback import Loop
 from memento.verbs.quarantine import QuarantineView
-from memento.verbs.rules import Guidance
-from memento.verbs.scopes import Scoping
 from memento.verbs.session_handle import TOKENS, Checkpoint, Named, Resumption, Said, SessionInfo
-from memento.verbs.sessions import Session, Sessions
-from memento.verbs.sleep import Archive, Sleeping
-from memento.verbs.slots import Locks, Slots, SlotValues, Versions
-from memento.verbs.spending import Spending
+from memento.verbs.sessions import Session
+from memento.verbs.slots import SlotValues, Versions
 from memento.views import StoreView, View
 
 if TYPE_CHECKING:
@@ -69,30 +58,6 @@ R = TypeVar("R")
 V = TypeVar("V", bound=View)
 C = TypeVar("C", bound=Callable[..., Any])
 
-_INHERITED = frozenset(
-    mixin.__name__
-    for mixin in (
-        Browse,
-        Slots,
-        Locks,
-        Archive,
-        Texts,
-        Conversations,
-        Verdicts,
-        Changes,
-        Sessions,
-        Reasons,
-        Conflicting,
-        Sleeping,
-        Learning,
-        Guidance,
-        Loops,
-        Overviews,
-        Spending,
-        Scoping,
-    )
-)
-"""Bases of the manager whose methods are documented as the manager's own."""
 GLANCE = 1e-6
 """Wait of a call after `settle`, in seconds: so short that it only reports what is missing."""
 FIRST_LOOK = 0.005
@@ -100,11 +65,7 @@ FIRST_LOOK = 0.005
 
 
 class AsyncView(Generic[V]):
-    """A view whose methods run in a worker thread; its properties need no thread.
-
-    Args:
-        view: The view that does the work.
-    """
+    """A view whose methods run in a worker thread; its properties need no thread."""
 
     def __init__(self, view: V) -> None:
         self._sync = view
@@ -241,30 +202,16 @@ def _threaded(
 
 
 def _waiting(
-    method: Callable[Concatenate[MemoryManager, P], R],
+    method: Callable[Concatenate[MemoryManager, P], R], *, of_session: bool = True
 ) -> Callable[Concatenate[AsyncView[MemoryManager], P], Coroutine[Any, Any, R]]:
-    """Return a coroutine method that runs ``method`` in a worker thread when it need not wait."""
+    """Like `_threaded`, but ``wait`` holds no thread; it may be for the given session alone."""
 
     @functools.wraps(method)
     async def run(self: AsyncView[MemoryManager], /, *args: P.args, **kwargs: P.kwargs) -> R:
         given: dict[str, Any] = dict(kwargs)
         if wait := given.get("wait"):
-            given["wait"] = await settle(self._sync, wait, session=given.get("session"))
-        return await asyncio.to_thread(method, self._sync, *args, **given)
-
-    return _named(run, method)
-
-
-def _recalling(
-    method: Callable[Concatenate[MemoryManager, P], R],
-) -> Callable[Concatenate[AsyncView[MemoryManager], P], Coroutine[Any, Any, R]]:
-    """Like `_waiting`, for a method whose ``session`` does not narrow what it waits for."""
-
-    @functools.wraps(method)
-    async def run(self: AsyncView[MemoryManager], /, *args: P.args, **kwargs: P.kwargs) -> R:
-        given: dict[str, Any] = dict(kwargs)
-        if wait := given.get("wait"):
-            given["wait"] = await settle(self._sync, wait)
+            session = given.get("session") if of_session else None
+            given["wait"] = await settle(self._sync, wait, session=session)
         return await asyncio.to_thread(method, self._sync, *args, **given)
 
     return _named(run, method)
@@ -273,10 +220,10 @@ def _recalling(
 def _named(run: C, method: Callable[..., Any]) -> C:
     """Give a coroutine method the name and the documentation of its namesake."""
     kind, _, verb = method.__qualname__.partition(".")
-    name = f"{MemoryManager.__name__ if kind in _INHERITED else kind}.{verb}"
-    run.__qualname__ = f"Async{name}"
+    owner = kind if kind.endswith("View") else MemoryManager.__name__  # else a base of it
+    run.__qualname__ = f"Async{owner}.{verb}"
     run.__module__ = __name__
-    run.__doc__ = f"Like ``{name}``, as a coroutine."
+    run.__doc__ = f"Like ``{owner}.{verb}``, as a coroutine."
     return run
 
 
@@ -461,7 +408,7 @@ class AsyncMemoryManager(AsyncView[MemoryManager]):
     embed = _threaded(MemoryManager.embed)
     prompt = _waiting(MemoryManager.prompt)
     keep = _threaded(MemoryManager.keep)
-    recall = _recalling(MemoryManager.recall)
+    recall = _waiting(MemoryManager.recall, of_session=False)
     get = _threaded(MemoryManager.get)
     update = _threaded(MemoryManager.update)
     forget = _threaded(MemoryManager.forget)
@@ -550,7 +497,7 @@ class AsyncMemoryManager(AsyncView[MemoryManager]):
         outcome: float | None = None,
         *,
         source: Trust | str = Trust.USER,
-    ) -> Ids:
+    ) -> tuple[str, ...]:
         """Like ``MemoryManager.finalize``, as a coroutine."""
         turn = loop._sync if isinstance(loop, AsyncLoop) else loop  # noqa: SLF001 - the turn itself
         return await asyncio.to_thread(self._sync.finalize, turn, outcome, source=source)

@@ -271,11 +271,6 @@ def _propose(view: View, draft: Draft, first: Memory) -> Memory:
     """Quarantine the edit of an untrusted source; the approved memory stays active until then.
 
     The edit of what was approved is a memory beside it, and may be approved and edited in turn.
-
-    Args:
-        view: Where it is kept.
-        draft: What the message says now.
-        first: What it was kept as first.
     """
     approved, last = None, first
     while later := _listed(view, turn_id(last.id, EDIT), list(Status)):

@@ -283,11 +283,6 @@ def fused(last: str, alone: Retrieval, together: Retrieval) -> tuple[Hit, ...]:
     """Join two answers: best first, the scores weighted and summed, again in [0, 1].
 
     The square root keeps a name alone ("And Bob?"), which is very sure, from deciding everything.
-
-    Args:
-        last: The last message.
-        alone: What it finds alone.
-        together: What it finds together with the messages before.
     """
     sums: dict[str, float] = {}
     best: dict[str, Hit] = {}

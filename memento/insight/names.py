@@ -267,13 +267,7 @@ def _run_end(text: str, tokens: Sequence[Token], first: int) -> int | None:
 
 
 def _ends(text: str, tokens: Sequence[Token], strong: Sequence[Span]) -> Iterator[Span]:
-    """Yield the subject and the value of a short statement, which need no capitals.
-
-    Args:
-        text: The statement.
-        tokens: Its words.
-        strong: Its other names; the value does not extend over one of them.
-    """
+    """Yield the subject and the value of a short statement, which need no capitals."""
     if not _LEAST <= len(tokens) <= _STATEMENT:
         return
     verb = next((at for at, one in enumerate(tokens) if one.plain in STOP_WORDS), 0)

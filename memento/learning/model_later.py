@@ -172,11 +172,7 @@ class _Task:
 
 
 class Attendant:
-    """Shows the messages of a store that wait.
-
-    Args:
-        engine: The store. It is not held: its managers alone decide when it is closed.
-    """
+    """Shows the messages of a store that wait."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -416,14 +412,7 @@ class Attendant:
         self._engine.add(labels, [], verb="observe", then=then)
 
     def _put_off(self, one: Waiting, reason: str, *, outside: bool) -> None:
-        """Let a message wait on after a failure, or give it up.
-
-        Args:
-            one: The message, taken.
-            reason: Why it failed.
-            outside: Whether the model or the disk may be what does not work: then nothing is shown
-                for a while, and it is an attempt only if the message before it had a reply.
-        """
+        """Let a message wait on after a failure, or give it up."""
         attempts = one.attempts + (self._works or not outside)
         if outside:
             self._rest()
@@ -467,11 +456,7 @@ class Attendant:
         memories.record(session, one.ns, self._engine.now(), Event.LLM_FAILED, one.docid, detail)
 
     def _give_back(self, due: int) -> None:
-        """Let the message wait that this process took and that had no reply.
-
-        Args:
-            due: From when it may be shown, microseconds.
-        """
+        """Let the message wait that this process took and that had no reply."""
         one, self._taken = self._taken, None
         if one is not None:
             back = replace(one, due=max(0, due), token=0)

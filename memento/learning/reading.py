@@ -502,14 +502,7 @@ def _lowered(said: Said) -> bool:
 
 
 def _dated(entry: Entry, lesson: Lesson, moment: int, *, given: bool) -> Entry:
-    """Let a memory hold from when it was said, and until its plan is over.
-
-    Args:
-        entry: The memory; changed in place.
-        lesson: The statement.
-        moment: When it was said, microseconds.
-        given: Whether the caller said when; a value of a slot then takes its place by time.
-    """
+    """Let a memory hold from when it was said, and until its plan is over."""
     row = entry.row
     row.occurred_at = row.valid_from = moment
     ends = None if lesson.ends_at is None else to_micros(lesson.ends_at)

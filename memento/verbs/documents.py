@@ -227,13 +227,6 @@ def read_document(
     """Read a document and split it; see ``MemoryManager.add_document``.
 
     Secrets are taken out before the text is split, since a cut within one would hide it.
-
-    Args:
-        engine: The open store.
-        document: A text, or the path of a file.
-        like: The fields that every part gets; a session of None becomes the name.
-        name: What the document is called; None for the file's name, or one made of the text.
-        format: ``text`` or ``markdown``; None to detect it.
     """
     text, kind = _text_of(document, format)
     text = Redaction(engine.config.secrets).text("document", storable("document", text))

@@ -60,7 +60,6 @@ LEAST_SHARE = 0.5
 Target: TypeAlias = str | Hit | Retrieval | Sequence[str | Hit]
 """The subject of a verdict: a memory by its id or as a hit, several, or a whole answer."""
 
-Beliefs = list[Belief]
 
 T = TypeVar("T")
 
@@ -76,7 +75,7 @@ class Verdicts(View):
         verdict: str | None = None,
         source: Trust | str = Trust.USER,
         note: str | None = None,
-    ) -> Beliefs:
+    ) -> list[Belief]:
         """Say how good memories were.
 
         A verdict of the user counts in full. One of the agent counts half, once a day for each
@@ -144,15 +143,20 @@ class Verdicts(View):
         Raises:
             InvalidInput: If an argument cannot be accepted.
         """
-        _check("retrieval", retrieval, Retrieval)
-        _check("answer", answer, str)
+        for name, value, kind in (("retrieval", retrieval, Retrieval), ("answer", answer, str)):
+            if not isinstance(value, kind):
+                raise InvalidInput(name, f"must be a {kind.__name__}, not {type_name(value)}")
         who = member(Trust, "source", source)
         hits = [self._own(hit) for hit in retrieval][:MAX_TARGETS]
         used = cited(retrieval.query, answer, [hit.text for hit in hits])
         if not any(used):
             return ()
         first = self._engine.config.dynamics.shown_first
-        lessons, others = _lessons(hits), _unused(hits, used)
+        most = learnt_weights.MOST_BESIDE
+        others = tuple(
+            hit.id for hit, rests in zip(hits[:most], used[:most], strict=True) if not rests
+        )
+        lessons = _lessons(hits)
         given = [
             Verdict(hit.id, Event.USED, who, lesson=lessons.get(hit.id), beside=others)
             if rests
@@ -259,7 +263,7 @@ class Verdicts(View):
             worth=state.worth,
         )
 
-    def _give(self, given: Sequence[Verdict], *, lenient: bool) -> Beliefs:
+    def _give(self, given: Sequence[Verdict], *, lenient: bool) -> list[Belief]:
         """Write verdicts in one transaction, and return what is believed afterwards."""
         engine, now = self._engine, self._engine.now()
         if not given or (self._ns is None and lenient):
@@ -267,7 +271,7 @@ class Verdicts(View):
         ns = self._known_namespace(given[0].memory_id)
         settings = self._settings()
 
-        def job(connection: Session) -> tuple[list[Row], Beliefs]:
+        def job(connection: Session) -> tuple[list[Row], list[Belief]]:
             work = Work(connection, ns, now, engine.rules)
             rows = verdicts.give(work, given, settings, lenient=lenient)
             return rows, [self._belief(connection, row, now) for row in rows]
@@ -345,17 +349,6 @@ def _beside(target: Target) -> dict[str, tuple[str, ...]]:
     }
 
 
-def _unused(hits: Sequence[Hit], used: Sequence[bool]) -> tuple[str, ...]:
-    """Return the ids of the first hits that an answer does not rest on."""
-    pairs = list(zip(hits, used, strict=True))[: learnt_weights.MOST_BESIDE]
-    return tuple(hit.id for hit, rests in pairs if not rests)
-
-
-def _check(name: str, value: object, kind: type) -> None:
-    if not isinstance(value, kind):
-        raise InvalidInput(name, f"must be a {kind.__name__}, not {type_name(value)}")
-
-
 def _verdict(useful: bool | None, verdict: str | None) -> Event:
     """Return the verdict of two ways to say it."""
     if (useful is None) == (verdict is None):
@@ -381,8 +374,6 @@ def _evidence(one: Happening, *, retracted: bool) -> Evidence:
 
 SHOWN = 10
 """Hits of an answer that share in the outcome of its turn."""
-
-Ids = tuple[str, ...]
 
 
 @dataclass(slots=True)
@@ -514,7 +505,7 @@ class Loops(View):
         outcome: float | None = None,
         *,
         source: Trust | str = Trust.USER,
-    ) -> Ids:
+    ) -> tuple[str, ...]:
         """Close a turn; its outcome goes to the memories that it showed.
 
         Args:

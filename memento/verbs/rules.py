@@ -41,6 +41,7 @@ from memento.types import Kind, Trust
 from memento.views import View
 from memento.write import session_marks
 from memento.write import session_marks as rules
+from memento.write.steps import holds
 
 if TYPE_CHECKING:
     from memento.tiers.store_embedder import StoreEmbedder
@@ -143,12 +144,15 @@ class Guidance(View):
         ...     print(memory.policy().head.splitlines()[2:4])
         ['## Standing instructions of the user', '- "Never commit .env files"']
         """
-        where, name = self._present_scope(scope), None
-        if session is not None:
-            name = short_name("session", session)
-            where = where or self._scope_of(name)
+        if not isinstance(message, str | None):
+            raise InvalidInput("message", f"must be a string, not {type_name(message)}")
+        where = self._present_scope(scope)
+        name = None if session is None else short_name("session", session)
+        if name is not None and not where:
+            begun = self._begun(name)
+            where = "" if begun is None else self._present_scope(begun.scope)
         asked = _Asked(
-            message=_message(message),
+            message=message,
             scope=where,
             session=name,
             tokens=check_count("tokens", tokens, most=MAX_TOKENS),
@@ -180,11 +184,6 @@ class Guidance(View):
             known = replace(known, rows=rows, placed=tuple(zones.placed(rows)), secret=b"past")
         head = self._made(known, asked, [asked.scope, moment])
         return self._composed(known, head, [], head.conflicts, asked)
-
-    def _scope_of(self, session: str) -> str:
-        """Return the scope of a session; "" if nobody began it."""
-        begun = self._ask(lambda c, ns: session_rows.find(c, ns, session))
-        return "" if begun is None else self._present_scope(begun.scope)
 
     def _shared(self, ns: int | None, own: Sequence[Directive], scope: str) -> list[Item]:
         """Return what other namespaces share here, but for slots that this one has filled.
@@ -221,8 +220,9 @@ class Guidance(View):
         ):
             return held
         made = ledger.read(lambda c: self._read_known(c, ns, scope, now))
-        if not made.secret:
-            made = replace(made, secret=self._secret())
+        if not made.secret:  # of a store that cannot be written, one of this process
+            secret = _OF_PROCESS if ledger.read_only else ledger.write(namespaces.make)
+            made = replace(made, secret=secret)
         kept[ns, scope] = made
         while len(kept) > KEPT:
             kept.popitem(last=False)
@@ -231,12 +231,13 @@ class Guidance(View):
     def _read_known(self, c: Session, ns: int, scope: str, now: int) -> Known:
         found = directives.rows(c, ns, ancestors(scope))
         live = tuple(row for row in found if _holds(row, now))
-        ends = [end for row in found for end in _turns_of(row) if end > now]
         pairs = tuple(directives.disagreeing(c, [row.docid for row in live]))
-        until = min(ends, default=None)
+        turns = (
+            turn for row in found for turn in (row.valid_from, row.expires_at, row.valid_until)
+        )
         return Known(
             mark=directives.mark(c, ns),
-            until=until,
+            until=min((turn for turn in turns if turn is not None and turn > now), default=None),
             rows=live,
             placed=tuple(zones.placed(live)),
             plans=tuple(row for row in live if row.kind == Kind.PLAN),
@@ -245,11 +246,6 @@ class Guidance(View):
             heads={},
         )
 
-    def _secret(self) -> bytes:
-        """Return the secret of the store; of one that cannot be written, one of this process."""
-        ledger = self._engine.ledger
-        return _OF_PROCESS if ledger.read_only else ledger.write(namespaces.make)
-
     def _head(
         self, ns: int | None, known: Known, asked: _Asked
     ) -> tuple[Made, list[Item], list[Conflict]]:
@@ -257,7 +253,10 @@ class Guidance(View):
         if asked.session is None or (ns is None and self._engine.ledger.read_only):
             made = self._made(known, asked, [asked.scope])
             return made, [], list(made.conflicts)
-        stored = self._stored_head(ns, asked)
+        begun = self._begun(asked.session)
+        stored = None  # if the session has none for this scope and budget
+        if begun is not None and begun.head is not None:
+            stored = kept_heads.read_head(begun.head, asked.fixed)
         if stored is not None:
             changes = self._compared(ns, stored, known)
             size = sum(estimate(one.line) for one in changes.items)
@@ -269,15 +268,8 @@ class Guidance(View):
         made = self._keep(known, asked, stored)
         return made, [], list(made.conflicts)
 
-    def _stored_head(self, ns: int | None, asked: _Asked) -> Made | None:
-        """Read the head of a session; None if it has none for this scope and budget."""
-        name = asked.session
-        if ns is None or name is None:
-            return None
-        begun = self._engine.ledger.read(lambda c: session_rows.find(c, ns, name))
-        if begun is None or begun.head is None:
-            return None
-        return kept_heads.read_head(begun.head, asked.fixed)
+    def _begun(self, session: str) -> session_rows.Begun | None:
+        return self._ask(lambda c, ns: session_rows.find(c, ns, session))
 
     def _compared(self, ns: int | None, stored: Made, known: Known) -> tail.Changes:
         standing, _, _ = zones.settled(known.placed, known.pairs)
@@ -303,7 +295,10 @@ class Guidance(View):
             if theirs is not None and (stored is None or theirs.text != stored.text):
                 return theirs
             epoch = begun.epoch + (stored is not None)
-            present = self._as_it_is(work, known, asked.scope)
+            present = known
+            if known.rows:  # one of them may be erased by now
+                read = self._read_known(work.db, work.ns, asked.scope, work.now)
+                present = replace(read, secret=known.secret)
             made = self._made(present, asked, ["session", name, begun.started, epoch])
             if begun.ended is None:
                 spelt = kept_heads.spelt_heads(made, asked.fixed, begun.head)
@@ -312,12 +307,6 @@ class Guidance(View):
 
         return self._write(job)
 
-    def _as_it_is(self, work: Work, known: Known, scope: str) -> Known:
-        """Read the memories again in the transaction that keeps them: one may be erased by now."""
-        if not known.rows:
-            return known
-        return replace(self._read_known(work.db, work.ns, scope, work.now), secret=known.secret)
-
     def _made(self, known: Known, asked: _Asked, names: Sequence[object]) -> Made:
         """Make a head; without a session it comes from RAM if nothing changed."""
         fixed = (asked.tokens, asked.ids)
@@ -325,9 +314,7 @@ class Guidance(View):
             return known.heads[fixed]
         head = zones.compile_head(known.placed, known.pairs, asked.tokens, ids=asked.ids)
         digits = blocks.tag(known.secret, [self._namespace, *names], head.lines)
-        text = ""
-        if head.shown:
-            text = blocks.framed("policy", digits, head.lines)
+        text = blocks.framed("policy", digits, head.lines) if head.shown else ""
         made = kept_heads.of_head(head, text, known.rows)
         if asked.session is None:
             known.heads[fixed] = made
@@ -400,7 +387,7 @@ class Guidance(View):
         items = [self._plan(row, now) for row in due[: settings.open]]
         name = asked.session
         if ns is not None and name is not None:
-            begun = self._engine.ledger.read(lambda c: session_rows.find(c, ns, name))
+            begun = self._begun(name)
             noted = self._engine.ledger.read(lambda c: session_rows.checkpoints(c, ns, name, 1))
             open_ = noted and (begun is None or begun.ended is None)
             steps = json.loads(noted[0].body)["next"] if open_ else []
@@ -498,31 +485,17 @@ _OF_PROCESS = namespaces.new()
 
 def _holds(row: Row, now: int) -> bool:
     """Tell whether a memory holds at a moment."""
-    over = any(end is not None and end <= now for end in (row.expires_at, row.valid_until))
-    return not over and row.valid_from <= now
-
-
-def _turns_of(row: Row) -> list[int]:
-    """Return the moments at which a memory begins or ceases to hold."""
-    return [end for end in (row.valid_from, row.expires_at, row.valid_until) if end is not None]
+    return holds(row, now) and row.valid_from <= now
 
 
 def _moment(known_at: object, asked: _Asked, now: int) -> int | None:
     """Accept the moment of a policy of the past."""
     if known_at is None:
         return None
-    for name, given in (("message", asked.message), ("session", asked.session)):
-        if given is not None:
+    for name in ("message", "session", "context"):
+        if getattr(asked, name) not in (None, {}):
             raise InvalidInput(name, "is of the present; leave it out with known_at")
-    if asked.context:
-        raise InvalidInput("context", "is of the present; leave it out with known_at")
     return check_known_at(known_at, now)
-
-
-def _message(message: object) -> str | None:
-    if message is not None and not isinstance(message, str):
-        raise InvalidInput("message", f"must be a string, not {type_name(message)}")
-    return message
 
 
 def forget() -> None:

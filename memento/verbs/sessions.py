@@ -54,6 +54,7 @@ TURNS = 8
 """Most turns after the checkpoint that ``resume`` shows."""
 FEW = 8
 """Most decisions, rules, preferences and plans that ``resume`` shows and an extract quotes."""
+_TOLD = [one for one in Kind if one not in (*session_extract.LEARNT, Kind.ARTICLE)]
 CENTRAL_OF = 200
 """Newest turns of the user among which an extract looks for the central ones."""
 
@@ -167,7 +168,9 @@ class Sessions(View):
 
         def job(work: Work) -> None:
             namespaces.make(work.db)
-            rules.begin(work, name, goal=said, scope=path, owner=self._owner())
+            rules.begin(
+                work, name, goal=said, scope=path, owner=session_marks.name(self._engine.ledger)
+            )
 
         self._write(job)
         return Session(self, name)
@@ -251,7 +254,11 @@ class Sessions(View):
         }
         keep = self._engine.config.sessions.checkpoints
         return _checkpoint(
-            self._write(lambda work: rules.note(work, name, body, self._owner(), keep))
+            self._write(
+                lambda work: rules.note(
+                    work, name, body, session_marks.name(self._engine.ledger), keep
+                )
+            )
         )
 
     def resume(
@@ -273,10 +280,8 @@ class Sessions(View):
         Raises:
             InvalidInput: If an argument cannot be accepted.
         """
-        name, path = (
-            None if session is None else session_handle.name_of(session),
-            parse_scope(scope),
-        )
+        name = None if session is None else session_handle.name_of(session)
+        path = parse_scope(scope)
         check_count("tokens", tokens, most=MAX_TOKENS)
         now, settings = self._engine.now(), self.config.sessions
 
@@ -290,7 +295,8 @@ class Sessions(View):
             if begun is None:
                 return None
             noted = rows.checkpoints(c, ns, begun.id, 1)
-            newest = self._newest(c, ns, begun.id)
+            filters = filters_of(now, session=begun.id, kinds=_TOLD)
+            newest = memories.select(c, ns, filters, newest_first=True, limit=2 * TURNS)
             rev = noted[0].rev if noted else 0
             since = [row for row in newest if row.docid & SEQ_MASK > rev]
             return begun, noted, since[:TURNS], self._learnt(c, ns, begun.id), namespaces.read(c)
@@ -299,36 +305,13 @@ class Sessions(View):
         if found is None:
             return None
         begun, noted, since, learnt, known = found
-        return self._resumption(
-            begun,
-            _checkpoint(noted[0]) if noted else None,
-            self._read(reversed(since)),
-            self._read(reversed(learnt)),
-            tokens,
-            known or b"",
-        )
-
-    def _resumption(
-        self,
-        begun: Begun,
-        last: Checkpoint | None,
-        turns: Sequence[Memory],
-        learnt: Sequence[Memory],
-        tokens: int,
-        known: bytes,
-    ) -> Resumption:
-        """Compose the answer of ``resume``."""
-        sections = _sections(begun.goal, last, turns, learnt)
+        last = _checkpoint(noted[0]) if noted else None
+        turns, told = self._read(reversed(since)), self._read(reversed(learnt))
+        sections = _sections(begun.goal, last, turns, told)
         texts = [item for section in sections for item in section.items]
-        tag = blocks.tag(known, [self._namespace, begun.id, "resume"], texts)
+        tag = blocks.tag(known or b"", [self._namespace, begun.id, "resume"], texts)
         text, used = render(sections, tag, tokens, self._engine.count_tokens)
-        return Resumption(self._info(begun), last, tuple(turns), tuple(learnt), text, used)
-
-    def _newest(self, c: Reading, ns: int, session: str) -> list[Row]:
-        """Read the newest turns of a session, the newest first."""
-        kinds = [one for one in Kind if one not in (*session_extract.LEARNT, Kind.ARTICLE)]
-        filters = filters_of(self._engine.now(), session=session, kinds=kinds)
-        return memories.select(c, ns, filters, newest_first=True, limit=2 * TURNS)
+        return Resumption(self._info(begun), last, tuple(turns), tuple(told), text, used)
 
     def _learnt(self, c: Reading, ns: int, session: str) -> list[Row]:
         """Read what was decided, learnt and planned in a session, the newest first."""
@@ -429,9 +412,6 @@ class Sessions(View):
         )
         read = {row.id: row for row in (*said, *learnt)}
         return text, [read[one] for one in ids]
-
-    def _owner(self) -> str:
-        return session_marks.name(self._engine.ledger)
 
 
 class _Ended(Exception):

@@ -79,8 +79,8 @@ def test_no_text_is_read_while_others_wait_to_write(memory, monkeypatch):
 
 def test_the_pass_gives_way_to_a_stream_of_adds(memory, monkeypatch):
     """It goes on once many statements wait, and when a caller waits for it."""
-    chores = memory._engine.background
-    monkeypatch.setattr(chores, "streaming", lambda: True)
+    chores = memory._engine.background.statements
+    monkeypatch.setattr(memory._engine.background.traffic, "streaming", lambda: True)
     pair = [memory.add(text).id for text in ("I live in Ghent", "I moved from Ghent to Turku")]
     chores.settle()
     assert statuses(memory, *pair) == ["active", "active"]
@@ -92,12 +92,12 @@ def test_the_pass_gives_way_to_a_stream_of_adds(memory, monkeypatch):
 @pytest.mark.parametrize("busy", ["adds", "queries"])
 def test_no_namespace_is_held_back_for_ever(memory, monkeypatch, busy):
     """After a while each has its turn, whatever goes on; then the others go first again."""
-    chores = memory._engine.background
+    chores = memory._engine.background.statements
     monkeypatch.setattr(background, "HELD_SECONDS", inf)
     if busy == "adds":
-        monkeypatch.setattr(chores, "streaming", lambda: True)
+        monkeypatch.setattr(memory._engine.background.traffic, "streaming", lambda: True)
     else:
-        chores.query_begins()
+        monkeypatch.setattr(memory._engine.background.traffic, "busy", lambda: True)
     texts = ("I live in Ghent", "I moved from Ghent to Turku")
     pairs = [
         (space, [space.add(text).id for text in texts]) for space in (memory, memory.of("other"))
@@ -121,7 +121,7 @@ def test_memories_get_vectors_while_very_many_statements_wait(open_memory, monke
     """A bulk import has questions by meaning long before its last statement was compared."""
     soon = IndexConfig(start_seconds=0.0, poll_seconds=0.01)
     memory = open_memory(embedder=HashEmbedder(8), config=Config(index=soon))
-    chores, compared = memory._engine.background, threading.Event()
+    chores, compared = memory._engine.background.statements, threading.Event()
 
     def some(_):
         compared.set()
@@ -142,10 +142,10 @@ def test_memories_get_vectors_while_very_many_statements_wait(open_memory, monke
 
 def test_a_quiet_moment_has_an_end(memory):
     """Then there is more to do at once; a caller who waits has no such end."""
-    chores = memory._engine.background
+    chores = memory._engine.background.statements
     with memory._engine.indexer.paused():
         ids = [memory.add(f"My desk number {n} is in the hall").id for n in range(80)]
-        chores.added = -inf
+        memory._engine.background.traffic.added = -inf
         assert chores.settle(seconds=0)
         ns = memory._engine.ledger.find_namespace(memory.namespace)
         left = memory._engine.ledger.read(lambda c: claim_rows.waiting(c, ns))
@@ -156,9 +156,9 @@ def test_a_quiet_moment_has_an_end(memory):
 
 def test_nobody_waits_for_a_caller_who_has_statements_compared(memory):
     """The background thread goes on with its other work meanwhile."""
-    chores = memory._engine.background
+    chores = memory._engine.background.statements
     memory.add("I live in Ghent")
-    with chores._settling:
+    with chores.turn:
         assert not chores.settle()
 
 

@@ -166,7 +166,7 @@ def test_a_flag_of_a_text_that_changed_does_not_travel(stores, clock, monkeypatc
     ids = told(one, *NUMBERS)
     assert one.conflicts()
     if not compared:
-        monkeypatch.setattr(one._engine.background, "_settle", lambda *_, **__: False)
+        monkeypatch.setattr(one._engine.background.statements, "_settle", lambda *_, **__: False)
     one.update(ids[1], text="The kettle of Ada is green")
     if compared:
         one.flush(wait=True)
