@@ -43,6 +43,51 @@ about 0.4, reports of the same thing in other words 0.7 and more."""
 PENALTY = 0.6
 """Share of the best score that a memory loses which repeats another one fully."""
 
+_LONGEST = 10
+"""Most words; a longer message names what it is about."""
+_HOLLOW = STOP_WORDS | META_WORDS | EMPTY_WORDS
+_POINTS = re.compile(
+    r"\b(?:he|she|it|they|him|her|hers|his|its|their|theirs|them|those|there"
+    r"|(?:that|this|the other|which) ones?)\b",
+    re.IGNORECASE,
+)
+_FEW = 6
+"""Most words of a message that only goes on: "and the rope?"."""
+_GOES_ON = re.compile(
+    r"""\W*(?: (?:and|but|or) \b (?! \s+ (?:who|what|when|where|which|whose|why|how|is|are|was|were
+            |am|do|does|did|have|has|had|can|could|will|would|shall|should|may|might|must|if|i|we
+            |you) \b)
+        | (?:what|how) \s+ about \b )""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""It puts another thing into the question before it: no question word and no verb follow."""
+TURNS = 3
+"""Messages of the user that the query is made of, the last one included."""
+TOGETHER = 0.5
+"""Weight of the query of all these messages beside the last message alone. With 0.7, two of 75
+questions about a new subject had no answer among three any more."""
+LEANING = 1.0
+"""The same if the last message points back; from 0.7 to 1.3 the benchmarks of follow-ups find
+nearly the same."""
+SURER = 4.0
+"""How much surer than the last message alone the messages together may be, unless it points back to
+them. Without a bound, a new subject ("what is 2 + 2?") would be taken for a follow-up."""
+LEAST = 1e-3
+"""Least weight of a query, so that the hits of two queries that find nothing are still ordered."""
+SPARE = 32
+"""Memories looked through beyond those asked for: the two queries rank them differently, and some
+say the same."""
+ASKED = 4
+"""One place in so many is for what the user asked before."""
+LOOK = 50
+"""Former questions looked through for one that tells something; the nearest merely ask again."""
+QUERY_CHARS = 2_000
+"""Most characters of a message that are looked up; the question is rarely longer."""
+ALIKE = 0.75
+"""Share of their words, of all that both have, from which two memories say nearly the same."""
+_SECRET = secrets.token_bytes(16)
+_RANKS = {Trust.USER: 0, Trust.AGENT: 1}
+
 
 def spread(view: View, groups: Sequence[Sequence[Hit]], most: int) -> list[Sequence[Hit]]:
     """Order groups of equal hits so that the first ones differ.
@@ -94,26 +139,6 @@ def _vectors(view: View, hits: Sequence[Hit]) -> dict[str, bytes]:
     return {docids[docid]: vector for docid, vector in found.items()}
 
 
-_LONGEST = 10
-"""Most words; a longer message names what it is about."""
-_HOLLOW = STOP_WORDS | META_WORDS | EMPTY_WORDS
-_POINTS = re.compile(
-    r"\b(?:he|she|it|they|him|her|hers|his|its|their|theirs|them|those|there"
-    r"|(?:that|this|the other|which) ones?)\b",
-    re.IGNORECASE,
-)
-_FEW = 6
-"""Most words of a message that only goes on: "and the rope?"."""
-_GOES_ON = re.compile(
-    r"""\W*(?: (?:and|but|or) \b (?! \s+ (?:who|what|when|where|which|whose|why|how|is|are|was|were
-            |am|do|does|did|have|has|had|can|could|will|would|shall|should|may|might|must|if|i|we
-            |you) \b)
-        | (?:what|how) \s+ about \b )""",
-    re.IGNORECASE | re.VERBOSE,
-)
-"""It puts another thing into the question before it: no question word and no verb follow."""
-
-
 def leans(text: str) -> bool:
     """Tell whether an English message points back to earlier ones or names nothing at all.
 
@@ -136,49 +161,14 @@ def names_nothing(text: str) -> bool:
     return _HOLLOW.issuperset(terms(text))
 
 
-TURNS = 3
-"""Messages of the user that the query is made of, the last one included."""
-TOGETHER = 0.5
-"""Weight of the query of all these messages beside the last message alone. With 0.7, two of 75
-questions about a new subject had no answer among three any more."""
-LEANING = 1.0
-"""The same if the last message points back; from 0.7 to 1.3 the benchmarks of follow-ups find
-nearly the same."""
-SURER = 4.0
-"""How much surer than the last message alone the messages together may be, unless it points back to
-them. Without a bound, a new subject ("what is 2 + 2?") would be taken for a follow-up."""
-LEAST = 1e-3
-"""Least weight of a query, so that the hits of two queries that find nothing are still ordered."""
-SPARE = 32
-"""Memories looked through beyond those asked for: the two queries rank them differently, and some
-say the same."""
-ASKED = 4
-"""One place in so many is for what the user asked before."""
-LOOK = 50
-"""Former questions looked through for one that tells something; the nearest merely ask again."""
-QUERY_CHARS = 2_000
-"""Most characters of a message that are looked up; the question is rarely longer."""
-ALIKE = 0.75
-"""Share of their words, of all that both have, from which two memories say nearly the same."""
-
-_SECRET = secrets.token_bytes(16)
-_RANKS = {Trust.USER: 0, Trust.AGENT: 1}
-
-
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The request of a caller of ``recall``.
+    """The arguments of ``recall``, checked.
 
     Attributes:
-        k: Most memories, >= 1.
-        tokens: Most tokens of the block, or None.
         sure: Least confidence, [0, 1].
         shown: Whether the turns are shown to the model and so left out.
-        fold: Whether equal texts are one memory.
-        diverse: Whether the places go to memories that differ from each other.
-        wait: Seconds to wait for the newest memories.
         filters: Filters of ``retrieve``, without ``kinds``.
-        kinds: The kinds of memories to show.
     """
 
     k: int
@@ -207,8 +197,7 @@ def recall(view: View, said: Sequence[Said], wanted: Wanted) -> tuple[Recalled, 
     found = _found(view, asked, wanted, filters)
     before = _asked_before(view, asked[0], wanted, filters)
     new = [hit for hit in found if hit.text not in shown]
-    groups: Sequence[Sequence[Hit]]
-    groups = _told_once(new) if wanted.fold else [[hit] for hit in new]
+    groups: Sequence[Sequence[Hit]] = _told_once(new) if wanted.fold else [[hit] for hit in new]
     if wanted.diverse:
         groups = spread(view, groups, wanted.k)
     told = [group[0] for group in groups][: wanted.k]
@@ -227,20 +216,19 @@ def queries(said: Sequence[Said]) -> list[str]:
     it asks the world, it is put alone: "Is it raining?" points to nothing that was said before. If
     it points back to the turns before it or only goes on, the last answer stands between them.
     """
-    texts = [one.words.strip()[:QUERY_CHARS] for one in said if one.turn.role == "user"]
+    texts = _texts(said, "user")
     if not texts or not texts[-1] or is_chatter(texts[-1]):
         return []
     earlier = [text for text in texts[:-1] if text and not is_chatter(text)][1 - TURNS :]
     last = texts[-1]
     if not earlier or is_worldly(last):
         return [last]
-    return [last, "\n".join([*earlier, *(_last_answer(said) if leans(last) else ()), last])]
+    answers = _texts(said, "assistant")[-1:] if leans(last) else []
+    return [last, "\n".join([*earlier, *filter(None, answers), last])]
 
 
-def _last_answer(said: Sequence[Said]) -> list[str]:
-    """Return the last answer of the assistant, if there is one."""
-    texts = [one.words.strip()[:QUERY_CHARS] for one in said if one.turn.role == "assistant"]
-    return [text for text in texts[-1:] if text]
+def _texts(said: Sequence[Said], role: str) -> list[str]:
+    return [one.words.strip()[:QUERY_CHARS] for one in said if one.turn.role == role]
 
 
 def _shown(said: Iterable[Said], view: View) -> tuple[set[str], list[str]]:
@@ -272,7 +260,7 @@ def _found(
     if not rest:
         enough = alone.confidence >= wanted.sure
         return alone if enough else replace(alone, hits=(), confidence=0.0)
-    (together,) = rest
+    together = rest[0]
     bound = 1.0 if leans(asked[0]) else SURER * alone.confidence
     chance = max(alone.confidence, min(together.confidence, bound))
     hits = fused(asked[0], alone, together) if chance >= wanted.sure else ()
@@ -328,10 +316,9 @@ def _told_once(hits: Iterable[Hit]) -> list[list[Hit]]:
     groups: dict[str, list[Hit]] = {}
     for hit in hits:
         groups.setdefault(gist(hit.text), []).append(hit)
-    once = [sorted(group, key=lambda hit: _RANKS.get(hit.memory.source.kind, 2))
-            for group in groups.values()]  # fmt: skip
     families: list[list[list[Hit]]] = []
-    for group in once:
+    for group in groups.values():
+        group.sort(key=lambda hit: _RANKS.get(hit.memory.source.kind, 2))
         family = next((one for one in families if _alike(one[0][0], group[0])), None)
         if family is None:
             families.append([group])

@@ -37,17 +37,14 @@ def spoken(text: str) -> str:
     >>> spoken("Here: data:image/png;base64,iVBORw0KGgo=")
     'Here: [data: 12 characters]'
     """
-    return _without_payloads(blocks.hide(text))
-
-
-def _without_payloads(text: str) -> str:
-    """Replace each payload by a short note; a secret stays for whatever takes out secrets."""
+    text = blocks.hide(text)
     if "data:" in text.lower():
         text = _URI.sub(lambda found: _note(found[0].partition(",")[2]), text)
     return _RUN.sub(_run, text) if len(text) >= LEAST else text
 
 
 def _run(found: re.Match[str]) -> str:
+    """Replace a payload by a note; a secret stays for whatever takes out secrets."""
     run = found[0]
     if len(run) < LEAST or not all(sort.search(run) for sort in _SORTS):
         return run

@@ -28,6 +28,13 @@ from memento.messages import trust_of as trust_of_role
 from memento.text.sentences import merely_asks
 from memento.types import Draft, Hit, Kind, Memory, Retrieval, Source, Tier, Trust
 
+PIECE_CHARS = 16_000
+"""Most characters of a turn in one memory; a longer turn is kept in pieces."""
+_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
+_TALKING = ("user", "assistant")
+"""Roles whose turns make the place of the next one; what a program adds may change each time."""
+_MADE = re.compile(rf"{TURN}[0-9a-f]{{32}}")
+
 
 @dataclass(frozen=True, slots=True)
 class Turn:
@@ -73,14 +80,6 @@ class Recalled:
         return Retrieval(self.query, self.hits, self.missing, self.confidence)
 
 
-PIECE_CHARS = 16_000
-"""Most characters of a turn in one memory; a longer turn is kept in pieces."""
-_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
-_TALKING = ("user", "assistant")
-"""Roles whose turns make the place of the next one; what a program adds may change each time."""
-_MADE = re.compile(rf"{TURN}[0-9a-f]{{32}}")
-
-
 def turns_of(messages: str | Iterable[str | Mapping[str, Any] | Turn]) -> list[Turn]:
     """Read the messages of a conversation.
 
@@ -100,10 +99,8 @@ def turns_of(messages: str | Iterable[str | Mapping[str, Any] | Turn]) -> list[T
 
 
 def _turn_of(message: object, where: str) -> Turn:
-    if isinstance(message, Turn):
-        turn = message
-    elif isinstance(message, str):
-        turn = Turn(message)
+    if isinstance(message, str | Turn):
+        turn = Turn(message) if isinstance(message, str) else message
     elif isinstance(message, Mapping):
         said = read(message, where)
         actor = said.fields.get("actor", said.fields.get("name"))
@@ -118,14 +115,11 @@ def _turn_of(message: object, where: str) -> Turn:
         raise InvalidInput(where, f"id must be a string, not {type_name(turn.id)}")
     role = short_form(turn.role, MAX_NAME) if isinstance(turn.role, str) else turn.role
     role = named(short_name(f"{where} role", role))
-    return replace(turn, role=role, actor=_actor(turn.actor, where))
-
-
-def _actor(name: object, where: str) -> str | None:
-    """Return the name of a speaker, which a framework takes from anywhere, as it is kept."""
+    name = turn.actor  # a framework takes it from anywhere
     if not isinstance(name, str | None):
         raise InvalidInput(where, f"name must be a string, not {type_name(name)}")
-    return short_form(mended(name), MAX_NAME) if name and name.strip() else None
+    actor = short_form(mended(name), MAX_NAME) if name and name.strip() else None
+    return replace(turn, role=role, actor=actor)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,9 +175,8 @@ class Said:
 
     def told(self, config: Config) -> dict[str, Told]:
         """Return the ids of its pieces, each with what tells it; {} if nameless."""
-        texts = () if self.nameless else self.pieces(config)
-        return {turn_id(self.session, self.name, str(at)): Told(digest_of(one), self.after)
-                for at, one in enumerate(texts)}  # fmt: skip
+        named = ((self.piece_id(at), one) for at, one in enumerate(self.pieces(config)))
+        return {name: Told(digest_of(one), self.after) for name, one in named if name is not None}
 
     def drafts(self, config: Config) -> list[Draft]:
         """Make its memories, one per piece."""
@@ -200,13 +193,13 @@ class Said:
                 actor=self.turn.actor,
                 source=self.source,
                 session=session,
-                metadata=self._reserved(piece),
+                metadata=self._noted(piece),
                 id=self.piece_id(at),
             )
             for at, piece in enumerate(self.pieces(config))
         ]
 
-    def _reserved(self, piece: str) -> dict[str, str]:
+    def _noted(self, piece: str) -> dict[str, str]:
         """Return what the store keeps of a piece to know it again."""
         if self.nameless:
             return {}

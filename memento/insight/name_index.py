@@ -100,10 +100,7 @@ class NameIndex:
         return {one: self._vectors[one] for one in wanted if one in self._vectors}
 
     def _put(self, docid: int, at: int, text: str, own: Sequence[str]) -> None:
-        reading = names.read(text)
-        extra = [name for name in map(names.folded, own) if name]
-        if extra:
-            reading = names.with_names(reading, extra)
+        reading = names.with_names(names.read(text), filter(None, map(names.folded, own)))
         self.facts[docid] = Fact(docid, at, reading)
         for name in reading.names:
             self.holders.setdefault(name, {})[docid] = None
@@ -114,17 +111,13 @@ class NameIndex:
         fact = self.facts.pop(docid, None)
         if fact is None:
             return
-        for name in fact.reading.names:
-            _take_out(self.holders, name, docid)
+        held = [(self.holders, name) for name in fact.reading.names]
         if fact.reading.like:
-            _take_out(self.alike, fact.reading.like, docid)
-
-
-def _take_out(groups: dict[str, dict[int, None]], name: str, docid: int) -> None:
-    group = groups[name]
-    group.pop(docid, None)
-    if not group:
-        del groups[name]
+            held.append((self.alike, fact.reading.like))
+        for groups, name in held:
+            groups[name].pop(docid, None)
+            if not groups[name]:
+                del groups[name]
 
 
 class NameIndexes:

@@ -8,7 +8,7 @@ aliases link memories.
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -34,16 +34,18 @@ _NUMBER = re.compile(r"[\d ]+(?:st|nd|rd|th|s|am|pm|h|min|km|m|kg|g|ms|gb|mb|x)?
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th|s|am|pm|h|min|km|m|kg|g|ms|gb|mb|x)", re.IGNORECASE)
 _POSSESSIVE = re.compile(r"['\u2019]s?$")
 _SENTENCE_END = re.compile(r"[.!?:;\n]")
-_INSIDE_WORDS = "of the de da di del der den des du la le van von bin al el y &"
-_INSIDE = frozenset(_INSIDE_WORDS.split())
-_VERB_WORDS = "is was are were has had does did can will would should could"
-_VERBS = frozenset(_VERB_WORDS.split())
-_LEAD_WORDS = "of is was are were in by to for from at with as the a an on called"
-_LEADS = frozenset(_LEAD_WORDS.split())
-_HOLLOW_WORDS = """
-    yes no ok okay hi hello hey thanks please well oh great sure maybe also today tomorrow
-"""
-_HOLLOW = STOP_WORDS | frozenset(_HOLLOW_WORDS.split())
+
+
+def _set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+_INSIDE = _set("of the de da di del der den des du la le van von bin al el y &")
+_VERBS = _set("is was are were has had does did can will would should could")
+_LEADS = _set("of is was are were in by to for from at with as the a an on called")
+_HOLLOW = STOP_WORDS | _set(
+    "yes no ok okay hi hello hey thanks please well oh great sure maybe also today tomorrow"
+)
 _OUTSIDE = _HOLLOW - _INSIDE
 
 
@@ -165,7 +167,7 @@ def read(text: str) -> Reading:
     )
 
 
-def with_names(reading: Reading, more: Sequence[str]) -> Reading:
+def with_names(reading: Reading, more: Iterable[str]) -> Reading:
     """Add folded names that stand beside the text: its key and its aliases."""
     return replace(reading, names=tuple(dict.fromkeys((*reading.names, *more))))
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from heapq import nlargest
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from memento.insight import names
@@ -19,8 +20,6 @@ from memento.text.words import words
 if TYPE_CHECKING:
     from memento.tiers.store_embedder import StoreEmbedder
 
-
-if TYPE_CHECKING:
     Likeness = Callable[[Sequence[str]], Mapping[str, Sequence[float]]]
     Visible = Callable[[Sequence[int]], set[int]]
 
@@ -40,6 +39,13 @@ JOINED = 0.5
 A_LINK = 0.3
 """Cost of a fact that only links two others and answers no phrase."""
 
+CONTRADICTS = "contradicts"
+"""Relation of a link between memories that cannot both be true."""
+_READ = 4000
+"""Characters of a question that are read."""
+EMBEDDED = 48
+"""Most relations that one question embeds; those of earlier questions are known."""
+
 
 @dataclass(frozen=True, slots=True)
 class Step:
@@ -52,11 +58,9 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """Facts in order; each shares a name with the one before.
+    """Facts in order, from a name of the question; each shares a name with the one before.
 
     Attributes:
-        start: The name of the question from which it leads.
-        steps: The facts.
         answered: Number of phrases that they answer.
         total: Sum of the fits above ``UNRELATED``, each times its phrases.
     """
@@ -215,21 +219,11 @@ def _rank(path: Path) -> tuple[float, int, int]:
     return round(path.score, 9), -len(path.steps), path.steps[-1].fact.docid
 
 
-CONTRADICTS = "contradicts"
-"""Relation of a link between memories that cannot both be true."""
-_READ = 4000
-"""Characters of a question that are read."""
-EMBEDDED = 48
-"""Most relations that one question embeds; those of earlier questions are known."""
-
-
 @dataclass(frozen=True, slots=True)
 class Found:
     """The result of a search for chains.
 
     Attributes:
-        names: Folded names in the question.
-        paths: The chains, best first.
         rows: Row id to row, of every memory that is shown.
         older: Row id on a chain to visible rows that say the same of another value.
         against: Row id on a chain to visible rows with a link that says they contradict it.
@@ -286,10 +280,6 @@ class Reader:
         asked = replace(self.filters, ids=())
         return self.ledger.read(lambda c: memories.fitting_docids(c, self.ns, asked, wanted))
 
-    def _rows(self, docids: Sequence[int]) -> dict[int, Row]:
-        asked = replace(self.filters, ids=())
-        return self.ledger.read(lambda c: memories.fitting_all(c, self.ns, asked, docids))
-
     def _likeness(
         self, index: NameIndex, texts: Sequence[str], relations: Sequence[str]
     ) -> dict[str, list[float]]:
@@ -310,10 +300,17 @@ class Reader:
         on_chains = sorted({docid for path in paths for docid in path.facts})
         before = {docid: older[docid] for docid in on_chains if older.get(docid)}
         linked = self.ledger.read(lambda c: {one: _against(c, one) for one in on_chains})
-        rows = self._rows(sorted({*on_chains, *_all_in(before), *_all_in(linked)}))
+        beside = chain.from_iterable((*before.values(), *linked.values()))
+        docids, asked = sorted({*on_chains, *beside}), replace(self.filters, ids=())
+        rows = self.ledger.read(lambda c: memories.fitting_all(c, self.ns, asked, docids))
         seen = {docid: row for docid, row in rows.items() if is_sound(row)}
         whole = [path for path in paths if path.facts <= seen.keys()]
-        said = _stems_of([seen[docid].text for path in whole for docid in path.facts])
+        said = {
+            word[: names.STEM]
+            for path in whole
+            for docid in path.facts
+            for word in words(seen[docid].text)
+        }
         return Found(
             tuple(start.name for start in wanted.starts),
             whole,
@@ -324,11 +321,6 @@ class Reader:
         )
 
 
-def _stems_of(texts: Iterable[str]) -> frozenset[str]:
-    """Return the first letters of the words of some texts."""
-    return frozenset([word[: names.STEM] for text in texts for word in words(text)])
-
-
 def _against(session: Session, docid: int) -> list[int]:
     """Return the row ids of the memories that contradict one."""
     return [
@@ -336,10 +328,6 @@ def _against(session: Session, docid: int) -> list[int]:
         for src, dst, relation in links.linked(session, docid)
         if relation == CONTRADICTS
     ]
-
-
-def _all_in(groups: Mapping[int, Sequence[int]]) -> set[int]:
-    return {docid for group in groups.values() for docid in group}
 
 
 def _shown(groups: Mapping[int, Sequence[int]], seen: Mapping[int, Row]) -> dict[int, list[int]]:

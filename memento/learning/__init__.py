@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack, cast
@@ -44,15 +44,12 @@ from memento.views import Memories, View
 from memento.write import locks
 
 if TYPE_CHECKING:
-    from memento.engine import Engine
     from memento.learning import model_later, model_now, reading, teaching
     from memento.learning.reading import Message, Reader, Ready
-    from memento.learning.teaching import Done, Rating
+    from memento.learning.teaching import Done
     from memento.llm import asking
     from memento.observe import derive, signals, slots, split, values
     from memento.observe.derive import Lesson
-    from memento.observe.signals import Candidate as Sentence
-    from memento.observe.signals import Signal
     from memento.observe.values import Candidate, Foresight, Observation
     from memento.write import observed
 else:
@@ -72,12 +69,6 @@ Then: TypeAlias = Callable[[Work, list[Row]], list[Row]]
 Foresights: TypeAlias = "list[Foresight]"
 _NEVER = datetime(1970, 1, 1, tzinfo=UTC)
 """A moment for what has no date."""
-
-
-def _zone_of(moment: datetime) -> tzinfo | None:
-    """Return the time zone that a moment names; None for UTC, which is how machines write."""
-    zone = moment.tzinfo  # a place whose offset is 0 only in winter has no fixed one
-    return None if zone is None or zone.utcoffset(None) == timedelta(0) else zone
 
 
 class Confirming(TypedDict, total=False):
@@ -172,15 +163,17 @@ class Learning(View):
         mode = self._mode(mode)
         turns = _turns(user, assistant, messages, actor=actor, id=id, keep=keep, turn_id=turn_id)
         origin = check_source(source)
-        moment, zone = self._engine.now(), None
+        moment, zone, name = self._engine.now(), None, _session(session)
         if occurred_at is not None:
             moment = check_moment("occurred_at", occurred_at)
-            zone = _zone_of(occurred_at)
+            zone = occurred_at.tzinfo  # UTC is how machines write: it is no place of the user
+            if zone is not None and zone.utcoffset(None) == timedelta(0):
+                zone = None  # a place whose offset is 0 only in winter has no fixed one
         reader = reading.Reader(
             self,
             self._engine,
-            _session(session),
-            self._place_of(scope, session, turns),
+            name,
+            self._place_of(scope, name, turns),
             origin,
             moment,
             given=occurred_at is not None,
@@ -193,9 +186,13 @@ class Learning(View):
         later = partial(model_later.let_wait, reader=reader, read=read, mode=mode, kept=keep)
         waits = mode != "off" and self.config.llm.background
         done, rows = self._store(
-            drafts, read, said, session=_session(session), begins_run=mode != "off",
+            drafts,
+            read,
+            said,
+            session=name,
+            begins_run=mode != "off",
             later=later if waits else None,
-        )  # fmt: skip
+        )
         seconds["write"] = monotonic() - began - seconds["read"]
         seen = replace(
             teaching.told(read, done, self._namespace),
@@ -213,12 +210,6 @@ class Learning(View):
         if wanted != "off":
             asking.model_of(self.config.llm)
         return wanted
-
-    def _rating(self, session: str | None) -> Rating | None:
-        """Return how praise and fault are a verdict; None if they are not."""
-        if session is None or not self.config.observe.praise:
-            return None
-        return teaching.Rating(session, self.config.dynamics)
 
     def _assisted(
         self,
@@ -241,17 +232,16 @@ class Learning(View):
         if refused := sum(one.refused for one in read):
             unsent = told_of.unsent + refused
             told_of = replace(told_of, unsent=unsent, failure="full", problem=model_later.FULL)
-        done: list[Done] = []
+        added = teaching.Done()
+
+        def then(work: Work, _turns: list[Row]) -> list[Row]:
+            nonlocal added
+            added = teaching.taught_again(work, chosen, sent, turns, told_of.model, seen.change)
+            return added.rows
+
         if sent:
-
-            def then(work: Work, _turns: list[Row]) -> list[Row]:
-                made = teaching.taught_again(work, chosen, sent, turns, told_of.model, seen.change)
-                done[:] = [made]
-                return done[0].rows
-
             self._carry_out([], then)
         seconds = {**seen.took, "model": monotonic() - began}
-        added = done[0] if done else teaching.Done()
         return replace(teaching.told_again(seen, added, told_of, self._namespace), took=seconds)
 
     def _turns_of(self, read: Sequence[Message], rows: Sequence[Row]) -> dict[int, Row]:
@@ -271,10 +261,9 @@ class Learning(View):
         """
         if scope is not None:
             return self._present_scope(scope)
-        name = _session(session)
 
         def job(c: Reading, ns: int) -> tuple[str, list[Place]]:
-            begun = None if name is None else session_rows.find(c, ns, name)
+            begun = None if session is None else session_rows.find(c, ns, session)
             where = "" if begun is None else scope_rows.present(c, ns, begun.scope)
             return where, [] if where else scope_rows.every(c, ns)
 
@@ -376,9 +365,18 @@ class Learning(View):
         reader = reading.Reader(self, engine, _session(session), where, Source(), engine.now())
         said = reader.place(turns_of(messages), numbered=False, dated=None)
         found: list[Foresight] = []
+
+        def judged(ready: Ready) -> observed.Verdict:
+            found = self._ask(
+                lambda c, ns: observed.judge(
+                    Work(c, ns, engine.now(), engine.rules), ready.lesson, ready.others
+                )
+            )
+            return found or observed.Verdict(key=reading.key_of(ready.lesson))
+
         for message in reader.read(said, [], None):
             for ready in (*message.lessons, *message.doubtful):
-                verdict = _foreseen(engine, reader.ns, ready)
+                verdict = judged(ready)
                 rows = (verdict.repeats, verdict.replaces, *verdict.contradicts)
                 ids = tuple(row.id for row in rows if row is not None)
                 one = reading.candidate_of(ready, None)
@@ -423,17 +421,17 @@ class Learning(View):
         later: Callable[..., None] | None = None,
     ) -> tuple[Done, list[Row]]:
         """Write turns and lessons in one transaction; edited messages first, in their own."""
-        outcome: list[Done] = []
-        forget = self.config.observe.forget
+        outcome = teaching.Done()
+        praised = session if self.config.observe.praise else None
 
         def then(work: Work, rows: list[Row]) -> list[Row]:
-            made = teaching.taught(
-                work, read, rows, forget, begins_run=begins_run, rating=self._rating(session)
+            nonlocal outcome
+            outcome = teaching.taught(
+                work, read, rows, self.config, begins_run=begins_run, praised=praised
             )
-            outcome[:] = [made]
             if later is not None:
-                later(work, rows=rows, run=made.change)
-            return made.rows
+                later(work, rows=rows, run=outcome.change)
+            return outcome.rows
 
         try:
             rows, _ = self._carry_out(drafts, then)
@@ -446,7 +444,7 @@ class Learning(View):
             self._carry_out([], then)
             ns = self._known_namespace(ids[0])
             rows = [*self._engine.ledger.read(lambda c: memories.by_ids(c, ns, ids)).values()]
-        return outcome[0], rows
+        return outcome, rows
 
     def _carry_out(self, drafts: list[Draft], then: Then) -> tuple[list[Row], list[Row]]:
         changed: list[Row] = []
@@ -459,22 +457,10 @@ class Learning(View):
         return rows, changed
 
 
-def _foreseen(engine: Engine, ns: int | None, ready: Ready) -> observed.Verdict:
-    """Judge a lesson without writing it."""
-    if ns is None:
-        return observed.Verdict(key=reading.key_of(ready.lesson))
-    now = engine.now()
-    return engine.ledger.read(
-        lambda c: observed.judge(Work(c, ns, now, engine.rules), ready.lesson, ready.others)
-    )
-
-
 def _session(session: object) -> str | None:
-    if session is None:
-        return None
-    if not isinstance(session, str):
+    if not isinstance(session, str | None):
         raise InvalidInput("session", f"must be a string, not {type_name(session)}")
-    return session_of(composed(session))
+    return None if session is None else session_of(composed(session))
 
 
 def _turns(
@@ -512,15 +498,12 @@ def _turns(
     return turns_of(found)
 
 
-def _said(text: str, signal: Signal, probability: float = 1.0) -> Sentence:
-    return signals.Candidate(signals.Span(0, len(text), text), signal, probability, sure=True)
-
-
 def _directed(text: object, scope: str, condition: str | None) -> Lesson:
     """Make the lesson of a rule that is stated outright."""
     if not isinstance(text, str):
         raise InvalidInput("rules", f"must be texts, not {type_name(text)}")
-    said = _said(text, signals.Signal.RULE)
+    span = signals.Span(0, len(text), text)
+    said = signals.Candidate(span, signals.Signal.RULE, 1.0, sure=True)
     if len(text) > split.LONGEST:  # as observe does: no sentence, so nothing is read from it
         return derive.Lesson(said, text, Kind.RULE, None, condition, None, None, scope, ())
     lesson = derive.derive(said, answered=None, said_at=_NEVER, scope=scope)

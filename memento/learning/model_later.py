@@ -1,6 +1,6 @@
 """Show messages to a language model later, one by one, in a thread of its own.
 
-A message waits as a row that is written with its turn, see ``ledger.llm_tasks``. A thread takes a
+A message waits as a row that is written with its turn, see ``ledger.model_rows``. A thread takes a
 message, reads it again, asks the model, and writes what it pointed at. So each message is read
 after what the one before it taught was written.
 
@@ -37,8 +37,7 @@ from memento.learning.teaching import Shown, taught_again, turn_row, was_asked
 from memento.ledger import changes, memories, model_rows
 from memento.ledger.contract import Session, Work
 from memento.ledger.model_rows import Waiting
-from memento.ledger.rows import Row, to_memory
-from memento.ledger.schema import SEQ_BITS
+from memento.ledger.rows import Row, docid_of, to_memory
 from memento.llm.apart import abandon, is_apart
 from memento.llm.asking import STOPPED, lacking_for, model_of
 from memento.observe.pointing import task_of
@@ -95,6 +94,8 @@ def let_wait(
         run: Number of the change that the call made, or None.
     """
     rev = memories.latest_rev(work.db, work.ns)
+    said_at = from_micros(reader.moment)  # its zone is noted as seconds from UTC
+    offset = None if reader.zone is None else said_at.astimezone(reader.zone).utcoffset()
     asked = max((at for at, one in enumerate(read) if one.requests), default=-1)
     for at, message in enumerate(read):
         message.waits = message.refused = False
@@ -115,16 +116,10 @@ def let_wait(
             answered=docids.get(message.answered_id or ""),
             unplaced={str(start): docids[held] for start, held in message.unplaced.items()},
             run=run,
-            offset=_offset_of(reader),
+            offset=0 if offset is None else int(offset.total_seconds()),
         )
         message.waits = model_rows.put(work.db, one)
         message.refused = not message.waits
-
-
-def _offset_of(reader: Reader) -> int:
-    """Return how far the zone of the moment is from UTC, in seconds; 0 for the configured one."""
-    offset = reader.zone and from_micros(reader.moment).astimezone(reader.zone).utcoffset()
-    return int(offset.total_seconds()) if offset else 0
 
 
 def _known_to(work: Work, message: Message) -> dict[str, int] | None:
@@ -251,14 +246,13 @@ class Attendant:
         Args:
             everything: Whether also those that came just now.
         """
-        return not (self._stopped or self._rests()) and self._first(everything) is not None
+        return self._ready(everything=everything) is not None
 
-    def _rests(self) -> bool:
-        return self._engine.now() < self._rests_until
-
-    def _first(self, everything: bool) -> tuple[str, Waiting | None] | None:
-        """Return the message that is due for longest, see ``llm_tasks.first``."""
+    def _ready(self, *, everything: bool) -> tuple[str, Waiting | None] | None:
+        """Return the message that is due for longest, see ``model_rows.first``; None for none."""
         now = self._engine.now()
+        if self._stopped or now < self._rests_until:
+            return None
         upto = now if everything else now - int(self._engine.config.llm.quiet_seconds * SECOND)
         return self._engine.ledger.read(lambda c: model_rows.first(c, upto, now))
 
@@ -277,7 +271,7 @@ class Attendant:
         try:
             if not self._stopped:
                 self._load()
-            while not (self._stopped or self._rests()) and (first := self._first(everything)):
+            while first := self._ready(everything=everything):
                 self._show_next(*first)
         except StoreClosed:
             return  # what was taken was given back
@@ -497,12 +491,8 @@ def _turn_of(session: Session, one: Waiting, now: int) -> Row | None:
         return None
     if not holds(turn, now) or _sum_of(turn) != one.text or was_asked(session, one.ns, turn):
         return None
-    run = None if one.run is None else changes.find(session, one.ns, _key_of(one.ns, one.run))
+    run = None if one.run is None else changes.find(session, one.ns, docid_of(one.ns, one.run))
     return None if run is not None and run.undone_by is not None else turn
-
-
-def _key_of(ns: int, number: int) -> int:
-    return (ns << SEQ_BITS) | number
 
 
 def _sum_of(turn: Row) -> int:

@@ -74,12 +74,6 @@ def parts_of(engine: Engine, read: Sequence[tuple[Reader, Message]]) -> list[Par
     return [one for one in parts if one.shown.sentences]
 
 
-def batches_of(parts: Sequence[Part]) -> list[Sequence[Part]]:
-    """Divide parts into tasks, each of one request."""
-    ranges = pointing.batches([one.shown for one in parts])
-    return [parts[batch.start : batch.stop] for batch in ranges]
-
-
 def assisted(
     engine: Engine, parts: Sequence[Part], mode: str
 ) -> tuple[Assistance, list[Chosen], list[Message]]:
@@ -95,7 +89,8 @@ def assisted(
         the model saw.
     """
     asked = _Asked(Assistance(mode, model_of(engine.config.llm).name))
-    for batch in batches_of(parts):
+    for places in pointing.batches([one.shown for one in parts]):  # each is one request
+        batch = parts[places.start : places.stop]
         if asked.assistance.failure is None:
             _ask(engine, batch, asked)
         else:
@@ -144,10 +139,9 @@ def _offered(engine: Engine, reader: Reader, message: Message) -> list[Row]:
     if ns is None or not wanted:
         return []
     found = engine.ledger.read(lambda c: memories.by_ids(c, ns, wanted))
-    rows = [found[one] for one in wanted if one in found and one not in own]
     return [
         row
-        for row in rows
+        for row in (found[one] for one in wanted if one in found and one not in own)
         if row.kind in observed.LEARNABLE
         and row.status in FOUND
         and row.trust == Trust.USER
@@ -179,10 +173,8 @@ def _ask(engine: Engine, messages: Sequence[Part], asked: _Asked) -> None:
         return
     pointed, dropped = pointing.pointed_at(reply.value, shown)
     asked.dropped += dropped
-    chosen = [
-        made for one in pointed if (made := _chosen(messages[one.message], one, so_far.model))
-    ]
-    asked.chosen += chosen
+    made = [_chosen(messages[one.message], one, so_far.model) for one in pointed]
+    asked.chosen += [one for one in made if one is not None]
     asked.sent += [one.message for one in messages]
     asked.assistance = replace(
         so_far,

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING
 
-from memento.admit.draft import Entry, admit, to_json
+from memento.admit.draft import Entry, to_json
 from memento.base.clock import from_micros, to_micros
 from memento.conversation.keeping import said_anew, stored, taken_away
 from memento.conversation.turns import Said, Turn, mended, placed, turn_id
@@ -189,12 +189,7 @@ class Reader:
         zone: Time zone of the moment as the caller gave it; None for the configured one.
 
     Attributes:
-        namespace: Labels of the namespace.
         ns: Number of the namespace, or None if nothing was ever stored in it.
-        scope: Scope of the conversation.
-        moment: When it was said, microseconds.
-        given: Whether the caller said when.
-        zone: As above.
     """
 
     def __init__(
@@ -230,11 +225,12 @@ class Reader:
             said = said_anew(self._view, said, scope=self.scope)
         away = taken_away(self._view, said).words
         said = [one for one in said if one.key not in away]
-        return [
-            replace(one, source=self._origin) if one.turn.role == "user" and not _lowered(one)
+        return [  # a turn that names its own trust is trusted less than who writes as the user
+            replace(one, source=self._origin)
+            if one.turn.role == "user" and one.turn.trust is None
             else one
             for one in said
-        ]  # fmt: skip
+        ]
 
     def _named(self, said: Said, dated: datetime | None) -> Said:
         """Name a turn that is given alone: a new one, unless it is the last of its speaker."""
@@ -280,7 +276,7 @@ class Reader:
             pieces = len(one.pieces(self._engine.config)) if drafts else 0
             places = range(at, at + pieces)
             ids = tuple(filter(None, (one.piece_id(number) for number in range(pieces))))
-            if _is_users(one):
+            if one.turn.role == "user" and one.source.kind is Trust.USER:  # the user's own word
                 own = ids if drafts or turn_id is None else (turn_id,)
                 message = self.message(one.turn.text, own, answered=answered, actor=one.turn.actor)
                 message.places, message.named = places, not one.nameless
@@ -415,14 +411,7 @@ class Reader:
             condition=lesson.condition,
             due_at=lesson.due_at,
         )
-        entry = admit(
-            draft,
-            now=engine.now(),
-            limits=engine.config.limits,
-            choice=engine.config.tier_choice,
-            secrets=engine.config.secrets,
-        )
-        return _dated(entry, lesson, self.moment, given=self.given)
+        return self._dated(engine.admitted(draft, engine.now()), lesson)
 
     def near(self, lesson: Lesson, answered: str | None) -> tuple[str, ...]:
         """Return the ids of memories that may be about the same as a lesson."""
@@ -437,6 +426,21 @@ class Reader:
             query, NEAR, kinds=kinds, record=False, fold=False, shared=False
         )
         return tuple(hit.id for hit in found)
+
+    def _dated(self, entry: Entry, lesson: Lesson) -> Entry:
+        """Let a memory hold from when it was said, and until its plan is over.
+
+        If the caller said when, a value of a slot takes its place by time.
+        """
+        row = entry.row
+        row.occurred_at = row.valid_from = self.moment
+        ends = None if lesson.ends_at is None else to_micros(lesson.ends_at)
+        row.valid_until = ends if ends is not None and ends > self.moment else None
+        if self.given:
+            times = ("occurred_at", "valid_from")
+            entry.derived = tuple(name for name in entry.derived if name not in times)
+        observed.identify(entry)
+        return entry
 
     def _request(self, sentence: Sentence) -> Request:
         """Return what a request to forget is about, and the memories that it may mean."""
@@ -489,29 +493,6 @@ def candidate_of(ready: Ready, turn: str | None) -> Candidate:
         tags=lesson.tags,
         parents=tuple(strings_in(row.source_parents)),
     )
-
-
-def _is_users(said: Said) -> bool:
-    """Tell whether a turn is the user's own word, from which alone is learnt."""
-    return said.turn.role == "user" and said.source.kind is Trust.USER
-
-
-def _lowered(said: Said) -> bool:
-    """Tell whether a turn is trusted less than who writes as the user."""
-    return said.turn.trust is not None
-
-
-def _dated(entry: Entry, lesson: Lesson, moment: int, *, given: bool) -> Entry:
-    """Let a memory hold from when it was said, and until its plan is over."""
-    row = entry.row
-    row.occurred_at = row.valid_from = moment
-    ends = None if lesson.ends_at is None else to_micros(lesson.ends_at)
-    row.valid_until = ends if ends is not None and ends > moment else None
-    if given:
-        times = ("occurred_at", "valid_from")
-        entry.derived = tuple(name for name in entry.derived if name not in times)
-    observed.identify(entry)
-    return entry
 
 
 def embedder_of(engine: Engine) -> Embedder | None:

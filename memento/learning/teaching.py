@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from memento.admit.draft import to_json
+from memento.config import Config
 from memento.dynamics.settings import Dynamics
 from memento.learning.reading import Message, Ready, Request, candidate_of
 from memento.ledger import changes, memories, model_rows, slot_rows, usage_events
 from memento.ledger import loop_rows as open_loops
 from memento.ledger.contract import Session, Work
-from memento.ledger.rows import Row, strings_in, to_memory
-from memento.ledger.schema import SEQ_BITS
+from memento.ledger.rows import Row, docid_of, strings_in, to_memory
 from memento.observe.asked import keys_of, mentions_all
 from memento.observe.values import (
     Action,
@@ -58,27 +58,14 @@ class Done:
     replaced: dict[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Rating:
-    """The settings with which praise and fault are a verdict.
-
-    Attributes:
-        session: The conversation.
-        config: How verdicts turn into numbers.
-    """
-
-    session: str
-    config: Dynamics
-
-
 def taught(
     work: Work,
     read: Sequence[Message],
     rows: Sequence[Row],
-    mode: str,
+    config: Config,
     *,
-    begins_run: bool = False,
-    rating: Rating | None = None,
+    begins_run: bool,
+    praised: str | None,
 ) -> Done:
     """Write what the messages of a call taught, as one change.
 
@@ -86,17 +73,20 @@ def taught(
         work: The transaction, after the turns were written.
         read: The messages of the user.
         rows: The rows of the turns.
-        mode: What a request to forget does, see ``ObserveConfig.forget``.
+        config: The settings.
         begins_run: Whether another change of the same call may follow.
-        rating: Whether, and where, praise and fault are a verdict.
+        praised: The session in which praise and fault are a verdict; None for nowhere.
     """
     done = Done()
     for message in read:
         turn = turn_row(work, message, rows)
         message.were_stored([row.id for row in rows])
-        message.known = False
-        if turn is not None and message.named and _was_observed(work, turn):
-            message.known = True
+        message.known = (
+            turn is not None
+            and message.named
+            and usage_events.last_of(work.db, turn.docid, Event.OBSERVED) > 0
+        )
+        if turn is not None and message.known:
             done.known += 1
             message.asked, message.doubts = was_asked(work.db, work.ns, turn), len(message.doubtful)
             continue
@@ -114,10 +104,10 @@ def taught(
             if verdict.unplaced
         }
         for request in message.requests:
-            done.forget.append(_forgotten(work, done, request, mode))
+            done.forget.append(_forgotten(work, done, request, config.observe.forget))
         _note(work, message, turn)
-        if rating is not None and message.feedback:
-            done.rated += _rated(work, message, rating)
+        if praised is not None and message.feedback:
+            done.rated += _rated(work, message, praised, config.dynamics)
     change_key = changes.finish(work, "observe", begins_run=begins_run)
     done.change = None if change_key is None else changes.number_of(change_key)
     return done
@@ -187,7 +177,7 @@ def taught_again(
             model_rows.drop(work.db, [turn.docid])
             detail = {"model": model}
             memories.record(work.db, work.ns, work.now, Event.OBSERVED, turn.docid, detail)
-    first = None if run is None else (work.ns << SEQ_BITS) | run
+    first = None if run is None else docid_of(work.ns, run)
     change_key = changes.finish(work, "observe", run=first, begins_run=first is None)
     done.change = None if change_key is None else changes.number_of(change_key)
     return done
@@ -211,10 +201,6 @@ def turn_row(work: Work, message: Message, rows: Sequence[Row]) -> Row | None:
     if message.turn_id is None:
         return None
     return memories.by_id(work.db, work.ns, message.turn_id)
-
-
-def _was_observed(work: Work, turn: Row) -> bool:
-    return usage_events.last_of(work.db, turn.docid, Event.OBSERVED) > 0
 
 
 def was_asked(session: Session, ns: int, turn: Row) -> bool:
@@ -325,14 +311,13 @@ def _turns_that_say(work: Work, rows: Sequence[Row]) -> list[Row]:
     return list({row.docid: row for row in (*told, *repeats)}.values())
 
 
-def _rated(work: Work, message: Message, rating: Rating) -> list[str]:
+def _rated(work: Work, message: Message, session: str, config: Dynamics) -> list[str]:
     """Give the outcome of praise or fault to what the last turn showed; fault outweighs praise."""
-    turn = open_loops.newest_open(work.db, work.ns, rating.session, work.now)
+    turn = open_loops.newest_open(work.db, work.ns, session, work.now)
     if turn is None:
         return []
-    faulted = Event.FAULTED in message.feedback
-    outcome = -PRAISE if faulted else PRAISE
-    return verdicts.finish(work, turn, outcome, Trust.USER, rating.config)
+    outcome = -PRAISE if Event.FAULTED in message.feedback else PRAISE
+    return verdicts.finish(work, turn, outcome, Trust.USER, config)
 
 
 def _note(work: Work, message: Message, turn: Row | None) -> None:
@@ -346,11 +331,8 @@ def _note(work: Work, message: Message, turn: Row | None) -> None:
         "skipped": found.skipped,
     }
     memories.record(work.db, work.ns, work.now, Event.OBSERVED, docid, detail)
-    answered = None
-    if message.answered_id is not None:
-        answered = memories.docids_of(work.db, work.ns, [message.answered_id]).get(
-            message.answered_id
-        )
+    answers = [] if message.answered_id is None else [message.answered_id]
+    answered = next(iter(memories.docids_of(work.db, work.ns, answers).values()), None)
     for word in message.feedback:
         memories.record(work.db, work.ns, work.now, word, answered)
 

@@ -356,7 +356,11 @@ class Changes(View):
                 return slot_rows.values(session, ns, (str(row.key), row.scope), now)
             shown = SLOT_HOLDING | ENDED
             chain = chains.members(session, ns, chains.head(session, row))
-            return [one for one in chain if one.status in shown and not _expired(one, now)]
+            return [
+                one
+                for one in chain
+                if one.status in shown and (one.expires_at is None or one.expires_at > now)
+            ]
 
         return self._values(job)
 
@@ -390,10 +394,6 @@ def _number(name: str, value: object) -> int:
 def _shown(key: int | None) -> int | None:
     """Return the number of a change, if there is one."""
     return None if key is None else sql.number_of(key)
-
-
-def _expired(row: Row, now: int) -> bool:
-    return row.expires_at is not None and row.expires_at <= now
 
 
 def _not_active(row: Row) -> str:

@@ -1,4 +1,4 @@
-"""Keep documents in parts that follow their changes; ``long_turns`` keeps turns that are too long.
+"""Keep several texts at once, and documents in parts that follow their changes.
 
 A document is known by its name, session and scope. Each part gets an id made of these and of its
 own text. So the same document again finds its parts, and a changed one adds only what is new.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from difflib import SequenceMatcher
 from hashlib import sha256
@@ -31,7 +31,7 @@ from memento.check import (
     storable,
     type_name,
 )
-from memento.engine import Engine
+from memento.config import Config
 from memento.errors import InvalidInput
 from memento.ingest import detect
 from memento.ingest.formats import Format
@@ -197,40 +197,29 @@ class Texts(View):
             occurred_at=occurred_at,
             expires_in=expires_in,
         )
-        read = read_document(self._engine, document, like, name=name, format=format)
-        return self._read(keep(self._engine, self._namespace, read, progress))
+        called, drafts = _split(self.config, document, like, name=name, format=format)
+        return self._read(_keep(self, called, drafts, progress))
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
-    """A document that was read and split.
-
-    Attributes:
-        name: What it is called.
-        drafts: Its parts in order, each with its id; at least one.
-        trusted: Whether its source may replace what is active.
-    """
-
-    name: str
-    drafts: tuple[Draft, ...]
-    trusted: bool
-
-
-def read_document(
-    engine: Engine,
+def _split(
+    config: Config,
     document: object,
     like: Draft,
     *,
     name: str | None,
     format: str | None,  # noqa: A002 - the word for it
-) -> Document:
-    """Read a document and split it; see ``MemoryManager.add_document``.
+) -> tuple[str, list[Draft]]:
+    """Read a document and split it; returns what it is called, and its parts.
 
     Secrets are taken out before the text is split, since a cut within one would hide it.
     """
     text, kind = _text_of(document, format)
-    text = Redaction(engine.config.secrets).text("document", storable("document", text))
-    called = short_name("name", _name_of(document, text) if name is None else name)
+    text = Redaction(config.secrets).text("document", storable("document", text))
+    if name is None and isinstance(document, Path):
+        name = plain_name(document)
+    elif name is None:
+        name = f"document-{sha256(text.encode()).hexdigest()[:12]}"
+    called = short_name("name", name)
     source = check_source(like.source)
     like = replace(
         like,
@@ -238,64 +227,49 @@ def read_document(
         session=called if like.session is None else short_name("session", like.session),
         source=source if source.uri else replace(source, uri=called),
         tags=names("tags", like.tags),
-        metadata=json.loads(check_metadata(like.metadata, engine.config.limits)),
+        metadata=json.loads(check_metadata(like.metadata, config.limits)),
     )
     split = text.split("\n")
     markdown = kind is Format.MARKDOWN
     found = parts(
         without_front_matter(split) if markdown else split,
         markdown=markdown,
-        limit=min(PART_LIMIT, engine.config.limits.text_chars),
+        limit=min(PART_LIMIT, config.limits.text_chars),
     )
-    drafts = tuple(_drafts(found, called, like))
+    drafts = [*_drafts(found, called, like)]
     if not drafts:
         raise InvalidInput("document", "holds no text")
-    return Document(called, drafts, source.kind not in engine.config.untrusted)
+    return called, drafts
 
 
-def keep(
-    engine: Engine,
-    labels: tuple[str, ...],
-    document: Document,
-    progress: Progress | None = None,
-) -> list[Row]:
-    """Store a document, or bring the stored one up to date.
-
-    Args:
-        engine: The open store.
-        labels: The namespace.
-        document: What was read.
-        progress: Told how many parts are stored.
-
-    Returns:
-        The parts, in order.
-    """
-    before = _stored(engine, labels, document)
+def _keep(view: View, name: str, drafts: Sequence[Draft], progress: Progress | None) -> list[Row]:
+    """Store a document, or bring the stored one up to date; returns its parts in order."""
+    before = _stored(view, name, drafts[0])
     known = {row.id: row for row in before}
-    wanted = {draft.id for draft in document.drafts}
+    wanted = {draft.id for draft in drafts}
     gone = [row for row in before if row.id not in wanted]
-    if not document.trusted:  # it may not hide what is active
+    if check_source(drafts[0].source).kind in view.config.untrusted:  # it hides nothing active
         gone = [row for row in gone if row.status == Status.QUARANTINED]
     changed: list[Draft] = []
-    for draft in _followed(document.drafts, before, {row.id for row in gone}):
+    for draft in _followed(drafts, before, {row.id for row in gone}):
         row = known.get(draft.id or "")
         if row is None:
             changed.append(draft)
-        elif row.status in _ASIDE or not _says_so(to_memory(row, labels), draft):
+        elif row.status in _ASIDE or not _says_so(to_memory(row, view.namespace), draft):
             changed.append(replace(draft, pinned=bool(row.pinned & PINNED)))
     locks.guard([*gone, *(known[one.id or ""] for one in changed if one.id in known)])
-    total, run = len(document.drafts), Run()
+    total, run = len(drafts), Run()
     for start in range(0, len(changed), BATCH):
         if progress is not None:
             progress(total - len(changed) + start, total)
         part = changed[start : start + BATCH]
-        rows = engine.add(labels, part, replace=True, verb="add_document", run=run)
+        rows = view._engine.add(view.namespace, part, replace=True, verb="add_document", run=run)
         known |= {row.id: row for row in rows}
     superseded = {memory_id for draft in changed for memory_id in draft.supersedes}
-    _forget(engine, labels, [row for row in gone if row.id not in superseded], run)
+    _hide(view, [row.docid for row in gone if row.id not in superseded], run)
     if progress is not None:
         progress(total, total)
-    return [known[draft.id or ""] for draft in document.drafts]
+    return [known[draft.id or ""] for draft in drafts]
 
 
 def _text_of(document: object, given: str | None) -> tuple[str, Format]:
@@ -316,12 +290,6 @@ def _text_of(document: object, given: str | None) -> tuple[str, Format]:
     return text, kind
 
 
-def _name_of(document: object, text: str) -> str:
-    if isinstance(document, Path):
-        return plain_name(document)
-    return f"document-{sha256(text.encode()).hexdigest()[:12]}"
-
-
 def _drafts(found: Iterable[Part], name: str, like: Draft) -> Iterator[Draft]:
     """Make a draft of each part; equal parts are told apart by how many came before."""
     seen: Counter[str] = Counter()
@@ -338,16 +306,11 @@ def _drafts(found: Iterable[Part], name: str, like: Draft) -> Iterator[Draft]:
         )
 
 
-def _stored(engine: Engine, labels: tuple[str, ...], document: Document) -> list[Row]:
+def _stored(view: View, name: str, like: Draft) -> list[Row]:
     """Read the parts of the stored document that are not hidden, in the order of the document."""
-    ns = engine.ledger.find_namespace(labels)
-    if ns is None:
-        return []
-    like = document.drafts[0]
-    filters = filters_of(
-        engine.now(), session=like.session, where={DOCUMENT: document.name}, statuses=_CURRENT
-    )
-    rows = engine.ledger.read(lambda c: memories.select(c, ns, filters))
+    now = view._engine.now()
+    filters = filters_of(now, session=like.session, where={DOCUMENT: name}, statuses=_CURRENT)
+    rows = view._ask(lambda c, ns: memories.select(c, ns, filters)) or []
     mine = [sound(row) for row in rows if row.scope == like.scope]
     return sorted(mine, key=lambda row: (_number(row), row.docid))
 
@@ -375,35 +338,29 @@ def _followed(drafts: Sequence[Draft], before: Sequence[Row], gone: set[str]) ->
         yield replace(draft, supersedes=tuple(taken)) if taken else draft
 
 
-def _says_so(memory: Memory | None, draft: Draft) -> bool:
-    """Tell whether a stored part says all that a draft says."""
-    if memory is None or draft.expires_in is not None or memory.expires_at is not None:
+def _says_so(memory: Memory, draft: Draft) -> bool:
+    """Tell whether a stored part says all that a draft says, and is trusted as much."""
+    if draft.expires_in is not None or memory.expires_at is not None:
         return False
     given = {name: getattr(draft, name) for name in _SAME if getattr(draft, name) is not None}
+    source = check_source(draft.source).kind
     return (
         all(getattr(memory, name) == value for name, value in given.items())
         and memory.tags == tuple(draft.tags)
         and memory.metadata == draft.metadata
-        and not _trusts_more(draft, memory)
+        and Trust.least([source, memory.source.kind]) == source
     )
 
 
-def _trusts_more(draft: Draft, memory: Memory) -> bool:
-    """Tell whether a draft comes from a source that is trusted more than that of a stored part."""
-    given, stored = check_source(draft.source).kind, memory.source.kind
-    return given != stored and Trust.least([given, stored]) == stored
-
-
-def _forget(engine: Engine, labels: tuple[str, ...], rows: Sequence[Row], run: Run) -> None:
+def _hide(view: View, docids: Sequence[int], run: Run) -> None:
     """Hide parts that the document has no more."""
-    ns = engine.ledger.find_namespace(labels)
-    if ns is None or not rows:
+    ns, now = view._ns, view._engine.now()
+    if ns is None or not docids:
         return
-    now = engine.now()
     asked = filters_of(now, statuses=_CURRENT)
-    engine.in_bites(
+    view._engine.in_bites(
         ns,
-        [row.docid for row in rows],
+        docids,
         lambda work, some: change.forget_those(work, some, asked),
         now,
         verb="add_document",

@@ -63,6 +63,9 @@ Target: TypeAlias = str | Hit | Retrieval | Sequence[str | Hit]
 
 T = TypeVar("T")
 
+SHOWN = 10
+"""Hits of an answer that share in the outcome of its turn."""
+
 
 class Verdicts(View):
     """The verbs about how good memories were: ``MemoryManager`` has them all."""
@@ -370,10 +373,6 @@ def _evidence(one: Happening, *, retracted: bool) -> Evidence:
         note=note if isinstance(note, str) else None,
         retracted=retracted,
     )
-
-
-SHOWN = 10
-"""Hits of an answer that share in the outcome of its turn."""
 
 
 @dataclass(slots=True)

@@ -25,7 +25,7 @@ from memento.insight.findings import (
     Wonder,
 )
 from memento.insight.names import explains, spelt_in
-from memento.insight.reason import CONTRADICTS, UNRELATED, Found, Reader
+from memento.insight.reason import CONTRADICTS, UNRELATED, Reader
 from memento.ledger import links, memories, slot_rows, strength_fold
 from memento.ledger.contract import Session
 from memento.ledger.filters import Filtering, check_known_at, filtering, filters_of
@@ -78,6 +78,11 @@ Wonders = list[Wonder]
 
 
 V = TypeVar("V", bound=View)
+
+MOST_HOPS = 6
+"""Most memories of a chain."""
+MOST_CHAINS = 100
+"""Most chains of an answer."""
 
 
 def _as(view: View, verbs: type[V]) -> V:
@@ -270,9 +275,16 @@ class Overviews(View):
         found = self._about(topic, False, MOST, {})
         active = [one for one in found if one.status in having("found")]
         every = chain(
-            (_conflict(*pair) for pair in self._conflicts(active)),
+            (
+                Wonder("conflict", f"Which is right: {a.text} | {b.text}", (a, b))
+                for a, b in self._conflicts(active)
+            ),
             self._unanswered(active),
-            (_overdue(one) for one in self._over("") if topic is None),
+            (
+                Wonder("overdue", f"What became of this: {one.text}", (one,))
+                for one in self._over("")
+                if topic is None
+            ),
             _lacking_slots(active),
             self._stale(active),
             self._unexplained(active),
@@ -325,7 +337,8 @@ class Overviews(View):
 
     def _entry(self, memory: Memory) -> Entry:
         """Describe a memory of a dossier."""
-        turns = [one for _, one in self._stored(memory.source.parents) if _is_visible(one)]
+        visible = having("found", "ended")
+        turns = [one for _, one in self._stored(memory.source.parents) if one.status in visible]
         values: Sequence[SlotValue] = ()
         if memory.key is not None:
             slot, now = (memory.key, memory.scope), self._engine.now()
@@ -431,42 +444,20 @@ def _is_rootless(memory: Memory) -> bool:
     return not (memory.session or memory.actor or source.uri or source.parents)
 
 
-def _is_visible(memory: Memory) -> bool:
-    return memory.status in having("found", "ended")
-
-
-def _conflict(one: Memory, other: Memory) -> Wonder:
-    return Wonder("conflict", f"Which is right: {one.text} | {other.text}", (one, other))
-
-
-def _overdue(memory: Memory) -> Wonder:
-    return Wonder("overdue", f"What became of this: {memory.text}", (memory,))
-
-
 def _lacking_slots(active: Sequence[Memory]) -> Iterator[Wonder]:
     """Yield slots such as ``ada/birthday`` that most subjects have and one lacks."""
-    slots = [one.key.rsplit("/", 1) for one in active if one.key is not None and "/" in one.key]
-    subjects = {subject: {name for who, name in slots if who == subject} for subject, _ in slots}
-    held = Counter(name for names in subjects.values() for name in names)
+    about: dict[str, list[tuple[str, Memory]]] = {}
+    for one in active:
+        subject, _, name = (one.key or "").rpartition("/")
+        if one.key is not None and "/" in one.key:
+            about.setdefault(subject, []).append((name, one))
+    held = Counter(name for told in about.values() for name in {name for name, _ in told})
     for name, count in sorted(held.items()):
-        if count < PEERS or count <= len(subjects) // 2:
+        if count < PEERS or count <= len(about) // 2:
             continue
-        for subject in sorted(subjects):
-            if name not in subjects[subject]:
-                own = tuple(one for one in active if _subject(one) == subject)
-                yield Wonder("slot", f"What is {subject}/{name}?", own)
-
-
-def _subject(memory: Memory) -> str | None:
-    """Return what the slot of a memory is about; None without such a slot."""
-    key = memory.key
-    return key.rsplit("/", 1)[0] if key is not None and "/" in key else None
-
-
-MOST_HOPS = 6
-"""Most memories of a chain."""
-MOST_CHAINS = 100
-"""Most chains of an answer."""
+        for subject, told in sorted(about.items(), key=lambda pair: pair[0]):
+            if name not in {one for one, _ in told}:
+                yield Wonder("slot", f"What is {subject}/{name}?", tuple(one for _, one in told))
 
 
 class Reasons(View):
@@ -513,24 +504,25 @@ class Reasons(View):
         check_count("hops", hops, most=MOST_HOPS)
         check_count("k", k, most=MOST_CHAINS)
         asked = self._looked(filtering(self._engine.now(), filters, Reasons.reason))
-        if (ns := self._ns) is None:
-            return Reasoning(question, hits=self._flat(question, k, filters))
-        engine = self._engine
-        reader = Reader(engine.ledger, engine.names, engine.embedding, ns, asked)
-        found = reader.chains(plain(question), hops, k)
-        if not found.paths:
-            return Reasoning(question, found.names, hits=self._flat(question, k, filters))
+        engine, ns, found = self._engine, self._ns, None
+        if ns is not None:
+            reader = Reader(engine.ledger, engine.names, engine.embedding, ns, asked)
+            found = reader.chains(plain(question), hops, k)
+        if found is None or not found.paths:
+            flat = self._retrieve(question, k, record=False, shared=False, **filters)
+            return Reasoning(question, () if found is None else found.names, hits=flat)
         shown = {docid: self._memory(row) for docid, row in found.rows.items()}
         return Reasoning(
             question,
             found.names,
             tuple(_chain(path, shown) for path in found.paths),
-            _conflicts(found, shown),
+            tuple(
+                Conflict(shown[docid], tuple(shown[one] for one in group), reason)
+                for reason, groups in (("other value", found.older), (CONTRADICTS, found.against))
+                for docid, group in groups.items()
+            ),
             found.gaps,
         )
-
-    def _flat(self, question: str, k: int, filters: Filtering) -> Retrieval:
-        return self._retrieve(question, k, record=False, shared=False, **filters)
 
 
 def _chain(path: Path, shown: Mapping[int, Memory]) -> Chain:
@@ -540,13 +532,4 @@ def _chain(path: Path, shown: Mapping[int, Memory]) -> Chain:
         tuple(shown[step.fact.docid] for step in steps),
         tuple(step.name for step in steps),
         round(min(1.0, max(0.0, path.score + UNRELATED)), 4),
-    )
-
-
-def _conflicts(found: Found, shown: Mapping[int, Memory]) -> tuple[Conflict, ...]:
-    """Describe what contradicts memories of the chains."""
-    return tuple(
-        Conflict(shown[docid], tuple(shown[one] for one in group), reason)
-        for reason, groups in (("other value", found.older), (CONTRADICTS, found.against))
-        for docid, group in groups.items()
     )

@@ -30,6 +30,15 @@ from memento.write.scope_guess import Known, guesses
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from memento.write import scope_promotion
+else:
+    scope_promotion = later("memento.write.scope_promotion")
+
+KNOWN_BY = 200
+"""Most memories of a scope, the newest, of which the mean vector is made."""
+MOST_DIRECTIVES = 2_000
+"""Most rules and preferences, the newest, among which ``promotable`` looks."""
+
 
 @dataclass(frozen=True, slots=True)
 class ScopeInfo:
@@ -86,10 +95,6 @@ class Promotion:
     scope: str
     memories: tuple[Memory, ...]
     key: str | None
-
-
-KNOWN_BY = 200
-"""Most memories of a scope, the newest, of which the mean vector is made."""
 
 
 def cosines(engine: Engine, found: Sequence[Row]) -> dict[tuple[int, int], float]:
@@ -160,16 +165,6 @@ def _cosine(found: Sequence[NDArray[Any]], asked: NDArray[Any]) -> float:
     total = sum(found[1:], start=found[0])
     length = float((total @ total) ** 0.5)
     return float(total @ asked) / length if length else 0.0
-
-
-if TYPE_CHECKING:
-    from memento.write import scope_promotion
-else:
-    scope_promotion = later("memento.write.scope_promotion")
-
-
-MOST_DIRECTIVES = 2_000
-"""Most rules and preferences, the newest, among which ``promotable`` looks."""
 
 
 class Scoping(View):
@@ -464,7 +459,11 @@ class Scoping(View):
         def job(c: Session, ns: int) -> tuple[list[Row], set[int]]:
             docids = memories.matching(c, ns, asked)[-MOST_DIRECTIVES:]
             found = [row for _, row in sorted(memories.by_docids(c, ns, docids).items())]
-            return found, {one for one in docids if _is_contradicted(c, one)}
+            return found, {
+                one
+                for one in docids
+                if any(name == "contradicts" for *_, name in links.linked(c, one))
+            }
 
         found, contradicting = self._ask(job) or ([], set())
         groups = scope_promotion.promotable(
@@ -490,17 +489,15 @@ def _info(
     shown: Sequence[tuple[str, ...]],
 ) -> ScopeInfo:
     count = sum(number for scope, number in tally.items() if contains(path, scope))
+    info = ScopeInfo(path, labels, count, shared_with=tuple(shown))
     if place is None:
-        return ScopeInfo(path, labels, count, shared_with=tuple(shown))
-    return ScopeInfo(
-        path=path,
-        namespace=labels,
-        memories=count,
+        return info
+    return replace(
+        info,
         title=place.title,
         aliases=rows.names_of(place),
         created_at=from_micros(place.created_at),
         merged_into=place.merged_into,
-        shared_with=tuple(shown),
     )
 
 
@@ -511,7 +508,11 @@ def _known(places: Sequence[Place], tally: Mapping[str, int]) -> list[Known]:
     for one in places:
         parts.setdefault(resolved(one.path, merges), []).append(one)
     defined = {one.path for one in places}
-    named = {path for path, those in parts.items() if any(map(_is_named, those))}
+    named = {  # by somebody: a merge alone also writes a row
+        path
+        for path, those in parts.items()
+        if any(one.title or rows.names_of(one) or one.created_at != one.merged_at for one in those)
+    }
     found = []
     for path in sorted({*named, *tally} | _above(tally)):
         if path and resolved(path, merges) == path:
@@ -519,12 +520,6 @@ def _known(places: Sequence[Place], tally: Mapping[str, int]) -> list[Known]:
             called = (path.rpartition("/")[2], *filter(None, also))
             found.append(Known(path, called, path in defined))
     return found
-
-
-def _is_named(place: Place) -> bool:
-    """Tell whether somebody named a scope: a merge alone also writes a row."""
-    is_told = bool(place.title or rows.names_of(place))
-    return is_told or place.created_at != place.merged_at
 
 
 def _names(place: Place, path: str) -> tuple[str, ...]:
@@ -551,10 +546,3 @@ def _scope(field: str, path: object) -> str:
     if not found:
         raise InvalidInput(field, "is everywhere; name a scope")
     return found
-
-
-def _is_contradicted(c: Session, docid: int) -> bool:
-    return any(name == "contradicts" for _, _, name in links.linked(c, docid))
-
-
-__all__ = ["Promotion", "ScopeGuess", "ScopeInfo", "Scoping", "named_scope"]

@@ -31,6 +31,12 @@ LEARNT = (Kind.DECISION, Kind.RULE, Kind.PREFERENCE, Kind.PLAN)
 """Kinds of memories that say what came of a session."""
 _LABELS = {"decision": "Decided", "rule": "Rule", "preference": "Preferred", "plan": "Planned"}
 
+LONGEST = 240
+"""Most characters of one item."""
+SHORTEST = 40
+"""Fewest characters of an item that is cut to fit; a shorter one tells nothing."""
+log = logging.getLogger("memento.verbs.sessions")
+
 
 def compose(
     goal: str | None,
@@ -115,14 +121,6 @@ def _cosine_of(points: Sequence[Sequence[float]]) -> Callable[[int, int], float]
 
 def _common(one: frozenset[str], other: frozenset[str]) -> float:
     return len(one & other) / len(one | other) if one | other else 0.0
-
-
-LONGEST = 240
-"""Most characters of one item."""
-SHORTEST = 40
-"""Fewest characters of an item that is cut to fit; a shorter one tells nothing."""
-
-log = logging.getLogger("memento.verbs.sessions")
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,15 @@ CheckpointKind: TypeAlias = Literal["task", "decision", "error", "compaction"]
 TOKENS = 400
 """Default budget of ``resume``."""
 
+MAX_LINE = 1_000
+"""Longest goal, and longest item of ``done``, ``next`` and ``blocked``, characters."""
+MAX_LINES = 64
+"""Most items of each."""
+MAX_NOTE = 4_000
+"""Longest note of a checkpoint, characters."""
+MAX_DATA = 65_536
+"""Largest ``data`` of a checkpoint as JSON, bytes."""
+
 
 class Said(TypedDict, total=False):
     """The parts of a checkpoint; each may be left out."""
@@ -126,16 +135,6 @@ class Named:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.id!r}>"
-
-
-MAX_LINE = 1_000
-"""Longest goal, and longest item of ``done``, ``next`` and ``blocked``, characters."""
-MAX_LINES = 64
-"""Most items of each."""
-MAX_NOTE = 4_000
-"""Longest note of a checkpoint, characters."""
-MAX_DATA = 65_536
-"""Largest ``data`` of a checkpoint as JSON, bytes."""
 
 
 def name_of(session: object) -> str:

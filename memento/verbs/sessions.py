@@ -48,8 +48,6 @@ from memento.views import View
 from memento.write import session_marks
 from memento.write import session_marks as rules
 
-__all__ = ["Checkpoint", "Resumption", "Session", "SessionInfo", "Sessions"]
-
 TURNS = 8
 """Most turns after the checkpoint that ``resume`` shows."""
 FEW = 8

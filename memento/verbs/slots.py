@@ -14,6 +14,12 @@ from memento.upkeep import lineage
 from memento.views import View
 from memento.write import locks, slots
 
+Versions = list[Version]
+SlotValues = list[SlotValue]
+"""Named here, because inside some classes ``list`` is a method."""
+SHORTEST_ID = 6
+"""Least number of characters of an id that stand for the whole id."""
+
 
 class Locks(View):
     """The verbs that protect memories: ``MemoryManager`` has them all.
@@ -88,14 +94,6 @@ class Locks(View):
             NotFound: If this namespace has no such id.
         """
         return self._change(id, lambda work: locks.unpin(work, id), verb="unpin")
-
-
-Versions = list[Version]
-SlotValues = list[SlotValue]
-"""Named here, because inside some classes ``list`` is a method."""
-
-SHORTEST_ID = 6
-"""Least number of characters of an id that stand for the whole id."""
 
 
 class Slots(View):
