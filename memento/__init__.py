@@ -27,10 +27,10 @@ write         the write path, and every change of a memory: its slot, its status
 sleep         fold what says the same, move between tiers, replay, archive
 upkeep        backup, erase, salvage, doctor, export, import, history
 insight       what memories say together: names that link them, chains of evidence
-background    the chores of the background thread in quiet moments
+background    the jobs of the background thread, each with its due rule
 engine        one open store: its parts; open, close, fork
 holding       the managers of one folder share an open store; the last one closes it
-views         one namespace of an open store, and ``memory.store``
+views         one namespace of an open store: the verbs as rooms call them; ``memory.store``
 verbs         what callers can ask beyond the everyday: one file a subject
 conversation  the turns of a conversation: keep each once, recall for the next
 learning      observe a turn: keep it, and store what the user states

@@ -8,7 +8,7 @@ silently.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
@@ -248,6 +248,14 @@ def member(kind: type[E], field: str, value: object) -> E:
     except ValueError:
         known = ", ".join(item.value for item in kind)
         raise InvalidInput(field, f"{shown(value)} is not one of: {known}") from None
+
+
+def check_word(field: str, value: object, known: Iterable[str]) -> str:
+    """Accept one of some words."""
+    words = tuple(known)
+    if not isinstance(value, str) or value not in words:
+        raise InvalidInput(field, f"{shown(value)} is not one of: {', '.join(words)}")
+    return value
 
 
 def names(field: str, values: object) -> tuple[str, ...]:

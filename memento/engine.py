@@ -454,15 +454,9 @@ class Engine:
             return ""
 
     def wish(self, labels: tuple[str, ...], sessions: Sequence[str] = ()) -> Wish | None:
-        """Return what a question has to wait for until memories added before have vectors.
+        """Return what a question about some sessions, or all, waits for: the newest memories.
 
-        Args:
-            labels: Its namespace.
-            sessions: The sessions it asks about; empty for all.
-
-        Returns:
-            The newest memories without a vector, see ``tiers.waiting``; None if there are none, or
-            waiting would not help.
+        None if all of them have vectors, or waiting would not help; see ``tiers.queue``.
         """
         ns = self.ledger.find_namespace(labels)
         if ns is None or self.ledger.read_only or self.embedding is None:
@@ -475,13 +469,7 @@ class Engine:
         return self.config.retrieve.least_for(getattr(self._spec, "name", self._spec))
 
     def settle(self, labels: tuple[str, ...], timeout: float, sessions: Sequence[str] = ()) -> None:
-        """Wait until the memories of a `wish` have vectors, or time runs out.
-
-        Args:
-            labels: The namespace.
-            timeout: Seconds to wait at most.
-            sessions: The sessions that are asked about; empty for all.
-        """
+        """Wait until the memories of a `wish` have vectors, or so many seconds are over."""
         if (wish := self.wish(labels, sessions)) is not None:
             self.indexer.wait_for(wish, timeout)
 
@@ -509,13 +497,7 @@ class Engine:
     def examine(
         self, labels: tuple[str, ...], *, repair: bool, all_namespaces: bool
     ) -> list[Finding]:
-        """Look for damage; see ``doctor.examine``.
-
-        Args:
-            labels: The caller's namespace.
-            repair: Whether to repair derived data.
-            all_namespaces: Whether to name also damaged memories of other namespaces.
-        """
+        """Look for damage in the ledger and in what is derived from it; see ``doctor.examine``."""
         sees = everyone if all_namespaces else self.sees(labels)
         found = doctor.examine(
             self.ledger,
@@ -567,12 +549,6 @@ class Engine:
         progress: Progress | None = None,
     ) -> bool:
         """Write the snapshot, the log and missing full text; optionally wait for the indexes.
-
-        Args:
-            labels: The caller's namespace.
-            wait: Whether to wait.
-            timeout: Seconds to wait at most, or None.
-            progress: Told how many memories of the namespace are indexed.
 
         Returns:
             Whether no work is left that this process can do. Texts of other namespaces that the

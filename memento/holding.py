@@ -80,15 +80,7 @@ def hold(
     clock: Clock,
     reranker: Reranker | None,
 ) -> Hold:
-    """Open a store, or share it with those who have it open with the same settings.
-
-    Args:
-        root: Folder of the store.
-        config: Settings.
-        embedder: See ``Engine``, as for the others.
-        clock: Tells the time.
-        reranker: Reorders the best candidates, or None.
-    """
+    """Open a store, or share it with those who have it open with the same settings."""
     folder = _followed(root)
     with _door(folder):
         for where, engine in list(_holds):

@@ -22,9 +22,9 @@ from memento.check import (
     check_id,
     check_moment,
     check_source,
+    check_word,
     member,
     optional_condition,
-    shown,
     type_name,
 )
 from memento.config import MODES
@@ -171,7 +171,6 @@ class Learning(View):
                 zone = None  # a place whose offset is 0 only in winter has no fixed one
         reader = reading.Reader(
             self,
-            self._engine,
             name,
             self._place_of(scope, name, turns),
             origin,
@@ -204,9 +203,7 @@ class Learning(View):
 
     def _mode(self, mode: object) -> str:
         """Check the mode of a call; a mode with a language model needs one that can be used."""
-        if mode is not None and mode not in MODES:
-            raise InvalidInput("mode", f"{shown(mode)} is not one of: {', '.join(MODES)}")
-        wanted = self.config.observe.mode if mode is None else str(mode)
+        wanted = self.config.observe.mode if mode is None else check_word("mode", mode, MODES)
         if wanted != "off":
             asking.model_of(self.config.llm)
         return wanted
@@ -362,7 +359,7 @@ class Learning(View):
         """
         engine = self._engine
         where = self._present_scope(scope)
-        reader = reading.Reader(self, engine, _session(session), where, Source(), engine.now())
+        reader = reading.Reader(self, _session(session), where, Source(), engine.now())
         said = reader.place(turns_of(messages), numbered=False, dated=None)
         found: list[Foresight] = []
 
@@ -389,7 +386,7 @@ class Learning(View):
         self, lessons: Sequence[Lesson], *, parents: tuple[str, ...], verb: str, lock: bool = False
     ) -> Memories:
         """Write lessons that someone stated or confirmed; a lock stands in their way."""
-        reader = reading.Reader(self, self._engine, None, "", Source(), self._engine.now())
+        reader = reading.Reader(self, None, "", Source(), self._engine.now())
         ready = [
             reading.Ready(one, reader.entry(one, None, parents), reader.near(one, None))
             for one in lessons

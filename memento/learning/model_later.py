@@ -20,7 +20,7 @@ import os
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta, timezone
 from importlib import import_module
 from time import monotonic
@@ -151,21 +151,6 @@ def attend(engine: Engine) -> None:
         engine.indexer.start()
 
 
-@dataclass(frozen=True, slots=True)
-class _Task:
-    """A message that waits, and what it takes to show it.
-
-    Attributes:
-        waiting: Its row.
-        turn: Its turn.
-        part: What the model sees.
-    """
-
-    waiting: Waiting
-    turn: Row
-    part: Part
-
-
 class Attendant:
     """Shows the messages of a store that wait."""
 
@@ -185,7 +170,7 @@ class Attendant:
 
     def look(self) -> None:
         """Begin to show messages if some are ready; nobody waits for it."""
-        if not self._turn.locked() and self.owes(everything=False):
+        if not self._turn.locked() and self._ready(everything=False):
             self._begin(everything=False)
 
     def finish(self, timeout: float | None) -> bool:
@@ -214,7 +199,7 @@ class Attendant:
         """
         if self._turn.locked():
             return True
-        owes = self.owes()
+        owes = self._ready(everything=True) is not None
         if owes and begin:
             self._begin(everything=True)
         return owes
@@ -240,16 +225,11 @@ class Attendant:
         with suppress(MementoError):  # else another process takes it when the time is up
             self._give_back(self._engine.now())
 
-    def owes(self, *, everything: bool = True) -> bool:
-        """Tell whether there are messages that may be shown now.
-
-        Args:
-            everything: Whether also those that came just now.
-        """
-        return self._ready(everything=everything) is not None
-
     def _ready(self, *, everything: bool) -> tuple[str, Waiting | None] | None:
-        """Return the message that is due for longest, see ``model_rows.first``; None for none."""
+        """Return the message that is due for longest, see ``model_rows.first``; None for none.
+
+        With ``everything`` also one that came just now.
+        """
         now = self._engine.now()
         if self._stopped or now < self._rests_until:
             return None
@@ -304,11 +284,10 @@ class Attendant:
         if taken is None:
             return
         try:
-            task = self._task(taken)
-            if task is None:
+            if (read := self._read(taken)) is None:
                 self._engine.ledger.write(lambda c: model_rows.swap(c, taken, None))
             else:
-                self._show(task)
+                self._show(taken, *read)
         except StoreClosed:
             raise
         except Exception as error:  # noqa: BLE001 - one message stops no other
@@ -339,7 +318,7 @@ class Attendant:
         self._taken = mine  # before the end, for ``stop``
         return mine
 
-    def _task(self, one: Waiting) -> _Task | None:
+    def _read(self, one: Waiting) -> tuple[Row, Part] | None:
         """Read a message again; None if a model must not see it, or may point at nothing."""
         engine = self._engine
         wanted = [*one.unplaced.values()] + ([] if one.answered is None else [one.answered])
@@ -354,7 +333,7 @@ class Attendant:
             return None
         reader, message = self._message(one, turn, there)
         parts = [] if message.private else parts_of(engine, [(reader, message)])
-        return _Task(one, turn, parts[0]) if parts else None
+        return (turn, parts[0]) if parts else None
 
     def _message(self, one: Waiting, turn: Row, there: dict[int, Row]) -> tuple[Reader, Message]:
         """Read a message as it was said then: what is said later takes its place by time."""
@@ -362,34 +341,33 @@ class Attendant:
         answered = None if one.answered is None else there.get(one.answered)
         origin = replace(to_memory(turn, view.namespace).source, parents=())
         zone = timezone(timedelta(seconds=one.offset)) if one.offset else None
-        reader = Reader(
-            view, self._engine, turn.session, turn.scope, origin, one.at, given=True, zone=zone
-        )
+        reader = Reader(view, turn.session, turn.scope, origin, one.at, given=True, zone=zone)
         said = None if answered is None else answered_by(answered)
         message = reader.message(turn.text, (turn.id,), answered=said, actor=turn.actor)
         message.unplaced = {int(start): there[docid].id for start, docid in one.unplaced.items()}
         return reader, message
 
-    def _show(self, task: _Task) -> None:
+    def _show(self, one: Waiting, turn: Row, part: Part) -> None:
         """Ask the model about a message that this process took, and write what it pointed at."""
-        one = task.waiting
-        told, chosen, sent = assisted(self._engine, [task.part], "full")
+        told, chosen, sent = assisted(self._engine, [part], "full")
         if told.failure == STOPPED:
             return self._give_back(self._engine.now())
         if told.failure == "spent":
             return self._wait_for_tomorrow(one)
         if not sent:
             return self._put_off(one, str(told.failure), outside=told.failure in OUTSIDE)
-        self._write(task, chosen, told.model)
+        self._write(one, turn, part, chosen, told.model)
         self._works, self._failures = True, 0
         return None
 
-    def _write(self, task: _Task, chosen: Sequence[Shown], model: str) -> None:
+    def _write(
+        self, one: Waiting, turn: Row, part: Part, chosen: Sequence[Shown], model: str
+    ) -> None:
         """Write what a model pointed at in a message, if this process still has it.
 
         A sentence that may say what was taken back since the message came is not learnt.
         """
-        one, turn, message = task.waiting, task.turn, task.part.message
+        message = part.message
 
         def then(work: Work, _rows: list[Row]) -> list[Row]:
             stands = _turn_of(work.db, one, work.now) is not None
@@ -402,8 +380,7 @@ class Attendant:
                 model_rows.join(work.db, one, done.change)
             return done.rows
 
-        labels = task.part.reader.namespace
-        self._engine.add(labels, [], verb="observe", then=then)
+        self._engine.add(part.reader.namespace, [], verb="observe", then=then)
 
     def _put_off(self, one: Waiting, reason: str, *, outside: bool) -> None:
         """Let a message wait on after a failure, or give it up."""

@@ -179,8 +179,7 @@ class Reader:
     """Reads the messages of one call.
 
     Args:
-        view: The manager.
-        engine: Its store.
+        view: The namespace.
         session: Session of the turns, or None.
         scope: Scope of the conversation.
         origin: Who writes as the user.
@@ -195,7 +194,6 @@ class Reader:
     def __init__(
         self,
         view: View,
-        engine: Engine,
         session: str | None,
         scope: str,
         origin: Source,
@@ -205,7 +203,7 @@ class Reader:
         zone: tzinfo | None = None,
     ) -> None:
         self._view = view
-        self._engine = engine
+        self._engine = view._engine
         self._session = session
         self.scope = scope
         self._origin = origin

@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Literal, Unpack
 
-from memento.check import check_count, check_id, optional_name, shown
-from memento.errors import InvalidInput
+from memento.check import check_count, check_id, check_word, optional_name
 from memento.ledger import memories
 from memento.ledger.filters import Filtering, check_known_at, filtering, filters_of
 from memento.status import having
@@ -57,8 +56,7 @@ class Browse(View):
             InvalidInput: If an argument cannot be accepted.
             StoreUnusable: If a memory, or its state of then, is damaged.
         """
-        if order not in ("arrival", "occurred"):
-            raise InvalidInput("order", f"{shown(order)} is not one of: arrival, occurred")
+        check_word("order", order, ("arrival", "occurred"))
         now = self._engine.now()
         moment = check_known_at(known_at, now, statuses=status)
         present = now if moment is None else moment
@@ -86,9 +84,7 @@ class Browse(View):
         Raises:
             InvalidInput: If an argument cannot be accepted.
         """
-        if not isinstance(by, str) or by not in memories.TALLIED:
-            known = ", ".join(sorted(memories.TALLIED))
-            raise InvalidInput("by", f"{shown(by)} is not one of: {known}")
+        check_word("by", by, sorted(memories.TALLIED))
         asked = self._looked(filtering(self._engine.now(), filters, Browse.counts))
         return self._ask(lambda c, ns: memories.tally(c, ns, asked, by)) or {}
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 from memento.base.lazy import later
-from memento.check import check_count, check_id, shown
+from memento.check import check_count, check_id, check_word
 from memento.claims.standing import stands_higher
 from memento.errors import InvalidInput
 from memento.ledger import claim_rows, memories
@@ -77,9 +77,7 @@ class Conflicting(View):
         [('My editor is Helix', 'another editor')]
         (0, 'superseded')
         """
-        if status not in get_args(ConflictStatus):
-            allowed = ", ".join(get_args(ConflictStatus))
-            raise InvalidInput("status", f"{shown(status)} is not one of: {allowed}")
+        check_word("status", status, get_args(ConflictStatus))
         most = check_count("limit", limit)
         look = claim_rows.in_conflict if status == "open" else claim_rows.resolved
 
@@ -124,8 +122,7 @@ class Conflicting(View):
                 or forgotten, or the one to keep is not active.
             LockedMemory: If the user locked one that would give way.
         """
-        if keep not in get_args(Keep):
-            raise InvalidInput("keep", f"{shown(keep)} is not one of: {', '.join(get_args(Keep))}")
+        check_word("keep", keep, get_args(Keep))
         one, other = check_id(a), check_id(b)
         if one == other:
             raise InvalidInput("b", "is the same memory as a")

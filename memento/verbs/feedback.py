@@ -20,6 +20,7 @@ from memento.check import (
     check_flag,
     check_id,
     check_seconds,
+    check_word,
     member,
     optional_name,
     shown,
@@ -358,9 +359,7 @@ def _verdict(useful: bool | None, verdict: str | None) -> Event:
         raise InvalidInput("verdict", "give either useful or verdict")
     if useful is not None:
         return Event.USED if check_flag("useful", useful) else Event.IGNORED
-    if not isinstance(verdict, str) or verdict not in VERDICTS:
-        raise InvalidInput("verdict", f"{shown(verdict)} is not one of: {', '.join(VERDICTS)}")
-    return Event(verdict)
+    return Event(check_word("verdict", verdict, VERDICTS))
 
 
 def _evidence(one: Happening, *, retracted: bool) -> Evidence:

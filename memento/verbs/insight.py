@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack
 from memento.base.clock import from_micros
 from memento.base.plain import plain
 from memento.base.scopes import ancestors
-from memento.check import check_count, check_moment, shown
+from memento.check import check_count, check_moment, check_word
 from memento.errors import InvalidInput, NotFound
 from memento.insight.findings import (
     Chain,
@@ -176,8 +176,7 @@ class Overviews(View):
         Raises:
             InvalidInput: If an argument cannot be accepted.
         """
-        if by not in ("occurred", "recorded"):
-            raise InvalidInput("by", f"{shown(by)} is not one of: occurred, recorded")
+        check_word("by", by, ("occurred", "recorded"))
         check_count("limit", limit, most=MOST)
         found = self._about(topic, by == "recorded", limit, filters)
         if by == "occurred":

@@ -8,10 +8,9 @@ from datetime import datetime
 from typing import Any, Literal, TypeAlias, TypedDict
 
 from memento.admit.redact import Redaction
-from memento.check import Limits, check_metadata, optional_name, short_name, shown
+from memento.check import Limits, check_metadata, optional_name, short_name
 from memento.errors import InvalidInput
 from memento.types import Memory
-from memento.write.session_marks import KINDS
 
 SessionState: TypeAlias = Literal["open", "interrupted", "ended"]
 CheckpointKind: TypeAlias = Literal["task", "decision", "error", "compaction"]
@@ -140,13 +139,6 @@ class Named:
 def name_of(session: object) -> str:
     """Accept a session or the name of one."""
     return session.id if isinstance(session, Named) else short_name("session", session)
-
-
-def kind(said: object) -> str:
-    """Accept a kind of checkpoint."""
-    if not isinstance(said, str) or said not in KINDS:
-        raise InvalidInput("kind", f"{shown(said)} is not one of: {', '.join(KINDS)}")
-    return said
 
 
 def line(field: str, text: object) -> str | None:

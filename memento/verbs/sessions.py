@@ -20,6 +20,7 @@ from memento.check import (
     check_count,
     check_flag,
     check_text,
+    check_word,
     short_name,
     shown,
 )
@@ -241,7 +242,7 @@ class Sessions(View):
         name = session_handle.name_of(session)
         clean = Redaction(self._engine.config.secrets)
         body: dict[str, object] = {
-            "kind": session_handle.kind(kind),
+            "kind": check_word("kind", kind, session_marks.KINDS),
             "goal": clean.name("goal", session_handle.line("goal", goal)),
             "done": session_handle.lines("done", done, clean),
             "next": session_handle.lines("next", next, clean),

@@ -9,7 +9,7 @@ from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from memento.base.lazy import later
-from memento.check import check_count, check_flag, check_moment, check_seconds, shown
+from memento.check import check_count, check_flag, check_moment, check_seconds, check_word
 from memento.config import Writer
 from memento.errors import InvalidInput
 from memento.ledger import changes
@@ -157,10 +157,8 @@ def _steps(given: Sequence[str]) -> list[str]:
     known = [run.FOLD, *run.STEPS]
     if isinstance(given, str) or not isinstance(given, Sequence):
         raise InvalidInput("steps", f"must be a list of: {', '.join(known)}")
-    for name in given:
-        if name not in known:
-            raise InvalidInput("steps", f"{shown(name)} is not one of: {', '.join(known)}")
-    return [name for name in known if name in given]
+    wanted = [check_word("steps", name, known) for name in given]
+    return [name for name in known if name in wanted]
 
 
 def _tick(found: run.Ticked, began: float) -> Tick:
