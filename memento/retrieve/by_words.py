@@ -26,7 +26,6 @@ from memento.retrieve.columns import Floats, Mask, Rows, Snapshot, distinct
 from memento.retrieve.inputs import TextSource
 from memento.retrieve.question import Query, match_term
 from memento.retrieve.spellings import Vocabulary
-from memento.retrieve.zeros import ZEROS
 from memento.text.words import EMPTY_WORDS, STOP_WORDS, is_unspaced
 
 _STARTS = (5, 4)  # first letters by which a word is looked for that is in no memory
@@ -414,15 +413,14 @@ def bm25(
 ) -> Lexical:
     """Score every row that has a word of the query, or whose neighbours have one.
 
-    Nothing but the arrays of zeros is as long as the namespace, see ``zeros``.
-
     Args:
         query: The query the postings belong to.
         postings: One for each of ``query.terms``.
         snap: The namespace.
         config: k1, b, near, far.
     """
-    (score, mass, tf, matched), lent = ZEROS.lend(snap.n)
+    score, mass, tf = np.zeros((3, snap.n), np.float32)
+    matched = np.zeros(snap.n, np.uint32)
     sessions = np.zeros(len(snap.sessions), np.float32)
     touched: list[Rows] = []
     total = unknown = 0.0
@@ -452,7 +450,6 @@ def bm25(
     else:
         mass /= share
         rows = np.flatnonzero(score > 0)
-    lent.touched = touched
     return Lexical(rows, score, mass, matched, sessions, unknown / float(share))
 
 

@@ -12,14 +12,12 @@ from numpy.typing import NDArray
 from memento.ledger import earlier_states, memories
 from memento.ledger.claim_rows import Linked
 from memento.ledger.contract import Ledger, Session, Tail
-from memento.ledger.match import All, Match
+from memento.ledger.match import Match
 from memento.ledger.predicate import Filters
 from memento.ledger.rows import Row, docid_of, string_in
-from memento.ledger.schema import SEQ_MASK
 from memento.retrieve.columns import distinct
 from memento.retrieve.spellings import Vocabulary
 from memento.retrieve.usage_boost import Strengths
-from memento.retrieve.wholes import Together, Wholes
 from memento.status import HEARD
 from memento.text.words import words
 
@@ -38,16 +36,12 @@ class Postings:
 
     Args:
         most: Most expressions kept, >= 0; those used least recently are evicted first.
-
-    Attributes:
-        wholes: All docids of frequent words.
     """
 
     LONGEST = 4096
     """Most docids of a cached expression; larger results are rarely needed twice."""
 
     def __init__(self, most: int = 512) -> None:
-        self.wholes = Wholes()
         self._most = most
         self._lock = threading.Lock()
         self._kept: OrderedDict[tuple[int, State, Match, int], Docids] = OrderedDict()
@@ -120,38 +114,19 @@ class LedgerSource:
         """Return the docids that expressions match, from the cache if nothing has changed."""
         if self.state is None:
             return self._read(matches, limit)
-        known = [self._known(self.state, match, limit) for match in matches]
-        both = zip(matches, known, strict=True)
-        unread = list(dict.fromkeys([match for match, docids in both if docids is None]))
-        if not unread:
-            return [docids for docids in known if docids is not None]
         found: dict[Match, Docids] = {}
-        if joined := [match for match in unread if isinstance(match, All)]:
-            found.update(self._joined(self.state, joined, limit))
-            unread = [match for match in unread if match not in found]
-        for match, docids in zip(unread, self._read(unread, limit) if unread else (), strict=True):
-            self._kept.put(self.ns, self.state, match, limit, docids)
-            found[match] = docids
-        both = zip(matches, known, strict=True)
-        return [found[match] if docids is None else docids for match, docids in both]
-
-    def _known(self, state: State, match: Match, limit: int) -> Docids | None:
-        """Return the docids of an expression that an earlier query looked up; None if none did."""
-        docids = self._kept.find(self.ns, state, match, limit)
-        if docids is None and (whole := self._kept.wholes.find(self.ns, state, match)) is not None:
-            docids = whole[-limit:]
-        return docids
-
-    def _joined(self, state: State, joined: Sequence[All], limit: int) -> dict[Match, Docids]:
-        """Return the docids of expressions of whose parts all docids are known, see `Together`."""
-        return Together(
-            self._kept.wholes,
-            self.ns,
-            state,
-            limit,
-            newest=lambda match: self._kept.find(self.ns, state, match, limit),
-            read=lambda matches: self._read(matches, SEQ_MASK),
-        ).find(joined)
+        unread: list[Match] = []
+        for match in dict.fromkeys(matches):
+            docids = self._kept.find(self.ns, self.state, match, limit)
+            if docids is None:
+                unread.append(match)
+            else:
+                found[match] = docids
+        if unread:
+            for match, docids in zip(unread, self._read(unread, limit), strict=True):
+                self._kept.put(self.ns, self.state, match, limit, docids)
+                found[match] = docids
+        return [found[match] for match in matches]
 
     def _read(self, matches: Sequence[Match], limit: int) -> list[Docids]:
         """Look words up, never inside another read.
