@@ -4,42 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import MAXYEAR, MINYEAR, UTC, datetime, tzinfo
-from functools import lru_cache, partial
 from typing import TypeVar
 
 import numpy as np
 
-from memento.base.clock import day_in, to_micros
-from memento.config import RetrieveConfig
-from memento.ledger.predicate import Filters
-from memento.protocols import TokenCounter
-from memento.retrieve import by_time, judging, order, scoring
-from memento.retrieve.by_name import Called
-from memento.retrieve.candidates import (
-    Gathered,
-    asks_no_more,
-    gather,
-    in_order,
-    meaning_of,
-    names_in,
-)
-from memento.retrieve.columns import Floats, Mask, Rows, Snapshot
-from memento.retrieve.context import Look, Rerank, Texts
-from memento.retrieve.former_values import Heirs, MeaningOfHeirs
-from memento.retrieve.inputs import WIDER, Nearest, TextSource
+from memento.retrieve import judging, order, scoring
+from memento.retrieve.candidates import Candidate, Said
+from memento.retrieve.columns import Rows, Snapshot
+from memento.retrieve.context import Look
+from memento.retrieve.gather import Gathered, asks_no_more, gather, in_order
+from memento.retrieve.inputs import WIDER
 from memento.retrieve.judging import Judged, judge
-from memento.retrieve.newer import Newer
-from memento.retrieve.order import Candidate, Quoted, Quotes, Said
 from memento.retrieve.passage import excerpt, passage
-from memento.retrieve.question import Query, parse
-from memento.retrieve.standings import Links, Standings
-from memento.retrieve.successors import Later
-from memento.retrieve.usage_boost import Life
-from memento.retrieve.visible import allow
 from memento.text import words as spelling
 from memento.text.personal import asks_of_oneself
-from memento.types import Match
 
 T = TypeVar("T")
 
@@ -74,8 +52,6 @@ def within(ranked: Sequence[T], k: int, tokens: int | None, cost: Callable[[T], 
 _QUESTION = np.uint32(spelling.Cue.QUESTION)
 _SURE = 10  # hits that give the confidence of the whole answer
 _MARKS = 8  # characters of English that cost as much as the two marks around a passage
-_MAX_SPAN = 30  # years before and after now; a date without a year may be in any of them
-_MOST_FAR = 30  # farther years, with memories, in which such a date may also be
 
 
 @dataclass(slots=True)
@@ -86,7 +62,7 @@ class Found:
         docid: Its row id.
         score: [0, 1], not increasing along the answer.
         confidence: Estimated chance that it is relevant to the query, [0, 1].
-        terms: Piece of evidence to its contribution; for ``exact`` see `rank.Candidate`.
+        terms: Piece of evidence to its contribution; for ``exact`` see `candidates.Candidate`.
         ranks: Search (``text``, ``meaning``, ``time``, ``name``, ``exact``, ``slot``) to its rank,
             >= 1.
         folded: Row ids of near-identical memories that it stands for.
@@ -128,118 +104,26 @@ class Ranking:
     weighed: bool = True
 
 
-def find(
-    text: str,
-    snap: Snapshot,
-    source: TextSource,
-    vector: Floats | None,
-    config: RetrieveConfig,
-    *,
-    now: datetime,
-    zone: tzinfo = UTC,
-    k: int | None = 5,
-    match: Match = "auto",
-    allowed: Mask | None = None,
-    former: Mask | None = None,
-    by_name: Mask | None = None,
-    nearest: Nearest | None = None,
-    rerank: Rerank | None = None,
-    life: Life | None = None,
-    links: Links | None = None,
-    quoted: Quoted | None = None,
-    min_score: float = 0.0,
-    min_confidence: float = 0.0,
-    cutoff: float = 0.0,
-    tokens: int | None = None,
-    count: TokenCounter | None = None,
-    fold: bool = True,
-    shorten: bool = True,
-) -> Ranking:
-    """Find the memories of one namespace that are relevant to a query.
+def find(look: Look) -> Ranking:
+    """Find the memories of one namespace that are relevant to a question.
 
-    Args:
-        text: The query, any string.
-        snap: The namespace.
-        source: Postings and texts of the same namespace.
-        vector: (dim,) embedding of the query, unit length; None to search by words only.
-        config: Settings of search and ranking.
-        now: The present, timezone-aware; relative dates are read from it.
-        zone: The time zone whose days the query means.
-        k: Most hits, >= 0; None for as many as the query wants. The hits of a smaller k are the
-            first ones of a larger k.
-        match: ``names``: only memories whose key or alias the query names; ``text``: names are
-            ignored; ``auto``: named memories first, and only those if the query is just a name.
-        allowed: (snap.n,) rows that may be found, see `visible.allow`; None for all active ones.
-        former: (snap.n,) superseded rows that a question about the past may find as well.
-        by_name: (snap.n,) archived rows that may be found if the query names them.
-        nearest: Index to search by vector, instead of exact search.
-        rerank: Scores the texts of the best candidates: a finite number each, larger is better.
-        life: What uses and verdicts add to the evidence; None for nothing.
-        links: Finds the pairs that conflict or succeed each other; None for none.
-        quoted: Finds what articles quote, for ``fold``; None for nothing.
-        min_score: Least score, [0, 1].
-        min_confidence: Least chance that an answer is among the hits, [0, 1]; below it there are
-            none.
-        cutoff: Least share of the best score, [0, 1].
-        tokens: Most tokens of all hits, or None.
-        count: Counts tokens; needed with ``tokens``.
-        fold: Let one hit stand for all that say the same, see `language.gist`.
-        shorten: With ``tokens``, show of each long memory the passage that is relevant.
-
-    Returns:
-        The answer; the same arguments give the same answer.
-
-    Raises:
-        ValueError: If ``tokens`` is given without ``count``.
+    The same question gives the same answer. The hits of a smaller ``k`` are the first ones of a
+    larger one.
     """
-    if tokens is not None and count is None:
-        raise ValueError("tokens needs count")
-    mask = allow(snap, Filters(now=to_micros(now))) if allowed is None else allowed
-    query = _parse(text, snap, now, zone, config)
-    if query.former is not None and former is not None:
-        mask = mask | former
-    if by_name is not None and match != "text":
-        mask = _with_named(mask, names_in(query, snap, by_name))
-    if not snap.n or k == 0 or not mask.any():
+    request, query = look.request, look.query
+    if not look.snap.n or request.k == 0 or not look.mask.any():
         return Ranking()
-    if k is None:
-        k = config.many if query.wants_several else config.few
-    heirs = Heirs.of(snap)
-    meaning = meaning_of(snap, vector, nearest, config)
-    news = () if links is None or query.former is not None else links.successions()
-    later = Later.found(snap, mask, news)  # what a change tells is no answer to what was before it
-    lenders = heirs.shown(mask).joined(later)
-    if meaning is not None and len(lenders.former):
-        meaning = MeaningOfHeirs(meaning, lenders)
-    texts = Texts(snap, source)
-    then = by_time.find(query, snap, source, mask, now)
-    look = Look(
-        query, snap, source, mask, config, meaning, texts, text, rerank, then, heirs, lenders, life
-    )
-    called = [] if match == "text" else names_in(query, snap, mask)
-    room = _Room(look, k, min_score, cutoff, tokens, count, shorten=shorten)
-    orders = _orders(look, links, later)
-    if quoted is not None and fold:
-        orders.insert(0, Quotes(snap, quoted, leads=query.wants_several).first)
-    answer, ranks = _collect(look, called, room, orders, match == "names", fold=fold)
+    room = _Room(look)
+    answer, ranks = _collect(look, room)
     hits = room.choose(room.with_tail(answer))
     chance = _sure(hits[:_SURE], look)
-    if not called and (share := judging.share_of(text)) < 1.0:
+    if not look.called and (share := judging.share_of(request.query)) < 1.0:
         hits = [replace(one, confidence=share * one.confidence) for one in hits]
         chance *= share
-    if chance < min_confidence:
+    if chance < request.min_confidence:
         return Ranking()
-    found = tuple(_found(one, snap, ranks, room.passages.get(one.row)) for one in hits)
+    found = tuple(_found(one, look.snap, ranks, room.passages.get(one.row)) for one in hits)
     return Ranking(found, chance, weighed=not query.only_time and query.former is None)
-
-
-def _with_named(mask: Mask, called: Sequence[Called]) -> Mask:
-    """Let the rows that a query names be found as well."""
-    if not called:
-        return mask
-    wider = mask.copy()
-    wider[[row for one in called for row in one.rows]] = True
-    return wider
 
 
 def _sure(hits: Sequence[Candidate], look: Look) -> float:
@@ -251,40 +135,9 @@ def _sure(hits: Sequence[Candidate], look: Look) -> float:
     best = max(one.confidence for one in hits)
     if "cosine" in hits[0].signs:  # by words alone it tells own questions apart no better
         chance = judging.of_both(chance, best)
-        if look.snap.session[hits[0].row] < 0 and asks_of_oneself(look.text):
+        if look.snap.session[hits[0].row] < 0 and asks_of_oneself(look.request.query):
             chance = judging.surer(chance, sure.oneself)
     return max(best, chance)
-
-
-def _parse(text: str, snap: Snapshot, now: datetime, zone: tzinfo, config: RetrieveConfig) -> Query:
-    today = day_in(zone, now)
-    return parse(
-        text,
-        now=today,
-        years=_years(snap.years, today.year),
-        people=snap.people,
-        max_terms=config.terms,
-        zone=zone,
-    )
-
-
-@lru_cache(maxsize=16)  # the same from one query to the next
-def _years(told: tuple[int, ...], now: int) -> tuple[int, ...]:
-    """Return the years in which a date without a year may be.
-
-    Within `_MAX_SPAN` of now these are all years from the first to the last one with memories; the
-    present year is always included. Farther away they are the nearest years with memories. So one
-    memory of the year 9999, which means "no end", does not make other years unreachable.
-
-    Args:
-        told: Years in which memories occurred.
-        now: The present year.
-    """
-    near = [now, *(year for year in told if abs(year - now) <= _MAX_SPAN)]
-    far = sorted((year for year in told if abs(year - now) > _MAX_SPAN), key=lambda y: abs(y - now))
-    every = {*range(min(near) - 1, max(near) + 2)}
-    every.update(year + step for year in far[:_MOST_FAR] for step in (-1, 0, 1))
-    return tuple(sorted(year for year in every if MINYEAR <= year <= MAXYEAR))
 
 
 class _Room:
@@ -294,38 +147,33 @@ class _Room:
         passages: Row to the passage that is shown instead of a long text.
     """
 
-    def __init__(
-        self,
-        look: Look,
-        k: int,
-        min_score: float,
-        cutoff: float,
-        tokens: int | None,
-        count: TokenCounter | None,
-        *,
-        shorten: bool,
-    ) -> None:
-        self._look, self._k, self._tokens, self._count = look, k, tokens, count
-        self._min_score, self._cutoff = min_score, cutoff
-        config = look.config
-        self._brief = look.query.wants_several and config.passage is not None
-        self._room = (config.passage if self._brief else config.long) if shorten else None
+    def __init__(self, look: Look) -> None:
+        request, query, config = look.request, look.query, look.config
+        self._look, self._request, self._tokens = look, request, request.tokens
+        several = query.wants_several
+        usual = config.many if several else config.few
+        self._k = usual if request.k is None else request.k
+        self._brief = several and config.passage is not None
+        whole = request.filters.as_of is not None  # a passage is a part of the present text
+        self._room = None if whole else config.passage if self._brief else config.long
         self._prices: dict[int, int] = {}
-        query = look.query
-        self._has_tail = k > order.HEAD and query.wants_several and not query.only_time
+        self._has_tail = self._k > order.HEAD and several and not query.only_time
         self.passages: dict[int, str] = {}
+
+    def _cut_off(self, ranked: Sequence[Candidate]) -> list[Candidate]:
+        return order.cut(ranked, self._request.min_score, self._request.cutoff)
 
     def with_tail(self, ranked: Sequence[Candidate]) -> list[Candidate]:
         """Order the tail of a list question, see `tail`."""
         if not self._has_tail:
             return list(ranked)
-        good = order.cut(ranked, self._min_score, self._cutoff)
+        good = self._cut_off(ranked)
         texts = self._look.texts.read([one.row for one in good[: order.POOL]])
         return order.reorder(good, texts)
 
     def choose(self, ranked: Sequence[Candidate]) -> list[Candidate]:
         """Choose the hits among the candidates, which come best first."""
-        good = order.cut(ranked, self._min_score, self._cutoff)
+        good = self._cut_off(ranked)
         return within(good, self._k, self._tokens, self._price)
 
     def full(self, ranked: Sequence[Candidate]) -> bool:
@@ -334,7 +182,7 @@ class _Room:
         A token budget is spent when none of the best candidates fits into the rest of it; as many
         of them are tried as one search proposes.
         """
-        if len(order.cut(ranked, self._min_score, self._cutoff)) < len(ranked):
+        if len(self._cut_off(ranked)) < len(ranked):
             return True
         if self._has_tail and len(ranked) < order.POOL:
             return False  # the same candidates are ordered whatever the limits are
@@ -348,37 +196,27 @@ class _Room:
 
     def _price(self, one: Candidate) -> int:
         if one.row not in self._prices:
-            assert self._count is not None  # noqa: S101 - see find
             text = self._look.texts.read([one.row])[one.row]
-            price = self._count(text) if self._room is None or len(text) <= self._room else None
-            if price is None:
-                self.passages[one.row], price = self._cut(text)
+            if self._room is None or len(text) <= self._room:
+                price = self._request.count_tokens(text)
+            else:
+                self.passages[one.row], price = self._cut(text, self._room)
             self._prices[one.row] = price
         return self._prices[one.row]
 
-    def _cut(self, text: str) -> tuple[str, int]:
+    def _cut(self, text: str, room: int) -> tuple[str, int]:
         """Return the relevant passage of a long text, within the whole budget, and its price."""
-        assert self._count is not None  # noqa: S101 - see find
-        assert self._room is not None  # noqa: S101 - see _price
         assert self._tokens is not None  # noqa: S101 - only a budget asks for prices
         query = self._look.query
-        shown = (passage if self._brief else excerpt)(text, query.topic, self._room)
-        price = self._count(shown)
+        shown = (passage if self._brief else excerpt)(text, query.topic, room)
+        price = self._request.count_tokens(shown)
         if price > self._tokens > 0:
             shown = excerpt(text, query.topic, max(1, len(shown) * self._tokens // price - _MARKS))
-            price = self._count(shown)
+            price = self._request.count_tokens(shown)
         return shown, price
 
 
-def _collect(
-    look: Look,
-    called: Sequence[Called],
-    room: _Room,
-    orders: Sequence[order.Order],
-    only_named: bool,
-    *,
-    fold: bool,
-) -> tuple[list[Candidate], Mapping[str, Mapping[int, int]]]:
+def _collect(look: Look, room: _Room) -> tuple[list[Candidate], Mapping[str, Mapping[int, int]]]:
     """Find candidates until the answer is full, searching wider as long as it is not.
 
     The treatment of a candidate never depends on the limits, and its place does not change later,
@@ -388,17 +226,13 @@ def _collect(
         The candidates, best first; and the searches that found candidates, each with their ranks
         there.
     """
-    answer = order.Answer(
-        look.query.words,
-        look.config.echo,
-        fold=fold,
-        orders=orders,
-    )
+    answer, arm, cap = order.Answer(look), look.config.arm, look.config.cap
+    only_named = look.request.match == "names"
     ranks: dict[str, Mapping[int, int]] = {}
     known, least = np.zeros(0, np.intp), 1.0
     while True:
-        gathered = gather(look, called)
-        if only_named or (called and asks_no_more(look.query, called)):
+        gathered = gather(look, arm, cap)
+        if only_named or (look.called and asks_no_more(look.query, look.called)):
             by_name = np.sort(in_order(gathered.named, scoring.BY_NAME, 1.0))
             gathered = replace(gathered, rows=by_name, more=False)
         ranks = {name: {**at, **ranks[name]} if ranks else at for name, at in gathered.arms.items()}
@@ -413,33 +247,8 @@ def _collect(
             answer.take([], {}, 0.0)
             return answer.hits, ranks
         known, least = np.union1d(known, judged.rows), min([least, *judged.scores.tolist()])
-        arm = look.config.arm * WIDER
-        wider = replace(look.config, arm=arm, cap=max(look.config.cap, arm))
-        look = replace(look, config=wider)
-
-
-def _orders(look: Look, links: Links | None, later: Later) -> list[order.Order]:
-    """Return what changes the order of scores; nothing if a time or the past is asked for."""
-    if look.query.only_time:
-        return []
-    changes = None
-    if look.meaning is not None:
-        query = look.query
-        asked = query.text if query.form is not None or query.kinds else ""
-        changes = Newer(look.snap, look.meaning, look.texts.read, asked)
-    if look.query.former is not None:
-        return [] if changes is None else [changes.last]
-    meant = [] if changes is None else [changes.first]
-    if links is None:
-        return [order.newest_first, *meant]
-    docid, known = look.snap.docid, links.known
-    newest = partial(order.newest_first, settled=lambda a, b: known(int(docid[a]), int(docid[b])))
-    orders: list[order.Order] = [newest, *meant]
-    if len(later.former):
-        orders.append(later.first)
-    if links.linked.any_flagged:
-        orders.append(Standings(look.snap, links.opposed).first)
-    return orders
+        arm *= WIDER
+        cap = max(cap, arm)
 
 
 def _candidates(

@@ -94,9 +94,7 @@ class Lexical:
     unknown: float = 0.0
 
 
-def look_up(
-    query: Query, snap: Snapshot, source: TextSource, mask: Mask, config: RetrieveConfig
-) -> list[Posting]:
+def look_up(query: Query, reader: Reader) -> list[Posting]:
     """Fetch the rows in which each word of a query occurs, see `Reader`.
 
     A word with more rows than `Reader.cap` is read only in some of them: in rows that also have a
@@ -105,7 +103,7 @@ def look_up(
     read do not make a word rare. A word that is in no memory is looked for with a typing error,
     see `spellings`, or by its first letters, see `_by_start`.
     """
-    reader = Reader.of(snap, source, mask, config.cap, min(config.arm, config.cap))
+    snap, mask = reader.snap, reader.mask
     lone, noted = snap.lone, snap.noted
     matches = [query.forms.get(term) or match_term(term) for term in query.terms]
     meant = [spellings.synonyms(term) if noted else None for term in query.terms]

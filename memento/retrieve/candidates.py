@@ -1,140 +1,93 @@
-"""Gather candidates from every search: words, meaning, time, names and exact text."""
+"""The candidates of an answer, and what they say: what every rule of their order reads."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
-import numpy as np
+from memento.text.gist import ending, gist
+from memento.text.words import words
 
-from memento.config import RetrieveConfig
-from memento.retrieve import by_time, by_words, scoring
-from memento.retrieve import former_values as pasts
-from memento.retrieve.by_meaning import Meaning, Smoothed, best_rows
-from memento.retrieve.by_name import Called
-from memento.retrieve.columns import Floats, Mask, Rows, Snapshot, distinct
-from memento.retrieve.context import Look
-from memento.retrieve.inputs import Nearest
-from memento.retrieve.question import Query
-from memento.text import words as spelling
-
-_MAX_EXACT = 200  # rows whose text is read for one identifier or quoted phrase
-_TYPO, _TERSE = 0.2, 0.2  # how much a typing error, and a short name, lower the value of a name
+_COMPARED = 400  # characters; statements that differ only in their object are short
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Gathered:
-    """Candidates, and which search proposed each of them.
+@dataclass(slots=True)
+class Candidate:
+    """A memory that may become a hit. Nothing changes one; freezing each takes 2 µs more.
 
     Attributes:
-        rows: The candidates, ascending.
-        arms: Search to the candidates that it proposed, each with its rank there.
-        words: Scores of every row by the words of the query.
-        named: Candidate to how well the query names it, (0, 1].
-        more: Whether one of the searches may have more candidates.
+        row: Its row in the roster.
+        score: [0, 1].
+        confidence: [0, 1].
+        terms: Piece of evidence to its contribution; ``exact`` is the value of a match by
+            name or by exact text, see `scoring.lift`.
+        matched: Bit i is set if the memory itself has term i of the query, and that term is not
+            the kind of thing asked for.
+        actor: Code of the speaker, or -1.
+        question: Whether it is a question.
+        signs: Numbers that give the confidence; see `confidence.Signs`.
+        folded: Rows of near-identical memories that it stands for.
+        newer: Row of a newer statement about the same thing, or -1.
+        pull: Decides between equal scores; 0 if no use and no verdict moved any candidate.
+        opposed: Rows of statements that conflict with it.
     """
 
-    rows: Rows
-    arms: Mapping[str, Mapping[int, int]]
-    words: by_words.Lexical
-    named: Mapping[int, float]
-    more: bool
+    row: int
+    score: float
+    confidence: float
+    terms: Mapping[str, float]
+    matched: int
+    actor: int
+    question: bool
+    signs: Mapping[str, float] = field(default_factory=dict)
+    folded: tuple[int, ...] = ()
+    newer: int = -1
+    pull: float = 0.0
+    opposed: tuple[int, ...] = ()
+
+    @property
+    def judged(self) -> bool:
+        """Whether a verdict on it is known."""
+        return bool(self.terms.get("belief") or self.terms.get("worth"))
 
 
-def gather(look: Look, called: Sequence[Called]) -> Gathered:
-    """Collect candidates from every search."""
-    query, snap, config = look.query, look.snap, look.config
-    postings = by_words.look_up(query, snap, look.source, look.mask, config)
-    words = by_words.bm25(query, postings, snap, config)
-    words = pasts.words_of_heirs(words, look.lenders)
-    matching = words.rows[look.mask[words.rows]]
-    named = _exact(look) | _named(called)
-    found = {
-        "text": best_rows(matching, words.score, config.arm),
-        "meaning": _near(look, words),
-        "time": _then(look, words),
-        "name": in_order(named, scoring.BY_NAME, 1.0),
-        "exact": in_order(named, 0.0, scoring.BY_NAME),
-    }
-    if query.former is not None:
-        so_far = distinct(np.concatenate(list(found.values())))
-        found["slot"] = look.heirs.beside(so_far, look.mask, config.arm)[::-1]
-    arms = {
-        name: dict(zip(rows.tolist(), range(1, len(rows) + 1), strict=True))
-        for name, rows in found.items()
-    }
-    more = max(len(found[arm]) for arm in ("text", "meaning", "time")) >= config.arm
-    return Gathered(distinct(np.concatenate(list(found.values()))), arms, words, named, more)
+class Said:
+    """The content of a candidate, for comparison with others.
+
+    Args:
+        text: Its text; a long one is equal only to the same text.
+
+    Attributes:
+        words: Its words; empty for a long text.
+        ending: Its last word, see `gist.ending`.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._short = len(text) <= _COMPARED
+        self.words = tuple(words(text)) if self._short else ()
+        self.ending = ending(text)
+
+    @cached_property
+    def gist(self) -> str:
+        """Its content, read when it is needed; equal gists say the same."""
+        return gist(self._text) if self._short else self._text
 
 
-def names_in(query: Query, snap: Snapshot, mask: Mask) -> list[Called]:
-    """Find the names in a query; names of rows that are not heard only if such rows are wanted."""
-    unheard = snap.live < snap.n and bool((mask & ~snap.heard).any())
-    return snap.names.called(query.words, _shown(mask), unheard=unheard)
+Rule = Callable[[Sequence[Candidate], Mapping[int, Said]], list[Candidate]]
+"""Changes the order of candidates, best first, by what they say."""
 
 
-def meaning_of(
-    snap: Snapshot, vector: Floats | None, nearest: Nearest | None, config: RetrieveConfig
-) -> Meaning | None:
-    """Return the search by vector, or None without a vector to search for or to search in."""
-    if vector is None or nearest is None:
-        return None
-    return Smoothed(snap, nearest, vector, config.smooth)
+def in_places(moved: Sequence[Candidate], ranked: Sequence[Candidate]) -> list[Candidate]:
+    """Give candidates that changed places the scores of these places.
 
-
-def in_order(named: Mapping[int, float], above: float, upto: float) -> Rows:
-    """Sort the rows whose value is in (above, upto], best first, the newest first among equals."""
-    chosen = [row for row, value in named.items() if above < value <= upto]
-    return np.array(sorted(chosen, key=lambda row: (-named[row], -row)), np.intp)
-
-
-def asks_no_more(query: Query, called: Sequence[Called]) -> bool:
-    """Tell whether a query consists only of a name and stop words."""
-    spoken = {at for name in called for at in range(name.start, name.start + name.length)}
-    left = [word for at, word in enumerate(query.words) if at not in spoken]
-    return all(word in spelling.STOP_WORDS or word in spelling.META_WORDS for word in left)
-
-
-def _then(look: Look, words: by_words.Lexical) -> Rows:
-    """Propose rows of the time that the query asks about."""
-    if look.then is None:
-        return np.zeros(0, np.intp)
-    query, snap, arm = look.query, look.snap, look.config.arm
-    return by_time.propose(look.then, query, snap, words.score, look.meaning, arm)
-
-
-def _near(look: Look, words: by_words.Lexical) -> Rows:
-    """Propose rows by vector that are above the noise or have at least one word of the query."""
-    if look.meaning is None or look.query.only_time:
-        return np.zeros(0, np.intp)
-    near = look.meaning.propose(look.mask, look.config.arm)
-    heard = look.meaning.of(near).best >= look.config.noise
-    return near[heard | (words.cover[near] > 0)]
-
-
-def _shown(mask: Mask) -> Callable[[int], bool]:
-    return lambda row: row < len(mask) and bool(mask[row])
-
-
-def _named(called: Sequence[Called]) -> dict[int, float]:
-    """Value each memory that the query names, (0.5, 1]: more for long names and exact spelling."""
-    values: dict[int, float] = {}
-    for name in called:
-        value = 1 - _TYPO * name.typos - _TERSE / (1 + name.length)
-        for row in name.rows:
-            values[row] = max(values.get(row, 0.0), value)
-    return values
-
-
-def _exact(look: Look) -> dict[int, float]:
-    """Value each memory that holds an identifier or quoted phrase exactly, (0, 0.5]."""
-    held: dict[int, int] = {}
-    for wanted in look.query.exact:
-        reader = by_words.Reader.of(look.snap, look.source, look.mask, _MAX_EXACT, _MAX_EXACT)
-        (place,) = reader.read([wanted.match])
-        rows = place.rows[look.mask[place.rows]][-_MAX_EXACT:]
-        known = look.texts.read(rows.tolist())
-        for row in rows.tolist():
-            if wanted.held_by(known[row]):
-                held[row] = held.get(row, 0) + 1
-    return {row: scoring.BY_NAME * hits / len(look.query.exact) for row, hits in held.items()}
+    Args:
+        moved: The first of them in their new order; the others keep their places.
+        ranked: All of them in the order before.
+    """
+    placed = [
+        one if one.score == place.score else replace(one, score=place.score)
+        for one, place in zip(moved, ranked, strict=False)
+    ]
+    return placed + list(ranked[len(moved) :])

@@ -1,21 +1,31 @@
-"""The inputs of one call of the read path, which every step of it needs."""
+"""One question and all that answers it: the value that every step of the read path takes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import MAXYEAR, MINYEAR, UTC, datetime, tzinfo
+from functools import cached_property, lru_cache
 
+from memento.base.clock import day_in, from_micros
 from memento.config import RetrieveConfig
+from memento.retrieve import by_time, question
 from memento.retrieve.by_meaning import Meaning
+from memento.retrieve.by_name import Called
 from memento.retrieve.by_time import Then
 from memento.retrieve.columns import Floats, Mask, Snapshot
-from memento.retrieve.former_values import Heirs
+from memento.retrieve.former_values import Heirs, MeaningOfHeirs
 from memento.retrieve.inputs import TextSource
 from memento.retrieve.question import Query
+from memento.retrieve.request import Request
+from memento.retrieve.standings import Links, Quoted
+from memento.retrieve.successors import Later
 from memento.retrieve.usage_boost import Life
 
 Rerank = Callable[[str, Sequence[str]], Floats]
 """Scores texts by how well they answer a query, see `protocols.Reranker`."""
+_MAX_SPAN = 30  # years before and after now; a date without a year may be in any of them
+_MOST_FAR = 30  # farther years, with memories, in which such a date may also be
 
 
 class Texts:
@@ -34,20 +44,130 @@ class Texts:
         return self.known
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Look:
-    """The inputs that every step of one call needs."""
+    """One question put to one namespace. What follows from its fields is computed when needed.
 
-    query: Query
+    Attributes:
+        request: The question and the limits of its answer.
+        snap: The namespace.
+        source: Postings and texts of the same namespace.
+        config: Settings of search and ranking.
+        allowed: (snap.n,) rows that may be found, see `visible.allow`.
+        vectors: The search by vector; None to search by words only.
+        zone: The time zone whose days the question means.
+        former: (snap.n,) superseded rows that a question about the past may find as well.
+        by_name: (snap.n,) archived rows that may be found if the question names them.
+        rerank: Scores the texts of the best candidates: a finite number each, larger is better.
+        life: What uses and verdicts add to the evidence.
+        links: Finds the pairs that conflict or succeed each other.
+        quoted: Finds what articles quote.
+    """
+
+    request: Request
     snap: Snapshot
     source: TextSource
-    mask: Mask
     config: RetrieveConfig
-    meaning: Meaning | None
-    texts: Texts
-    text: str
-    rerank: Rerank | None
-    then: Then | None
-    heirs: Heirs
-    lenders: Heirs
+    allowed: Mask
+    vectors: Meaning | None = None
+    zone: tzinfo = UTC
+    former: Mask | None = None
+    by_name: Mask | None = None
+    rerank: Rerank | None = None
     life: Life | None = None
+    links: Links | None = None
+    quoted: Quoted | None = None
+
+    @property
+    def now(self) -> datetime:
+        """The moment asked about; relative dates are read from it."""
+        filters = self.request.filters
+        return from_micros(filters.now if filters.as_of is None else filters.as_of)
+
+    @cached_property
+    def query(self) -> Query:
+        """The question, parsed."""
+        today = day_in(self.zone, self.now)
+        return question.parse(
+            self.request.query,
+            now=today,
+            years=_years(self.snap.years, today.year),
+            people=self.snap.people,
+            max_terms=self.config.terms,
+            zone=self.zone,
+        )
+
+    @cached_property
+    def mask(self) -> Mask:
+        """All rows that may be found."""
+        mask = self.allowed
+        if self.query.former is not None and self.former is not None:
+            mask = mask | self.former
+        if self.by_name is not None and (named := self._names_in(self.by_name)):
+            mask = mask.copy()
+            mask[[row for one in named for row in one.rows]] = True
+        return mask
+
+    @cached_property
+    def called(self) -> list[Called]:
+        """The names in the question."""
+        return self._names_in(self.mask)
+
+    def _names_in(self, mask: Mask) -> list[Called]:
+        """Find names; those of rows that are not heard only if such rows are wanted."""
+        if self.request.match == "text":
+            return []
+        unheard = self.snap.live < self.snap.n and bool((mask & ~self.snap.heard).any())
+        return self.snap.names.called(
+            self.query.words, lambda row: row < len(mask) and bool(mask[row]), unheard=unheard
+        )
+
+    @cached_property
+    def heirs(self) -> Heirs:
+        """The former values of the namespace."""
+        return Heirs.of(self.snap)
+
+    @cached_property
+    def later(self) -> Later:
+        """What tells of a change; that is no answer to what was before it."""
+        past = self.links is None or self.query.former is not None
+        return Later.found(
+            self.snap, self.mask, () if past or self.links is None else self.links.successions()
+        )
+
+    @cached_property
+    def lenders(self) -> Heirs:
+        """The memories that lend evidence to those that took their place."""
+        return self.heirs.shown(self.mask).joined(self.later)
+
+    @cached_property
+    def meaning(self) -> Meaning | None:
+        """The search by vector, in which former values lend to their heirs."""
+        if self.vectors is None or not len(self.lenders.former):
+            return self.vectors
+        return MeaningOfHeirs(self.vectors, self.lenders)
+
+    @cached_property
+    def texts(self) -> Texts:
+        """The texts that were read so far."""
+        return Texts(self.snap, self.source)
+
+    @cached_property
+    def then(self) -> Then | None:
+        """The memories of the time asked about."""
+        return by_time.find(self.query, self.snap, self.source, self.mask, self.now)
+
+
+@lru_cache(maxsize=16)  # the same from one query to the next
+def _years(told: tuple[int, ...], now: int) -> tuple[int, ...]:
+    """Return the years in which a date without a year may be.
+
+    Within `_MAX_SPAN` of now these are all years from the first to the last one with memories; the
+    present year is always included. Farther away they are the nearest years with memories. So one
+    memory of the year 9999, which means "no end", does not make other years unreachable.
+    """
+    near = [now, *(year for year in told if abs(year - now) <= _MAX_SPAN)]
+    far = sorted((year for year in told if abs(year - now) > _MAX_SPAN), key=lambda y: abs(y - now))
+    every = {*range(min(near) - 1, max(near) + 2)}
+    every.update(year + step for year in far[:_MOST_FAR] for step in (-1, 0, 1))
+    return tuple(sorted(year for year in every if MINYEAR <= year <= MAXYEAR))

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from memento.config import Sure, Weights
 from memento.retrieve import by_time, evidence, scoring
 from memento.retrieve import former_values as pasts
-from memento.retrieve.candidates import Gathered
 from memento.retrieve.columns import Floats, Rows
 from memento.retrieve.context import Look, Rerank
 from memento.retrieve.evidence import Evidence
+from memento.retrieve.gather import Gathered
 from memento.text.chatter import is_chatter
 from memento.text.worldly import is_worldly
 
@@ -425,6 +425,6 @@ def _reranked(look: Look, rows: Rows, sums: Floats, rerank: Rerank) -> Floats:
     value = np.zeros(len(rows), np.float32)
     if len(best):
         texts = look.texts.read(rows[best].tolist())
-        judged = rerank(look.text, [texts[row] for row in rows[best].tolist()])
+        judged = rerank(look.request.query, [texts[row] for row in rows[best].tolist()])
         value[best] = evidence.spread(judged, np.ones(len(best), np.bool_))
     return value * np.float32(look.config.weights.reranked)

@@ -19,8 +19,8 @@ from dataclasses import replace
 import numpy as np
 
 from memento.retrieve.by_meaning import Meaning
+from memento.retrieve.candidates import Candidate, Said, in_places
 from memento.retrieve.columns import Snapshot
-from memento.retrieve.order import Candidate, Said
 from memento.text.amounts import Other, asked
 from memento.text.tells_change import may_tell_change, tells_event_of_another
 from memento.text.words import Cue, content, words
@@ -93,12 +93,7 @@ class Newer:
         order = _moved(noted, told) if told else noted
         if valued:  # after the surer kind
             order = _moved(order, valued)
-        scores = [one.score for one in best]
-        placed = [
-            one if one.score == score else replace(one, score=score)
-            for one, score in zip(order, scores, strict=True)
-        ]
-        return placed + list(ranked[_DEPTH:])
+        return in_places(order, ranked)
 
     def last(self, ranked: Sequence[Candidate], said: Mapping[int, Said]) -> list[Candidate]:
         """Place the older of two statements first: the question asks for what held before.
@@ -115,11 +110,7 @@ class Newer:
         order = _with_older_first(best, told)
         if order[:1] == best[:1]:
             order = self._with_former_first(order, said)
-        placed = [
-            one if one.score == place.score else replace(one, score=place.score)
-            for one, place in zip(order, best, strict=True)
-        ]
-        return placed + list(ranked[_DEPTH:])
+        return in_places(order, ranked)
 
     def _with_former_first(
         self, best: Sequence[Candidate], said: Mapping[int, Said]

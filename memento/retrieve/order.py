@@ -1,8 +1,8 @@
-"""Order candidates by score, then correct three errors that the scores alone make. Pure.
+"""Order candidates by score, then correct by rules the errors that the scores alone make. Pure.
 
-Three corrections use the texts of the best candidates. A question that was asked
-before is not its own answer. Of two statements that differ only in their object, the newer one is
-valid. Memories that say the same become one hit.
+`RULES` lists all that changes the order of a batch of candidates, in the order applied. Before
+them, a question that was asked before is lowered: it is not its own answer. After them, memories
+that say the same become one hit, and a list question has its tail reordered.
 """
 
 from __future__ import annotations
@@ -10,114 +10,46 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import TypeAlias, TypeVar
+from dataclasses import replace
+from functools import partial
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from memento.retrieve.candidates import Candidate, Rule, Said, in_places
 from memento.retrieve.columns import KINDS, Snapshot
+from memento.retrieve.context import Look
+from memento.retrieve.newer import Newer
+from memento.retrieve.standings import Quoted, Standings
 from memento.text.alike import shared_start
-from memento.text.gist import ending, gist
 from memento.text.sentences import has_verb, holds_role
 from memento.text.words import STOP_WORDS, content, words
 from memento.types import Kind
 
 T = TypeVar("T")
 
-_COMPARED = 400  # characters; statements that differ only in their object are short
 _ECHO = 0.8  # share of words that a query and its repetition have in common
 _FRAME = 0.5  # share of words that two statements have in common if only their object differs
 _FRAME_WORDS = 2
 _ASKED = ("exact", "calendar", "said_date", "speaker", "when", "digit")  # what a query asks for
 
 
-@dataclass(slots=True)
-class Candidate:
-    """A memory that may become a hit. Nothing changes one; freezing each takes 2 µs more.
-
-    Attributes:
-        row: Its row in the roster.
-        score: [0, 1].
-        confidence: [0, 1].
-        terms: Piece of evidence to its contribution; ``exact`` is the value of a match by
-            name or by exact text, see `scoring.lift`.
-        matched: Bit i is set if the memory itself has term i of the query, and that term is not
-            the kind of thing asked for.
-        actor: Code of the speaker, or -1.
-        question: Whether it is a question.
-        signs: Numbers that give the confidence; see `confidence.Signs`.
-        folded: Rows of near-identical memories that it stands for.
-        newer: Row of a newer statement about the same thing, or -1.
-        pull: Decides between equal scores; 0 if no use and no verdict moved any candidate.
-        opposed: Rows of statements that conflict with it.
-    """
-
-    row: int
-    score: float
-    confidence: float
-    terms: Mapping[str, float]
-    matched: int
-    actor: int
-    question: bool
-    signs: Mapping[str, float] = field(default_factory=dict)
-    folded: tuple[int, ...] = ()
-    newer: int = -1
-    pull: float = 0.0
-    opposed: tuple[int, ...] = ()
-
-    @property
-    def judged(self) -> bool:
-        """Whether a verdict on it is known."""
-        return bool(self.terms.get("belief") or self.terms.get("worth"))
-
-
-class Said:
-    """The content of a candidate, for comparison with others.
-
-    Args:
-        text: Its text; a long one is equal only to the same text.
-
-    Attributes:
-        words: Its words; empty for a long text.
-        ending: Its last word, see `gist.ending`.
-    """
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._short = len(text) <= _COMPARED
-        self.words = tuple(words(text)) if self._short else ()
-        self.ending = ending(text)
-
-    @cached_property
-    def gist(self) -> str:
-        """Its content, read when it is needed; equal gists say the same."""
-        return gist(self._text) if self._short else self._text
-
-
 Settled = Callable[[int, int], bool]
 """Tells whether a person settled a pair of rows or judged one: then their age does not matter."""
-Order = Callable[[Sequence[Candidate], Mapping[int, Said]], list[Candidate]]
-"""Changes the order of candidates by what they say."""
 
 
 class Answer:
     """The candidates in the answer, best first. It only grows; candidates in it keep their places.
 
     Args:
-        query: Words of the query.
-        echo: Share of its score that a candidate keeps if it only repeats the query, [0, 1].
-        fold: Let one candidate stand for all that say the same.
-        orders: What changes the order of the scores, one after the other; none for a question
-            about a time or the past.
+        look: The question.
     """
 
-    def __init__(
-        self, query: Sequence[str], echo: float, *, fold: bool, orders: Sequence[Order] = ()
-    ) -> None:
+    def __init__(self, look: Look) -> None:
         self.hits: list[Candidate] = []
-        self._query, self._echo, self._fold, self._orders = query, echo, fold, orders
+        self._look = look
+        self._rules = [rule for _, of in RULES if (rule := of(look)) is not None]
         self._waiting: list[Candidate] = []
         self._said: dict[int, Said] = {}
 
@@ -130,13 +62,14 @@ class Answer:
             bar: Highest score still to come; candidates below it are held back until then.
         """
         self._said |= said
-        pool = by_score([*self._waiting, *demote_echoes(best, said, self._query, self._echo)])
+        asked, left = self._look.query.words, self._look.config.echo
+        pool = by_score([*self._waiting, *demote_echoes(best, said, asked, left)])
         ready = [one for one in pool if one.score >= bar]
         self._waiting = pool[len(ready) :]
-        for order in self._orders:
-            ready = order(ready, self._said)
+        for rule in self._rules:
+            ready = rule(ready, self._said)
         self.hits += ready
-        if self._fold:
+        if self._look.request.fold:
             self.hits = fold(self.hits, self._said)
 
 
@@ -203,10 +136,7 @@ def newest_first(
         if rivals:
             newest = order.pop(max(rivals, key=lambda place: order[place].row))
             order[at : at + 1] = [newest, replace(older, newer=newest.row)]
-    return [
-        one if one.score == place.score else replace(one, score=place.score)
-        for one, place in zip(order, ranked, strict=True)
-    ]
+    return in_places(order, ranked)
 
 
 def fold(ranked: Sequence[Candidate], said: Mapping[int, Said]) -> list[Candidate]:
@@ -291,9 +221,6 @@ def _overlap(one: set[str], other: set[str]) -> float:
 
 
 _ARTICLE = KINDS[Kind.ARTICLE]
-
-Quoted: TypeAlias = Callable[[Sequence[int]], Sequence[tuple[int, int]]]
-"""Returns the pairs (article, memory that it quotes) of some memories, by row id."""
 
 
 class Quotes:
@@ -410,7 +337,7 @@ def reorder(ranked: Sequence[Candidate], texts: Mapping[int, str]) -> list[Candi
         ranked: Candidates, best first.
         texts: Row to text, for the first ``POOL`` of them.
     """
-    pool, rest = ranked[:POOL], ranked[POOL:]
+    pool = ranked[:POOL]
     if len(pool) <= HEAD + 1:
         return list(ranked)
     head, tail = pool[:HEAD], pool[HEAD:]
@@ -421,11 +348,7 @@ def reorder(ranked: Sequence[Candidate], texts: Mapping[int, str]) -> list[Candi
     scores = np.array([one.score for one in tail])
     gain = scores / max(pool[0].score, _LEAST) + WEIGHT * reached / max(reached.max(), _LEAST)
     places = np.argsort(-gain, kind="stable").tolist()  # equal ones keep their order
-    placed = [
-        tail[at] if tail[at].score == place.score else replace(tail[at], score=place.score)
-        for at, place in zip(places, tail, strict=True)
-    ]
-    return [*head, *placed, *rest]
+    return in_places([*head, *(tail[at] for at in places)], ranked)
 
 
 def _shared(texts: Sequence[str]) -> Table:
@@ -465,3 +388,49 @@ def _walk(links: Table) -> Table:
     for _ in range(_STEPS):
         walk = (1 - _RESTART) * (walk @ links) + _RESTART * start
     return walk
+
+
+def _quotes(look: Look) -> Rule | None:
+    if look.quoted is None or not look.request.fold:
+        return None
+    return Quotes(look.snap, look.quoted, leads=look.query.wants_several).first
+
+
+def _newest(look: Look) -> Rule | None:
+    if look.query.only_time or look.query.former is not None:
+        return None
+    if look.links is None:
+        return newest_first
+    docid, known = look.snap.docid, look.links.known
+    return partial(newest_first, settled=lambda a, b: known(int(docid[a]), int(docid[b])))
+
+
+def _newer(look: Look) -> Rule | None:
+    query = look.query
+    if look.meaning is None or query.only_time:
+        return None
+    asked = query.text if query.form is not None or query.kinds else ""
+    changes = Newer(look.snap, look.meaning, look.texts.read, asked)
+    return changes.first if query.former is None else changes.last
+
+
+def _later(look: Look) -> Rule | None:
+    return look.later.first if len(look.later.former) and not look.query.only_time else None
+
+
+def _conflicts(look: Look) -> Rule | None:
+    query, links = look.query, look.links
+    if links is None or not links.linked.any_flagged or query.only_time or query.former is not None:
+        return None
+    return Standings(look.snap, links.opposed).first
+
+
+RULES: tuple[tuple[str, Callable[[Look], Rule | None]], ...] = (
+    ("an article stands for what it quotes", _quotes),
+    ("of two statements that differ in their object, the newer one first", _newest),
+    ("what tells of a change first, or last if the past is asked for", _newer),
+    ("what was noted to end an earlier statement first", _later),
+    ("of two that conflict, the one that stands higher first", _conflicts),
+)
+"""What changes the order of candidates: what it does, and what makes it for a question; None if it
+does not apply."""

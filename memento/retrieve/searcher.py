@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from memento.base.clock import from_micros
 from memento.base.scopes import contains
 from memento.check import (
     check_count,
@@ -37,10 +36,11 @@ from memento.ledger.rows import Row, damaged, is_sound, strings_in, to_memory
 from memento.ledger.schema import SEQ_MASK
 from memento.retrieve import judging, spellings
 from memento.retrieve.answer import Found, Ranking, find
+from memento.retrieve.by_meaning import Smoothed
 from memento.retrieve.by_words import known_from
 from memento.retrieve.cache import Followed, Held, Kept
 from memento.retrieve.columns import ERASED, Mask, Roster, RosterRow, Snapshot, having_trait
-from memento.retrieve.context import Rerank
+from memento.retrieve.context import Look, Rerank
 from memento.retrieve.inputs import Nearest
 from memento.retrieve.ledger_source import Docids, LedgerSource, Postings, State
 from memento.retrieve.outline import Outlines, is_due
@@ -330,34 +330,26 @@ class Searcher:
             took["embed"] += time.perf_counter() - began
         if request.query.strip():  # a blank one asks for no vectors, so none were loaded
             self._name_most_owed(source.ns, snap, nearest, missing)
-        present = filters.as_of is None
-        dynamics = self._config.dynamics
-        links = Links(self._ledger, source.ns, filters.now, dynamics, source.linked)
+        links = Links(self._ledger, source.ns, filters.now, self._config.dynamics, source.linked)
+        meaning = None
+        if vector is not None and nearest is not None:
+            meaning = Smoothed(snap, nearest, vector, self._config.retrieve.smooth)
         return find(
-            request.query,
-            snap,
-            source,
-            vector,
-            self._config.retrieve,
-            now=from_micros(filters.now if filters.as_of is None else filters.as_of),
-            zone=self._config.zone,
-            k=request.k,
-            match=request.match,
-            allowed=allowed,
-            former=None if request.past is None else chosen(source, snap, request.past),
-            by_name=set_aside(source, snap, filters) if request.aside else None,
-            nearest=nearest,
-            rerank=rerank,
-            life=self._life(source, filters.now),
-            links=links if present and not source.shown else None,
-            quoted=links.quoted,
-            min_score=request.min_score,
-            min_confidence=request.min_confidence,
-            cutoff=request.cutoff,
-            tokens=request.tokens,
-            count=request.count_tokens,
-            fold=request.fold,
-            shorten=present,  # a passage is a part of the present text
+            Look(
+                request,
+                snap,
+                source,
+                self._config.retrieve,
+                allowed,
+                meaning,
+                self._config.zone,
+                former=None if request.past is None else chosen(source, snap, request.past),
+                by_name=set_aside(source, snap, filters) if request.aside else None,
+                rerank=rerank,
+                life=self._life(source, filters.now),
+                links=links if filters.as_of is None and not source.shown else None,
+                quoted=links.quoted,
+            )
         )
 
     def _near(

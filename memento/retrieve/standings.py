@@ -20,8 +20,8 @@ from memento.ledger import claim_rows, memories, quotes, strength_fold, usage_ev
 from memento.ledger.contract import Ledger, Session
 from memento.ledger.rows import Row, is_sound
 from memento.ledger.schema import SEQ_BITS
+from memento.retrieve.candidates import Candidate, Said, in_places
 from memento.retrieve.columns import Snapshot
-from memento.retrieve.order import Candidate, Said
 from memento.retrieve.successors import MOST_LATER, Successions
 from memento.status import having
 
@@ -32,6 +32,8 @@ _FOUND = frozenset(having("found"))
 
 Opposed: TypeAlias = Callable[[Sequence[int]], Sequence[tuple[int, int]]]
 """Returns the pairs among some memories that conflict, by row id, the higher one first."""
+Quoted: TypeAlias = Callable[[Sequence[int]], Sequence[tuple[int, int]]]
+"""Returns the pairs (article, memory that it quotes) of some memories, by row id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +107,7 @@ class Standings:
         if not pairs:
             return list(ranked)
         placed = _placed(_raised([_noted(one, pairs) for one in best], pairs), pairs)
-        scored = [
-            one if one.score == place.score else replace(one, score=place.score)
-            for one, place in zip(placed, best, strict=True)
-        ]
-        return scored + list(ranked[DEPTH:])
+        return in_places(placed, ranked)
 
 
 def _noted(one: Candidate, pairs: Sequence[tuple[int, int]]) -> Candidate:

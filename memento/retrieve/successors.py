@@ -14,9 +14,9 @@ from typing import Self, TypeAlias
 
 import numpy as np
 
+from memento.retrieve.candidates import Candidate, Said, in_places
 from memento.retrieve.columns import Mask, Rows, Snapshot
 from memento.retrieve.former_values import Heirs
-from memento.retrieve.order import Candidate, Said
 
 MOST_LATER = 500
 """Most pairs of a namespace that a query looks at, those with the newest earlier statements."""
@@ -55,11 +55,8 @@ class Later(Heirs):
 
     def first(self, ranked: Sequence[Candidate], _said: Mapping[int, Said]) -> list[Candidate]:
         """Place the later one of a pair first if it fits the question as well."""
-        if not len(self.former):
-            return list(ranked)
-        best = list(ranked[:_DEPTH])
         among = set(zip(self.former.tolist(), self.heir.tolist(), strict=True))
-        order = list(best)
+        order = list(ranked[:_DEPTH])
         for at in range(len(order)):
             older = order[at]
             rivals = [
@@ -70,11 +67,7 @@ class Later(Heirs):
             if rivals:
                 newest = order.pop(max(rivals, key=lambda place: order[place].row))
                 order[at : at + 1] = [newest, replace(older, newer=newest.row)]
-        placed = [
-            one if one.score == place.score else replace(one, score=place.score)
-            for one, place in zip(order, best, strict=True)
-        ]
-        return placed + list(ranked[_DEPTH:])
+        return in_places(order, ranked)
 
 
 def _fits(newer: Candidate, older: Candidate) -> bool:

@@ -8,15 +8,24 @@ import numpy as np
 
 from memento.config import RetrieveConfig
 from memento.ledger.lite.fulltext import expression
+from memento.ledger.predicate import Filters
 from memento.retrieve.answer import find
+from memento.retrieve.by_meaning import Smoothed
 from memento.retrieve.columns import Roster, RosterRow
+from memento.retrieve.context import Look
+from memento.retrieve.request import Request
 from memento.retrieve.spellings import Vocabulary
 from memento.retrieve.vector_search import Exact
+from memento.retrieve.visible import allow
 from memento.text import words as spelling
 from memento.tiers.exact import Vectors
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 FIRST = 7 << 40
+LIMITS = {
+    "k": 5, "match": "auto", "min_score": 0.0, "min_confidence": 0.0, "cutoff": 0.0,
+    "tokens": None, "count_tokens": spelling.estimate, "fold": True,
+}  # fmt: skip
 
 
 class Shelf:
@@ -101,16 +110,19 @@ class Shelf:
             known.put(docid, spelling.words(self.text_of[docid]))
         return known
 
-    def find(self, query, vector=None, config=None, **options):
+    def find(self, query, vector=None, config=None, *, now=NOW, **options):
         """Ask a question."""
-        return find(
-            query,
-            self.roster.snapshot(),
-            self,
-            vector,
-            config or RetrieveConfig(),
-            **{"now": NOW, "nearest": self.search(), **options},
-        )
+        snap, config = self.roster.snapshot(), config or RetrieveConfig()
+        filters = Filters(now=int(now.timestamp() * 1_000_000))
+        limits = {name: options.pop(name) for name in LIMITS.keys() & options.keys()}
+        nearest = options.pop("nearest", None) or self.search()
+        if vector is not None and nearest is not None:
+            options["vectors"] = Smoothed(snap, nearest, vector, config.smooth)
+        allowed = options.pop("allowed", None)
+        if allowed is None:
+            allowed = allow(snap, filters)
+        request = Request(query, filters=filters, past=None, wait=0.0, **LIMITS | limits)
+        return find(Look(request, snap, self, config, allowed, **options))
 
     def hits(self, query, *args, **options):
         """Ask a question; returns texts."""

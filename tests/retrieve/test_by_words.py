@@ -27,7 +27,10 @@ def score(shelf, text, config=CONFIG):
     """Score a namespace; returns the query, the snapshot and the scores."""
     query = parse(text, now=NOW.date(), years=range(2020, 2027), people={}, max_terms=32)
     snap = shelf.roster.snapshot()
-    postings = by_words.look_up(query, snap, shelf, np.ones(snap.n, bool), config)
+    reader = by_words.Reader.of(
+        snap, shelf, np.ones(snap.n, bool), config.cap, min(config.arm, config.cap)
+    )
+    postings = by_words.look_up(query, reader)
     return query, snap, by_words.bm25(query, postings, snap, config)
 
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from memento import MemoryManager
-from memento.retrieve.order import Candidate, _same_frame
+from memento.retrieve.candidates import Candidate
+from memento.retrieve.order import _same_frame
 from memento.retrieve.standings import Standings
 from memento.testing import ManualClock
 from memento.text.words import words
