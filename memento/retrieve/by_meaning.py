@@ -157,11 +157,6 @@ def _promising(rows: Rows, values: Floats, count: int) -> tuple[Rows, Floats]:
     """Leave out most of the rows that are not among the best, with a sample's help.
 
     Source: Floyd & Rivest, Expected Time Bounds for Selection, 1975.
-
-    Args:
-        rows: Many rows.
-        values: One value for each.
-        count: Number of best rows that must stay, with all that equal the last of them.
     """
     sample = values[::_SAMPLED]
     wanted = min(len(sample), 2 * count // _SAMPLED + _SAMPLED)

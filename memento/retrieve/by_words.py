@@ -143,12 +143,6 @@ def _like(
 
     In a conversation people rarely mean another word where the word itself is used. A note stands
     for itself: that a lunch "break" was told does not mean that nobody wrote "fracture".
-
-    Args:
-        found: The words.
-        others: The rows that have another word for the same as each; None if none is known.
-        snap: The namespace.
-        lone: (n,) which rows are notes.
     """
     like: list[Like] = []
     for one, other in zip(found, others, strict=True):
@@ -291,14 +285,7 @@ def _no_question(query: Query) -> bool:
 def _by_words(
     query: Query, reader: Reader, matches: Sequence[Match], places: Sequence[Place | None]
 ) -> list[_Find]:
-    """Return for each word the expression that finds it, and its rows.
-
-    Args:
-        query: The query.
-        reader: Reads more rows.
-        matches: What finds each word as it is written.
-        places: The rows that these match.
-    """
+    """Return for each word the expression that finds it, and its rows."""
     starts = _no_question(query)
     found: list[_Find] = []
     for term, match, place in zip(query.terms, matches, places, strict=True):
@@ -497,16 +484,7 @@ def _add_like(
     snap: Snapshot,
     config: RetrieveConfig,
 ) -> None:
-    """Add a share of what a word counts to rows that have only another word for the same.
-
-    Args:
-        score: Scores of every row so far.
-        mass: Weights of the words of every row so far.
-        posting: The word.
-        counted: Rows in which the word itself was counted.
-        snap: The namespace.
-        config: Settings of BM25.
-    """
+    """Add a share of what a word counts to rows that have only another word for the same."""
     has = np.zeros(snap.n, np.bool_)
     has[counted] = True
     rows = posting.like.rows[~has[posting.like.rows]]

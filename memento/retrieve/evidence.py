@@ -134,14 +134,7 @@ def dated(query: Query, snap: Snapshot, rows: Rows) -> Rows:
 
 
 def _traits(query: Query, snap: Snapshot, rows: Rows, in_session: Mask) -> dict[str, Floats]:
-    """Return the evidence that is known about the rows without their texts.
-
-    Args:
-        query: The query.
-        snap: The namespace.
-        rows: Candidates.
-        in_session: Whether each belongs to a session.
-    """
+    """Return the evidence that is known about the rows without their texts."""
     cues = snap.cues[rows]
     traits = {"first_person": _FIRST_PERSON, "standing": _STANDING}
     if query.wants_time:

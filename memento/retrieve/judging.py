@@ -98,20 +98,14 @@ class Signs:
 
     def of(self, places: Rows) -> list[dict[str, float]]:
         """Return the signs of some candidates by name."""
-        columns = [self.cover, self.share, self.fit]
-        if self.cosine is None:
-            values = [column[places].tolist() for column in columns]
-            shared = {"unknown": self.unknown, "lacks": self.lacks}
-            return [
-                {"cover": cover, "share": share, "fit": fit, **shared}
-                for cover, share, fit in zip(*values, strict=True)
-            ]
-        values = [column[places].tolist() for column in (*columns, self.cosine)]
-        shared = {"unknown": self.unknown, "noise": self.noise, "lacks": self.lacks}
-        return [
-            {"cover": cover, "share": share, "fit": fit, "cosine": cosine, **shared}
-            for cover, share, fit, cosine in zip(*values, strict=True)
-        ]
+        columns = {"cover": self.cover, "share": self.share, "fit": self.fit}
+        shared = {"unknown": self.unknown}
+        if self.cosine is not None:
+            columns["cosine"] = self.cosine
+            shared["noise"] = self.noise
+        shared["lacks"] = self.lacks
+        values = [column[places].tolist() for column in columns.values()]
+        return [dict(zip(columns, one, strict=True)) | shared for one in zip(*values, strict=True)]
 
 
 def signs(
@@ -155,15 +149,7 @@ def _lacks(evidence: Evidence, share: Floats) -> float:
 def _fit(
     evidence: Evidence, sums: Floats, weights: Weights, alone: Weights, known: float
 ) -> Floats:
-    """Divide the sums by the largest ones possible; see `Signs`.
-
-    Args:
-        evidence: The candidates and their evidence.
-        sums: The sums.
-        weights: Weights for turns of a session.
-        alone: Weights for memories outside any session.
-        known: How full the sign is, [0, 1].
-    """
+    """Divide the sums by the largest ones possible; see `Signs`."""
     if evidence.alone.all():
         return np.full(len(sums), _PLAIN_FIT, np.float32)
     most = scoring.most(evidence, weights, alone)

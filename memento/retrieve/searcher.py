@@ -368,12 +368,6 @@ class Searcher:
     ) -> tuple[Snapshot, Mask, Nearest | None]:
         """Bring the namespace up to date; return it, the rows that pass, and the vector index.
 
-        Args:
-            source: The namespace.
-            filters: The caller's filters.
-            model: Number of the embedder whose vectors are needed, or None.
-            exact: Whether to search without Chroma.
-
         Returns:
             The namespace; the rows that pass the filters; the search by vector, or None.
         """

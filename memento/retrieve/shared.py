@@ -12,7 +12,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from memento.ledger import memories
 from memento.ledger import scope_rows as rows
@@ -24,23 +24,14 @@ from memento.types import Hit, Retrieval, Source, Trust
 
 if TYPE_CHECKING:
     from memento.retrieve.request import Request
+    from memento.retrieve.searcher import Searcher
 
 SHARED = "shared"
 """Key in ``missing`` if a part of a namespace that shares memories could not be searched."""
 
 
-class Searches(Protocol):
-    """The searcher, as far as it answers a request within one namespace."""
-
-    def search(
-        self, ns: int, labels: tuple[str, ...], request: Request, shown: tuple[str, ...] = ()
-    ) -> Retrieval:
-        """Find memories of one namespace, or of the scopes that it shows."""
-        ...
-
-
 def answer(
-    ledger: Ledger, searcher: Searches, labels: tuple[str, ...], request: Request, *, shared: bool
+    ledger: Ledger, searcher: Searcher, labels: tuple[str, ...], request: Request, *, shared: bool
 ) -> Retrieval:
     """Find memories of a namespace and of those that share theirs with it.
 

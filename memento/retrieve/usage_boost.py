@@ -270,13 +270,6 @@ class Life:
 
         It is one hop. With the other effects together it is within the bound. Quarantined memories
         lead nowhere and are led to by none.
-
-        Args:
-            snap: The namespace.
-            rows: Rows of the candidates, ascending.
-            order: Their places, best first.
-            pull: Sum of the evidence and the other effects of each.
-            effects: Sum of the other effects of each.
         """
         docids, links = snap.docid[rows], self._known.links
         seeds = order[: association.SEEDS]
@@ -356,10 +349,6 @@ class Life:
 
         The order of the evidence stays. A memory twice the bound behind the best gains no more:
         no effect could bring it before that.
-
-        Args:
-            sums: Sums of the evidence.
-            named: How candidates match by name or letter for letter, 0 for neither.
         """
         less = np.float32(1 - self._learnt.evidence)
         if not less:
@@ -370,13 +359,7 @@ class Life:
         return levelled
 
     def _use(self, values: Floats, past: Days, since: Days) -> Floats:
-        """Return how far use speaks for memories, see ``dynamics.use.telling``.
-
-        Args:
-            values: Their states.
-            past: Days since their moments, >= 0.
-            since: Days since their last uses; infinite without a use.
-        """
+        """Return how far use speaks for memories, see ``dynamics.use.telling``."""
         days = np.maximum(formulas.FLOOR - since, 0)
         days += past
         left = np.multiply.outer(days.astype(np.float32), _FADING)
@@ -442,14 +425,7 @@ class Life:
     def _standing(
         self, row: Row, lived: _Lived | None, today: int, steady: Mapping[str, float]
     ) -> tuple[float, bool]:
-        """Return the chance that a memory is right, and whether it fades.
-
-        Args:
-            row: The memory.
-            lived: What happened to it; None for nothing.
-            today: Active days of the namespace until now.
-            steady: Kind to its stability, active days.
-        """
+        """Return the chance that a memory is right, and whether it fades."""
         if lived is None:
             sure = formulas.mean(formulas.prior(row.trust))
             first: float = self._known.active_days(row.created_at)

@@ -70,10 +70,19 @@ def allow(
         mask &= _in(snap.tier, [TIERS[tier] for tier in filters.tiers])
     if filters.kinds:
         mask &= _in(snap.kind, [KINDS[kind] for kind in filters.kinds])
+    paths = list(enumerate(snap.scopes.names)) if filters.scopes or filters.within else []
     if filters.scopes:
-        mask &= _named(snap.scope, snap.scopes, _about(snap.scopes, filters.scopes))
+        about = [
+            code
+            for code, path in paths
+            if any(contains(scope, path) or contains(path, scope) for scope in filters.scopes)
+        ]
+        mask &= _named(snap.scope, snap.scopes, about)
     if filters.within:
-        mask &= _named(snap.scope, snap.scopes, _below(snap.scopes, filters.within))
+        below = [
+            code for code, path in paths if any(contains(scope, path) for scope in filters.within)
+        ]
+        mask &= _named(snap.scope, snap.scopes, below)
     if filters.sessions:
         known = (snap.session_names.find(name) for name in filters.sessions)
         mask &= _named(snap.session, snap.session_names, [at for at in known if at is not None])
@@ -140,24 +149,6 @@ def _in(codes: NDArray[np.int8], wanted: Collection[int]) -> Mask:
     for code in wanted:
         mask |= codes == code
     return mask
-
-
-def _about(known: Interned, asked: Collection[str]) -> list[int]:
-    """List the codes of scopes at, below or above one of those asked about."""
-    return [
-        code
-        for code, path in enumerate(list(known.names))
-        if any(contains(scope, path) or contains(path, scope) for scope in asked)
-    ]
-
-
-def _below(known: Interned, asked: Collection[str]) -> list[int]:
-    """List the codes of scopes at or below one of those asked about."""
-    return [
-        code
-        for code, path in enumerate(list(known.names))
-        if any(contains(scope, path) for scope in asked)
-    ]
 
 
 def _named(codes: NDArray[np.int32], known: Interned, wanted: Collection[int]) -> Mask:
