@@ -569,13 +569,15 @@ class Background:
         """Sleep on the namespaces that were used, for a moment, at most once an hour."""
         now = self._now()
         self._sleep_due = now + SLEEPS
-        sleeper = run.Sleeper(self._ledger, self._config, embeds=self._embeds, changed=self._moved)
         steps, until = run.usual(self._config), time.monotonic() + seconds
         for ns, _ in self._ledger.read(namespaces.every):
             if self.traffic.busy() or time.monotonic() >= until:
                 self._sleep_due = now  # the next quiet moment goes on
                 return
-            sleeper.sleep(ns, now, steps, run.Limits(until, None))
+            sleeper = run.Sleeper(
+                self._ledger, self._config, ns, now, embeds=self._embeds, changed=self._moved
+            )
+            sleeper.sleep(steps, until=until)
 
     def _moved(self, ns: int, rows: Sequence[Row]) -> None:
         """Tell the short tier that rows of its rings changed."""

@@ -43,9 +43,6 @@ class Writer(StrEnum):
     words of their sources."""
     EXTRACTIVE = "extractive"
     """memento: an article quotes its sources word for word."""
-    MODEL = "model"
-    """The model of ``Config.llm``, within its limits; a text that loses or invents a number, a name
-    or the like is not kept, and the sources are quoted instead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,23 +50,20 @@ class Articles:
     """Settings of the step ``articles`` of the sleep.
 
     Attributes:
-        writer: ``off``, ``extractive`` or ``model``, see ``Writer``.
+        writer: ``off`` or ``extractive``, see ``Writer``.
         cosine: Least cosine of a statement to another one of its topic, [0, 1].
         overlap: The same for a store without an embedder, as the cosine of their words, [0, 1].
         least: Fewest statements of which an article is made, 2 to 40.
         most: Most statements of one topic, from ``least`` to 100.
-        chars: Most characters of an article, 200 to 20,000. A model gets sources of three times as
-            many, and an article that quotes what it lost is longer.
-        calls: Most articles that a model is asked for in one sleep, >= 0.
+        chars: Most characters of an article, 200 to 20,000.
     """
 
-    writer: Writer | Literal["off", "extractive", "model"] = Writer.OFF
+    writer: Writer | Literal["off", "extractive"] = Writer.OFF
     cosine: float = 0.55
     overlap: float = 0.15
     least: int = 4
     most: int = 40
     chars: int = 1_200
-    calls: int = 20
 
     def __post_init__(self) -> None:
         if self.writer not in tuple(Writer):
@@ -80,7 +74,6 @@ class Articles:
         check_count("articles.least", self.least, least=2, most=40)
         check_count("articles.most", self.most, least=self.least, most=100)
         check_count("articles.chars", self.chars, least=200, most=_MOST_CHARS)
-        check_count("articles.calls", self.calls, least=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,9 +157,6 @@ class ObserveConfig:
         forget: What a request to forget does: ``ask`` only names what it would hide; ``named``
             hides at once what fills a slot that the request names; ``all`` also hides what has
             every word that it names.
-        praise: Whether praise and fault of the assistant are a verdict: they close the turn
-            (``loop``) of the session that was opened last, with the outcome 0.5 or -0.5 for the
-            memories that it showed. Without such a turn they are only noted.
     """
 
     mode: Literal["off", "assist", "full"] = "off"
@@ -174,14 +164,12 @@ class ObserveConfig:
     doubt_at: float = 0.5
     sentences: int = 40
     forget: Literal["ask", "named", "all"] = "named"
-    praise: bool = False
 
     def __post_init__(self) -> None:
         _one_of("mode", self.mode, MODES)
         _one_of("forget", self.forget, FORGETS)
         _share("store_at", self.store_at, 1.0)
         _share("doubt_at", self.doubt_at, self.store_at)
-        check_flag("observe.praise", self.praise)
         if type(self.sentences) is not int or self.sentences < 1:
             raise InvalidInput(
                 "observe.sentences", f"must be an integer >= 1, not {self.sentences!r}"
@@ -838,8 +826,6 @@ class Config:
             if isinstance(kind, type) and not isinstance(value := getattr(self, part.name), kind):
                 problem = f"must be a {kind.__name__}, not {type(value).__name__}"
                 raise InvalidInput(part.name, problem)
-        if self.articles.writer == Writer.MODEL and self.llm.model is None:
-            raise InvalidInput("articles.writer", "needs a model, as in LLMConfig(model=...)")
 
     @property
     def zone(self) -> tzinfo:

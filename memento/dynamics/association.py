@@ -10,7 +10,7 @@ import math
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from memento.errors import InvalidInput
+from memento.dynamics.settings import in_range
 
 LEAST = 0.05
 """Weight below which a link is dropped."""
@@ -44,11 +44,7 @@ class Association:
 
     def __post_init__(self) -> None:
         for name, least, most in (("rate", 0.0, 1.0), ("budget", LEAST, float(MOST))):
-            value = getattr(self, name)
-            number = isinstance(value, int | float) and not isinstance(value, bool)
-            if not number or not least <= value <= most:
-                problem = f"must be a number in [{least}, {most}], not {value!r}"
-                raise InvalidInput(f"association.{name}", problem)
+            in_range(f"association.{name}", getattr(self, name), least, most)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,11 +119,11 @@ def scaled(links: Mapping[int, Link], budget: float) -> dict[int, Link]:
     total = math.fsum(link.weight for link in links.values())
     if total <= budget:
         return dict(links)
-    after = {
-        other: Link(link.weight * budget / total, link.count, link.at)
+    return {
+        other: Link(weight, link.count, link.at)
         for other, link in links.items()
+        if (weight := link.weight * budget / total) >= LEAST
     }
-    return {other: link for other, link in after.items() if link.weight >= LEAST}
 
 
 def spread(sources: Iterable[tuple[float, float, int]]) -> float:

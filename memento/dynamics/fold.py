@@ -15,6 +15,11 @@ from memento.dynamics.formulas import Counts, retention, steadier
 from memento.dynamics.settings import Dynamics
 from memento.types import Event, Trust
 
+DAY = 86_400_000_000
+"""A day in microseconds."""
+
+_SECOND = 1_000_000
+
 MOST = 2.0
 """Largest short strength."""
 
@@ -44,11 +49,6 @@ def advance(
     return short * left1, long * left2 + short * passed
 
 
-def recall(short: float, long: float) -> float:
-    """Return the chance of recall, [0, 1): 1 - e^-(short + long)."""
-    return -math.expm1(-(short + long))
-
-
 def reward(worth: float, outcome: float, *, rate: float, share: float) -> float:
     """Return the worth after an outcome: V + rate · share · (outcome - V).
 
@@ -76,12 +76,6 @@ def eligibility(rank: int) -> float:
     [1.0, 0.67, 0.5, 0.4]
     """
     return 1 / (1 + 0.5 * (rank - 1))
-
-
-DAY = 86_400_000_000
-"""A day in microseconds."""
-
-_SECOND = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,7 +245,7 @@ def begin(basis: Basis, day: int, config: Dynamics) -> State:
         sums=formulas.UNUSED,
         stability=config.stability.of(basis.kind) * (0.5 + basis.importance),
         day=day,
-        short=_presented(basis, config),
+        short=_presentation(basis, config),
         long=0.0,
         belief=formulas.prior(basis.trust),
         worth=0.0,
@@ -290,17 +284,20 @@ def step(state: State, event: Occurrence, basis: Basis, config: Dynamics) -> Sta
     if not (gained or valence or effect.outcome is not None or effect.replay):
         return state
     after = _advance(state, now, basis, config)
+    if valence:
+        judged = formulas.judge(after.belief, valence, cap=config.belief_cap)
+        after = replace(after, belief=judged)
     after = replace(after, today=now // DAY, marks=marks | mark, spent=spent)
-    after = _use(after, gained, event, basis, config, grows=effect.grows)
-    after = _replay(after, effect.replay, event, basis, config)
-    judged = (
-        formulas.judge(after.belief, valence, cap=config.belief_cap) if valence else after.belief
-    )
-    earned = after.worth
+    if gained:
+        after = _use(after, gained, event, basis, config, grows=effect.grows)
+    if effect.replay:  # the days since the last use go on
+        after = _presented(after, effect.replay, basis, config)
+        after = replace(after, stability=_steadied(after, effect.replay, event, config))
     if effect.outcome is not None:
         share = weight * eligibility(event.rank)
-        earned = reward(earned, effect.outcome, rate=config.worth_rate, share=share)
-    return replace(after, belief=judged, worth=earned)
+        earned = reward(after.worth, effect.outcome, rate=config.worth_rate, share=share)
+        after = replace(after, worth=earned)
+    return after
 
 
 def standing(state: State, now: int, day: int, basis: Basis, config: Dynamics) -> Standing:
@@ -342,16 +339,10 @@ def _heard(event: Occurrence, config: Dynamics) -> tuple[Effect, float, int]:
         effect = VERDICTS[Event(event.kind)]
     if event.source == Trust.USER:
         return effect, 1.0, 0
-    if event.source == Trust.AGENT:
-        return effect, config.agent, _mark_of(effect)
-    return effect, 0.0, 0
-
-
-def _mark_of(effect: Effect) -> int:
-    """Return the mark of a verdict of the agent."""
-    if effect.valence > 0:
-        return _PRAISED
-    return _BLAMED if effect.valence < 0 else _PASSED_OVER
+    if event.source != Trust.AGENT:
+        return effect, 0.0, 0
+    mark = _PRAISED if effect.valence > 0 else _BLAMED if effect.valence < 0 else _PASSED_OVER
+    return effect, config.agent, mark
 
 
 def _gained(state: State, weight: float, now: int, config: Dynamics) -> float:
@@ -380,37 +371,32 @@ def _use(
     grows: bool,
 ) -> State:
     """Count a use of the moment of a state."""
-    if not gained:
-        return state
     recent = state.used_at is not None and state.at - state.used_at < config.massed * _SECOND
     used = replace(
-        state,
+        _presented(state, gained, basis, config),
         uses=state.uses + gained,
         used_at=state.at,
         counted=(state.counted if recent else 0.0) + gained,
         sums=formulas.used(state.sums, gained),
-        short=min(MOST, state.short + gained * _presented(basis, config)),
     )
     if not grows:
         return used
-    steady = _steadied(state, event, config)
-    grown = state.stability + gained * (steady - state.stability)
+    grown = _steadied(state, gained, event, config)
     return replace(used, stability=grown, day=max(state.day, event.day))
 
 
-def _replay(state: State, share: float, event: Occurrence, basis: Basis, config: Dynamics) -> State:
-    """Count a share of a use that nobody made: the days since the last use go on."""
-    if not share:
-        return state
-    steady = _steadied(state, event, config)
-    grown = state.stability + share * (steady - state.stability)
-    short = min(MOST, state.short + share * _presented(basis, config))
-    return replace(state, stability=grown, short=short)
+def _presented(state: State, share: float, basis: Basis, config: Dynamics) -> State:
+    """Add a share of a presentation to the short strength."""
+    return replace(state, short=min(MOST, state.short + share * _presentation(basis, config)))
 
 
-def _steadied(state: State, event: Occurrence, config: Dynamics) -> float:
-    """Return the stability after a use of full weight."""
-    return steadier(
+def _presentation(basis: Basis, config: Dynamics) -> float:
+    return config.presented * (0.5 + basis.importance)
+
+
+def _steadied(state: State, share: float, event: Occurrence, config: Dynamics) -> float:
+    """Return the stability after a share of a use."""
+    steady = steadier(
         state.stability,
         event.day - state.day,
         gain=config.gain,
@@ -418,8 +404,4 @@ def _steadied(state: State, event: Occurrence, config: Dynamics) -> float:
         spacing=config.spacing,
         most=config.most_stable,
     )
-
-
-def _presented(basis: Basis, config: Dynamics) -> float:
-    """Return what a presentation of full weight adds to the short strength."""
-    return config.presented * (0.5 + basis.importance)
+    return state.stability + share * (steady - state.stability)

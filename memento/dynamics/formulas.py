@@ -1,4 +1,4 @@
-"""Forgetting, and how use that is spread over time slows it down."""
+"""The formulas: retention, need, belief, and what an answer teaches about the weight of use."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from memento.dynamics.settings import in_range
 from memento.errors import InvalidInput
 from memento.types import Trust
 
@@ -59,23 +60,6 @@ UNUSED = (0.0,) * len(RATES)
 """The leaky sums of a memory that was never used."""
 
 
-def need(ages: Sequence[float], decay: float, weights: Sequence[float] | None = None) -> float:
-    """Return the exact need odds of a history: the sum of weight · age^-decay; 0 of none.
-
-    `odds` approximates it from the leaky sums to 0.002 nats.
-
-    Args:
-        ages: Days since each use, >= 0; less than `FLOOR` counts as `FLOOR`.
-        decay: Exponent, (0, 1).
-        weights: One for each use, >= 0; None for 1 each.
-
-    >>> need([4.0, 1.0, 0.25], 0.5)
-    3.5
-    """
-    weights = [1.0] * len(ages) if weights is None else weights
-    return sum(w * math.pow(max(age, FLOOR), -decay) for age, w in zip(ages, weights, strict=True))
-
-
 def leak(sums: Sequence[float], days: float) -> tuple[float, ...]:
     """Advance the leaky sums by some days, >= 0."""
     return tuple(s * math.exp(-rate * days) for s, rate in zip(sums, RATES, strict=True))
@@ -87,7 +71,7 @@ def used(sums: Sequence[float], weight: float) -> tuple[float, ...]:
 
 
 def odds(sums: Sequence[float], decay: float) -> float:
-    """Return the need odds that leaky sums stand for, >= 0.
+    """Return the need odds that leaky sums stand for: the sum of weight · age^-decay over the uses.
 
     They should have leaked at least `FLOOR` since the last use.
 
@@ -249,10 +233,7 @@ class Effect:
 
     def __post_init__(self) -> None:
         for name, most in _MOST.items():
-            value = getattr(self, name)
-            number = isinstance(value, int | float) and not isinstance(value, bool)
-            if not number or not 0 <= value <= most:
-                raise InvalidInput(f"effect.{name}", f"must be in [0, {most}], not {value!r}")
+            in_range(f"effect.{name}", getattr(self, name), 0, most)
         if not isinstance(self.learn, bool):
             raise InvalidInput("effect.learn", f"must be True or False, not {self.learn!r}")
 

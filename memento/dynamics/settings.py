@@ -48,26 +48,11 @@ class Stability:
 
     def __post_init__(self) -> None:
         for name in fields(self):
-            _check(f"dynamics.stability.{name.name}", getattr(self, name.name), _TINY, math.inf)
+            in_range(f"dynamics.stability.{name.name}", getattr(self, name.name), _TINY, math.inf)
 
     def of(self, kind: str) -> float:
         """Return the stability of a kind, active days."""
-        known = {
-            Kind.FACT: self.fact,
-            Kind.PREFERENCE: self.preference,
-            Kind.RULE: self.rule,
-            Kind.DECISION: self.decision,
-            Kind.PROCEDURE: self.procedure,
-            Kind.EPISODE: self.episode,
-            Kind.RELATION: self.relation,
-            Kind.EMOTION: self.emotion,
-            Kind.OPINION: self.opinion,
-            Kind.CONTEXT: self.context,
-            Kind.QUESTION: self.question,
-            Kind.ARTICLE: self.article,
-            Kind.PLAN: self.plan,
-        }
-        return known[Kind(kind)]
+        return float(getattr(self, Kind(kind)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +108,7 @@ class Dynamics:
 
     def __post_init__(self) -> None:
         for name, (least, most) in _RANGES.items():
-            _check(f"dynamics.{name}", getattr(self, name), least, most)
+            in_range(f"dynamics.{name}", getattr(self, name), least, most)
         if type(self.shown_first) is not int or self.shown_first < 0:
             raise InvalidInput(
                 "dynamics.shown_first", f"must be an integer >= 0, not {self.shown_first!r}"
@@ -154,7 +139,8 @@ _RANGES = {
 }
 
 
-def _check(name: str, value: object, least: float, most: float) -> None:
+def in_range(name: str, value: object, least: float, most: float) -> None:
+    """Refuse what is not a finite number in a range."""
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if not number or not least <= value <= most or math.isinf(value):  # type: ignore[operator,arg-type]
         raise InvalidInput(name, f"must be a finite number in [{least}, {most}], not {value!r}")

@@ -188,7 +188,6 @@ class Learning(View):
             drafts,
             read,
             said,
-            session=name,
             begins_run=mode != "off",
             later=later if waits else None,
         )
@@ -413,19 +412,15 @@ class Learning(View):
         read: Sequence[Message],
         said: Sequence[Said],
         *,
-        session: str | None,
         begins_run: bool,
         later: Callable[..., None] | None = None,
     ) -> tuple[Done, list[Row]]:
         """Write turns and lessons in one transaction; edited messages first, in their own."""
         outcome = teaching.Done()
-        praised = session if self.config.observe.praise else None
 
         def then(work: Work, rows: list[Row]) -> list[Row]:
             nonlocal outcome
-            outcome = teaching.taught(
-                work, read, rows, self.config, begins_run=begins_run, praised=praised
-            )
+            outcome = teaching.taught(work, read, rows, self.config, begins_run=begins_run)
             if later is not None:
                 later(work, rows=rows, run=outcome.change)
             return outcome.rows

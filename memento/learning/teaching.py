@@ -8,10 +8,8 @@ from dataclasses import dataclass, field, replace
 
 from memento.admit.draft import to_json
 from memento.config import Config
-from memento.dynamics.settings import Dynamics
 from memento.learning.reading import Message, Ready, Request, candidate_of
 from memento.ledger import changes, memories, model_rows, slot_rows, usage_events
-from memento.ledger import loop_rows as open_loops
 from memento.ledger.contract import Session, Work
 from memento.ledger.rows import Row, docid_of, strings_in, to_memory
 from memento.observe.asked import keys_of, mentions_all
@@ -24,11 +22,8 @@ from memento.observe.values import (
     Observation,
 )
 from memento.types import Event, Kind, Trust
-from memento.write import change, locks, observed, slots, verdicts
+from memento.write import change, locks, observed, slots
 from memento.write.steps import FOUND, log_event
-
-PRAISE = 0.5
-"""Outcome of praise; half of the most, since a sentence does not say what it is about. Untuned."""
 
 _TURNS = (Kind.EPISODE, Kind.QUESTION)
 
@@ -44,7 +39,6 @@ class Done:
         rows: Rows that were changed.
         known: Number of messages that had been observed before.
         change: Number of the change, or None.
-        rated: Ids of the memories that have a share in praise or fault.
         replaced: Id of a correction to the id of the memory that a language model named for it.
     """
 
@@ -54,7 +48,6 @@ class Done:
     rows: list[Row] = field(default_factory=list)
     known: int = 0
     change: int | None = None
-    rated: list[str] = field(default_factory=list)
     replaced: dict[str, str] = field(default_factory=dict)
 
 
@@ -64,8 +57,7 @@ def taught(
     rows: Sequence[Row],
     config: Config,
     *,
-    begins_run: bool,
-    praised: str | None,
+    begins_run: bool = False,
 ) -> Done:
     """Write what the messages of a call taught, as one change.
 
@@ -75,7 +67,6 @@ def taught(
         rows: The rows of the turns.
         config: The settings.
         begins_run: Whether another change of the same call may follow.
-        praised: The session in which praise and fault are a verdict; None for nowhere.
     """
     done = Done()
     for message in read:
@@ -106,8 +97,6 @@ def taught(
         for request in message.requests:
             done.forget.append(_forgotten(work, done, request, config.observe.forget))
         _note(work, message, turn)
-        if praised is not None and message.feedback:
-            done.rated += _rated(work, message, praised, config.dynamics)
     change_key = changes.finish(work, "observe", begins_run=begins_run)
     done.change = None if change_key is None else changes.number_of(change_key)
     return done
@@ -311,15 +300,6 @@ def _turns_that_say(work: Work, rows: Sequence[Row]) -> list[Row]:
     return list({row.docid: row for row in (*told, *repeats)}.values())
 
 
-def _rated(work: Work, message: Message, session: str, config: Dynamics) -> list[str]:
-    """Give the outcome of praise or fault to what the last turn showed; fault outweighs praise."""
-    turn = open_loops.newest_open(work.db, work.ns, session, work.now)
-    if turn is None:
-        return []
-    outcome = -PRAISE if Event.FAULTED in message.feedback else PRAISE
-    return verdicts.finish(work, turn, outcome, Trust.USER, config)
-
-
 def _note(work: Work, message: Message, turn: Row | None) -> None:
     """Log what was observed, as counts and names; no text."""
     found = message.found
@@ -361,7 +341,6 @@ def told(read: Sequence[Message], done: Done, namespace: tuple[str, ...]) -> Obs
         else (),
         vetoed=dict(sum((message.found.vetoed for message in read), Counter[str]())),
         skipped=sum(message.found.skipped for message in read),
-        rated=tuple(dict.fromkeys(done.rated)),
         known=bool(read) and done.known == len(read),
         change=done.change,
         language="" if last is None else last.language,

@@ -61,16 +61,6 @@ def find(session: Session, ns: int, loop: str) -> Turn | None:
     return Turn(loop, number, name, opened_at, expires_at, closed_at, ranks)
 
 
-def newest_open(session: Session, ns: int, name: str, now: int) -> str | None:
-    """Return the id of the open turn of a conversation that was opened last, or None."""
-    query = (
-        "SELECT loop FROM loops WHERE ns = ? AND session = ? AND closed_at IS NULL"
-        " AND expires_at > ? ORDER BY opened_at DESC, loop DESC LIMIT 1"
-    )
-    found = session.execute(query, (ns, name, now)).fetchone()
-    return None if found is None else str(found[0])
-
-
 def show(session: Session, turn: Turn, ids: Sequence[str]) -> None:
     """Note which memories an answer of a turn showed, best first."""
     shown = dict(turn.shown)

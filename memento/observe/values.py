@@ -174,7 +174,6 @@ class Observation:
             gives a known thing another value is stored all the same: the store vouches for it.
         forget: Requests to forget, and what they hid.
         feedback: Praise (``praised``) and fault (``faulted``) of the assistant, in order.
-        rated: Ids of the memories that have a share in it, see ``ObserveConfig.praise``.
         vetoed: Reason of a guard to the number of sentences that it refused.
         skipped: Number of sentences that were not read: pasted text.
         known: Whether all messages of the user had been observed before; nothing was done then.
@@ -192,7 +191,6 @@ class Observation:
     doubtful: tuple[Candidate, ...] = ()
     forget: tuple[ForgetRequest, ...] = ()
     feedback: tuple[str, ...] = ()
-    rated: tuple[str, ...] = ()
     vetoed: Mapping[str, int] = field(default_factory=dict)
     skipped: int = 0
     known: bool = False

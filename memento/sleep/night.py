@@ -11,7 +11,7 @@ from memento.config import Config
 from memento.dynamics.fold import DAY, Standing, State, begin, standing
 from memento.dynamics.formulas import retention
 from memento.ledger import sleep_rows, strength_fold
-from memento.ledger.contract import Ledger, Session, Work
+from memento.ledger.contract import Session, Work
 from memento.ledger.rows import Row, is_sound
 
 
@@ -66,22 +66,11 @@ class Step:
         plan: Finds what is to be done. Writes nothing.
         carry_out: Does one thing of a plan; returns the memories that changed. A thing that does
             not fit any more, since somebody changed a memory in the meantime, changes none.
-        prepare: Does what takes long, such as asking a language model, before the transaction of
-            one thing, at a moment in microseconds; returns the thing as ``carry_out`` takes it, or
-            why it is left. With it each thing has a transaction of its own. None if nothing does.
     """
 
     name: str
     plan: Callable[[Session, Night], Plan]
     carry_out: Callable[[Work, Night, Any], Sequence[Row]]
-    prepare: Callable[[Ledger, Night, Any, int], Any] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Left:
-    """The reason why a thing of a plan is left to a later sleep."""
-
-    why: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +135,13 @@ class Progress:
         """Plan the present step from where the last sleep that ended left it."""
         self.done = 0
         self.since = self.marks.get(self.steps[0], [0])[0] if self.steps else 0
+
+    def end(self, steps: Sequence[str]) -> None:
+        """Note up to where some steps looked, and that no sleep is unfinished."""
+        self.noted = [self.rev, self.event, self.at // DAY]
+        self.marks = self.marks | {name: list(self.noted) for name in steps}
+        self.at, self.steps, self.run = 0, [], None
+        self.done = self.since = self.active = self.rev = self.event = 0
 
 
 _AT_ONCE = 500

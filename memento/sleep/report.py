@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from datetime import date, timedelta
 
 from memento.config import Config
 from memento.dynamics import formulas
@@ -11,6 +11,7 @@ from memento.dynamics.fold import DAY
 from memento.ledger import co_use, sleep_rows, strength_fold
 from memento.ledger.contract import Session
 from memento.sleep.night import Felt, felt
+from memento.sleep.tick_values import Anomaly
 from memento.types import Event
 
 UNUSUAL = 3.5
@@ -52,28 +53,11 @@ _FEWEST = 7
 """Fewest days with which a day can be compared."""
 _AGAINST = (Event.WRONG.value, Event.HARMFUL.value)
 _TINY = 1e-9
-
-
-@dataclass(frozen=True, slots=True)
-class Unusual:
-    """A day that is unlike others; the fields are those of ``memento.sleep.run.Anomaly``."""
-
-    day: int
-    what: str
-    count: int
-    usual: float
-    score: float
+_EPOCH = date(1970, 1, 1)
 
 
 def notes(session: Session, ns: int, now: int, config: Config) -> dict[str, int]:
-    """Count what somebody should look at; the fields are those of ``memento.sleep.run.Tick.notes``.
-
-    Args:
-        session: Of any job.
-        ns: Namespace number.
-        now: The present moment, microseconds.
-        config: Settings.
-    """
+    """Count what somebody should look at, see ``Tick.notes``."""
     return {
         "stale": len(stale(session, ns, now, config, ())),
         "anomalies": len(unusual(session, ns, now - WINDOW * DAY)),
@@ -86,14 +70,7 @@ def stale(
 ) -> list[tuple[Felt, tuple[str, ...]]]:
     """Find active memories that somebody should look at, the most forgotten first.
 
-    Pinned and locked ones are not among them.
-
-    Args:
-        session: Of any job.
-        ns: Namespace number.
-        now: The present moment, microseconds.
-        config: Settings.
-        kinds: Only these kinds; empty for all.
+    Pinned and locked ones are not among them. Empty ``kinds`` stand for all.
     """
     rows = [row for row in sleep_rows.active(session, ns) if not kinds or row.kind in kinds]
     found = [(one, _reasons(one, now, config)) for one in felt(session, rows, now, config)]
@@ -114,7 +91,7 @@ def _reasons(one: Felt, now: int, config: Config) -> tuple[str, ...]:
     return tuple(name for name, holds in said.items() if holds)
 
 
-def unusual(session: Session, ns: int, since: int) -> list[Unusual]:
+def unusual(session: Session, ns: int, since: int) -> list[Anomaly]:
     """Find the days of use, from a moment on, that are unlike the 30 before them."""
     counted = {
         "added": sleep_rows.arrivals(session, ns, 0),
@@ -122,19 +99,19 @@ def unusual(session: Session, ns: int, since: int) -> list[Unusual]:
     }
     used = set(strength_fold.calendar_of(session, ns).days).union(*counted.values())
     days = sorted(used)
-    found = [one for what, counts in counted.items() for one in _compared(days, counts, what)]
-    return sorted(
-        (one for one in found if one.day >= since // DAY), key=lambda one: (one.day, one.what)
-    )
+    found = [
+        one for what, counts in counted.items() for one in _compared(days, counts, what, since)
+    ]
+    return sorted(found, key=lambda one: (one.day, one.what))
 
 
-def _compared(days: list[int], counts: dict[int, int], what: str) -> Iterator[Unusual]:
+def _compared(days: list[int], counts: dict[int, int], what: str, since: int) -> Iterator[Anomaly]:
     """Yield the days whose count is unlike that of the days of use before."""
     for at, day in enumerate(days):
         window = [counts.get(one, 0) for one in days[max(0, at - WINDOW) : at]]
-        if len(window) < _FEWEST:
+        if len(window) < _FEWEST or day < since // DAY:
             continue
         count = counts.get(day, 0)
         score = outlier(count, window)
         if abs(score) > UNUSUAL:
-            yield Unusual(day, what, count, median(window), score)
+            yield Anomaly(_EPOCH + timedelta(day), what, count, median(window), score)

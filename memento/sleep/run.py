@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from memento.config import Config, Writer
+from memento.config import Config
 from memento.dynamics.fold import DAY
 from memento.errors import StoreError
 from memento.ledger import changes, co_use, memories, sleep_rows, strength_fold
@@ -23,7 +23,8 @@ from memento.ledger.contract import Ledger, Rules, Session, Work
 from memento.ledger.rows import Row
 from memento.ledger.sleep_rows import Lease
 from memento.sleep import archiving, articles, duplicates, link_decay, replay, report, tier_moves
-from memento.sleep.night import Left, Mark, Night, Plan, Progress, Step
+from memento.sleep.night import Mark, Night, Plan, Progress, Step
+from memento.sleep.tick_values import StepDone, Tick
 
 FOLD = "fold"
 SECOND = 1_000_000
@@ -48,67 +49,22 @@ A replay makes a memory steadier as soon as some process adds it up. So ``replay
 
 def usual(config: Config) -> list[str]:
     """Return the steps of a sleep whose caller names none, in order."""
-    off = {articles.STEP.name} if config.articles.writer == Writer.OFF else set()
+    off = {articles.STEP.name} if config.articles.writer == "off" else set()
     return [FOLD, *(name for name in STEPS if name not in off)]
-
-
-@dataclass(slots=True)
-class Done:
-    """The work of one step.
-
-    Attributes:
-        looked: Memories that were looked at; of ``fold`` events.
-        changed: Memories that were changed.
-        skipped: Why memories were left as they are, to how many.
-    """
-
-    looked: int = 0
-    changed: int = 0
-    skipped: dict[str, int] = field(default_factory=dict)
-
-
-@dataclass(slots=True)
-class Ticked:
-    """The result of a call.
-
-    Attributes:
-        steps: Name of each step that ran to its work.
-        run: Number of the first change; None if nothing was changed.
-        done: Whether the sleep ended; else the next call goes on.
-        skipped: Why nothing was done, or ``""``.
-        notes: What somebody should look at, by name; empty before the sleep ended.
-    """
-
-    steps: dict[str, Done] = field(default_factory=dict)
-    run: int | None = None
-    done: bool = False
-    skipped: str = ""
-    notes: dict[str, int] = field(default_factory=dict)
 
 
 class _LostError(Exception):
     """Somebody else went on with this sleep."""
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """How much a call may do.
-
-    Attributes:
-        until: Moment of ``time.monotonic`` at which no other bite is begun.
-        rows: Most memories that it changes; None for no limit.
-    """
-
-    until: float
-    rows: int | None
-
-
 class Sleeper:
-    """Sleeps on the namespaces of one store.
+    """Sleeps on one namespace, once.
 
     Args:
         ledger: The store.
         config: Settings.
+        ns: Namespace number.
+        now: The present moment, microseconds.
         embeds: Whether this process embeds memories.
         changed: Told which memories of a namespace changed, after each transaction.
     """
@@ -117,272 +73,218 @@ class Sleeper:
         self,
         ledger: Ledger,
         config: Config,
+        ns: int,
+        now: int,
         *,
         embeds: bool,
         changed: Callable[[int, Sequence[Row]], None],
     ) -> None:
-        self._ledger = ledger
-        self._config = config
-        self._embeds = embeds
-        self._changed = changed
+        self._ledger, self._config, self._ns, self._now = ledger, config, ns, now
+        self._embeds, self._changed = embeds, changed
         self._rules = Rules(ring=config.short.capacity, untrusted=config.untrusted)
         self._owner = uuid.uuid4().hex
+        self._told: dict[str, StepDone] = {}
+        self._run: int | None = None
+        self._began, self._until = False, 0.0
+        self._left: int | None = None
 
-    def sleep(self, ns: int, now: int, steps: Sequence[str], limits: Limits) -> Ticked:
-        """Sleep on a namespace until everything is done or the limits are reached.
-
-        Args:
-            ns: Namespace number.
-            now: The present moment, microseconds.
-            steps: Names of the steps, in order.
-            limits: How much may be done.
-        """
-        found = Ticked()
-        if FOLD in steps:
-            found.steps[FOLD] = self.fold(limits)
-        rest = [name for name in steps if name != FOLD]
-        lease = self._ledger.read(lambda c: sleep_rows.lease(c, ns))
-        if lease.owner is not None and lease.until > now:
-            return Ticked(found.steps, skipped=ELSEWHERE)
-        progress = Progress.read(lease.state)
-        if not progress.at:
-            due = self._ledger.read(lambda c: _due(c, ns, now, progress, rest))
-            if not due:
-                found.done, found.notes = True, self.notes(ns, now, progress)
-                return found
-            progress = self._ledger.read(lambda c: _begun(c, ns, now, progress, due))
-        return self._go_on(ns, now, lease, progress, limits, found)
-
-    def plans(self, ns: int, now: int, steps: Sequence[str]) -> Ticked:
-        """Say what a sleep would do. Writes nothing."""
-        found = Ticked(done=True)
-        progress = Progress.read(self._ledger.read(lambda c: sleep_rows.lease(c, ns)).state)
+    def plans(self, steps: Sequence[str]) -> Tick:
+        """Say what a sleep would do in some steps. Writes nothing."""
+        progress = Progress.read(self._lease().state)
         if FOLD in steps:
             behind = self._ledger.read(lambda c: strength_fold.waiting(c, self._config.dynamics))
-            found.steps[FOLD] = Done(looked=behind)
-        active = self._ledger.read(lambda c: sleep_rows.count_active(c, ns))
+            self._told[FOLD] = StepDone(behind, 0)
+        active = self._ledger.read(lambda c: sleep_rows.count_active(c, self._ns))
         for name in (name for name in steps if name != FOLD):
             since = progress.marks.get(name, [0])[0]
-            night = Night(ns, now, since, active, 0, self._config, self._embeds)
-            plan = self._ledger.read(_planned(STEPS[name], night))
-            found.steps[name] = Done(plan.looked, len(plan.things), dict(plan.skipped))
-        return found
+            night = Night(self._ns, self._now, since, active, 0, self._config, self._embeds)
+            plan = self._plan(STEPS[name], night)
+            self._told[name] = StepDone(plan.looked, len(plan.things), dict(plan.skipped))
+        return self._tick(done=True)
 
-    def fold(self, limits: Limits) -> Done:
-        """Fold the log, as far as there is time: a bite at least."""
-        settings = self._config.dynamics
-        before = self._ledger.read(lambda c: strength_fold.waiting(c, settings))
-        if before:
-            while self._ledger.write(lambda c: strength_fold.catch_up(c, settings)):
-                if time.monotonic() >= limits.until:
-                    break
-        self._fold_links(limits)
-        return Done(looked=before)
+    def sleep(self, steps: Sequence[str], *, until: float, rows: int | None = None) -> Tick:
+        """Sleep until everything is done or the limits are reached.
 
-    def _fold_links(self, limits: Limits) -> None:
-        """Fold the log onto the links between memories."""
-        config, agent = self._config.association, self._config.dynamics.agent
-        if self._ledger.read(lambda c: co_use.behind(c, config, agent)):
-            while self._ledger.write(lambda c: co_use.catch_up(c, config, agent)):
-                if time.monotonic() >= limits.until:
-                    break
-
-    def _go_on(
-        self, ns: int, now: int, lease: Lease, progress: Progress, limits: Limits, found: Ticked
-    ) -> Ticked:
-        """Do bites of the steps that are left."""
-        sleep = _Sleep(self, ns, now, lease.state, progress, limits, found)
+        Args:
+            steps: Names of the steps, in order.
+            until: Moment of ``time.monotonic`` at which no other bite is begun.
+            rows: Most memories to change; None for no limit.
+        """
+        self._until, self._left = until, rows
+        if FOLD in steps:
+            self._told[FOLD] = StepDone(self._fold(), 0)
+        lease = self._lease()
+        if lease.owner is not None and lease.until > self._now:
+            return self._tick(skipped=ELSEWHERE)
+        self._state, self._progress = lease.state, Progress.read(lease.state)
+        rest = [name for name in steps if name != FOLD]
+        if not self._progress.at and not self._ledger.read(partial(self._begin, steps=rest)):
+            return self._tick(done=True, notes=self._notes())
+        self._run, self._marked = self._progress.run, list(self._progress.steps)
         try:
-            sleep.run()
+            done = self._go_on()
         except _LostError:
-            found.skipped = ELSEWHERE
+            return self._tick(skipped=ELSEWHERE)
         except BaseException:  # also an interrupt: nobody must wait for a sleep that ended
             with suppress(StoreError):
-                self.release(sleep)
+                self._release()
             raise
-        found.run = sleep.run_number if found.done else sleep.progress.run
-        return found
+        return self._tick(done=done, notes=self._progress.notes if done else {})
 
-    def notes(self, ns: int, now: int, progress: Progress) -> dict[str, int]:
-        """Count what somebody should look at, unless that is known and nothing is new."""
-        if progress.noted == self._ledger.read(lambda c: _mark(c, ns, now)):
-            return dict(progress.notes)
-        return self._ledger.read(lambda c: report.notes(c, ns, now, self._config))
+    def _tick(
+        self, *, done: bool = False, skipped: str = "", notes: Mapping[str, int] | None = None
+    ) -> Tick:
+        run = None if self._run is None else changes.number_of(self._run)
+        return Tick(self._told, run, done, 0.0, skipped, dict(notes or {}))
 
-    def bite(self, sleep: _Sleep, job: Callable[[Work], Sequence[Row]], *, last: bool) -> None:
-        """Do one transaction of a sleep, and tell what changed."""
-        rows, state = self._ledger.write(partial(self._write, sleep=sleep, job=job, last=last))
-        sleep.state = state
-        if rows:
-            self._changed(sleep.ns, rows)
+    def _lease(self) -> Lease:
+        return self._ledger.read(lambda c: sleep_rows.lease(c, self._ns))
 
-    def _write(
-        self,
-        session: Session,
-        sleep: _Sleep,
-        job: Callable[[Work], Sequence[Row]],
-        *,
-        last: bool,
-    ) -> tuple[Sequence[Row], dict[str, Any]]:
-        lease, progress = sleep_rows.lease(session, sleep.ns), sleep.progress
-        mine = lease.owner == self._owner or lease.owner is None or lease.until <= sleep.now
-        if not mine or lease.state != sleep.state:
-            raise _LostError
-        alone = _reach(session, sleep.ns) == (progress.rev, progress.event)
-        work = Work(session, sleep.ns, sleep.now, self._rules)
-        rows = job(work)
-        run = changes.finish(work, "consolidate", run=progress.run, begins_run=True)
-        progress.run = run if progress.run is None else progress.run
-        if alone:
-            progress.rev, progress.event = _reach(session, sleep.ns)
-        if last:
-            sleep.run_number = progress.run
-            _end(progress, sleep.marked)
-        state = progress.spelt()
-        until = sleep.now + int(self._config.sleep.lease * SECOND)
-        owner = None if last else self._owner
-        sleep_rows.keep(session, sleep.ns, Lease(owner, until, state))
-        return rows, state
+    def _fold(self) -> int:
+        """Fold the log as far as there is time, a bite at least; returns how much waited."""
+        settings, links = self._config.dynamics, self._config.association
+        waiting = self._ledger.read(lambda c: strength_fold.waiting(c, settings))
+        if waiting:
+            self._catch_up(lambda c: strength_fold.catch_up(c, settings))
+        if self._ledger.read(lambda c: co_use.behind(c, links, settings.agent)):
+            self._catch_up(lambda c: co_use.catch_up(c, links, settings.agent))
+        return waiting
 
-    def release(self, sleep: _Sleep) -> None:
-        """Let others go on with a sleep that is not done."""
+    def _catch_up(self, bite: Callable[[Session], bool]) -> None:
+        while self._ledger.write(bite) and time.monotonic() < self._until:
+            pass
 
-        def job(session: Session) -> None:
-            lease = sleep_rows.lease(session, sleep.ns)
-            if lease.owner == self._owner:
-                sleep_rows.keep(session, sleep.ns, Lease(None, 0, lease.state))
+    def _begin(self, session: Session, steps: Sequence[str]) -> bool:
+        """Begin a sleep if a step has anything new to look at: a memory, an event or a day."""
+        mark = self._mark(session)
+        due = [name for name in steps if self._progress.marks.get(name) != mark]
+        if due:
+            self._progress = replace(
+                self._progress,
+                at=self._now,
+                active=sleep_rows.count_active(session, self._ns),
+                run=None,
+                steps=due,
+                rev=mark[0],
+                event=mark[1],
+            )
+            self._progress.begin_step()
+        return bool(due)
 
-        self._ledger.write(job)
-
-    def plan(self, sleep: _Sleep, step: Step) -> tuple[Night, Plan]:
-        """Plan a step, from where it stands."""
-        progress = sleep.progress
-        night = Night(
-            ns=sleep.ns,
-            at=progress.at,
-            since=progress.since,
-            active=progress.active,
-            done=progress.done,
-            config=self._config,
-            embeds=self._embeds,
-        )
-        return night, self._ledger.read(lambda c: step.plan(c, night))
-
-
-class _Sleep:
-    """One call that goes on with the sleep of a namespace.
-
-    Args:
-        sleeper: Reads and writes for it.
-        ns: Namespace number.
-        now: The present moment, microseconds.
-        state: The state that it found, as it was kept.
-        progress: The same, or that of a sleep that begins.
-        limits: How much may be done.
-        found: Receives what is done.
-    """
-
-    def __init__(
-        self,
-        sleeper: Sleeper,
-        ns: int,
-        now: int,
-        state: dict[str, Any],
-        progress: Progress,
-        limits: Limits,
-        found: Ticked,
-    ) -> None:
-        self._sleeper, self._limits, self._found = sleeper, limits, found
-        self.ns, self.now, self.state, self.progress = ns, now, state, progress
-        self.marked = list(progress.steps)
-        self._size = sleeper._config.sleep.bite  # noqa: SLF001 - its own helper
-        self._left, self._began = limits.rows, False
-        self.run_number: int | None = None
-
-    def run(self) -> None:
+    def _go_on(self) -> bool:
         """Do the steps that are left; the state is kept even if there was nothing to do."""
-        while self.progress.steps:
+        while self._progress.steps:
             if late := self._is_late():
                 self._bite()  # the steps that found nothing to do are done
-            if late or not self._step(STEPS[self.progress.steps[0]]):
-                self._sleeper.release(self)
-                return
-        if FOLD in self._found.steps:  # of what the steps wrote: the next sleep finds nothing
-            self._sleeper.fold(self._limits)
-        self.progress.notes = self._sleeper.notes(self.ns, self.now, self.progress)
-        self._sleeper.bite(self, lambda _: (), last=True)
-        self._found.done, self._found.notes = True, dict(self.progress.notes)
+            if late or not self._step(STEPS[self._progress.steps[0]]):
+                self._release()
+                return False
+        if FOLD in self._told:  # of what the steps wrote: the next sleep finds nothing
+            self._fold()
+        self._progress.notes = self._notes()
+        self._bite(last=True)
+        return True
 
     def _step(self, step: Step) -> bool:
         """Do one step; tell whether it is done."""
-        told = self._found.steps.setdefault(step.name, Done())
-        if FOLD in self._found.steps:  # others may do so at any time: each step sees all events
-            self._sleeper.fold(self._limits)
+        told = self._told.setdefault(step.name, StepDone(0, 0))
+        if FOLD in self._told:  # others may do so at any time: each step sees all events
+            self._fold()
         while True:
-            night, plan = self._sleeper.plan(self, step)
-            told.looked += plan.looked
-            told.skipped = {**told.skipped, **plan.skipped}
-            for part in _parts(plan.things, 1 if step.prepare else self._size):
-                if self._is_over():
+            at = self._progress
+            night = Night(self._ns, at.at, at.since, at.active, at.done, self._config, self._embeds)
+            plan = self._plan(step, night)
+            skipped = {**told.skipped, **plan.skipped}
+            told = replace(told, looked=told.looked + plan.looked, skipped=skipped)
+            self._told[step.name] = told
+            for part in _parts(plan.things, self._config.sleep.bite):
+                if self._is_late() or self._left == 0:
                     return False
-                self._do(step, night, self._ready(step, night, part[: self._left], told), told)
+                told = replace(told, changed=told.changed + self._do(step, night, part))
+                self._told[step.name] = told
             if self._left == 0 and plan.things:
                 return False
             if plan.more is None:
                 break
-            self.progress.since = plan.more
+            self._progress.since = plan.more
             self._bite()
             if self._is_late():
                 return False
         self._began = True
-        self.progress.steps = self.progress.steps[1:]
-        self.progress.begin_step()
+        self._progress.steps = self._progress.steps[1:]
+        self._progress.begin_step()
         return True
 
-    def _ready(self, step: Step, night: Night, part: Sequence[Any], told: Done) -> Sequence[Any]:
-        """Prepare things, outside of any transaction; a thing that is left counts as done."""
-        if step.prepare is None:
-            return part
-        ledger = self._sleeper._ledger  # noqa: SLF001 - its own helper
-        found = [step.prepare(ledger, night, thing, self.now) for thing in part]
-        for one in found:
-            if isinstance(one, Left):
-                told.skipped = {**told.skipped, one.why: told.skipped.get(one.why, 0) + 1}
-        return [None if isinstance(one, Left) else one for one in found]
+    def _plan(self, step: Step, night: Night) -> Plan:
+        return self._ledger.read(lambda c: step.plan(c, night))
 
-    def _do(self, step: Step, night: Night, part: Sequence[Any], told: Done) -> None:
-        def job(work: Work) -> Sequence[Row]:
-            ready = (thing for thing in part if thing is not None)
-            return [row for thing in ready for row in step.carry_out(work, night, thing)]
-
-        counted: list[Row] = []
-
-        def counting(work: Work) -> Sequence[Row]:
-            counted.extend(job(work))
-            return counted
-
-        self.progress.done += len(part)
-        self._bite(counting)
-        told.changed += len(counted)
+    def _do(self, step: Step, night: Night, part: Sequence[Any]) -> int:
+        """Do things of a plan in one transaction; returns how many memories changed."""
+        things = part[: self._left]
+        self._progress.done += len(things)
+        rows = self._bite(
+            lambda work: [row for thing in things for row in step.carry_out(work, night, thing)]
+        )
         if self._left is not None:
-            self._left -= len(part)
+            self._left -= len(things)
+        return len(rows)
 
-    def _bite(self, job: Callable[[Work], Sequence[Row]] = lambda _: ()) -> None:
+    def _bite(
+        self, job: Callable[[Work], Sequence[Row]] = lambda _: (), *, last: bool = False
+    ) -> Sequence[Row]:
         """Do one transaction; without a job it only keeps where the sleep stands."""
-        self._sleeper.bite(self, job, last=False)
+        rows, self._state = self._ledger.write(partial(self._write, job=job, last=last))
         self._began = True
+        if rows:
+            self._changed(self._ns, rows)
+        return rows
 
-    def _is_over(self) -> bool:
-        """Tell whether no other change may begin."""
-        return self._is_late() or self._left == 0
+    def _write(
+        self, session: Session, job: Callable[[Work], Sequence[Row]], *, last: bool
+    ) -> tuple[Sequence[Row], dict[str, Any]]:
+        lease, progress = sleep_rows.lease(session, self._ns), self._progress
+        mine = lease.owner == self._owner or lease.owner is None or lease.until <= self._now
+        if not mine or lease.state != self._state:
+            raise _LostError
+        alone = self._reach(session) == (progress.rev, progress.event)
+        work = Work(session, self._ns, self._now, self._rules)
+        rows = job(work)
+        run = changes.finish(work, "consolidate", run=progress.run, begins_run=True)
+        progress.run = self._run = run if progress.run is None else progress.run
+        if alone:
+            progress.rev, progress.event = self._reach(session)
+        if last:
+            progress.end(self._marked)
+        until = self._now + int(self._config.sleep.lease * SECOND)
+        state = progress.spelt()
+        sleep_rows.keep(session, self._ns, Lease(None if last else self._owner, until, state))
+        return rows, state
+
+    def _release(self) -> None:
+        """Let others go on with a sleep that is not done."""
+
+        def job(session: Session) -> None:
+            lease = sleep_rows.lease(session, self._ns)
+            if lease.owner == self._owner:
+                sleep_rows.keep(session, self._ns, Lease(None, 0, lease.state))
+
+        self._ledger.write(job)
+
+    def _notes(self) -> dict[str, int]:
+        """Count what somebody should look at, unless that is known and nothing is new."""
+        if self._progress.noted == self._ledger.read(self._mark):
+            return self._progress.notes
+        return self._ledger.read(lambda c: report.notes(c, self._ns, self._now, self._config))
+
+    def _reach(self, session: Session) -> tuple[int, int]:
+        return memories.latest_rev(session, self._ns), sleep_rows.last_event(session)
+
+    def _mark(self, session: Session) -> Mark:
+        return [*self._reach(session), self._now // DAY]
 
     def _is_late(self) -> bool:
         """Tell whether time is up; one bite, or one step that needs none, is always done."""
-        return self._began and time.monotonic() >= self._limits.until
-
-
-def _planned(step: Step, night: Night) -> Callable[[Session], Plan]:
-    return lambda session: step.plan(session, night)
+        return self._began and time.monotonic() >= self._until
 
 
 def _parts(things: Sequence[Any], size: int) -> Iterator[Sequence[Any]]:
@@ -406,38 +308,3 @@ def _weight(thing: Any) -> int:
         case (_, tuple(members)):
             return 1 + len(members)
     return 1
-
-
-def _reach(session: Session, ns: int) -> tuple[int, int]:
-    return memories.latest_rev(session, ns), sleep_rows.last_event(session)
-
-
-def _mark(session: Session, ns: int, now: int) -> Mark:
-    return [*_reach(session, ns), now // DAY]
-
-
-def _due(
-    session: Session, ns: int, now: int, progress: Progress, steps: Sequence[str]
-) -> list[str]:
-    """Return the steps for which anything is new: a memory, an event or a day."""
-    mark = _mark(session, ns, now)
-    return [name for name in steps if progress.marks.get(name) != mark]
-
-
-def _begun(session: Session, ns: int, now: int, progress: Progress, steps: list[str]) -> Progress:
-    """Return the state of a sleep that begins."""
-    rev, event = _reach(session, ns)
-    active = sleep_rows.count_active(session, ns)
-    begun = replace(progress, at=now, active=active, run=None, rev=rev, event=event)
-    begun.steps = list(steps)
-    begun.begin_step()
-    return begun
-
-
-def _end(progress: Progress, steps: Sequence[str]) -> None:
-    """Note up to where the steps looked, and that no sleep is unfinished."""
-    mark: Mark = [progress.rev, progress.event, progress.at // DAY]
-    progress.marks = progress.marks | {name: list(mark) for name in steps}
-    progress.noted = mark
-    progress.at, progress.steps, progress.run = 0, [], None
-    progress.done = progress.since = progress.active = progress.rev = progress.event = 0

@@ -73,7 +73,7 @@ class Anomaly:
         what: ``added``, or ``opposed`` for verdicts against memories.
         count: How often on that day.
         usual: How often on most days.
-        score: Robust standard score, see ``dynamics.anomaly``.
+        score: Robust standard score, see ``sleep.report.outlier``.
     """
 
     day: date

@@ -5,16 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import date, datetime, timedelta
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from memento.base.lazy import later
 from memento.check import check_count, check_flag, check_moment, check_seconds, check_word
 from memento.config import Writer
 from memento.errors import InvalidInput
-from memento.ledger import changes
 from memento.ledger.filters import members
-from memento.sleep.tick_values import Anomaly, Stale, StepDone, Tick
+from memento.sleep.tick_values import Anomaly, Stale, Tick
 from memento.types import Kind, KindName, Memory
 from memento.views import View
 from memento.write import change
@@ -27,7 +26,6 @@ else:
     run = later("memento.sleep.run")
 
 _MOST = 1_000_000
-_EPOCH = date(1970, 1, 1)
 
 
 class Sleeping(View):
@@ -92,20 +90,23 @@ class Sleeping(View):
         check_flag("dry_run", dry_run)
         ns, now = self._ns, self._engine.now()
         if ns is None:
-            return _tick(run.Ticked(done=True), began)
+            return Tick({}, None, done=True, took=time.monotonic() - began)
         sleeper = run.Sleeper(
             self._engine.ledger,
             config,
+            ns,
+            now,
             embeds=self._engine.embedding is not None,
             changed=self._engine.changed,
         )
         if dry_run:
-            return _tick(sleeper.plans(ns, now, names), began)
-        self._engine.background.accesses.log()
-        until = began + limit
-        if not self._engine.background.statements.compare(ns, until):
-            return _tick(run.Ticked(), began)  # the next call goes on
-        return _tick(sleeper.sleep(ns, now, names, run.Limits(until, most)), began)
+            found = sleeper.plans(names)
+        else:
+            self._engine.background.accesses.log()
+            if not self._engine.background.statements.compare(ns, began + limit):
+                return Tick({}, None, done=False, took=time.monotonic() - began)  # goes on next
+            found = sleeper.sleep(names, until=began + limit, rows=most)
+        return replace(found, took=time.monotonic() - began)
 
     def stale(
         self, *, kinds: Kind | KindName | Sequence[Kind | KindName] | None = None, limit: int = 100
@@ -141,11 +142,7 @@ class Sleeping(View):
             InvalidInput: If the moment has no time zone.
         """
         first = 0 if since is None else check_moment("since", since)
-        found = self._ask(lambda c, ns: report.unusual(c, ns, first)) or []
-        return [
-            Anomaly(_EPOCH + timedelta(one.day), one.what, one.count, one.usual, one.score)
-            for one in found
-        ]
+        return self._ask(lambda c, ns: report.unusual(c, ns, first)) or []
 
 
 def _steps(given: Sequence[str]) -> list[str]:
@@ -159,15 +156,6 @@ def _steps(given: Sequence[str]) -> list[str]:
         raise InvalidInput("steps", f"must be a list of: {', '.join(known)}")
     wanted = [check_word("steps", name, known) for name in given]
     return [name for name in known if name in wanted]
-
-
-def _tick(found: run.Ticked, began: float) -> Tick:
-    steps = {
-        name: StepDone(one.looked, one.changed, one.skipped) for name, one in found.steps.items()
-    }
-    took = time.monotonic() - began
-    run = None if found.run is None else changes.number_of(found.run)
-    return Tick(steps, run, found.done, took, found.skipped, found.notes)
 
 
 class Archive(View):

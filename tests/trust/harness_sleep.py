@@ -265,13 +265,13 @@ def faults(root: Path, alone: dict[str, str]) -> list[str]:
 
 
 def careless(
-    self: run.Sleeper, session: Session, *, sleep: Any, job: Any, last: bool
+    self: run.Sleeper, session: Session, *, job: Any, last: bool
 ) -> tuple[Sequence[Any], dict[str, Any]]:
     """Do a bite without a look at who else sleeps."""
-    rows = job(run.Work(session, sleep.ns, sleep.now, self._rules))
+    rows = job(run.Work(session, self._ns, self._now, self._rules))
     if last:
-        run._end(sleep.progress, sleep.marked)
-    return rows, sleep.progress.spelt()
+        self._progress.end(self._marked)
+    return rows, self._progress.spelt()
 
 
 def many(folder: Path, *, full: bool, seed: int) -> TrustResult:

@@ -242,19 +242,14 @@ def test_two_sleepers_do_each_bite_once(open_memory, clock, monkeypatch):
     lived(memory, clock, 60)
     other = open_memory(config=Config(sleep=Sleep(lease=0, bite=1, archive_share=1.0)))
     skipped = []
-    write = run.Sleeper._write
 
-    def slow(self, session, sleep, job, *, last):
-        monkeypatch.setattr(run.Sleeper, "_write", write)
-        return write(self, session, sleep, job, last=last)
-
-    def first_the_other(self, sleep, job, *, last):
-        monkeypatch.setattr(run.Sleeper, "bite", bite)
+    def first_the_other(self, job, **last):
+        monkeypatch.setattr(run.Sleeper, "_bite", bite)
         skipped.append(other.consolidate(rows=1).skipped)
-        return bite(self, sleep, job, last=last)
+        return bite(self, job, **last)
 
-    bite = run.Sleeper.bite
-    monkeypatch.setattr(run.Sleeper, "bite", first_the_other)
+    bite = run.Sleeper._bite
+    monkeypatch.setattr(run.Sleeper, "_bite", first_the_other)
     assert memory.consolidate().skipped == run.ELSEWHERE
     assert skipped == [""]
     assert memory.consolidate().done
