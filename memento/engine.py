@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from importlib import import_module
 from math import inf
 from pathlib import Path
@@ -38,7 +39,7 @@ from memento.errors import (
     TierUnavailable,
 )
 from memento.insight.name_index import NameIndexes
-from memento.ledger import erasure, namespaces, vectors
+from memento.ledger import changes, erasure, namespaces, vectors
 from memento.ledger.checks import Sees, everyone
 from memento.ledger.contract import Rules, Session, Work
 from memento.ledger.erasure import Chosen
@@ -57,7 +58,7 @@ from memento.upkeep.erase import Eraser, Erasure
 from memento.upkeep.import_ import Imported, Sessions, import_from
 from memento.upkeep.import_lines import Terms
 from memento.write.remember import remember
-from memento.write.steps import Bites, Change, Run, finish
+from memento.write.steps import Change, Run
 
 if TYPE_CHECKING:
     from memento.protocols import Clock, Embedder
@@ -236,7 +237,9 @@ class Engine:
                 guard(work)
             done = remember(work, entries, self._novelty, replace=replace)
             if (number := work.trace.number) is not None:
-                finish(work, verb, Trust.least(Trust(e.row.trust) for e in entries), run)
+                by = Trust.least(Trust(e.row.trust) for e in entries)
+                first = None if run is None else run.first
+                changes.finish(work, verb, by, run=first, begins_run=run is not None)
             more = [] if then is None else then(Work(session, ns, now, self.rules), done[0])
             return ns, done[0], [*done[1], *more], done[2], number
 
@@ -293,10 +296,20 @@ class Engine:
             makes_room: See ``Ledger.write``.
             run: The run of a call that made other changes before.
         """
-        bites = Bites(things, job, lambda c: Work(c, ns, now, self.rules), verb, BITE, run)
+        several = run is not None or len(things) > BITE
+        made = Run() if run is None else run
         rows: list[Row] = []
+
+        def bite(session: Session, part: Sequence[A]) -> tuple[Sequence[Row], int | None]:
+            work = Work(session, ns, now, self.rules)
+            done = job(work, part)
+            return done, changes.finish(work, verb, run=made.first, begins_run=several)
+
         try:
-            for done in bites.carry_out(self.ledger, makes_room=makes_room):
+            for start in range(0, len(things) or 1, BITE):  # none: a read-only store still refuses
+                part = things[start : start + BITE]
+                done, number = self.ledger.write(partial(bite, part=part), makes_room=makes_room)
+                made.add(number)
                 rows += done
         finally:
             self.changed(ns, rows)

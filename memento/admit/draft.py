@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import uuid_utils
 
@@ -34,14 +34,10 @@ from memento.check import (
     type_name,
 )
 from memento.errors import InvalidInput
-from memento.ledger.rows import IMPORTANCE_GIVEN, TIER_GIVEN, Row, content_hash
+from memento.ledger.rows import IMPORTANCE_GIVEN, TIER_GIVEN, Row, columns_of, content_hash
 from memento.messages import named
-from memento.text import words as words_of
-from memento.text.words import Columns
-from memento.types import Draft, Kind, Source, Status, Tier
-
-MAX_METADATA = 1_048_576
-"""Largest metadata as JSON, bytes, unless the settings say otherwise."""
+from memento.text.words import Columns, cues
+from memento.types import Draft, Kind, Status, Tier
 
 
 @dataclass(slots=True)
@@ -70,15 +66,20 @@ class Entry:
     supersedes: tuple[str, ...] = ()
     related: tuple[str, ...] = ()
     derived: tuple[str, ...] = ()
-    metadata_bytes: int = MAX_METADATA
+    metadata_bytes: int = Limits().metadata_bytes
     redacted: Mapping[str, int] = field(default_factory=dict)
     words: Sequence[str] = ()
     telling: Sequence[str] = ()
     choice: TierChoice | None = None
     by: str | None = None
 
+    def rekey(self, key: str | None) -> None:
+        """Give the memory another slot, or none; what makes it the same as another one stays."""
+        self.row.key = key
+        self.text = columns_of(self.row)
+        self.row.words, self.row.head_words = self.text.words, self.text.head_words
+        self.row.seal()
 
-_ACTIVE = Status.ACTIVE.value
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -146,7 +147,7 @@ def admit(
     choice: TierChoice,
     secrets: Secrets | str = Secrets.REDACT,
 ) -> Entry:
-    """Turn a draft into an entry.
+    """Turn a draft into an entry: check it, take the secrets out, count its words.
 
     Args:
         draft: As the caller gave it.
@@ -157,178 +158,116 @@ def admit(
 
     Returns:
         An entry whose row lacks only its place in the ledger, and its importance and tier where
-        these depend on what the namespace knows, see ``tier_choice.weigh``.
+        these depend on what the namespace knows, see ``importance.weigh``.
 
     Raises:
         InvalidInput: If anything about the draft cannot be accepted.
         SecretFound: If it holds a secret and secrets are refused, or its key holds one.
     """
+    row = _checked(draft, limits, now)
+    replaces, related = ids("supersedes", draft.supersedes), ids("related", draft.related)
     clean = Redaction(secrets)
-    said = _said(draft, clean, limits)
-    occurred = now if draft.occurred_at is None else check_moment("occurred_at", draft.occurred_at)
-    given = None if draft.importance is None else check_share("importance", draft.importance)
-    row = _row(draft, said, clean, choice, importance=given or 0.0, occurred=occurred, now=now)
-    if given is not None:
-        row.seal()
-    return Entry(
+    redact_row(row, clean)
+    row.key = clean.slot("key", row.key)
+    columns = columns_of(row)
+    head, rest = columns.spoken()
+    spoken = head + rest
+    row.words, row.head_words = columns.title_words + len(spoken), len(head)
+    row.cues = cues(row.text, row.role, spoken)
+    said_by = (row.key, row.session, row.actor, row.role)
+    dated = row.occurred_at if draft.occurred_at else None
+    row.content_hash = content_hash(row.text, row.scope, *said_by, dated, condition=row.condition)
+    derived: tuple[str, ...] = ("occurred_at", "valid_from") if draft.occurred_at is None else ()
+    derived += ("tier",) if draft.tier is None else ()
+    entry = Entry(
         row=row,
-        text=said.columns,
+        text=columns,
         chosen_id=draft.id is not None,
-        supersedes=ids("supersedes", draft.supersedes),
-        related=ids("related", draft.related),
-        derived=_derived(draft),
+        supersedes=replaces,
+        related=related,
+        derived=derived,
         metadata_bytes=limits.metadata_bytes,
         redacted=clean.found,
-        words=said.words,
-        telling=() if given is not None else telling(said.words),
-        choice=None if given is not None else choice,
+        words=spoken,
     )
+    if draft.importance is None:
+        entry.derived += ("importance",)
+        entry.telling, entry.choice = telling(spoken), choice
+        return entry
+    if draft.tier is None:
+        row.tier = choice.tier(row.importance, pinned=bool(row.pinned)).value
+    row.seal()
+    return entry
 
 
-class _Said(NamedTuple):
-    """The content of a draft, accepted and redacted, and its words."""
-
-    text: str
-    kind: Kind
-    key: str | None
-    aliases: tuple[str, ...]
-    tags: tuple[str, ...]
-    metadata: str
-    source: Source
-    scope: str
-    session: str | None
-    actor: str | None
-    role: str | None
-    signal: str | None
-    condition: str | None
-    columns: words_of.Columns
-    words: list[str]
-    head_words: int
-
-
-def _said(draft: Draft, clean: Redaction, limits: Limits) -> _Said:
-    text = clean.text("text", check_text(draft.text, limits))
-    kind = member(Kind, "kind", draft.kind)
-    key = clean.slot("key", optional_name("key", draft.key))
-    aliases = clean.names("aliases", names("aliases", draft.aliases))
-    tags = clean.names("tags", names("tags", draft.tags))
-    metadata = clean.json("metadata", check_metadata(draft.metadata, limits))
-    source = check_source(draft.source)
+def _checked(draft: Draft, limits: Limits, now: int) -> Row:
+    """Make a row of a draft's values, each checked; nothing is counted yet."""
     scope = parse_scope(draft.scope)
-    session = optional_name("session", draft.session)
-    actor = clean.name("actor", optional_name("actor", draft.actor))
     role = optional_name("role", draft.role)
-    role = clean.name("role", None if role is None else named(role))
-    condition = clean.name("condition", optional_condition("condition", draft.condition))
-    columns = words_of.columns(text, actor=actor, role=role, key=key, aliases=aliases, tags=tags)
-    head, rest = columns.spoken()
-    return _Said(
-        text=text,
-        kind=kind,
-        key=key,
-        aliases=aliases,
-        tags=tags,
-        metadata=metadata,
-        source=source,
-        scope=scope,
-        session=session,
-        actor=actor,
-        role=role,
-        signal=optional_name("signal", draft.signal),
-        condition=condition,
-        columns=columns,
-        words=head + rest,
-        head_words=len(head),
-    )
-
-
-def _row(
-    draft: Draft,
-    said: _Said,
-    clean: Redaction,
-    choice: TierChoice,
-    *,
-    importance: float,
-    occurred: int,
-    now: int,
-) -> Row:
+    source = check_source(draft.source)
+    occurred = now if draft.occurred_at is None else check_moment("occurred_at", draft.occurred_at)
+    until = None if draft.valid_until is None else check_moment("valid_until", draft.valid_until)
+    if until is not None and until <= occurred:
+        raise InvalidInput("valid_until", "must be later than occurred_at (now if not given)")
+    importance = draft.importance
     return Row(
         docid=0,
         ns=0,
         rev=0,
         id=check_id(draft.id) if draft.id is not None else str(uuid_utils.uuid7()),
-        text=said.text,
-        tier=_tier(draft, importance, choice).value,
-        kind=said.kind.value,
-        status=_ACTIVE,
-        scope=said.scope,
-        session=said.session,
-        actor=said.actor,
-        role=said.role,
-        key=said.key,
-        aliases=to_json(said.aliases),
-        importance=importance,
-        tags=to_json(said.tags),
-        metadata=said.metadata,
-        trust=said.source.kind.value,
-        source_uri=clean.name("source.uri", said.source.uri),
-        source_model=clean.name("source.model", said.source.model),
-        source_parents=to_json(said.source.parents),
+        text=check_text(draft.text, limits),
+        tier=Tier.SHORT.value if draft.tier is None else member(Tier, "tier", draft.tier).value,
+        kind=member(Kind, "kind", draft.kind).value,
+        status=Status.ACTIVE.value,
+        scope=scope,
+        session=optional_name("session", draft.session),
+        actor=optional_name("actor", draft.actor),
+        role=None if role is None else named(role),
+        key=optional_name("key", draft.key),
+        aliases=to_json(names("aliases", draft.aliases)),
+        importance=0.0 if importance is None else check_share("importance", importance),
+        tags=to_json(names("tags", draft.tags)),
+        metadata=check_metadata(draft.metadata, limits),
+        trust=source.kind.value,
+        source_uri=source.uri,
+        source_model=source.model,
+        source_parents=to_json(source.parents),
         pinned=int(check_flag("pinned", draft.pinned)),
         occurred_at=occurred,
         created_at=now,
         updated_at=now,
         valid_from=occurred,
-        valid_until=_end_of_validity(draft, occurred),
+        valid_until=until,
         expires_at=expiry(draft.expires_in, now),
         superseded_by=None,
         reinforced=0,
         version=1,
-        words=said.columns.title_words + len(said.words),
-        head_words=said.head_words,
-        cues=words_of.cues(said.text, said.role, said.words),
-        content_hash=_hash(said, occurred if draft.occurred_at else None),
+        words=0,
+        head_words=0,
+        cues=0,
+        content_hash=b"",
         checksum=b"",
-        signal=said.signal,
-        condition=said.condition,
+        signal=optional_name("signal", draft.signal),
+        condition=optional_condition("condition", draft.condition),
         due_at=None if draft.due_at is None else check_moment("due_at", draft.due_at),
-        given=_given(draft),
+        given=(0 if draft.tier is None and not draft.pinned else TIER_GIVEN)
+        | (0 if importance is None else IMPORTANCE_GIVEN),
     )
 
 
-def _hash(said: _Said, occurred: int | None) -> bytes:
-    said_by = (said.key, said.session, said.actor, said.role)
-    return content_hash(said.text, said.scope, *said_by, occurred, condition=said.condition)
+def redact_row(row: Row, clean: Redaction) -> None:
+    """Take the secrets out of a row, but for its key: two redacted keys would be one slot."""
+    row.text = clean.text("text", row.text)
+    row.aliases = clean.listed("aliases", row.aliases)
+    row.tags = clean.listed("tags", row.tags)
+    row.metadata = clean.json("metadata", row.metadata)
+    row.actor = clean.name("actor", row.actor)
+    row.role = clean.name("role", row.role)
+    row.condition = clean.name("condition", row.condition)
+    row.source_uri = clean.name("source.uri", row.source_uri)
+    row.source_model = clean.name("source.model", row.source_model)
 
 
 def to_json(values: Sequence[str]) -> str:
     """Write a list of strings as the ledger keeps it."""
     return json.dumps(list(values), ensure_ascii=False) if values else "[]"
-
-
-def _tier(draft: Draft, weight: float, choice: TierChoice) -> Tier:
-    if draft.tier is None:
-        return choice.tier(weight, pinned=bool(draft.pinned))
-    return member(Tier, "tier", draft.tier)
-
-
-def _given(draft: Draft) -> int:
-    """Return which of tier and importance the caller chose."""
-    tier = 0 if draft.tier is None and not draft.pinned else TIER_GIVEN
-    return tier | (0 if draft.importance is None else IMPORTANCE_GIVEN)
-
-
-def _derived(draft: Draft) -> tuple[str, ...]:
-    """Name the columns whose value memento chose."""
-    names: tuple[str, ...] = ("importance",) if draft.importance is None else ()
-    names += ("tier",) if draft.tier is None else ()
-    return names + (("occurred_at", "valid_from") if draft.occurred_at is None else ())
-
-
-def _end_of_validity(draft: Draft, occurred: int) -> int | None:
-    if draft.valid_until is None:
-        return None
-    end = check_moment("valid_until", draft.valid_until)
-    if end <= occurred:
-        raise InvalidInput("valid_until", "must be later than occurred_at (now if not given)")
-    return end

@@ -18,7 +18,7 @@ import json
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, TypeAlias
 
@@ -167,12 +167,20 @@ class Redaction:
         """As ``text``, for each of several."""
         return tuple([self.text(field, name) for name in names]) if names else names
 
+    def listed(self, field: str, encoded: str) -> str:
+        """As ``text``, for each string of a JSON list."""
+        if encoded == "[]":
+            return encoded
+        return json.dumps(self.names(field, tuple(json.loads(encoded))), ensure_ascii=False)
+
     def json(self, field: str, encoded: str) -> str:
         """As ``text``, for the strings of a JSON object and the names of its fields."""
         if encoded == "{}":
             return encoded
         encoded = self._shown(encoded, blocks.hide_in_json(encoded))
-        if self._policy == Secrets.ALLOW or _innocent(encoded):
+        if self._policy == Secrets.ALLOW:
+            return encoded
+        if not _suspected(encoded)[0] and not _has_hidden(encoded):
             return encoded
         found: Counter[str] = Counter()
         kept = redact_value(json.loads(encoded), found)
@@ -217,11 +225,6 @@ def _free(name: str, taken: Collection[str]) -> str:
     return free
 
 
-def _innocent(text: str) -> bool:
-    """Tell whether nothing in a text is worth a closer look."""
-    return not _suspected(text)[0] and not _has_hidden(text)
-
-
 def _has_hidden(text: str) -> bool:
     """Tell whether a text has characters nobody sees; the cheap questions come first."""
     return not (text.isascii() or text.isprintable()) and _HIDDEN.search(text) is not None
@@ -249,13 +252,6 @@ def _spans_behind(text: str) -> list[Span]:
     ends = [match.span() for match in _HIDDEN.finditer(text)]
     starts = [0, *(end for _, end in ends)]
     kept = [*zip(starts, [*(start for start, _ in ends), len(text)], strict=True)]
-    return _found_in(text, kept, _spans)
-
-
-def _found_in(
-    text: str, kept: Sequence[tuple[int, int]], look: Callable[[str], list[Span]]
-) -> list[Span]:
-    """Look through what is kept of a text, and say where in all of it the finds stand."""
     before, size = [], 0
     for start, end in kept:
         before.append(size)
@@ -266,7 +262,7 @@ def _found_in(
         return kept[piece][0] + at - before[piece]
 
     joined = "".join([text[start:end] for start, end in kept])
-    return [(place(start), place(end - 1) + 1, kind) for start, end, kind in look(joined)]
+    return [(place(start), place(end - 1) + 1, kind) for start, end, kind in _spans(joined)]
 
 
 def _united(spans: list[Span]) -> list[Span]:
@@ -290,7 +286,9 @@ def _wrapped(one: SecretFormat, text: str, taken: bytearray) -> list[Span]:
     """
     fresh: list[Span] = []
     for match in _beginning(one.anchors, one.broken, text):
-        if _is_broken(one, match[0]) and taken.find(1, *match.span()) < 0:
+        several = 0 < match[0].count("\n") <= MOST_BREAKS
+        broken = several and one.proof(_BREAK.sub("", match[0]))
+        if broken and taken.find(1, *match.span()) < 0:
             fresh.append((*match.span(), one.kind))
             taken[match.start() : match.end()] = b"\1" * len(match[0])
     return fresh
@@ -312,11 +310,6 @@ def _places(anchor: str, text: str) -> Iterator[int]:
     while at >= 0:
         yield at
         at = text.find(anchor, at + 1)
-
-
-def _is_broken(one: SecretFormat, found: str) -> bool:
-    """Tell whether what is found is a key of a format, and on two or three lines."""
-    return 0 < found.count("\n") <= MOST_BREAKS and one.proof(_BREAK.sub("", found))
 
 
 def _suspected(text: str) -> tuple[list[SecretFormat], list[tuple[int, int]]]:
@@ -357,7 +350,7 @@ def _holding(one: SecretFormat, text: str, words: list[tuple[int, int]]) -> list
 
 
 def _found(one: SecretFormat, text: str, words: list[tuple[int, int]]) -> Iterator[re.Match[str]]:
-    """Find what may be a secret of a format, without a look at words that hold no anchor of it."""
+    """Find what may be a secret of a format; words that hold no anchor of it are not looked at."""
     if one.leading:
         yield from _beginning(one.anchors, one.finder, text)
     elif one.place is SecretPlace.RUN:
@@ -372,12 +365,8 @@ def _occurrences(
 ) -> list[Span]:
     """Find where a format stands in a text, apart from what is taken already, and take it.
 
-    Args:
-        one: The format.
-        text: Any text.
-        words: Where its long words are.
-        taken: One byte per character, 1 where an earlier format has been found. One look at it
-            costs what the find is long, however many there were before.
+    ``taken`` is one byte per character, 1 where an earlier format has been found: a look at it
+    costs what the find is long, however many there were before.
     """
     group = "secret" if "secret" in one.finder.groupindex else 0
     fresh = []

@@ -65,11 +65,6 @@ class Link:
 def associate(weight: float, together: bool, rate: float) -> float:
     """Return the weight of a link after a use of the memory that it leaves: w + rate (x - w).
 
-    Args:
-        weight: The weight before, [0, 1].
-        together: Whether the other memory was used as well: x is 1 or 0.
-        rate: [0, 1].
-
     Source: Oja 1982 with the active unit at 1, so that the fixed point is P(other | this one).
 
     >>> round(associate(associate(associate(0.0, True, 0.15), True, 0.15), True, 0.15), 6)

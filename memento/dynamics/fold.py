@@ -69,9 +69,6 @@ def reward(worth: float, outcome: float, *, rate: float, share: float) -> float:
 def eligibility(rank: int) -> float:
     """Return how much of the outcome of an answer is its hit's at a rank, (0, 1].
 
-    Args:
-        rank: Place in the answer, >= 1.
-
     >>> [round(eligibility(rank), 2) for rank in (1, 2, 3, 4)]
     [1.0, 0.67, 0.5, 0.4]
     """
@@ -230,13 +227,7 @@ class Standing:
 
 
 def begin(basis: Basis, day: int, config: Dynamics) -> State:
-    """Return the state of a memory that nothing happened to since it arrived.
-
-    Args:
-        basis: What it is.
-        day: Active days of its namespace until it arrived.
-        config: Settings.
-    """
+    """Return the state of a memory that nothing happened to since it arrived."""
     return State(
         at=basis.at,
         uses=0.0,
@@ -256,14 +247,7 @@ def begin(basis: Basis, day: int, config: Dynamics) -> State:
 
 
 def step(state: State, event: Occurrence, basis: Basis, config: Dynamics) -> State:
-    """Return the state after an event; the very same object if the event changes nothing.
-
-    Args:
-        state: The state before.
-        event: The next event of the log that concerns the memory.
-        basis: What the memory is.
-        config: Settings.
-    """
+    """Return the state after an event; the very same object if the event changes nothing."""
     if event.kind in _MUTED.get(basis.lock, ()):
         return state
     effect, weight, mark = _heard(event, config)
@@ -288,8 +272,7 @@ def step(state: State, event: Occurrence, basis: Basis, config: Dynamics) -> Sta
         judged = formulas.judge(after.belief, valence, cap=config.belief_cap)
         after = replace(after, belief=judged)
     after = replace(after, today=now // DAY, marks=marks | mark, spent=spent)
-    if gained:
-        after = _use(after, gained, event, basis, config, grows=effect.grows)
+    after = _use(after, gained, event, basis, config, grows=effect.grows)
     if effect.replay:  # the days since the last use go on
         after = _presented(after, effect.replay, basis, config)
         after = replace(after, stability=_steadied(after, effect.replay, event, config))
@@ -301,15 +284,7 @@ def step(state: State, event: Occurrence, basis: Basis, config: Dynamics) -> Sta
 
 
 def standing(state: State, now: int, day: int, basis: Basis, config: Dynamics) -> Standing:
-    """Return what a state says at a moment.
-
-    Args:
-        state: The state.
-        now: Microseconds.
-        day: Active days of the namespace until then.
-        basis: What the memory is.
-        config: Settings.
-    """
+    """Return what a state says at a moment."""
     later = _advance(state, max(now, state.at), basis, config)
     floor = 0.0 if state.used_at is None else formulas.FLOOR - (later.at - state.used_at) / DAY
     odds = formulas.odds(formulas.leak(later.sums, max(0.0, floor)), config.decay)
@@ -371,6 +346,8 @@ def _use(
     grows: bool,
 ) -> State:
     """Count a use of the moment of a state."""
+    if not gained:
+        return state
     recent = state.used_at is not None and state.at - state.used_at < config.massed * _SECOND
     used = replace(
         _presented(state, gained, basis, config),

@@ -75,10 +75,6 @@ def odds(sums: Sequence[float], decay: float) -> float:
 
     They should have leaked at least `FLOOR` since the last use.
 
-    Args:
-        sums: As of the moment that is asked about.
-        decay: Exponent, (0, 1).
-
     >>> round(odds(leak(used(UNUSED, 1.0), 4.0), 0.5), 2)
     0.5
     """
@@ -153,12 +149,6 @@ def log_odds(counts: Counts) -> float:
 
 def fade(counts: Counts, before: Counts, days: float, half_life: float) -> Counts:
     """Let evidence fade towards what was there before any: the difference halves by half-lives.
-
-    Args:
-        counts: Evidence.
-        before: The prior.
-        days: >= 0.
-        half_life: Days, > 0.
 
     >>> fade((8.0, 1.0), (4.0, 1.0), 90.0, 90.0)
     (6.0, 1.0)

@@ -148,14 +148,7 @@ _AT_ONCE = 500
 
 
 def felt(session: Session, rows: Sequence[Row], now: int, config: Config) -> Iterator[Felt]:
-    """Yield the memories that are sound, each with its dynamics, in the same order.
-
-    Args:
-        session: Of any job, after the events were folded.
-        rows: Memories of one namespace.
-        now: The moment, microseconds.
-        config: Settings.
-    """
+    """Yield the memories that are sound, each with its dynamics, in the same order."""
     if not rows:
         return
     calendar = strength_fold.calendar_of(session, rows[0].ns)
@@ -174,12 +167,7 @@ def felt(session: Session, rows: Sequence[Row], now: int, config: Config) -> Ite
 
 
 def days_of_use(session: Session, ns: int) -> list[int]:
-    """Return the days on which a namespace was asked, rated or added to, ascending, since 1970.
-
-    Args:
-        session: Of any job, after the events were folded.
-        ns: Namespace number.
-    """
+    """Return the days on which a namespace was asked, rated or added to, ascending, since 1970."""
     calendar = strength_fold.calendar_of(session, ns)
     return sorted({*calendar.days, *sleep_rows.arrivals(session, ns, 0)})
 

@@ -33,10 +33,6 @@ def outlier(value: float, window: Sequence[float]) -> float:
     A mean and a standard deviation would be moved by the very values that they are to notice; the
     least spread of 1 keeps a constant series from flagging the first change by one.
 
-    Args:
-        value: The value.
-        window: The values before it, at least one.
-
     Source: Iglewicz & Hoaglin 1993, who flag scores beyond 3.5.
 
     >>> outlier(30, [9, 10, 10, 11, 10, 12, 8, 10, 10, 11])

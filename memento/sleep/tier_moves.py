@@ -14,12 +14,13 @@ from math import ceil
 
 from memento.config import Config
 from memento.dynamics.fold import DAY
-from memento.ledger import changes, memories, sleep_rows
+from memento.ledger import memories, sleep_rows
 from memento.ledger.contract import Session, Work
 from memento.ledger.rows import TIER_GIVEN, Row
 from memento.sleep.night import Felt, Night, Plan, Step, days_of_use, felt
-from memento.types import Event, Reason, Tier
-from memento.write.steps import FOUND, INDEXED, log_event
+from memento.types import Reason, Tier
+from memento.write import change
+from memento.write.steps import FOUND
 
 Move = tuple[int, str, str]
 """Row id of a memory, its tier, and the tier it goes to."""
@@ -54,8 +55,8 @@ def _moves(session: Session, rows: Sequence[Row], night: Night) -> Iterator[Move
 def target_of(one: Felt, config: Config) -> Tier | None:
     """Return the tier that a memory is to go to; None to stay.
 
-    Source: two strengths of a memory, see ``dynamics.chain``; the gap between the two borders keeps
-    a memory from going to and fro.
+    Source: two strengths of a memory, see ``dynamics.fold.advance``; the gap between the two
+    borders keeps a memory from going to and fro.
     """
     sleep, strength = config.sleep, one.standing.long
     if one.row.tier == Tier.MEDIUM and strength >= sleep.promote_at:
@@ -70,10 +71,7 @@ def carry_out(work: Work, _night: Night, move: Move) -> Sequence[Row]:
     row = memories.by_docids(work.db, work.ns, [docid]).get(docid)
     if row is None or row.tier != before or row.status not in FOUND or row.pinned:
         return []
-    changes.revise(work, row, {"tier": target, "updated_at": work.now}, Reason.MOVED)
-    memories.enqueue(work.db, row, "index" if row.status in INDEXED else "drop")
-    log_event(work, row, Event.MOVED, {"to": target})
-    return [row]
+    return [change.into_tier(work, row, target, row.given)]
 
 
 STEP = Step("tiers", plan, carry_out)

@@ -268,17 +268,10 @@ def _made_ordinary(row: Row, terms: Terms) -> Counter[str]:
 
 
 def _redact(row: Row, clean: Redaction) -> Counter[str]:
-    row.text = clean.text("text", row.text)
+    draft.redact_row(row, clean)
     if clean.name("key", row.key) != row.key:
         row.key = None  # two redacted keys could become the same slot
-    for name in ("aliases", "tags"):
-        names = clean.names(name, tuple(json.loads(getattr(row, name))))
-        setattr(row, name, draft.to_json(names))
-    row.metadata = clean.json("metadata", row.metadata)
-    for name in ("actor", "role", "condition"):
-        setattr(row, name, clean.name(name, getattr(row, name)))
-    row.source_uri = clean.name("source.uri", row.source_uri) or UNNAMED
-    row.source_model = clean.name("source.model", row.source_model)
+    row.source_uri = row.source_uri or UNNAMED
     return clean.found
 
 

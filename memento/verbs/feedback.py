@@ -189,7 +189,7 @@ class Verdicts(View):
         who = None if source is None else member(Trust, "source", source)
         if who is None and (type(event) is not int or not 0 < event <= MAX_INTEGER):
             raise InvalidInput("event", f"must be the number of an event, not {shown(event)}")
-        engine, ns, settings = self._engine, self._ns, self._settings()
+        engine, ns = self._engine, self._ns
         number = 0 if ns is None else ns
         found = engine.ledger.read(
             lambda c: (
@@ -199,14 +199,15 @@ class Verdicts(View):
             )
         )
         if ns is not None and found:
+            config = engine.config
             engine.in_bites(
                 ns,
                 found,
-                lambda work, some: verdicts.retract(work, some, settings),
+                lambda work, some: verdicts.retract(work, some, config),
                 engine.now(),
                 verb="retract",
             )
-            while engine.ledger.write(lambda c: verdicts.fold(c, settings)):
+            while engine.ledger.write(lambda c: verdicts.fold(c, config)):
                 pass  # a bite folds a few memories again; the next answer is without all of them
         return len(found)
 
@@ -273,20 +274,15 @@ class Verdicts(View):
         if not given or (self._ns is None and lenient):
             return []
         ns = self._known_namespace(given[0].memory_id)
-        settings = self._settings()
 
         def job(connection: Session) -> tuple[list[Row], list[Belief]]:
             work = Work(connection, ns, now, engine.rules)
-            rows = verdicts.give(work, given, settings, lenient=lenient)
+            rows = verdicts.give(work, given, engine.config, lenient=lenient)
             return rows, [self._belief(connection, row, now) for row in rows]
 
         rows, beliefs = engine.ledger.write(job)
         engine.changed(ns, rows)
         return beliefs
-
-    def _settings(self) -> verdicts.Settings:
-        config = self._engine.config
-        return verdicts.Settings(config.dynamics, config.effect, config.association)
 
     def _named(self, target: Target, kind: Event) -> list[tuple[str, int | None]]:
         """Return the ids that a verdict is about, each with its rank if it is about an answer."""

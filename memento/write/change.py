@@ -17,8 +17,8 @@ from memento.admit.redact import Redaction
 from memento.base.scopes import parse_scope
 from memento.config import Config
 from memento.errors import InvalidInput, UntrustedSource
-from memento.ledger import changes, memories, quotes, scope_rows
 from memento.ledger import changes as recorded
+from memento.ledger import memories, quotes, scope_rows
 from memento.ledger.contract import Session, Work
 from memento.ledger.predicate import Filters
 from memento.ledger.replays import RESERVED, TURN
@@ -28,7 +28,6 @@ from memento.ledger.rows import (
     LOCKS,
     TIER_GIVEN,
     Row,
-    columns_of,
     identity,
     mapping_in,
 )
@@ -36,26 +35,40 @@ from memento.status import having
 from memento.text.words import cues
 from memento.types import Event, Kind, Reason, Status, Tier, Trust
 from memento.write import folding, locks, slots, trust
-from memento.write.steps import FOUND, INDEXED, SLOT_HOLDING, hide, holds, log_event
+from memento.write.steps import (
+    FOUND,
+    INDEXED,
+    SLOT_HOLDING,
+    alter,
+    hide,
+    holds,
+    in_ring,
+    log_event,
+    retitled,
+)  # fmt: skip
 
-_ABSENT: Any = object()
+KEEP: Any = object()
+"""Stands for "as it is", since None means "none" for some fields."""
+_BOOKKEEPING = {"updated_at", "version", "given", "content_hash", "cues", "words", "head_words"}
+_REVIVING = (Event.USED, Event.CONFIRMED)
+"""Verdicts that bring a memory back from the archive."""
 
 
 @dataclass(frozen=True, slots=True)
 class Corrections:
     """The changes of one ``update``; fields left at ``KEEP`` stay as they are."""
 
-    text: Any = _ABSENT
-    kind: Any = _ABSENT
-    importance: Any = _ABSENT
-    scope: Any = _ABSENT
-    tags: Any = _ABSENT
-    metadata: Any = _ABSENT
-    pinned: Any = _ABSENT
-    valid_until: Any = _ABSENT
-    condition: Any = _ABSENT
-    due_at: Any = _ABSENT
-    expires_in: Any = _ABSENT
+    text: Any = KEEP
+    kind: Any = KEEP
+    importance: Any = KEEP
+    scope: Any = KEEP
+    tags: Any = KEEP
+    metadata: Any = KEEP
+    pinned: Any = KEEP
+    valid_until: Any = KEEP
+    condition: Any = KEEP
+    due_at: Any = KEEP
+    expires_in: Any = KEEP
     add_aliases: Sequence[str] = ()
     remove_aliases: Sequence[str] = ()
     source: Any = None
@@ -80,12 +93,6 @@ class Accepted:
     found: Mapping[str, int]
 
 
-_BOOKKEEPING = {"updated_at", "version", "given", "content_hash", "cues", "words", "head_words"}
-
-KEEP = _ABSENT
-"""Stands for "as it is", since None means "none" for some fields."""
-
-
 def accept(asked: Corrections, *, now: int, config: Config) -> Accepted:
     """Check corrections and take the secrets out of them, before the writer is asked for.
 
@@ -95,8 +102,8 @@ def accept(asked: Corrections, *, now: int, config: Config) -> Accepted:
     """
     clean = Redaction(config.secrets)
     columns = {
-        name: accept(value, clean, config.limits)
-        for name, accept in _CHECKS.items()
+        name: check_it(value, clean, config.limits)
+        for name, check_it in _CHECKS.items()
         if (value := getattr(asked, name)) is not KEEP
     }
     if asked.expires_in is not KEEP:
@@ -136,21 +143,17 @@ _CHECKS: Mapping[str, Callable[[Any, Redaction, check.Limits], Any]] = {
 
 
 def update(work: Work, memory_id: str, asked: Accepted) -> Row:
-    """Change a memory in place and keep its earlier version.
-
-    Raises:
-        NotFound: If the namespace has no such id.
-        InvalidInput: If a value does not fit the memory, or the memory is forgotten.
-        UntrustedSource: If it would be a rule or be pinned, and its source is not trusted; or if
-            the author of the change is not trusted, or less than the memory.
-    """
+    """Change a memory in place and keep its earlier version."""
     session, untrusted = work.db, work.rules.untrusted
     row = memories.by_id(session, work.ns, memory_id)
     if row.status == Status.FORGOTTEN:
         raise InvalidInput("id", f"{memory_id!r} is forgotten; restore it first")
     locks.guard([row])
     check_author(row, asked.author, untrusted)
-    changes = _changes(row, _in_present_scope(work, asked))
+    wanted = dict(asked.columns)
+    if "scope" in wanted:  # a scope that was merged means the one that it is part of now
+        wanted["scope"] = scope_rows.present(session, work.ns, wanted["scope"])
+    changes = _changes(row, wanted, asked)
     if not changes:
         return row
     least = Trust.least([Trust(row.trust), asked.author]).value
@@ -159,36 +162,21 @@ def update(work: Work, memory_id: str, asked: Accepted) -> Row:
         changes |= locks.lost(work, row, changes.get("pinned", row.pinned))
     kind, pinned = changes.get("kind", row.kind), bool(changes.get("pinned", row.pinned))
     trust.check_standing(least, kind, pinned=pinned, untrusted=untrusted)
-    reworded = "text" in changes
-    retitled = reworded or "aliases" in changes or "tags" in changes
-    rescoped = "scope" in changes
     if "importance" in changes:
         changes["given"] = row.given | IMPORTANCE_GIVEN
-    changes |= {"updated_at": work.now, "version": row.version + 1}
-    recorded.keep_version(work, row, Reason.UPDATED)
-    if retitled:
-        columns = columns_of(replace(row, **changes))
-        changes |= {"words": columns.words, "head_words": columns.head_words}
-        session.words.replace(row.docid, columns)
-    memories.overwrite(session, row, changes)
-    if reworded and row.status in memories.OWED_VECTOR:
-        memories.enqueue(session, row, "embed")
-    if rescoped:
+    changes["version"] = row.version + 1
+    if not changes.keys().isdisjoint(("text", "aliases", "tags")):
+        changes = retitled(work, row, changes)
+    owed = "text" in changes and row.status in memories.OWED_VECTOR
+    alter(work, row, changes, Reason.UPDATED, index="embed" if owed else None)
+    if "scope" in changes:
         slots.contend(work, row)
-    if rescoped or "valid_until" in changes:
+    if not changes.keys().isdisjoint(("scope", "valid_until")):
         slots.fit(work, row)
     log_event(work, row, Event.UPDATED, {"fields": sorted(set(changes) - _BOOKKEEPING)})
     if asked.found:
         log_event(work, row, Event.REDACTED, asked.found)
     return row
-
-
-def _in_present_scope(work: Work, asked: Accepted) -> Accepted:
-    """Let a scope that was merged mean the one that it is part of now."""
-    if "scope" not in asked.columns:
-        return asked
-    scope = scope_rows.present(work.db, work.ns, asked.columns["scope"])
-    return replace(asked, columns={**asked.columns, "scope": scope})
 
 
 def check_author(row: Row, author: str, untrusted: Collection[str]) -> None:
@@ -210,13 +198,7 @@ def check_author(row: Row, author: str, untrusted: Collection[str]) -> None:
 
 
 def forget(work: Work, memory_id: str, author: str = Trust.USER) -> Row:
-    """Hide a memory at once; ``restore`` brings it back. Forgetting twice changes nothing.
-
-    Raises:
-        NotFound: If the namespace has no such id.
-        LockedMemory: If the user locked it.
-        UntrustedSource: If the author is not trusted, or less than the memory.
-    """
+    """Hide a memory at once; ``restore`` brings it back. Forgetting twice changes nothing."""
     row = memories.by_id(work.db, work.ns, memory_id, damaged=True)
     locks.guard([row])
     check_author(row, author, work.rules.untrusted)
@@ -224,11 +206,7 @@ def forget(work: Work, memory_id: str, author: str = Trust.USER) -> Row:
 
 
 def to_forget(connection: Session, ns: int, filters: Filters) -> list[int]:
-    """Find every memory that fits and is not hidden yet, quarantined ones too: row ids.
-
-    Raises:
-        LockedMemory: If the user locked one of them.
-    """
+    """Find every memory that fits and is not hidden yet, quarantined ones too: row ids."""
     found = memories.matching(connection, ns, _not_hidden(filters))
     locked = sorted(set(memories.locked(connection, ns)).intersection(found))
     locks.guard(memories.by_docids(connection, ns, locked).values())
@@ -236,11 +214,7 @@ def to_forget(connection: Session, ns: int, filters: Filters) -> list[int]:
 
 
 def forget_those(work: Work, docids: Sequence[int], filters: Filters) -> list[Row]:
-    """Hide those of some memories that still fit, in order of arrival; see ``forget``.
-
-    Raises:
-        LockedMemory: If the user locked one of them.
-    """
+    """Hide those of some memories that still fit, in order of arrival; see ``forget``."""
     rows = memories.fitting(work.db, work.ns, _not_hidden(filters), docids)
     locks.guard(rows)
     return [hide(work, row, Reason.FORGOTTEN) for row in rows]
@@ -263,13 +237,7 @@ def sweep(work: Work, docids: Sequence[int]) -> list[Row]:
 
 
 def touchable(connection: Session, ns: int, ids: Sequence[str], *, now: int) -> list[int]:
-    """Find those of some memories that are active and hold: row ids, in the order of the ids.
-
-    Raises:
-        NotFound: If the namespace lacks one of the ids.
-        LockedMemory: If the user locked one of them.
-        StoreUnusable: If one is damaged.
-    """
+    """Find those of some memories that are active and hold: row ids, in the order of the ids."""
     rows = [memories.by_id(connection, ns, memory_id) for memory_id in ids]
     locks.guard(rows)
     return [row.docid for row in rows if row.status in FOUND and holds(row, now)]
@@ -303,10 +271,6 @@ def restore(work: Work, memory_id: str) -> Row:
     If another memory fills its slot by now, it comes back superseded by that one. An active or
     quarantined memory is returned as it is. An import may have left out the history that tells
     what it was before; then what is untrusted comes back into quarantine.
-
-    Raises:
-        NotFound: If the namespace has no such id.
-        InvalidInput: If it is superseded: there is nothing to restore.
     """
     session = work.db
     row = memories.by_id(session, work.ns, memory_id)
@@ -316,24 +280,23 @@ def restore(work: Work, memory_id: str) -> Row:
         raise InvalidInput("id", _how_it_holds_again(row))
     if row.status != Status.FORGOTTEN:
         return row
-    status = trust.status_before(session, row)
-    status = status or _likely_status(row, work.rules.untrusted)
-    restored = {"status": status, "updated_at": work.now}
-    recorded.revise(work, row, restored, Reason.RESTORED)
-    log_event(work, row, Event.RESTORED)
+    status = trust.status_before(session, row) or _likely_status(row, work.rules.untrusted)
+    if status in SLOT_HOLDING:
+        return _hold_again(work, row, status, Reason.RESTORED)
+    alter(work, row, {"status": status}, Reason.RESTORED, Event.RESTORED)
     if status not in INDEXED and status in memories.OWED_VECTOR:
         memories.enqueue(session, row, "drop")  # it may have been forgotten without a vector
-    if status not in SLOT_HOLDING:
-        slots.fit(work, row)
-        return row
-    memories.enqueue(session, row, "embed")
+    slots.fit(work, row)
+    return row
+
+
+def _hold_again(work: Work, row: Row, status: str, reason: Reason) -> Row:
+    """Let a memory hold its slot again, unless that has a holder whose time is not over."""
+    alter(work, row, {"status": status}, reason, Event(reason.value), index="embed")
     won = slots.contend(
         work, row, wins=lambda holder: holder is None or not holds(holder, work.now)
     )
-    if won and row.tier == Tier.SHORT:
-        memories.overflow(work, [row.session])
-        row = memories.by_id(session, work.ns, memory_id)
-    return row
+    return in_ring(work, row) if won else row
 
 
 def _how_it_holds_again(row: Row) -> str:
@@ -346,28 +309,20 @@ def _how_it_holds_again(row: Row) -> str:
 
 
 def move(work: Work, memory_id: str, tier: object) -> Row:
-    """Put a memory into another tier.
-
-    Raises:
-        NotFound: If the namespace has no such id.
-        InvalidInput: If the tier is unknown.
-    """
+    """Put a memory into another tier."""
     target = check.member(Tier, "tier", tier)
-    session = work.db
-    row = memories.by_id(session, work.ns, memory_id)
+    row = memories.by_id(work.db, work.ns, memory_id)
     if row.tier == target:
         return row
     locks.guard([row])
-    given = row.given | TIER_GIVEN
-    moved = {"tier": target.value, "given": given, "updated_at": work.now}
-    recorded.revise(work, row, moved, Reason.MOVED)
-    hidden = target is Tier.SHORT or row.status not in INDEXED
-    memories.enqueue(session, row, "drop" if hidden else "index")
-    log_event(work, row, Event.MOVED, {"to": target.value})
-    if target is Tier.SHORT:
-        memories.overflow(work, [row.session])
-        row = memories.by_id(session, work.ns, memory_id)
-    return row
+    return in_ring(work, into_tier(work, row, target.value, row.given | TIER_GIVEN))
+
+
+def into_tier(work: Work, row: Row, tier: str, given: int) -> Row:
+    """Put a memory that is not locked into another tier."""
+    hidden = tier == Tier.SHORT or row.status not in INDEXED
+    moved, op = {"tier": tier, "given": given}, "drop" if hidden else "index"
+    return alter(work, row, moved, Reason.MOVED, Event.MOVED, {"to": tier}, index=op)
 
 
 def _likely_status(row: Row, untrusted: Collection[str]) -> str:
@@ -377,13 +332,8 @@ def _likely_status(row: Row, untrusted: Collection[str]) -> str:
     return (Status.QUARANTINED if row.trust in untrusted else Status.ACTIVE).value
 
 
-def _changes(row: Row, asked: Accepted) -> dict[str, Any]:
-    """Work out which columns differ from the corrections.
-
-    Raises:
-        InvalidInput: If it would end before it begins, or have too many aliases.
-    """
-    wanted = dict(asked.columns)
+def _changes(row: Row, wanted: dict[str, Any], asked: Accepted) -> dict[str, Any]:
+    """Work out which columns differ from those that are wanted."""
     ends = wanted.get("valid_until")
     if ends is not None and ends <= row.valid_from:
         raise InvalidInput("valid_until", "must be later than the start of validity")
@@ -393,7 +343,8 @@ def _changes(row: Row, asked: Accepted) -> dict[str, Any]:
         wanted["pinned"] |= row.pinned & LOCKS
     if "metadata" in wanted:
         wanted["metadata"] = _with_reserved(row, wanted["metadata"])
-    wanted["aliases"] = _aliases(row, asked)
+    kept = [name for name in json.loads(row.aliases) if name not in asked.removed]
+    wanted["aliases"] = draft.to_json(check.names("add_aliases", (*kept, *asked.added)))
     if not wanted.keys().isdisjoint(IDENTIFYING):
         wanted["content_hash"] = identity(row, wanted)
     return {name: value for name, value in wanted.items() if getattr(row, name) != value}
@@ -408,23 +359,8 @@ def _with_reserved(row: Row, metadata: str) -> str:
     return json.dumps(known | mapping_in(metadata), ensure_ascii=False)
 
 
-def _aliases(row: Row, asked: Accepted) -> str:
-    kept = [name for name in json.loads(row.aliases) if name not in asked.removed]
-    return draft.to_json(check.names("add_aliases", (*kept, *asked.added)))
-
-
-REVIVING = (Event.USED, Event.CONFIRMED)
-"""Verdicts that bring a memory back from the archive."""
-
-
 def archive(work: Work, memory_id: str) -> Row:
-    """Archive a memory; one that is archived already stays as it is.
-
-    Raises:
-        NotFound: If the namespace has no such id.
-        InvalidInput: If it is not active.
-        LockedMemory: If the user locked it.
-    """
+    """Archive a memory; one that is archived already stays as it is."""
     row = memories.by_id(work.db, work.ns, memory_id)
     if row.status == Status.ARCHIVED:
         return row
@@ -436,40 +372,26 @@ def archive(work: Work, memory_id: str) -> Row:
 
 def put_away(work: Work, row: Row) -> Row:
     """Archive an active memory that is not locked."""
-    archived = {"status": Status.ARCHIVED.value, "updated_at": work.now}
-    changes.revise(work, row, archived, Reason.ARCHIVED)
-    memories.enqueue(work.db, row, "drop")
-    log_event(work, row, Event.ARCHIVED)
-    return row
+    archived = {"status": Status.ARCHIVED.value}
+    return alter(work, row, archived, Reason.ARCHIVED, Event.ARCHIVED, index="drop")
 
 
 def unarchive(work: Work, memory_id: str) -> Row:
     """Bring a memory back from the archive; an active one stays as it is.
 
     If another memory fills its slot by now, it comes back superseded by that one.
-
-    Raises:
-        NotFound: If the namespace has no such id.
-        InvalidInput: If it is neither archived nor active.
     """
     row = memories.by_id(work.db, work.ns, memory_id)
     if row.status in FOUND:
         return row
     if row.status != Status.ARCHIVED:
         raise InvalidInput("id", f"{memory_id!r} is {row.status}, not archived")
-    return bring_back(work, row)
+    return _hold_again(work, row, Status.ACTIVE.value, Reason.UNARCHIVED)
 
 
-def bring_back(work: Work, row: Row) -> Row:
-    """Make an archived memory active again."""
-    active = {"status": Status.ACTIVE.value, "updated_at": work.now}
-    changes.revise(work, row, active, Reason.UNARCHIVED)
-    log_event(work, row, Event.UNARCHIVED)
-    memories.enqueue(work.db, row, "embed")
-    won = slots.contend(
-        work, row, wins=lambda holder: holder is None or not holds(holder, work.now)
-    )
-    if won and row.tier == Tier.SHORT:
-        memories.overflow(work, [row.session])
-        return memories.by_id(work.db, work.ns, row.id)
+def revived(work: Work, row: Row, kind: Event, source: Trust) -> Row:
+    """Bring a memory back from the archive if somebody who is trusted used or confirmed it."""
+    trusted = source in (Trust.USER, Trust.AGENT)
+    if row.status == Status.ARCHIVED and kind in _REVIVING and trusted:
+        return _hold_again(work, row, Status.ACTIVE.value, Reason.UNARCHIVED)
     return row

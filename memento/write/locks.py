@@ -26,12 +26,11 @@ from collections.abc import Iterable
 from memento.check import shown
 from memento.dynamics.fold import DAY
 from memento.errors import InvalidInput, LockedMemory, TooManyLocks, UntrustedSource
-from memento.ledger import changes as recorded
 from memento.ledger import memories, strength_fold, usage_events
 from memento.ledger.contract import Work
 from memento.ledger.rows import BITS, LOCKS, MOST_LOCKED, PINNED, PROMOTED, USER, Row, lock_of
 from memento.types import Event, Reason, Trust
-from memento.write.steps import FOUND, log_event
+from memento.write.steps import FOUND, alter, log_event
 
 _AGAINST = (Event.WRONG, Event.HARMFUL)
 
@@ -64,14 +63,7 @@ def is_locked(row: Row) -> bool:
 
 
 def lock(work: Work, memory_id: str, level: object) -> Row:
-    """Lock a memory; its expiry is taken away. A higher lock takes the place of a lower one.
-
-    Raises:
-        NotFound: If the namespace has no such id.
-        InvalidInput: If it is not active, or there is no such level.
-        UntrustedSource: If the user did not say it.
-        TooManyLocks: If the user locked as many as may be.
-    """
+    """Lock a memory; its expiry is taken away. A higher lock takes the place of a lower one."""
     if not isinstance(level, str) or level not in BITS:
         raise InvalidInput("level", f"{shown(level)} is not one of: {', '.join(BITS)}")
     row = _to_protect(work, memory_id)
@@ -80,63 +72,38 @@ def lock(work: Work, memory_id: str, level: object) -> Row:
     if level == "user" and len(memories.locked(work.db, work.ns)) >= MOST_LOCKED:
         raise TooManyLocks(MOST_LOCKED)
     bits = _bits(row) & PINNED | BITS[level]
-    _set(work, row, {"pinned": bits, "expires_at": None}, Reason.LOCKED)
-    log_event(work, row, Event.LOCKED, {"level": level})
-    return row
+    return _set(work, row, bits, Reason.LOCKED, {"level": level}, expires_at=None)
 
 
 def unlock(work: Work, memory_id: str) -> Row:
-    """Take the lock of a memory away.
-
-    Raises:
-        NotFound: If the namespace has no such id.
-    """
+    """Take the lock of a memory away."""
     row = memories.by_id(work.db, work.ns, memory_id)
     level = lock_of(_bits(row))
-    if level is not None:
-        _set(work, row, {"pinned": _bits(row) & ~LOCKS}, Reason.UNLOCKED)
-        log_event(work, row, Event.UNLOCKED, {"level": level})
-    return row
+    if level is None:
+        return row
+    return _set(work, row, _bits(row) & ~LOCKS, Reason.UNLOCKED, {"level": level})
 
 
 def pin(work: Work, memory_id: str) -> Row:
-    """Let a memory never fade.
-
-    Raises:
-        NotFound: If the namespace has no such id.
-        InvalidInput: If it is not active.
-        UntrustedSource: If the user did not say it.
-    """
+    """Let a memory never fade."""
     row = _to_protect(work, memory_id)
-    if not _bits(row) & PINNED:
-        _set(work, row, {"pinned": _bits(row) | PINNED}, Reason.PINNED)
-        log_event(work, row, Event.PINNED)
-    return row
+    if _bits(row) & PINNED:
+        return row
+    return _set(work, row, _bits(row) | PINNED, Reason.PINNED)
 
 
 def unpin(work: Work, memory_id: str) -> Row:
-    """Let a memory fade again.
-
-    Raises:
-        NotFound: If the namespace has no such id.
-    """
+    """Let a memory fade again."""
     row = memories.by_id(work.db, work.ns, memory_id)
-    if _bits(row) & PINNED:
-        _set(work, row, {"pinned": _bits(row) & ~PINNED}, Reason.UNPINNED)
-        log_event(work, row, Event.UNPINNED)
-    return row
+    if not _bits(row) & PINNED:
+        return row
+    return _set(work, row, _bits(row) & ~PINNED, Reason.UNPINNED)
 
 
 def lost(work: Work, row: Row, pinned: int) -> dict[str, int]:
     """Take the lock away from a memory that is trusted less from now on.
 
-    Args:
-        work: The transaction.
-        row: The memory, still as it was.
-        pinned: Bits that it is to have.
-
-    Returns:
-        The column to change, if it was locked.
+    ``pinned`` are the bits that it is to have; returns the column to change, if it was locked.
     """
     level = lock_of(_bits(row))
     if level is None:
@@ -156,8 +123,8 @@ def judged(work: Work, row: Row) -> None:
     opposed = {(one.at // DAY, one.source) for one in standing if one.kind in _AGAINST}
     heard = {one for one in opposed if not Trust.outranks(row.trust, one[1] or "")}
     if len(heard) > 1:
-        _set(work, row, {"pinned": _bits(row) & ~LOCKS}, Reason.UNLOCKED)
-        log_event(work, row, Event.UNLOCKED, {"level": "promoted", "by": "verdicts"})
+        detail = {"level": "promoted", "by": "verdicts"}
+        _set(work, row, _bits(row) & ~LOCKS, Reason.UNLOCKED, detail)
 
 
 def _to_protect(work: Work, memory_id: str) -> Row:
@@ -173,11 +140,19 @@ def _to_protect(work: Work, memory_id: str) -> Row:
     return row
 
 
-def _set(work: Work, row: Row, changes: dict[str, int | None], reason: Reason) -> None:
+def _set(
+    work: Work,
+    row: Row,
+    pinned: int,
+    reason: Reason,
+    detail: dict[str, str] | None = None,
+    **more: None,
+) -> Row:
     before = row.pinned
-    recorded.revise(work, row, changes | {"updated_at": work.now}, reason)
+    alter(work, row, {"pinned": pinned, **more}, reason, Event(reason.value), detail)
     if lock_of(before) != lock_of(row.pinned):
         strength_fold.fold_again(work.db, row.docid)
+    return row
 
 
 def _bits(row: Row) -> int:

@@ -33,13 +33,14 @@ before it, such as names to be found by, stay in the history only.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Any
 
+from memento.admit.draft import to_json
 from memento.check import MAX_ITEMS
 from memento.ledger.rows import LOCKS, TIER_GIVEN, Row, mapping_in, strings_in
-from memento.status import having
 from memento.types import Kind, Tier, Trust
+from memento.write.steps import ACCEPTED
 
 MAX_STATES = 64
 """Most earlier states of one memory that repeats of its own source may leave in its history."""
@@ -51,20 +52,16 @@ _SAID = (
 )  # fmt: skip
 """Columns that are a source's word about the content."""
 _TIERS = [tier.value for tier in Tier]
-_ACCEPTED = frozenset(having("accepted"))
 
 
 def merged(row: Row, new: Row, derived: Collection[str], metadata_bytes: int) -> dict[str, Any]:
-    """Work out what a repeat changes.
+    """Return the columns that a repeat changes, to new values.
 
     Args:
         row: The memory that is there, as it is.
         new: The same content again; both are active, or both are quarantined.
         derived: Columns of ``new`` whose value the caller did not give.
         metadata_bytes: Largest metadata as JSON, bytes.
-
-    Returns:
-        Columns to new values; empty if the repeat says nothing new.
     """
     if not may_add(row, new):
         return {}
@@ -86,18 +83,12 @@ def may_add(row: Row, new: Row) -> bool:
 
     Of what is quarantined each source answers for its own. A repeat that is derived from others may
     turn out to be trusted less when these arrive, which could not be taken back any more.
-
-    Args:
-        row: The memory that is there.
-        new: The same content again.
     """
-    if (row.status in _ACCEPTED) != (new.status in _ACCEPTED) or Trust.outranks(
-        row.trust, new.trust
-    ):
+    if (row.status in ACCEPTED) != (new.status in ACCEPTED) or Trust.outranks(row.trust, new.trust):
         return False
     if Trust.outranks(new.trust, row.trust):
         return True
-    own = row.status in _ACCEPTED or (row.trust, row.source_uri) == (new.trust, new.source_uri)
+    own = row.status in ACCEPTED or (row.trust, row.source_uri) == (new.trust, new.source_uri)
     return own and new.source_parents in ("[]", row.source_parents)
 
 
@@ -106,8 +97,8 @@ def _both(row: Row, new: Row, derived: Collection[str], metadata_bytes: int) -> 
     both: dict[str, Any] = {
         "pinned": row.pinned | new.pinned,
         "kind": row.kind if new.kind == Kind.FACT else new.kind,
-        "tags": _joined(row.tags, new.tags),
-        "aliases": _joined(row.aliases, new.aliases),
+        "tags": joined((row.tags, new.tags)),
+        "aliases": joined((row.aliases, new.aliases)),
         "metadata": _updated(row.metadata, new.metadata, metadata_bytes),
         "valid_until": _later(row.valid_until, new.valid_until),
         "expires_at": _later(row.expires_at, new.expires_at),
@@ -119,9 +110,10 @@ def _both(row: Row, new: Row, derived: Collection[str], metadata_bytes: int) -> 
     return both
 
 
-def _joined(old: str, new: str) -> str:
-    names = list(dict.fromkeys((*strings_in(old), *strings_in(new))))[:MAX_ITEMS]
-    return json.dumps(names, ensure_ascii=False) if names else "[]"
+def joined(lists: Iterable[str]) -> str:
+    """Join lists of names, each name once."""
+    names = dict.fromkeys(name for one in lists for name in strings_in(one))
+    return to_json([*names][:MAX_ITEMS])
 
 
 def _updated(old: str, new: str, most: int) -> str:

@@ -27,7 +27,7 @@ from memento.admit.draft import Entry
 from memento.admit.novelty import Novelty
 from memento.ledger import changes, memories, slot_rows
 from memento.ledger.contract import Work
-from memento.ledger.rows import LOCKS, Row, columns_of, content_hash, is_sound
+from memento.ledger.rows import LOCKS, Row, content_hash, is_sound
 from memento.observe.derive import Lesson
 from memento.observe.likeness import (
     Likeness,
@@ -38,7 +38,7 @@ from memento.observe.likeness import (
     turned_from,
 )
 from memento.observe.signals import Signal
-from memento.observe.slots import slot_under
+from memento.observe.slots import Slot, slot_under
 from memento.observe.sorts import is_of_another_sort
 from memento.observe.told import left_behind
 from memento.text.tells_change import tells_change
@@ -49,6 +49,8 @@ from memento.write.steps import FOUND, SLOT_HOLDING, holds, log_event
 
 LEARNABLE = frozenset(Kind) - {Kind.EPISODE, Kind.QUESTION, Kind.ARTICLE}
 """Kinds that a statement may repeat, replace or contradict; turns and summaries are left alone."""
+_USUAL = (Signal.IDENTITY, Signal.PREFERENCE, Signal.RULE, Signal.FACT)
+"""Signals that are tried on a memory that was not learnt."""
 _NOVELTY = Novelty()
 """Weighs nothing, as each lesson brings its importance."""
 
@@ -73,13 +75,7 @@ class Verdict:
 
 
 def judge(work: Work, lesson: Lesson, others: Iterable[str]) -> Verdict:
-    """Decide what a lesson does to the memories that are there. Writes nothing.
-
-    Args:
-        work: The transaction, or a reading job.
-        lesson: The statement.
-        others: Ids of memories that may be about the same, the nearest first.
-    """
+    """Decide what a lesson does to the memories that are there. Writes nothing."""
     rows = [row for row in _candidates(work, others) if row.scope == lesson.scope]
     key = None if lesson.slot is None else lesson.slot.key
     if lesson.slot is not None and key is not None:
@@ -136,20 +132,13 @@ def _has_value(row: Row, lesson: Lesson) -> bool:
 
 def value_of(row: Row) -> str | None:
     """Return the value that a memory gives its slot, folded; None if it fills none."""
-    signal = Signal(row.signal) if row.signal in tuple(Signal) else Signal.FACT
-    slot = slot_under(row.text, signal, row.condition) if row.key else None
+    slot = _slot_of(row)
     return None if slot is None else slot.value
 
 
-def _has_choice(row: Row, value: str) -> bool:
-    """Tell whether a memory fills a slot, one value at a time, with a value."""
+def _slot_of(row: Row) -> Slot | None:
     signal = Signal(row.signal) if row.signal in tuple(Signal) else Signal.FACT
-    slot = slot_under(row.text, signal, row.condition) if row.key else None
-    return slot is not None and slot.single and slot.value == value
-
-
-_USUAL = (Signal.IDENTITY, Signal.PREFERENCE, Signal.RULE, Signal.FACT)
-"""Signals that are tried on a memory that was not learnt."""
+    return slot_under(row.text, signal, row.condition) if row.key else None
 
 
 def _changes(lesson: Lesson) -> bool:
@@ -162,7 +151,8 @@ def _changes(lesson: Lesson) -> bool:
 
 def _without_slot(lesson: Lesson, rows: Sequence[Row], key: str | None) -> Verdict:
     """Compare a lesson with the memories that may be about the same."""
-    same = next((row for row in rows if _says_the_same(row, lesson)), None)
+    said = tokens(lesson.text), lesson.condition
+    same = next((row for row in rows if (tokens(row.text), row.condition) == said), None)
     if same is not None and (key is None or same.key == key):
         if _vouches(same, lesson) or same.pinned & LOCKS:
             return Verdict(repeats=same, key=key)
@@ -185,10 +175,6 @@ def _vouches(row: Row, lesson: Lesson) -> bool:
     return row.trust == Trust.USER and (lesson.kind is not Kind.RULE or row.kind == Kind.RULE)
 
 
-def _says_the_same(row: Row, lesson: Lesson) -> bool:
-    return tokens(row.text) == tokens(lesson.text) and row.condition == lesson.condition
-
-
 def _meant(lesson: Lesson, rows: Sequence[Row]) -> list[Row]:
     """Find the memories that a statement of change may be about."""
     denied = [row for row in rows if denies(row.text, lesson.text)]
@@ -199,7 +185,8 @@ def _meant(lesson: Lesson, rows: Sequence[Row]) -> list[Row]:
     if named:
         return named
     left = left_behind(lesson.candidate.span.text)
-    had = [row for row in rows if left and _has_choice(row, left)]
+    slots_of = [(row, _slot_of(row)) for row in rows if left]
+    had = [row for row, slot in slots_of if slot and slot.single and slot.value == left]
     if had:
         return had
     return [row for row in rows if _differs(row.text, lesson.text)]
@@ -222,21 +209,15 @@ def _excludes(row: Row, lesson: Lesson) -> bool:
 
 
 def take(work: Work, lesson: Lesson, entry: Entry, verdict: Verdict) -> Row:
-    """Write a lesson as it was judged.
-
-    Args:
-        work: The transaction.
-        lesson: The statement.
-        entry: The memory that it becomes; changed in place.
-        verdict: What `judge` said, in this transaction.
-
-    Returns:
-        The memory: the new one, or the one that was reinforced.
-    """
+    """Write a lesson as it was judged."""
     if verdict.repeats is not None:
-        return _reinforce(work, verdict.repeats, entry.row.trust)
+        row = verdict.repeats  # it was said again
+        counted = {"reinforced": row.reinforced + 1, "updated_at": work.now}
+        memories.overwrite(work.db, row, counted)
+        log_event(work, row, Event.REINFORCED, {"source": entry.row.trust})
+        return row
     if verdict.key != entry.row.key:
-        _set_key(entry, verdict.key)
+        entry.rekey(verdict.key)
     entry.by = Trust.USER  # who speaks, whomever the statement quotes
     (row,), _, _ = remember(work, [entry], _NOVELTY)
     old = verdict.replaces
@@ -251,22 +232,6 @@ def take(work: Work, lesson: Lesson, entry: Entry, verdict: Verdict) -> Row:
     if lesson.signal is Signal.CORRECTION:
         log_event(work, row, Event.CORRECTED)
     return row
-
-
-def _reinforce(work: Work, row: Row, trust: str) -> Row:
-    """Count that a memory was said again."""
-    changed = {"reinforced": row.reinforced + 1, "updated_at": work.now}
-    memories.overwrite(work.db, row, changed)
-    log_event(work, row, Event.REINFORCED, {"source": trust})
-    return row
-
-
-def _set_key(entry: Entry, key: str | None) -> None:
-    """Give an entry another slot, and what is made of it."""
-    entry.row.key = key
-    entry.text = columns_of(entry.row)
-    entry.row.words, entry.row.head_words = entry.text.words, entry.text.head_words
-    identify(entry)
 
 
 def identify(entry: Entry) -> None:

@@ -11,7 +11,6 @@ before, in ``admit``: no other writer waits for that.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace as with_changes
 from typing import Any
 
 from memento.admit.draft import Entry
@@ -31,12 +30,21 @@ from memento.ledger import (
 from memento.ledger import changes as recorded
 from memento.ledger.contract import Work
 from memento.ledger.replays import SAID, TURN
-from memento.ledger.rows import LOCKS, NAMES, Row, columns_of, identity, is_sound, mapping_in, sound
+from memento.ledger.rows import LOCKS, NAMES, Row, identity, is_sound, mapping_in, sound
 from memento.status import having
 from memento.types import Event, Kind, Reason, Status, Tier, Trust
 from memento.write import locks, slots, trust
 from memento.write.merge import MAX_STATES, may_add, merged
-from memento.write.steps import ACCEPTED, ENDED, FOUND, INDEXED, SLOT_HOLDING, holds, log_event
+from memento.write.steps import (
+    ACCEPTED,
+    ENDED,
+    FOUND,
+    INDEXED,
+    SLOT_HOLDING,
+    holds,
+    log_event,
+    retitled,
+)  # fmt: skip
 
 _OWN = {
     "docid", "ns", "rev", "id", "created_at", "updated_at", "reinforced", "version", "checksum",
@@ -86,11 +94,7 @@ def remember(
 
 
 def _refuse_replays(work: Work, entries: Sequence[Entry]) -> None:
-    """Refuse turns of a conversation that were erased: here, as one may be erased meanwhile.
-
-    Raises:
-        TurnErased: If there are any.
-    """
+    """Refuse turns of a conversation that were erased: here, as one may be erased meanwhile."""
     turns = [entry.row for entry in entries if entry.chosen_id and _is_kept_turn(entry.row)]
     said = {row.id: str(mapping_in(row.metadata).get(SAID)) for row in turns}
     if erased := replays.erased(work.db, work.ns, said):
@@ -103,12 +107,7 @@ def _is_kept_turn(row: Row) -> bool:
 
 
 def go_to_present_scopes(work: Work, entries: Sequence[Entry]) -> None:
-    """Let what names a merged scope go to the scope that it is part of now.
-
-    Args:
-        work: The transaction.
-        entries: Entries to write; changed in place.
-    """
+    """Let what names a merged scope go to the scope that it is part of now."""
     named = [entry.row for entry in entries if entry.row.scope]
     known = scope_rows.merges(work.db, work.ns) if named else {}
     for row in named if known else ():
@@ -124,16 +123,8 @@ def insert_or_fold(work: Work, entries: Sequence[Entry]) -> list[Row]:
 
     A repeat that says something new about the content is merged into the memory, see ``merge``.
 
-    Args:
-        work: The transaction.
-        entries: What to insert, judged and weighed, in order of arrival.
-
     Returns:
         One row an entry, in order: the new one, or the one that was there.
-
-    Raises:
-        IdConflict: If a chosen id is taken by another content.
-        NotFound: If ``supersedes`` or ``related`` names no memory of this namespace.
     """
     several = len(entries) > 1
     before = memories.latest_rev(work.db, work.ns) if several else 0
@@ -142,7 +133,8 @@ def insert_or_fold(work: Work, entries: Sequence[Entry]) -> list[Row]:
         _relate(work, entry, row)
         if entry.redacted and row is entry.row:
             log_event(work, row, Event.REDACTED, entry.redacted)
-    memories.overflow(work, {row.session for row in rows if row.tier == Tier.SHORT})
+    if short := {row.session for row in rows if row.tier == Tier.SHORT}:
+        memories.overflow(work, short)
     if not several:
         return rows
     changed = earlier_states.changed_since(work.db, work.ns, before)  # by a later one of them
@@ -192,7 +184,8 @@ def _write_run(work: Work, run: Sequence[Entry]) -> list[Row]:
     for entry, row in repeated:
         _fold(work, entry, row)
     for entry, row in settled:
-        slots.take_place(work, entry, row)
+        if row.key is not None or entry.supersedes:
+            slots.take_place(work, entry, row)
         if id(entry) in above:
             slots.oppose(work, row, above[id(entry)])
     return rows
@@ -220,10 +213,7 @@ def _outranked(work: Work, run: Sequence[Entry], known: Mapping[object, Row]) ->
         locks.guard_replaced(holder, by)
         above[id(entry)] = holder
         row.content_hash = identity(row, {"key": None})
-        row.key = None
-        entry.text = columns_of(row)
-        row.words, row.head_words = entry.text.words, entry.text.head_words
-        row.seal()
+        entry.rekey(None)
     return above
 
 
@@ -251,7 +241,7 @@ def _known(work: Work, entries: Sequence[Entry]) -> dict[object, Row]:
 
 
 def _name_of(entry: Entry) -> object:
-    """Return what an entry is known by: the id of the caller's, or else its content."""
+    """Return what an entry is known by: the id that the caller chose, or else its content."""
     return entry.row.id if entry.chosen_id else _content_of(entry.row)
 
 
@@ -330,9 +320,7 @@ def _merge(work: Work, row: Row, changes: dict[str, Any], count: dict[str, Any])
     if kept:
         recorded.keep_version(work, row, Reason.MERGED)
     if not changes.keys().isdisjoint(("aliases", "tags")):
-        columns = columns_of(with_changes(row, **changes))
-        changes |= {"words": columns.words, "head_words": columns.head_words}
-        session.words.replace(row.docid, columns)
+        changes = retitled(work, row, changes)
     if "source_parents" in changes:
         chains.stop_waiting(session, row.docid)
     changes |= {"version": row.version + 1, "updated_at": work.now}
@@ -404,9 +392,6 @@ def _comes_back(work: Work, row: Row, entry: Entry) -> bool:
 
     A turn of a conversation and a part of a file are given again with the rest of it, so they stay
     away until they are restored. A value that is given with its time belongs to the past.
-
-    Raises:
-        UntrustedSource: If it is trusted more than who adds it, so that it stays as it is.
     """
     if row.content_hash != entry.row.content_hash or _is_kept_turn(row) or row.source_uri:
         return False
@@ -439,22 +424,19 @@ def _replace(work: Work, entries: Sequence[Entry]) -> list[Row]:
         row = memories.by_id(work.db, work.ns, entry.row.id, damaged=accepted)
         if _gives_way(work, row) or (accepted and not _outranks(row, entry)):
             _put_over(work, row, entry)
-        elif not _repeats(row, entry):
-            raise _no_place(entry, at, len(entries))
+        elif _differences(row, entry).keys() - {*entry.derived, "status", "expires_at"}:
+            raise _no_place(entry, at, len(entries))  # else it says only what is there
     memories.overflow(work, {entry.row.session for _, entry in last.values()})
     return [memories.by_id(work.db, work.ns, entry.row.id) for entry in entries]
 
 
 def _last_of_each_id(entries: Sequence[Entry]) -> dict[str, tuple[int, Entry]]:
-    """Find the entry that wins of those with one id, and its position.
-
-    Raises:
-        UntrustedSource: If a less trusted one, or a quarantined one, would win over another.
-    """
+    """Find the entry that wins of those with one id, and its position."""
     last: dict[str, tuple[int, Entry]] = {}
     for at, entry in enumerate(entries):
-        before = last.get(entry.row.id)
-        if before is not None and _yields_not(before[1], entry):
+        _, before = last.get(entry.row.id, (0, None))
+        wins = _is_accepted(entry) and not (before and _outranks(before.row, entry))
+        if before is not None and _is_accepted(before) and not wins:
             raise _no_place(entry, at, len(entries))
         last[entry.row.id] = at, entry
     return last
@@ -468,12 +450,6 @@ def _no_place(entry: Entry, at: int, count: int) -> UntrustedSource:
         f" {entry.row.trust}; give it an id of its own",
     )
     return error if count == 1 else error.within(f"items[{at}]")
-
-
-def _repeats(row: Row, entry: Entry) -> bool:
-    """Tell whether an entry says only what is there, so that replacing it changes nothing."""
-    free = {*entry.derived, "status", "expires_at", "updated_at"}
-    return _differences(row, entry).keys() <= free
 
 
 def _put_over(work: Work, row: Row, entry: Entry) -> None:
@@ -494,8 +470,9 @@ def _put_over(work: Work, row: Row, entry: Entry) -> None:
     recorded.keep_version(work, row, Reason.REPLACED)
     for after in memories.docids_of(session, work.ns, [row.superseded_by or ""]).values():
         recorded.unlink(work, after, row.docid, "supersedes")
-    changes |= {"version": row.version + 1} if isinstance(row.version, int) else {"version": 1}
-    changes |= {"created_at": work.now} if renewed else {}
+    changes["version"] = row.version + 1 if isinstance(row.version, int) else 1
+    if renewed:
+        changes["created_at"] = work.now
     memories.overwrite(session, row, changes, anew=damaged)
     session.words.replace(row.docid, entry.text)
     if reworded:
@@ -533,11 +510,6 @@ def _differences(row: Row, entry: Entry) -> dict[str, Any]:
     wanted = {name: getattr(entry.row, name) for name in _REPLACED}
     wanted["pinned"] |= row.pinned & LOCKS
     return {name: value for name, value in wanted.items() if getattr(row, name) != value}
-
-
-def _yields_not(before: Entry, entry: Entry) -> bool:
-    """Tell whether an entry may not take the id of one before it in the same batch."""
-    return _is_accepted(before) and (not _is_accepted(entry) or _outranks(before.row, entry))
 
 
 def _outranks(row: Row, entry: Entry) -> bool:

@@ -23,22 +23,11 @@ from memento.ledger.rows import Row, docid_of, identity
 from memento.ledger.scope_rows import Place
 from memento.types import Event, Reason
 from memento.write import locks, slots
-from memento.write.steps import FOUND, log_event
+from memento.write.steps import FOUND, alter
 
 
 def define(work: Work, path: str, title: str, aliases: Sequence[str]) -> Place:
-    """Name a scope, or a scope that means the same; see ``known_as``.
-
-    Args:
-        work: The transaction.
-        path: The scope.
-        title: Its name for people; ``""`` to leave it as it is.
-        aliases: Other names to add.
-
-    Raises:
-        InvalidInput: If an alias is a name of another scope, or the scope was merged into
-            everywhere.
-    """
+    """Name a scope, or a scope that means the same; see ``known_as``."""
     places = rows.every(work.db, work.ns)
     known = {one.path for one in places} | _used(work.db, work.ns)
     given, path = path, known_as(resolved(path, rows.merges(work.db, work.ns)), known, places)
@@ -56,13 +45,7 @@ def define(work: Work, path: str, title: str, aliases: Sequence[str]) -> Place:
 
 
 def known_as(path: str, known: Iterable[str], places: Iterable[Place]) -> str:
-    """Return the scope that a path means: itself, or one that differs in case, ``-``, ``_`` only.
-
-    Args:
-        path: A path, or another name of a scope.
-        known: The scopes there are.
-        places: Those with a row, which may have other names.
-    """
+    """Return the scope that a path means: itself, or one alike but for case, ``-`` and ``_``."""
     known = set(known)
     if path in known:
         return path
@@ -104,17 +87,8 @@ def _new(work: Work, path: str) -> Place:
 def begin_merge(work: Work, src: str, dst: str) -> str:
     """Make one scope a part of another one; its memories are moved by ``move``.
 
-    Args:
-        work: The transaction.
-        src: The scope that is merged.
-        dst: The scope that it becomes a part of.
-
     Returns:
         The scope that the memories go to: ``dst``, or what that was merged into.
-
-    Raises:
-        InvalidInput: If one is inside the other in the wrong way, it was merged elsewhere, or a
-            namespace sees ``dst`` by a share and not ``src``.
     """
     known = rows.merges(work.db, work.ns)
     where = resolved(dst, {path: into for path, into in known.items() if path != src})
@@ -126,20 +100,11 @@ def begin_merge(work: Work, src: str, dst: str) -> str:
     if place.merged_into not in (None, where):
         problem = f"{shown(src)} is merged into {shown(place.merged_into)}; unmerge it first"
         raise InvalidInput("src", problem)
-    _check_sight(work, src, where)
+    if _widens(work.db, work.ns, src, where):  # it would show memories that are not shown now
+        problem = f"{shown(where)} is shared with others, and {shown(src)} is not; unshare it first"
+        raise InvalidInput("dst", problem)
     rows.put(work.db, replace(place, merged_at=place.merged_at or work.now, merged_into=where))
     return where
-
-
-def _check_sight(work: Work, src: str, dst: str) -> None:
-    """Refuse a merge that would show memories to a namespace that does not see them now.
-
-    Raises:
-        InvalidInput: If there is one.
-    """
-    if _widens(work.db, work.ns, src, dst):
-        problem = f"{shown(dst)} is shared with others, and {shown(src)} is not; unshare it first"
-        raise InvalidInput("dst", problem)
 
 
 def _widens(db: Session, ns: int, src: str, dst: str) -> bool:
@@ -150,14 +115,7 @@ def _widens(db: Session, ns: int, src: str, dst: str) -> bool:
 
 
 def are_shared_since(work: Work, present: str, before: str, moment: int) -> bool:
-    """Tell whether an undo would show a memory by a share that is newer than the change.
-
-    Args:
-        work: The transaction.
-        present: Scope of the memory.
-        before: Scope that it would have again.
-        moment: When the change was made, microseconds.
-    """
+    """Tell whether an undo would show a memory by a share that is newer than the change."""
     if present == before:
         return False
     shares = rows.shares_of(work.db, work.ns)
@@ -193,11 +151,7 @@ def below(db: Session, ns: int, scope: str) -> int:
 
 
 def to_move(db: Session, ns: int, src: str) -> list[int]:
-    """Find the memories at a scope or below it, whatever their status: row ids, in order.
-
-    Raises:
-        LockedMemory: If the user locked one of them.
-    """
+    """Find the memories at a scope or below it, whatever their status: row ids, in order."""
     found = db.execute(f"SELECT docid {_BELOW} ORDER BY docid", (ns, *_bounds(src)))
     docids = [docid for (docid,) in found]
     locked = sorted(set(memories.locked(db, ns)).intersection(docids))
@@ -206,11 +160,7 @@ def to_move(db: Session, ns: int, src: str) -> list[int]:
 
 
 def move(work: Work, docids: Sequence[int], src: str) -> list[Row]:
-    """Move some memories of a merged scope, and note that this change did so.
-
-    Raises:
-        LockedMemory: If the user locked one of them.
-    """
+    """Move some memories of a merged scope, and note that this change did so."""
     found = memories.by_docids(work.db, work.ns, docids)
     live = [found[docid] for docid in docids if docid in found]
     here = [row for row in live if contains(src, row.scope)]
@@ -232,10 +182,9 @@ def rescope(work: Work, row: Row, scope: str) -> Row:
 
 
 def _put(work: Work, row: Row, scope: str) -> None:
-    changes = {"scope": scope, "updated_at": work.now, "version": row.version + 1}
-    changes["content_hash"] = identity(row, changes)
-    recorded.revise(work, row, changes, Reason.UPDATED)
-    log_event(work, row, Event.UPDATED, {"fields": ["scope"]})
+    values = {"scope": scope, "version": row.version + 1}
+    values["content_hash"] = identity(row, values)
+    alter(work, row, values, Reason.UPDATED, Event.UPDATED, {"fields": ["scope"]})
 
 
 def _holds(row: Row, holder: Row | None) -> bool:
@@ -246,11 +195,7 @@ def _holds(row: Row, holder: Row | None) -> bool:
 
 
 def merged(db: Session, ns: int, src: str) -> Place:
-    """Return a scope that is merged into another one.
-
-    Raises:
-        InvalidInput: If it is not.
-    """
+    """Return a scope that is merged into another one."""
     place = rows.find(db, ns, src)
     if place is None or place.merged_into is None:
         raise InvalidInput("src", f"{shown(src)} is not merged into another scope")
@@ -323,10 +268,6 @@ def end_undone(work: Work, number: int) -> None:
     """End the merge of which a change was a part, if none of its memories is moved any more.
 
     Otherwise what the undo gave back would be in a scope that means another one.
-
-    Args:
-        work: The transaction in which the change was undone.
-        number: Number of the change.
     """
     for place in rows.every(work.db, work.ns):
         part = place.merged_into is not None and number in json.loads(place.merges)
@@ -335,13 +276,7 @@ def end_undone(work: Work, number: int) -> None:
 
 
 def promote(work: Work, memory_id: str, scope: str) -> Row:
-    """Move an active memory to a scope that contains its own.
-
-    Raises:
-        NotFound: If the namespace has no such id.
-        InvalidInput: If it is not active, or the scope does not contain its own.
-        LockedMemory: If the user locked it, or it would replace one that is locked.
-    """
+    """Move an active memory to a scope that contains its own."""
     row = memories.by_id(work.db, work.ns, memory_id)
     if row.status not in FOUND:
         raise InvalidInput("id", f"{memory_id!r} is {row.status}, not active")

@@ -26,8 +26,16 @@ _PROC = Path("/proc")
 _STARTED = 19
 """Place of the moment of its start in ``/proc/PID/stat``, after the name of the program."""
 
-_ENDED = ("Z", "X")
+_ENDED = (["Z"], ["X"])
 """States of a process that was killed and that its parent has not asked about yet."""
+
+MINUTE = 60_000_000
+"""Microseconds."""
+
+COMPACTION = "compaction"
+"""Kind of the checkpoint before the conversation is shortened: the policy begins a new epoch."""
+KINDS = ("task", "decision", "error", COMPACTION)
+"""Kinds of checkpoints."""
 
 _numbers = count(1)
 _open: weakref.WeakKeyDictionary[Ledger, int] = weakref.WeakKeyDictionary()
@@ -61,17 +69,13 @@ def is_gone(owner: str) -> bool:
     if pid == os.getpid() and start == _start_of(pid):
         ledger = _ledgers.get(number)
         return ledger is None or ledger.closed
-    return not _is_alive(pid) or start != _start_of(pid) or _state_of(pid) in _ENDED
-
-
-def _is_alive(pid: int) -> bool:
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
-        return False
-    except (PermissionError, OverflowError):
         return True
-    return True
+    except (PermissionError, OverflowError):
+        pass
+    return start != _start_of(pid) or _told_of(pid)[:1] in _ENDED
 
 
 @cache
@@ -91,10 +95,6 @@ def _start_of(pid: int) -> str:
     return told[_STARTED] if len(told) > _STARTED else ""
 
 
-def _state_of(pid: int) -> str:
-    return (_told_of(pid) or [""])[0]
-
-
 def _told_of(pid: int) -> list[str]:
     """Return what the system tells of a process, after the name of its program."""
     return _read(_PROC / str(pid) / "stat").rpartition(")")[2].split()
@@ -107,28 +107,10 @@ def _read(path: Path) -> str:
         return ""
 
 
-MINUTE = 60_000_000
-"""Microseconds."""
-
-COMPACTION = "compaction"
-"""Kind of the checkpoint before the conversation is shortened: the policy begins a new epoch."""
-
-
-KINDS = ("task", "decision", "error", COMPACTION)
-"""Kinds of checkpoints."""
-
-
 def begin(work: Work, session: str, *, goal: str | None, scope: str, owner: str) -> Begun:
     """Begin a session, or go on with it.
 
-    One that had ended goes on.
-
-    Args:
-        work: The transaction.
-        session: Name of the session.
-        goal: The task; None to leave it as it is.
-        scope: Where it applies; ``""`` to leave it as it is.
-        owner: Who works on it from now on.
+    One that had ended goes on. A goal of None and a scope of ``""`` stay as they are.
     """
     known = rows.find(work.db, work.ns, session)
     if known is None:
@@ -156,14 +138,9 @@ def renewed(one: Begun) -> Begun:
 
 
 def note(work: Work, session: str, body: dict[str, object], owner: str, keep: int) -> Noted:
-    """Write a checkpoint; begins the session if nobody did.
+    """Write a checkpoint and keep the newest ``keep``; begins the session if nobody did.
 
-    Args:
-        work: The transaction.
-        session: Name of the session.
-        body: What the checkpoint says. A goal of None is that of the session.
-        owner: Who works on the session.
-        keep: How many checkpoints of the session are kept.
+    A goal of None in its body is that of the session.
     """
     goal = body["goal"]
     begun = begin(
@@ -232,18 +209,11 @@ def interrupted(
     One without a goal and without a checkpoint, such as a thread of a chat that has a policy, has
     nothing to go on with.
     """
-    return next(
-        (
-            one
-            for one in within(db, ns, scope, open_only=True)
-            if is_interrupted(one, now, settings) and _has_task(db, one)
-        ),
-        None,
-    )
-
-
-def _has_task(db: Session, one: Begun) -> bool:
-    return one.goal is not None or bool(rows.checkpoints(db, one.ns, one.id, 1))
+    for one in within(db, ns, scope, open_only=True):
+        has_task = one.goal is not None or rows.checkpoints(db, ns, one.id, 1)
+        if has_task and is_interrupted(one, now, settings):
+            return one
+    return None
 
 
 def within(db: Session, ns: int, scope: str, *, open_only: bool = False) -> Iterator[Begun]:

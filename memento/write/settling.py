@@ -27,9 +27,11 @@ later one be found by what finds the earlier one, and places it first, see ``ret
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import permutations
 from types import MappingProxyType
+from typing import NamedTuple
 
 from memento.base.scopes import contains
 from memento.claims.claim_reader import NOTHING, Statement, read
@@ -68,24 +70,18 @@ NEVER = frozenset({Kind.EPISODE, Kind.EMOTION, Kind.QUESTION, Kind.ARTICLE})
 """Kinds that tell what happened or was felt, and claim nothing that lasts."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """The reading of a text.
+class Reading(NamedTuple):
+    """The reading of a text; all is empty if it is too long, or of no memory that is compared."""
 
-    Attributes:
-        said: As a statement; nothing if it is too long for one.
-        numbers: The numbers that it has in common with what it is compared with.
-        gone: The things of which it says that they ended.
-    """
-
-    said: Statement
-    numbers: frozenset[int]
-    gone: frozenset[frozenset[str]]
+    said: Statement = NOTHING
+    numbers: frozenset[int] = frozenset()
+    """What it has in common with what it is compared with."""
+    gone: frozenset[frozenset[str]] = frozenset()
+    """The things of which it says that they ended."""
 
 
 Readings = Mapping[str, Reading]
 """Texts that were read."""
-_NO_READING = Reading(NOTHING, frozenset(), frozenset())
 _NONE: Readings = MappingProxyType({})
 
 
@@ -103,12 +99,7 @@ class Settled:
 
 
 def read_ahead(rows: Iterable[Row], config: Conflicts) -> Readings:
-    """Read the texts of statements, so that no transaction has to, for which an ``add`` waits.
-
-    Args:
-        rows: What ``settle_next`` will come to, see ``claims.next_rows``.
-        config: Settings.
-    """
+    """Read the texts of statements, so that no transaction has to, for which an ``add`` waits."""
     readings: dict[str, Reading] = {}
     for row in rows:
         if config.pairs and _is_readable(row):
@@ -123,12 +114,6 @@ def settle_next(
     """Compare the next statements of a namespace; a supersession ends the transaction.
 
     So each supersession is a change of its own, which can be undone alone.
-
-    Args:
-        work: The transaction.
-        config: Settings.
-        most: Most memories.
-        known: Texts that were read before, see `read_ahead`.
     """
     session, ns = work.db, work.ns
     rev = claim_rows.cursor(session, ns)
@@ -164,14 +149,7 @@ def compared_up_to(session: Session, ns: int) -> int:
 
 
 def misread(session: Session, ns: int, config: Conflicts, sample: int) -> int:
-    """Count the newest memories that were compared and whose numbers are not those of their text.
-
-    Args:
-        session: Of any job.
-        ns: Namespace number.
-        config: Settings.
-        sample: Most memories to read.
-    """
+    """Count those of the newest compared memories whose numbers are not those of their text."""
     if not config.pairs or claim_rows.behind(session, ns):
         return 0  # a memory that changed since is read again soon
     rows = claim_rows.newest(session, ns, compared_up_to(session, ns), sample)
@@ -188,7 +166,8 @@ def _is_misread(session: Session, row: Row, config: Conflicts) -> bool:
     if not _is_unchanged(row) or row.status not in FOUND or claim_rows.any_erased(session, row.ns):
         return False
     wanted = _succeeded(session, row, unchanged=True)
-    wanted |= {other.docid for other in _taken_back(session, row, config) if _is_unchanged(other)}
+    taken = _taken_back(session, row, statement_of(row, config), config)
+    wanted |= {other.docid for other in taken if _is_unchanged(other)}
     return not wanted <= claim_rows.succeeded_by(session, row.docid)
 
 
@@ -215,8 +194,7 @@ def read_again(session: Session, ns: int, config: Conflicts, before: int, most: 
         if not is_sound(row) or row.rev <= compared:  # else it is compared soon: by what is stored
             claim_rows.store(session, row.docid, _numbers(row, config))
         claim_rows.note_later(session, row.docid, _succeeded(session, row))
-        for newer in _taken_back_by(session, row, config):
-            claim_rows.note_later(session, newer.docid, [row.docid])
+        _note_taken_back_by(session, row, config)
     return rows[-1].docid if len(rows) == most else None
 
 
@@ -231,9 +209,8 @@ def reread(session: Session, row: Row) -> None:
         return
     claim_rows.store(session, row.docid, found)
     claim_rows.note_successions(session, row.docid, _succeeded(session, row))
-    claim_rows.note_later(session, row.docid, _ids(_taken_back(session, row, config)))
-    for newer in _taken_back_by(session, row, config):
-        claim_rows.note_later(session, newer.docid, [row.docid])
+    _note_taken_back(session, row, statement_of(row, config), config)
+    _note_taken_back_by(session, row, config)
 
 
 def _numbers(row: Row, config: Conflicts) -> frozenset[int]:
@@ -243,7 +220,7 @@ def _numbers(row: Row, config: Conflicts) -> frozenset[int]:
 def _settle(work: Work, row: Row, config: Conflicts, known: Readings) -> list[Row]:
     """Compare one memory with earlier ones; returns those that were superseded."""
     readings = known if row.text in known and _is_readable(row) else read_ahead([row], config)
-    reading = readings.get(row.text, _NO_READING)
+    reading = readings.get(row.text, Reading())
     said, found = reading.said, reading.numbers
     stored = claim_rows.keys(work.db, row.docid)
     if found == stored:  # compared before: only its status or another column changed
@@ -251,11 +228,11 @@ def _settle(work: Work, row: Row, config: Conflicts, known: Readings) -> list[Ro
             claim_rows.note_successions(work.db, row.docid, _succeeded(work.db, row, reading.gone))
         return []
     if stored:  # else its links came with it from another store, as doubts in the log did
-        _forget_verdicts(work, row)
+        for src, dst, name in claim_rows.linked(work.db, row.docid, claim_rows.MADE):
+            links.unlink(work.db, src, dst, name)
     claim_rows.store(work.db, row.docid, found)
     claim_rows.note_successions(work.db, row.docid, _succeeded(work.db, row, reading.gone))
-    if said.taken:
-        claim_rows.note_later(work.db, row.docid, _ids(_taken_back(work.db, row, config)))
+    _note_taken_back(work.db, row, said, config)
     if row.status not in FOUND or not holds(row, work.now):
         return []
     superseded = []
@@ -265,7 +242,8 @@ def _settle(work: Work, row: Row, config: Conflicts, known: Readings) -> list[Ro
             continue
         new, old = (row, other) if _is_later(row, other) else (other, row)
         gone = _carry_out(work, new, old, config)
-        superseded += [gone] if gone is not None else []
+        if gone is not None:
+            superseded.append(gone)
         if gone is row:
             break
     return superseded
@@ -310,22 +288,26 @@ def _succeeded(
     }
 
 
-def _taken_back(session: Session, row: Row, config: Conflicts) -> list[Row]:
+def _note_taken_back(session: Session, row: Row, said: Statement, config: Conflicts) -> None:
+    older = [old.docid for old in _taken_back(session, row, said, config)]
+    claim_rows.note_later(session, row.docid, older)
+
+
+def _taken_back(session: Session, row: Row, said: Statement, config: Conflicts) -> list[Row]:
     """Return earlier memories of the same speaker whose state one takes back in so many words."""
-    said = statement_of(row, config)
-    alike = _of_states(session, row, said.taken)
     return [
-        old for old in alike if _may_succeed(row, old) and succeeds(said, statement_of(old, config))
+        old
+        for old in _of_states(session, row, said.taken)
+        if _may_succeed(row, old) and succeeds(said, statement_of(old, config))
     ]
 
 
-def _taken_back_by(session: Session, row: Row, config: Conflicts) -> list[Row]:
-    """Return later memories of the same speaker that take back the state of one."""
+def _note_taken_back_by(session: Session, row: Row, config: Conflicts) -> None:
+    """Note a memory as succeeded by later ones of the same speaker that take back its state."""
     said = statement_of(row, config)
-    alike = _of_states(session, row, said.states)
-    return [
-        new for new in alike if _may_succeed(new, row) and succeeds(statement_of(new, config), said)
-    ]
+    for new in _of_states(session, row, said.states):
+        if _may_succeed(new, row) and succeeds(statement_of(new, config), said):
+            claim_rows.note_later(session, new.docid, [row.docid])
 
 
 def _of_states(session: Session, row: Row, states: Iterable[State]) -> Iterable[Row]:
@@ -342,20 +324,10 @@ def _may_succeed(new: Row, old: Row) -> bool:
     return came and nested and new.status in FOUND and speaker(new) == speaker(old)
 
 
-def _ids(rows: Iterable[Row]) -> list[int]:
-    return [row.docid for row in rows]
-
-
 def _is_note(row: Row) -> bool:
     """Tell whether a memory is a short statement of a person outside of a conversation."""
     plain = row.session is None and row.role != ASSISTANT and row.kind not in NEVER
     return plain and row.status in ACCEPTED and is_sound(row) and len(row.text) <= LONGEST
-
-
-def _forget_verdicts(work: Work, row: Row) -> None:
-    """Remove the links of a memory that another text of it got."""
-    for src, dst, name in claim_rows.linked(work.db, row.docid, claim_rows.MADE):
-        links.unlink(work.db, src, dst, name)
 
 
 def _candidates(work: Work, row: Row, found: list[int], most: int) -> Iterator[Row]:
@@ -406,8 +378,9 @@ def _carry_out(work: Work, new: Row, old: Row, config: Conflicts) -> Row | None:
     if verdict.kind == "updates" and _may_supersede(new, old, verdict, config):
         if _was_taken_back(work, new, old):
             return None
-        if not _is_protected(old, new) and slots.supersede(work, old, new, verdict.why):
-            return old
+        with suppress(LockedMemory):
+            if slots.supersede(work, old, new, verdict.why):
+                return old
         log_event(work, new, Event.REFUSED, {"against": old.id})
     if verdict.kind in ("updates", "contradicts"):
         slots.oppose(work, new, old)
@@ -446,14 +419,6 @@ def _was_taken_back(work: Work, new: Row, old: Row) -> bool:
     return all(state.text == new.text for state in later)
 
 
-def _is_protected(old: Row, new: Row) -> bool:
-    try:
-        locks.guard_replaced(old, new.trust)
-    except LockedMemory:
-        return True
-    return False
-
-
 def _note_echo(work: Work, row: Row, said: Statement, other: Row, config: Conflicts) -> None:
     """Link what an agent says again of a superseded memory to the memory that holds now."""
     if slots.stand_of(row).rank <= slots.stand_of(other).rank or not restates(
@@ -475,13 +440,7 @@ def unflag(work: Work, one_id: str, other_id: str) -> None:
 
 
 def resolve(work: Work, one_id: str, other_id: str, keep: str) -> tuple[Row, Row]:
-    """Settle a pair: which one holds, both or neither. It is never flagged again.
-
-    Raises:
-        NotFound: If the namespace has no such id.
-        InvalidInput: If one is quarantined or forgotten, or the one to keep is not active.
-        LockedMemory: If one that would give way is locked.
-    """
+    """Settle a pair: which one holds, both or neither. It is never flagged again."""
     session, ns = work.db, work.ns
     one, other = memories.by_id(session, ns, one_id), memories.by_id(session, ns, other_id)
     _check_settled(one, other, keep)
@@ -502,11 +461,7 @@ def resolve(work: Work, one_id: str, other_id: str, keep: str) -> tuple[Row, Row
 
 
 def _check_settled(one: Row, other: Row, keep: str) -> None:
-    """Accept a pair: to be superseded makes a memory one that once held, so it must be accepted.
-
-    Raises:
-        InvalidInput: If one is quarantined or forgotten, or the one to keep is not active.
-    """
+    """Accept a pair: to be superseded makes a memory one that once held, so it must be accepted."""
     for field, row in (("a", one), ("b", other)):
         if row.status not in ACCEPTED:
             quarantined = row.status == Status.QUARANTINED

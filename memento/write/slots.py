@@ -49,14 +49,12 @@ from memento.ledger.rows import (
     is_whole,
     sound,
 )
-from memento.types import Event, Reason, Status, Tier, Trust
+from memento.types import Event, Reason, Status, Trust
 from memento.write import locks
-from memento.write.steps import ENDED, SLOT_HOLDING, log_event
+from memento.write.steps import ENDED, SLOT_HOLDING, alter, in_ring, log_event, retitled
 
 Wins: TypeAlias = Callable[[Row | None], bool]
 """Tells whether a memory takes its slot from the holder it is given, or if there is none."""
-Yields: TypeAlias = Callable[[Work, Row, Row], None]
-"""Lets the first of two memories of a slot give way to the second."""
 
 
 def supersede(
@@ -97,12 +95,10 @@ def supersede(
         "status": Status.SUPERSEDED.value,
         "superseded_by": new.id,
         "valid_until": ends,
-        "updated_at": work.now,
     }
-    changes.revise(work, old, values, Reason.SUPERSEDED)
+    detail = {"by": new.id} | ({"why": why} if why else {})
+    alter(work, old, values, Reason.SUPERSEDED, Event.SUPERSEDED, detail, index="drop")
     changes.link(work, new.docid, old.docid, "supersedes")
-    memories.enqueue(work.db, old, "drop")
-    log_event(work, old, Event.SUPERSEDED, {"by": new.id} | ({"why": why} if why else {}))
     return True
 
 
@@ -111,8 +107,8 @@ def oppose(work: Work, new: Row, old: Row) -> None:
 
     Nothing happens if they are linked so, or a person settled them.
     """
-    known = (claim_rows.are_linked(work.db, new.docid, old.docid, name) for name in _SETTLED)
-    if any(known):
+    settled = ("contradicts", claim_rows.RESOLVED)
+    if any(claim_rows.are_linked(work.db, new.docid, old.docid, name) for name in settled):
         return
     changes.link(work, new.docid, old.docid, "contradicts")
     higher, lower = (new, old) if stands_higher(stand_of(new), stand_of(old)) else (old, new)
@@ -121,23 +117,9 @@ def oppose(work: Work, new: Row, old: Row) -> None:
     log_event(work, lower, Event.DOUBTED, {"by": higher.id, "source": higher.trust})
 
 
-_SETTLED = ("contradicts", claim_rows.RESOLVED)
-
-
 def stand_of(row: Row, belief: float = 0.0) -> Stand:
     """Return the facts on which the standing of a memory depends."""
     return Stand(row.trust, row.role, row.valid_from, row.docid, belief)
-
-
-def _always(_holder: Row | None) -> bool:
-    return True
-
-
-def _replace_holder(work: Work, holder: Row, row: Row) -> None:
-    """Replace the holder, and the values that hold from where the new one starts."""
-    supersede(work, holder, row, by=Trust.USER)  # `contend` asked who may
-    if not is_whole(holder) or holder.valid_from > row.valid_from:
-        _make_room(work, row)
 
 
 def _become_history(work: Work, row: Row, holder: Row) -> None:
@@ -173,9 +155,7 @@ def contend(
     work: Work,
     row: Row,
     *,
-    wins: Wins = _always,
-    yields: Yields = _replace_holder,
-    loses: Yields = _become_history,
+    wins: Wins = lambda _holder: True,
     by: str | None = None,
 ) -> bool:
     """Settle who holds the slot of a memory that would hold it: that memory or the present holder.
@@ -187,8 +167,6 @@ def contend(
         work: The transaction.
         row: A stored memory; nothing happens if its key or its status is not that of a holder.
         wins: Whether it takes the slot from a holder.
-        yields: How that holder gives way to it.
-        loses: How it gives way to that holder.
         by: Class of trust of who says so; None for that of the memory.
 
     Returns:
@@ -208,12 +186,14 @@ def contend(
         if holder is None:
             _make_room(work, row)
         else:
-            yields(work, holder, row)
+            supersede(work, holder, row, by=Trust.USER)  # who may was asked above
+            if not is_whole(holder) or holder.valid_from > row.valid_from:
+                _make_room(work, row)
         return True
     rival = holder or slot_rows.value_after(work.db, row)
     if rival is None:
         return True
-    loses(work, row, rival)
+    _become_history(work, row, rival)
     return False
 
 
@@ -237,26 +217,14 @@ def _above(work: Work, row: Row, holder: Row | None, by: str, *, won: bool) -> R
 
 def rekey(work: Work, row: Row, key: str | None) -> None:
     """Give a memory another slot, or none; its text stays."""
-    columns = columns_of(replace(row, key=key))
-    values = {
-        "key": key,
-        "content_hash": identity(row, {"key": key}),
-        "words": columns.words,
-        "head_words": columns.head_words,
-        "updated_at": work.now,
-    }
-    work.db.words.replace(row.docid, columns)
-    changes.revise(work, row, values, Reason.UPDATED)
+    values = retitled(work, row, {"key": key})
+    alter(work, row, {**values, "content_hash": identity(row, {"key": key})}, Reason.UPDATED)
 
 
 def take_place(work: Work, entry: Entry, row: Row) -> None:
     """Let a memory take its slot and replace the memories that it supersedes, if it is active.
 
     A quarantined one proposes to replace them; see ``trust.approve``.
-
-    Raises:
-        NotFound: If ``supersedes`` names no memory of this namespace.
-        InvalidInput: If it names the memory itself.
     """
     only_proposes = row.status == Status.QUARANTINED
     for memory_id in entry.supersedes:
@@ -265,22 +233,17 @@ def take_place(work: Work, entry: Entry, row: Row) -> None:
             changes.link(work, row.docid, old.docid, "proposes")
         elif old.status in SLOT_HOLDING:
             supersede(work, old, row, by=entry.by)
-    dated = "valid_from" not in entry.derived
-    contend(
-        work,
-        row,
-        wins=partial(_is_present, work, row) if dated else _always,
-        by=entry.by,
-    )
+    if "valid_from" in entry.derived:
+        contend(work, row, by=entry.by)
+    else:
+        contend(work, row, wins=partial(_is_present, work, row), by=entry.by)
 
 
 def give_back(work: Work, row: Row) -> list[Row]:
     """Give back the places that a quarantined memory took; it proposes to take them instead.
 
-    A place that another memory has taken in the meantime stays taken.
-
-    Returns:
-        The memories that are active again.
+    A place that another memory has taken in the meantime stays taken. Returns the memories that
+    are active again.
     """
     returned: list[Row] = []
     for old in slot_rows.replaced_by(work.db, row):
@@ -297,13 +260,10 @@ def _activate(work: Work, old: Row, successor: int) -> None:
     values = {
         "status": Status.ACTIVE.value,
         "superseded_by": None,
-        "updated_at": work.now,
         "valid_until": slot_rows.held_until(work.db, old),
     }
-    changes.revise(work, old, values, Reason.RETURNED)
+    alter(work, old, values, Reason.RETURNED, Event.RETURNED, index="embed")
     changes.unlink(work, successor, old.docid, "supersedes")
-    memories.enqueue(work.db, old, "embed")
-    log_event(work, old, Event.RETURNED)
 
 
 def hold_again(work: Work, row: Row) -> None:
@@ -338,10 +298,6 @@ def revert(work: Work, key: str, scope: str) -> Row:
     The past stays as it was: the value before keeps its dates, and the present one ends now. The
     new memory is derived from the value before, so that it is taken back and erased with it; as
     that one was accepted, it is not judged again.
-
-    Raises:
-        InvalidInput: If there is no such value, or its own time is over.
-        StoreUnusable: If it was damaged.
     """
     session, now = work.db, work.now
     present = slot_rows.value_at(session, work.ns, (key, scope), now, now=now, present=True)
@@ -358,10 +314,7 @@ def revert(work: Work, key: str, scope: str) -> Row:
     row = _from_now_on(before, now, ends)
     changes.insert_rows(work, [(row, columns_of(row))])
     contend(work, row, by=Trust.USER)
-    if row.tier != Tier.SHORT:
-        return row
-    memories.overflow(work, [row.session])
-    return memories.by_id(session, work.ns, row.id)
+    return in_ring(work, row)
 
 
 def nothing_before(key: str, scope: str) -> InvalidInput:
@@ -437,8 +390,7 @@ def _reaches(row: Row, after: Row) -> bool:
 
 def _shorten(work: Work, row: Row, ends: int) -> None:
     """Let a former value end earlier, with the same successor."""
-    values = {"valid_until": ends, "updated_at": work.now}
-    changes.revise(work, row, values, Reason.SUPERSEDED)
+    alter(work, row, {"valid_until": ends}, Reason.SUPERSEDED)
 
 
 def _is_later(work: Work, row: Row, holder: Row | None) -> bool:
@@ -499,14 +451,9 @@ def _make_room(work: Work, row: Row) -> None:
 def _end_at(work: Work, old: Row, new: Row) -> None:
     """Let a former value be replaced by ``new`` instead of its successor, and end at its start."""
     ends = new.valid_from if old.valid_until is None else min(new.valid_from, old.valid_until)
-    values = {
-        "superseded_by": new.id,
-        "valid_until": max(old.valid_from, ends),
-        "updated_at": work.now,
-    }
     successors = memories.docids_of(work.db, work.ns, [old.superseded_by or ""])
-    changes.revise(work, old, values, Reason.SUPERSEDED)
+    values = {"superseded_by": new.id, "valid_until": max(old.valid_from, ends)}
+    alter(work, old, values, Reason.SUPERSEDED, Event.SUPERSEDED, {"by": new.id})
     for successor in successors.values():
         changes.unlink(work, successor, old.docid, "supersedes")
     changes.link(work, new.docid, old.docid, "supersedes")
-    log_event(work, old, Event.SUPERSEDED, {"by": new.id})

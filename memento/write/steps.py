@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
-from typing import Any, Generic, TypeAlias, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias, TypeVar
 
 from memento.ledger import changes, memories
-from memento.ledger.contract import Ledger, Session, Work
-from memento.ledger.rows import Row
+from memento.ledger.contract import Work
+from memento.ledger.rows import Row, columns_of
 from memento.ledger.usage_events import CHANGE
 from memento.status import having
-from memento.types import Event, Reason, Status
+from memento.types import Event, Reason, Status, Tier
 
 FOUND = frozenset(having("found"))
 SLOT_HOLDING = frozenset(having("holds_slot"))
@@ -28,15 +27,56 @@ def holds(row: Row, now: int) -> bool:
     return all(end > now for end in ends)
 
 
+def alter(
+    work: Work,
+    row: Row,
+    values: Mapping[str, Any],
+    reason: Reason,
+    event: Event | None = None,
+    detail: Mapping[str, Any] | None = None,
+    *,
+    index: str | None = None,
+) -> Row:
+    """Change columns of a memory; its earlier state is kept, the log and the indexer are told.
+
+    Args:
+        work: The transaction.
+        row: The memory; changed in place.
+        values: Columns to new values.
+        reason: Why its present state ends.
+        event: What the log says; None for nothing.
+        detail: More about that.
+        index: What the indexer is to do, see ``memories.enqueue``; None for nothing.
+    """
+    changes.revise(work, row, {**values, "updated_at": work.now}, reason)
+    if index is not None:
+        memories.enqueue(work.db, row, index)
+    if event is not None:
+        log_event(work, row, event, detail)
+    return row
+
+
 def hide(work: Work, row: Row, reason: Reason) -> Row:
     """Make a memory forgotten, for a reason; one that is forgotten already stays as it is."""
     if row.status == Status.FORGOTTEN:
         return row
-    hidden = {"status": Status.FORGOTTEN.value, "updated_at": work.now}
-    changes.revise(work, row, hidden, reason)
-    memories.enqueue(work.db, row, "drop")
-    log_event(work, row, Event(reason.value))
-    return row
+    hidden = {"status": Status.FORGOTTEN.value}
+    return alter(work, row, hidden, reason, Event(reason.value), index="drop")
+
+
+def in_ring(work: Work, row: Row) -> Row:
+    """Let the ring that a memory may have come into overflow; returns it as it is then."""
+    if row.tier != Tier.SHORT:
+        return row
+    memories.overflow(work, [row.session])
+    return memories.by_docid(work.db, row.docid)
+
+
+def retitled(work: Work, row: Row, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Index a memory with the values that it is to have; returns these with its counts of words."""
+    columns = columns_of(replace(row, **values))
+    work.db.words.replace(row.docid, columns)
+    return {**values, "words": columns.words, "head_words": columns.head_words}
 
 
 def note_event(work: Work, row: Row, kind: Event, detail: Mapping[str, Any] | None = None) -> None:
@@ -71,63 +111,3 @@ class Run:
     def add(self, change: int | None) -> None:
         """Note a change that is on the disk; None if a transaction was none."""
         self.first = change if self.first is None else self.first
-
-
-def finish(work: Work, verb: str, by: str, run: Run | None) -> int | None:
-    """Write down the change that a write was, as one of a run if there is any.
-
-    Args:
-        work: The transaction, at its end.
-        verb: The call that it is.
-        by: Class of who called it.
-        run: The changes of the call; None if it makes one.
-    """
-    first = None if run is None else run.first
-    return changes.finish(work, verb, by, run=first, begins_run=run is not None)
-
-
-@dataclass(frozen=True, slots=True)
-class Bites(Generic[A]):
-    """A call that changes many memories.
-
-    Attributes:
-        things: The memories, by row id or id, as the job takes them.
-        job: Changes some of them; returns their rows.
-        work: Describes the write of a transaction.
-        verb: The call that it is; all its changes are one run.
-        most: Most memories that one transaction changes.
-        run: The run of a call that made other changes before; None if these are all.
-    """
-
-    things: Sequence[A]
-    job: Change[A]
-    work: Callable[[Session], Work]
-    verb: str
-    most: int
-    run: Run | None = None
-
-    def carry_out(self, ledger: Ledger, *, makes_room: bool) -> Iterator[Sequence[Row]]:
-        """Change them, and yield the rows of each transaction once it is on the disk.
-
-        With nothing to change there is one all the same: a read-only store raises its error.
-
-        Args:
-            ledger: The ledger.
-            makes_room: See ``Ledger.write``.
-        """
-        run = Run() if self.run is None else self.run
-        for start in range(0, len(self.things) or 1, self.most):
-            part = self.things[start : start + self.most]
-            rows, number = ledger.write(
-                partial(self._bite, part=part, run=run.first), makes_room=makes_room
-            )
-            run.add(number)
-            yield rows
-
-    def _bite(
-        self, session: Session, part: Sequence[A], run: int | None
-    ) -> tuple[Sequence[Row], int | None]:
-        several = self.run is not None or len(self.things) > self.most
-        work = self.work(session)
-        rows = self.job(work, part)
-        return rows, changes.finish(work, self.verb, run=run, begins_run=several)

@@ -18,19 +18,18 @@ Source: OWASP Top 10 for Agentic Applications (2026), ASI06 "Memory and context 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
 from memento.admit.draft import Entry
 from memento.errors import ChangedSince, InvalidInput, UntrustedSource
 from memento.ledger import chains, earlier_states, links, memories
-from memento.ledger import changes as recorded
 from memento.ledger.contract import Session, Work
 from memento.ledger.rows import Row, is_changed_state, is_sound, sound, strings_in
-from memento.types import Event, Kind, Reason, Status, Tier, Trust
+from memento.types import Event, Kind, Reason, Status, Trust
 from memento.write import locks, slots
-from memento.write.steps import ACCEPTED, SLOT_HOLDING, hide, log_event
+from memento.write.steps import ACCEPTED, SLOT_HOLDING, alter, hide, in_ring
 
 HIDING = (Reason.FORGOTTEN, Reason.REJECTED, Reason.DISOWNED)
 """Reasons of a version after which a memory is forgotten."""
@@ -38,10 +37,6 @@ HIDING = (Reason.FORGOTTEN, Reason.REJECTED, Reason.DISOWNED)
 
 def judge(work: Work, entries: Sequence[Entry]) -> None:
     """Settle how far new memories are trusted, and quarantine those that are not.
-
-    Args:
-        work: The transaction that will write them.
-        entries: The memories to write; changed in place.
 
     Raises:
         UntrustedSource: If one of them would be a rule, or be pinned.
@@ -51,7 +46,8 @@ def judge(work: Work, entries: Sequence[Entry]) -> None:
     for entry in entries:
         if entry.row.trust in untrusted:
             entry.row.status = Status.QUARANTINED.value
-    _inherit_all(work, entries, derived)
+    if derived:
+        _inherit_all(work, entries, derived)
     for at, entry in enumerate(entries):
         row = entry.row
         try:
@@ -138,16 +134,6 @@ def approve(work: Work, memory_id: str, version: int | None = None) -> Row:
     """Let a quarantined memory be found; it takes its slot and the place of what it supersedes.
 
     Its source stays what it was. A memory that is not quarantined is returned as it is.
-
-    Args:
-        work: The transaction.
-        memory_id: The memory.
-        version: The version that was read; None for the only one that was ever quarantined.
-
-    Raises:
-        ChangedSince: If it has another version by now, or changed while it was quarantined.
-        NotFound: If the namespace has no such id.
-        InvalidInput: If it was rejected or forgotten, or one of its parents is quarantined.
     """
     row = memories.by_id(work.db, work.ns, memory_id)
     if row.status not in (Status.QUARANTINED, Status.FORGOTTEN):
@@ -155,21 +141,15 @@ def approve(work: Work, memory_id: str, version: int | None = None) -> Row:
     _check_read(work, row, version)
     behind = row.superseded_by is not None  # another memory has replaced it by now
     status = Status.SUPERSEDED if behind else Status.ACTIVE
-    changes = {"status": status.value, "updated_at": work.now}
-    recorded.revise(work, row, changes, Reason.APPROVED)
-    if not behind:
-        memories.enqueue(work.db, row, "embed")
-    log_event(work, row, Event.APPROVED)
+    index = None if behind else "embed"
+    alter(work, row, {"status": status.value}, Reason.APPROVED, Event.APPROVED, index=index)
     if behind:
         return row
     for old in links.proposed(work.db, row.docid):
         if old.status in SLOT_HOLDING:
             slots.supersede(work, old, row, by=Trust.USER)
     slots.contend(work, row, by=Trust.USER)
-    if row.tier == Tier.SHORT:
-        memories.overflow(work, [row.session])
-        row = memories.by_id(work.db, work.ns, memory_id)
-    return row
+    return in_ring(work, row)
 
 
 def _check_read(work: Work, row: Row, version: int | None) -> None:
@@ -200,12 +180,7 @@ def _was_reworded(connection: Session, row: Row) -> bool:
 
 
 def reject(work: Work, memory_id: str) -> Row:
-    """Forget a quarantined memory; ``restore`` puts it back into quarantine.
-
-    Raises:
-        NotFound: If the namespace has no such id.
-        InvalidInput: If it is not quarantined.
-    """
+    """Forget a quarantined memory; ``restore`` puts it back into quarantine."""
     row = memories.by_id(work.db, work.ns, memory_id)
     if row.status != Status.QUARANTINED:
         raise InvalidInput("id", f"{memory_id!r} is {row.status}, not quarantined; forget it")
@@ -214,37 +189,29 @@ def reject(work: Work, memory_id: str) -> Row:
 
 def from_source(connection: Session, ns: int, uri: str) -> list[Row]:
     """List every memory from a source and all that was derived from it, in order of arrival."""
-    found = {row.docid: row for row in memories.of_source(connection, ns, uri)}
-    children = _children(memories.derivations(connection, ns))
-    waiting = [row.id for row in found.values()]
+    children: dict[str, list[str]] = {}
+    for child, parents in memories.derivations(connection, ns):
+        for parent in strings_in(parents):
+            children.setdefault(parent, []).append(child)
+    waiting = [row.id for row in memories.of_source(connection, ns, uri)]
     known = set(waiting)
     while waiting:
         fresh = {child for child in children.get(waiting.pop(), ()) if child not in known}
         known |= fresh
         waiting += fresh
-    docids = memories.docids_of(connection, ns, sorted(known))
-    return [
-        row for _, row in sorted(memories.by_docids(connection, ns, [*docids.values()]).items())
-    ]
+    found = memories.by_ids(connection, ns, sorted(known))
+    return sorted(found.values(), key=attrgetter("docid"))
 
 
 def to_disown(connection: Session, ns: int, uri: str) -> list[int]:
-    """Find everything from a source, and all that was derived from it, that is not hidden yet.
-
-    Raises:
-        LockedMemory: If the user locked one of these.
-    """
+    """Find everything from a source, and all that was derived from it, that is not hidden yet."""
     rows = [row for row in from_source(connection, ns, uri) if row.status != Status.FORGOTTEN]
     locks.guard(rows)
     return [row.docid for row in rows]
 
 
 def disown(work: Work, docids: Sequence[int]) -> list[Row]:
-    """Forget what comes from a source that is not to be believed.
-
-    Raises:
-        LockedMemory: If the user locked one of these.
-    """
+    """Forget what comes from a source that is not to be believed."""
     rows = memories.by_docids(work.db, work.ns, docids)
     shown = [row for _, row in sorted(rows.items()) if row.status != Status.FORGOTTEN]
     locks.guard(shown)
@@ -263,8 +230,6 @@ def disowned(connection: Session, ns: int, uri: str) -> list[str]:
 
 def _inherit_all(work: Work, entries: Sequence[Entry], derived: Sequence[Row]) -> None:
     """Settle what is derived, from what is stored or from any part of the batch, later ones too."""
-    if not derived:
-        return
     batch: dict[str, list[Row]] = {}
     for entry in entries:
         batch.setdefault(entry.row.id, []).append(entry.row)
@@ -301,10 +266,9 @@ def _lower_trust(work: Work, child: Row, heard: Sequence[Row]) -> bool:
     if not changes and not (hidden and status_before(work.db, child) in ACCEPTED):
         return False
     reason = Reason.DISTRUSTED if doubted else Reason.INHERITED
-    recorded.revise(work, child, changes | {"updated_at": work.now}, reason)
-    if "status" in changes:
-        memories.enqueue(work.db, child, "drop")
-    log_event(work, child, Event(reason.value), {"by": [parent.id for parent in heard]})
+    by = {"by": [parent.id for parent in heard]}
+    index = "drop" if "status" in changes else None
+    alter(work, child, changes, reason, Event(reason.value), by, index=index)
     return True
 
 
@@ -325,8 +289,7 @@ def _places_given_back(work: Work, rows: Sequence[Row]) -> list[Row]:
     ]
     returned = [old for row in waiting for old in slots.give_back(work, row)]
     for old in returned:
-        if old.tier == Tier.SHORT:
-            memories.overflow(work, [old.session])
+        in_ring(work, old)
     return [memories.by_docid(work.db, old.docid) for old in returned]
 
 
@@ -337,16 +300,7 @@ def _parents(work: Work, batch: Mapping[str, Sequence[Row]], row: Row) -> list[R
         StoreUnusable: If one is damaged: nothing tells how far it is trusted.
     """
     named = json.loads(row.source_parents)
-    docids = memories.docids_of(work.db, work.ns, named)
-    stored = memories.by_docids(work.db, work.ns, [*docids.values()])
+    stored = memories.by_ids(work.db, work.ns, named)
     return [sound(one) for one in stored.values()] + [
         parent for name in named for parent in batch.get(name, ())
     ]
-
-
-def _children(derivations: Iterator[tuple[str, str]]) -> Mapping[str, list[str]]:
-    children: dict[str, list[str]] = {}
-    for child, parents in derivations:
-        for parent in strings_in(parents):
-            children.setdefault(parent, []).append(child)
-    return children

@@ -42,7 +42,7 @@ from memento.ledger.usage_events import Happening
 from memento.types import Event, Reason, Status, Tier, Trust
 from memento.write import folding, scope_moves, slots
 from memento.write.locks import is_locked
-from memento.write.steps import ACCEPTED, ENDED, INDEXED, SLOT_HOLDING, log_event, note_event
+from memento.write.steps import ACCEPTED, ENDED, INDEXED, SLOT_HOLDING, alter, note_event
 
 VERDICTS = frozenset({"approve", "reject"})
 """Changes by which a person decided about quarantine."""
@@ -116,14 +116,6 @@ class _Plan:
         self.left[docid] = because
 
 
-def _may_be_forced(one: Recorded) -> bool:
-    """Tell whether a change may be undone because it stands in the way of another one.
-
-    Only the user takes a lock away: by ``unlock``, or by undoing ``lock`` itself.
-    """
-    return is_undoable(one) and one.kind != "lock"
-
-
 def is_undoable(one: Recorded) -> bool:
     """Tell whether a change can be undone: it was not, and it is not a verdict."""
     return one.undone_by is None and one.kind not in VERDICTS
@@ -194,12 +186,9 @@ def _blocker(work: Work, one: Recorded, plan: _Plan, passed: AbstractSet[int]) -
     found = {why for why in plan.left.values() if why is not None and why > one.change}
     for number in sorted(found - passed, reverse=True):
         later = changes.find(work.db, work.ns, number)
-        if later is not None and _may_be_forced(later):
-            return later
+        if later is not None and is_undoable(later) and later.kind != "lock":
+            return later  # only the user takes a lock away: by unlock, or by undoing the lock
     return None
-
-
-# --- what is to be done
 
 
 def _plan(work: Work, one: Recorded, *, forced: bool) -> _Plan:
@@ -215,13 +204,16 @@ def _plan(work: Work, one: Recorded, *, forced: bool) -> _Plan:
         plan.present[docid] = sound(row)
         last = ended[docid].last if docid in ended else (row.docid & SEQ_MASK) - 1
         changed, why = _changed_since(work, docid, last)
-        target = _hidden(row) if docid in brought else _before(work, one, row, ended[docid])
-        if target is None:
+        if docid not in brought:
+            target = _before(work, one, row, ended[docid])
+        elif row.status == Status.FORGOTTEN:
             continue
+        else:
+            target = replace(row, status=Status.FORGOTTEN.value)
         plan.targets[docid] = target
         if changed:
             plan.leave(docid, why)
-        elif _is_guarded(row, target, forced=forced):
+        elif is_locked(row) and (forced or is_locked(target)):  # it is not the lock that is undone
             plan.leave(docid, changes.latest_of(work.db, docid))
         elif (
             _is_decided(work, one, row, target)
@@ -257,13 +249,6 @@ def _before(work: Work, one: Recorded, row: Row, ended: Ended) -> Row:
     return replace(target, expires_at=row.expires_at)
 
 
-def _hidden(row: Row) -> Row | None:
-    """Return a memory as it is when it is forgotten; None if it is."""
-    if row.status == Status.FORGOTTEN:
-        return None
-    return replace(row, status=Status.FORGOTTEN.value)
-
-
 def _changed_since(work: Work, docid: int, rev: int) -> tuple[bool, int | None]:
     """Tell whether a memory changed after a revision, and by which change last.
 
@@ -276,11 +261,6 @@ def _changed_since(work: Work, docid: int, rev: int) -> tuple[bool, int | None]:
         else:
             standing.append(number)
     return bool(standing), standing[-1] if standing else None
-
-
-def _is_guarded(row: Row, target: Row, *, forced: bool) -> bool:
-    """Tell whether the user locked a memory, and it is not the lock that is undone."""
-    return is_locked(row) and (forced or is_locked(target))
 
 
 def _has_no_lock_left(work: Work, plan: _Plan, row: Row, target: Row) -> bool:
@@ -376,9 +356,6 @@ def _is_needed(plan: _Plan, row: Row, target: Row) -> tuple[bool, int | None]:
     return _FREE
 
 
-# --- doing it
-
-
 def _carry_out(work: Work, one: Recorded, plan: _Plan, outcome: Outcome) -> None:
     """Set back what a plan says, and write it down as a change."""
     rows = {docid: plan.present[docid] for docid in sorted(plan.targets)}
@@ -388,7 +365,9 @@ def _carry_out(work: Work, one: Recorded, plan: _Plan, outcome: Outcome) -> None
     outcome.folds |= bool(plan.events) or one.kind == "consolidate"
     told = _take_back(work, plan.events)
     for docid in rows:
-        _settle(work, memories.by_docid(work.db, docid))
+        row = memories.by_docid(work.db, docid)
+        slots.contend(work, row, by=Trust.USER)
+        slots.fit(work, row)
     memories.overflow(work, {row.session for row in rows.values() if row.tier == Tier.SHORT})
     run = outcome.changes[0] if outcome.changes else outcome.run
     number = changes.finish(work, "undo", run=run, begins_run=outcome.several, undoes=one.change)
@@ -411,21 +390,16 @@ def _take_back(work: Work, found: Sequence[Happening]) -> list[int]:
     return [*rows]
 
 
-def _settle(work: Work, row: Row) -> None:
-    """Let a value that came back into its slot hold only when no other value does."""
-    slots.contend(work, row, by=Trust.USER)
-    slots.fit(work, row)
-
-
 def _set_back(work: Work, row: Row, target: Row, number: int) -> None:
     """Give a memory the state it is to have, and tell the indexes."""
     session = work.db
-    values = _differences(row, target)
+    wanted = {name: getattr(target, name) for name in _SET_BACK}
+    values = {name: value for name, value in wanted.items() if getattr(row, name) != value}
     if Reason.FOLDED in changes.reasons(session, number, row.docid):
         folding.unfolded(work, row)
-    changes.keep_version(work, row, Reason.UNDONE)
-    locked = lock_of(row.pinned)
-    memories.overwrite(session, row, values | {"updated_at": work.now})
+    locked, index = lock_of(row.pinned), _operation(target, values)
+    undone = {"change": changes.number_of(number)}
+    alter(work, row, values, Reason.UNDONE, Event.UNDONE, undone, index=index)
     if lock_of(row.pinned) != locked:
         strength_fold.fold_again(session, row.docid)
     if not values.keys().isdisjoint(_TITLED):
@@ -433,18 +407,10 @@ def _set_back(work: Work, row: Row, target: Row, number: int) -> None:
     if "source_parents" in values:
         chains.stop_waiting(session, row.docid)
         chains.note(session, work.ns, [row])
-    memories.enqueue(session, row, _operation(row, values))
-    log_event(work, row, Event.UNDONE, {"change": changes.number_of(number)})
-
-
-def _differences(row: Row, target: Row) -> dict[str, Any]:
-    """Return the columns in which a row differs from what it is to be."""
-    wanted: Mapping[str, Any] = {name: getattr(target, name) for name in _SET_BACK}
-    return {name: value for name, value in wanted.items() if getattr(row, name) != value}
 
 
 def _operation(row: Row, values: Mapping[str, Any]) -> str:
-    """Say what the indexer is to do with a memory."""
+    """Say what the indexer is to do with a memory that gets values back."""
     if row.status in memories.OWED_VECTOR and not values.keys().isdisjoint(_EMBEDDED):
         return "embed"
     if row.status not in INDEXED:

@@ -10,9 +10,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from memento.dynamics.association import Association
+from memento.config import Config
 from memento.dynamics.fold import DAY, SAID
-from memento.dynamics.formulas import Effect, Lesson
+from memento.dynamics.formulas import Lesson
 from memento.dynamics.settings import Dynamics
 from memento.errors import InvalidInput
 from memento.ledger import (
@@ -39,6 +39,12 @@ RIVAL = "rival"
 MOST_RIVALS = 400
 """Events after a verdict among which the outcomes of its rivals are."""
 _SECOND = 1_000_000
+SHARED = 3
+"""Most texts that may have a word for it to be one's own."""
+
+_CLAUSE = re.compile(r"(?<=[.!?,;:])\s+|\n+")
+_NAME = re.compile(r"(?<=[^\s.!?:\n] )[A-Z]\w+|[A-Z]\w*[A-Z]\w*")
+"""A word with a capital letter that does not begin a sentence, or with several."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,38 +71,18 @@ class Verdict:
     beside: Sequence[str] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """The settings with which verdicts are folded.
-
-    Attributes:
-        dynamics: Of the sums.
-        effect: Of what is learnt from them.
-        association: Of the links between memories that are used together.
-    """
-
-    dynamics: Dynamics
-    effect: Effect
-    association: Association
-
-
 def give(
     work: Work,
     verdicts: Sequence[Verdict],
-    settings: Settings,
+    config: Config,
     *,
     lenient: bool = False,
 ) -> list[Row]:
     """Write verdicts to the log and fold them.
 
     The same verdict by the same source on the same memory within `Dynamics.massed` seconds is
-    written once.
-
-    Args:
-        work: The transaction.
-        verdicts: At most one on each memory.
-        settings: With which they are folded.
-        lenient: Whether memories that are gone or hidden are passed over: those of an answer.
+    written once. Memories that are gone or hidden are passed over if it is lenient, as those of an
+    answer are.
 
     Returns:
         The memories, as far as they are neither gone nor hidden.
@@ -106,7 +92,7 @@ def give(
         InvalidInput: If a memory is quarantined or forgotten, unless it is lenient.
     """
     rows: list[Row] = []
-    massed = settings.dynamics.massed
+    massed = config.dynamics.massed
     together = Counter(one.kind for one in verdicts if one.rank is None)
     there = memories.docids_of(work.db, work.ns, [one.memory_id for one in verdicts])
     for verdict in verdicts:
@@ -115,41 +101,30 @@ def give(
         row = memories.by_id(work.db, work.ns, verdict.memory_id)
         if row.status in ACCEPTED:
             written = _write(work, row, verdict, massed, together[verdict.kind])
-            if written and verdict.kind == Event.USED and settings.effect.rivals:
-                _lower_rivals(work, row, verdict, settings.effect.rivals)
+            if written and verdict.kind == Event.USED and config.effect.rivals:
+                _lower_rivals(work, row, verdict, config.effect.rivals)
             locks.judged(work, row)
-            rows.append(_revived(work, row, verdict))
+            rows.append(change.revived(work, row, verdict.kind, verdict.source))
         elif not lenient:
-            raise _hidden(row)
+            todo = (
+                "approve or reject it" if row.status == Status.QUARANTINED else "restore it first"
+            )
+            raise InvalidInput("target", f"{row.id!r} is {row.status}; {todo}")
     if verdicts:
         changes.finish(work, "feedback", Trust.least(one.source for one in verdicts))
-    fold(work.db, settings)
+    fold(work.db, config)
     return rows
 
 
-def _revived(work: Work, row: Row, verdict: Verdict) -> Row:
-    """Bring a memory back from the archive if somebody who is trusted used or confirmed it."""
-    trusted = verdict.source in (Trust.USER, Trust.AGENT)
-    if row.status == Status.ARCHIVED and verdict.kind in change.REVIVING and trusted:
-        return change.bring_back(work, row)
-    return row
-
-
-def fold(session: Session, settings: Settings) -> bool:
+def fold(session: Session, config: Config) -> bool:
     """Fold the next events of the log; tell whether there may be more."""
-    agent = settings.dynamics.agent
+    agent = config.dynamics.agent
     more = [
-        strength_fold.catch_up(session, settings.dynamics),
-        learnt_weights.catch_up(session, settings.effect, agent),
-        co_use.catch_up(session, settings.association, agent),
+        strength_fold.catch_up(session, config.dynamics),
+        learnt_weights.catch_up(session, config.effect, agent),
+        co_use.catch_up(session, config.association, agent),
     ]
     return any(more)
-
-
-def _hidden(row: Row) -> InvalidInput:
-    if row.status == Status.QUARANTINED:
-        return InvalidInput("target", f"{row.id!r} is quarantined; approve or reject it")
-    return InvalidInput("target", f"{row.id!r} is {row.status}; restore it first")
 
 
 def _lower_rivals(work: Work, row: Row, verdict: Verdict, by: float) -> None:
@@ -168,15 +143,7 @@ def _lower_rivals(work: Work, row: Row, verdict: Verdict, by: float) -> None:
 
 
 def _write(work: Work, row: Row, verdict: Verdict, massed: float, together: int) -> bool:
-    """Append a verdict, unless it was given just before; tell whether it was appended.
-
-    Args:
-        work: The transaction.
-        row: The memory.
-        verdict: The verdict.
-        massed: Seconds within which the same verdict is written once.
-        together: Verdicts of its kind in the same call, this one included.
-    """
+    """Append a verdict, unless it was given just before; tell whether it was appended."""
     if _was_given(work, row, verdict, work.now - massed * _SECOND):
         return False
     detail: dict[str, object] = {"source": verdict.source.value}
@@ -209,21 +176,14 @@ def _teaches(work: Work, row: Row, verdict: Verdict) -> bool:
 
 
 def of_event(session: Session, ns: int, event: int) -> list[Happening]:
-    """Find the verdict with a number; none if it was taken back already.
-
-    Raises:
-        InvalidInput: If there is no such verdict in the namespace.
-    """
+    """Find the verdict with a number; none if it was taken back already."""
     found = usage_events.happening(session, ns, event)
     if found is None or found.kind not in SAID or found.docid is None:
         raise InvalidInput("event", f"{event} is not a verdict on a memory of this namespace")
-    rivals = usage_events.outcomes_after(session, found, MOST_RIVALS) if _has_rivals(found) else []
+    answered = found.kind == Event.USED and learnt_weights.BESIDE in found.detail
+    rivals = usage_events.outcomes_after(session, found, MOST_RIVALS) if answered else []
     lowered = [one for one in rivals if one.detail.get(RIVAL) is True]
     return _standing(session, [found, *lowered])
-
-
-def _has_rivals(one: Happening) -> bool:
-    return one.kind == Event.USED and learnt_weights.BESIDE in one.detail
 
 
 def of_source(session: Session, ns: int, source: Trust) -> list[Happening]:
@@ -241,20 +201,11 @@ def _standing(session: Session, found: Sequence[Happening]) -> list[Happening]:
     return [one for one in found if (one.docid, one.name) in names]
 
 
-def retract(work: Work, found: Sequence[Happening], settings: Settings) -> list[Row]:
-    """Take verdicts back; from then on nothing is as it would not be without them.
-
-    Args:
-        work: The transaction.
-        found: Verdicts of the namespace.
-        settings: With which they are folded.
-
-    Returns:
-        No rows: the memories themselves are as they were.
-    """
+def retract(work: Work, found: Sequence[Happening], config: Config) -> list[Row]:
+    """Take verdicts back; from then on nothing is as it would not be without them."""
     for one in found:
         memories.record(work.db, work.ns, work.now, Event.RETRACTED, one.docid, one.retraction)
-    fold(work.db, settings)
+    fold(work.db, config)
     return []
 
 
@@ -268,11 +219,7 @@ def start(work: Work, loop: str, session: str | None, seconds: float) -> Turn:
 
 
 def show(work: Work, loop: str, ids: Sequence[str]) -> None:
-    """Note which memories an answer of a turn showed, best first.
-
-    Raises:
-        InvalidInput: If there is no such turn, or it is closed.
-    """
+    """Note which memories an answer of a turn showed, best first."""
     loop_rows.show(work.db, _open(work, loop), ids)
 
 
@@ -281,18 +228,8 @@ def finish(
 ) -> list[str]:
     """Close a turn; its outcome goes to the memories that it showed.
 
-    Args:
-        work: The transaction.
-        loop: Its id.
-        outcome: [-1, 1]; None for none.
-        source: Who says so.
-        config: Settings.
-
     Returns:
         Ids of the memories that have a share in it.
-
-    Raises:
-        InvalidInput: If there is no such turn, or it is closed.
     """
     turn = _open(work, loop)
     shared: list[str] = []
@@ -318,14 +255,6 @@ def _open(work: Work, loop: str) -> Turn:
     if turn.closed_at is not None or turn.expires_at <= work.now:
         raise InvalidInput("loop", f"{loop!r} is closed; open a new one")
     return turn
-
-
-SHARED = 3
-"""Most texts that may have a word for it to be one's own."""
-
-_CLAUSE = re.compile(r"(?<=[.!?,;:])\s+|\n+")
-_NAME = re.compile(r"(?<=[^\s.!?:\n] )[A-Z]\w+|[A-Z]\w*[A-Z]\w*")
-"""A word with a capital letter that does not begin a sentence, or with several."""
 
 
 def cited(question: str, answer: str, texts: Sequence[str]) -> list[bool]:

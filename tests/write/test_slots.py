@@ -63,15 +63,6 @@ def test_the_holder_is_what_is_judged(settle, rival):
     assert asked == ["holder"]
 
 
-def test_how_each_gives_way_is_the_callers(settle, rival):
-    """Winner and loser are handed to the functions given, and nothing else happens to them."""
-    seen = []
-    note = lambda _work, old, new: seen.append((old.id, new.id))  # noqa: E731 - given twice
-    assert settle(rival, yields=note) == (True, ["active", "active"])
-    assert settle(rival, wins=lambda _: False, loses=note) == (False, ["active", "active"])
-    assert seen == [("holder", rival), (rival, "holder")]
-
-
 @pytest.mark.parametrize(
     "fields", [{"key": None}, {"key": "another"}, {"key": "editor", "source": "web"}]
 )
@@ -98,10 +89,10 @@ def callers(*names):
 
 def test_the_holder_is_looked_up_where_it_is_settled():
     """Only what settles who holds, gives a place back or fits in a former value looks it up."""
-    assert callers("slot_values.holder", "holder") == {
+    assert callers("slot_rows.holder") == {
         "contend", "give_back", "hold_again", "_has_no_time",
     }  # fmt: skip
     assert callers("contend", "slots.contend") == {
-        "take_place", "settle", "update", "approve", "restore", "revert", "_settle", "bring_back",
+        "take_place", "settle", "update", "approve", "_hold_again", "revert", "_carry_out",
         "promote", "rescope",
     }  # fmt: skip

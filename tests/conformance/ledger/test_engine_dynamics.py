@@ -6,16 +6,15 @@ import struct
 
 import pytest
 
-from memento.dynamics.association import Association
-from memento.dynamics.formulas import Effect
+from memento.config import Config
 from memento.dynamics.settings import Dynamics
 from memento.ledger import erasure, memories, strength_fold, transfer
 from memento.types import Event, Trust
 from memento.write import verdicts
-from memento.write.verdicts import Settings, Verdict
+from memento.write.verdicts import Verdict
 
 PLAIN = Dynamics()
-RULES = Settings(PLAIN, Effect(), Association())
+RULES = Config(dynamics=PLAIN)
 HOUR = 3_600_000_000
 
 
