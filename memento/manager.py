@@ -601,22 +601,22 @@ class MemoryManager(
             UntrustedSource: If it would be a rule or be pinned, and its own source or ``source`` is
                 not trusted; or if ``source`` is not trusted, or less than the memory.
         """
-        corrections = change.Corrections(
-            text=text,
-            kind=kind,
-            importance=importance,
-            scope=scope,
-            tags=tags,
-            metadata=metadata,
-            pinned=pinned,
-            valid_until=valid_until,
-            condition=condition,
-            due_at=due_at,
-            expires_in=expires_in,
-            add_aliases=add_aliases,
-            remove_aliases=remove_aliases,
-            source=source,
-        )
+        corrections = {
+            "text": text,
+            "kind": kind,
+            "importance": importance,
+            "scope": scope,
+            "tags": tags,
+            "metadata": metadata,
+            "pinned": pinned,
+            "valid_until": valid_until,
+            "condition": condition,
+            "due_at": due_at,
+            "expires_in": expires_in,
+            "add_aliases": add_aliases,
+            "remove_aliases": remove_aliases,
+            "source": source,
+        }
         return self._update(id, corrections)
 
     def forget_many(self, **filters: Unpack[Filtering]) -> list[str]:

@@ -227,7 +227,7 @@ class View:
         ns = self._known_namespace(check_id(memory_id))
         return self._memory(self._engine.ledger.read(lambda c: memories.by_id(c, ns, memory_id)))
 
-    def _update(self, memory_id: str, corrections: change.Corrections) -> Memory:
+    def _update(self, memory_id: str, corrections: Mapping[str, Any]) -> Memory:
         now = self._engine.now()
         asked = change.accept(corrections, now=now, config=self.config)
         return self._change(

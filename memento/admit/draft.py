@@ -158,7 +158,7 @@ def admit(
 
     Returns:
         An entry whose row lacks only its place in the ledger, and its importance and tier where
-        these depend on what the namespace knows, see ``importance.weigh``.
+        these depend on what the namespace knows, see ``Novelty.weigh``.
 
     Raises:
         InvalidInput: If anything about the draft cannot be accepted.
@@ -210,6 +210,7 @@ def _checked(draft: Draft, limits: Limits, now: int) -> Row:
     if until is not None and until <= occurred:
         raise InvalidInput("valid_until", "must be later than occurred_at (now if not given)")
     importance = draft.importance
+    aliases, tags = names("aliases", draft.aliases), names("tags", draft.tags)
     return Row(
         docid=0,
         ns=0,
@@ -224,14 +225,11 @@ def _checked(draft: Draft, limits: Limits, now: int) -> Row:
         actor=optional_name("actor", draft.actor),
         role=None if role is None else named(role),
         key=optional_name("key", draft.key),
-        aliases=to_json(names("aliases", draft.aliases)),
         importance=0.0 if importance is None else check_share("importance", importance),
-        tags=to_json(names("tags", draft.tags)),
         metadata=check_metadata(draft.metadata, limits),
         trust=source.kind.value,
         source_uri=source.uri,
         source_model=source.model,
-        source_parents=to_json(source.parents),
         pinned=int(check_flag("pinned", draft.pinned)),
         occurred_at=occurred,
         created_at=now,
@@ -252,6 +250,9 @@ def _checked(draft: Draft, limits: Limits, now: int) -> Row:
         due_at=None if draft.due_at is None else check_moment("due_at", draft.due_at),
         given=(0 if draft.tier is None and not draft.pinned else TIER_GIVEN)
         | (0 if importance is None else IMPORTANCE_GIVEN),
+        aliases=to_json(aliases),
+        tags=to_json(tags),
+        source_parents=to_json(source.parents),
     )
 
 

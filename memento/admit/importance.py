@@ -1,4 +1,4 @@
-"""How much a memory matters when nobody says so. Pure; ``tier_choice`` says where it goes.
+"""How much a memory matters when nobody says so, and the tier that leads to. Pure.
 
 The score is a sum of five parts, each with one reason:
 
@@ -18,7 +18,6 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from memento.ledger.rows import Row
 from memento.text.words import content
 from memento.types import Kind, Tier
 
@@ -116,21 +115,3 @@ class TierChoice:
         if pinned or importance >= self.long_from:
             return Tier.LONG
         return Tier.SHORT if importance < self.short_below else Tier.MEDIUM
-
-
-def weigh(
-    row: Row, choice: TierChoice, words: Sequence[str], novelty: float, *, choose_tier: bool
-) -> None:
-    """Settle the importance of a memory, and its tier unless the caller gave one.
-
-    Args:
-        row: Changed in place.
-        choice: Which tier an importance leads to.
-        words: The words of its text, folded.
-        novelty: Share of its telling words not met before, [0, 1].
-        choose_tier: Whether the tier follows from the importance.
-    """
-    row.importance = importance(row.text, words, Kind(row.kind), novelty)
-    if choose_tier:
-        row.tier = choice.tier(row.importance, pinned=bool(row.pinned)).value
-    row.seal()

@@ -12,9 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from memento.admit.draft import Entry
-from memento.admit.importance import weigh
+from memento.admit.importance import importance
 from memento.ledger.contract import Session, Work
 from memento.status import HEARD
+from memento.types import Kind
 
 REMEMBERED = 50_000
 """Words kept in RAM as known, of all namespaces together; those used last are kept."""
@@ -45,7 +46,8 @@ class Met:
         if not telling:
             return 0.0
         asked = [word for word in telling if word not in self.known and word not in self.new]
-        return sum(not session.words.holds(self.ns, word) for word in asked) / len(telling)
+        words = session.words
+        return sum(not words.holds(self.ns, word) for word in asked) / len(telling)
 
 
 class Novelty:
@@ -65,10 +67,8 @@ class Novelty:
     def weigh(self, work: Work, entries: Sequence[Entry]) -> Met | None:
         """Settle the importance and tier of those entries that do not have them yet.
 
-        Args:
-            work: The transaction that writes them, where a look into the index costs a third of
-                what it does on a connection that has to notice the last commit first.
-            entries: What is about to be written, with the status it gets.
+        This is done in the transaction that writes them, where a look into the index costs a third
+        of what it does on a connection that has to notice the last commit first.
 
         Returns:
             The words that were met, for `count`; None if there is nothing to count: all entries had
@@ -79,9 +79,11 @@ class Novelty:
         met = self.met(work.db, work.ns)
         for entry in entries:
             if entry.choice is not None:
-                share = met.share(work.db, entry.telling)
-                chosen = "tier" in entry.derived
-                weigh(entry.row, entry.choice, entry.words, share, choose_tier=chosen)
+                row, share = entry.row, met.share(work.db, entry.telling)
+                row.importance = importance(row.text, entry.words, Kind(row.kind), share)
+                if "tier" in entry.derived:
+                    row.tier = entry.choice.tier(row.importance, pinned=bool(row.pinned)).value
+                row.seal()
                 entry.choice = None
             if entry.row.status in HEARD:  # all its words, as full text has them all later
                 met.new.update(entry.words)

@@ -13,10 +13,9 @@ from memento.dynamics.fold import VERDICTS
 from memento.ledger import memories, sleep_rows, usage_events
 from memento.ledger.contract import Session, Work
 from memento.ledger.rows import Row
-from memento.sleep.night import Felt, Night, Plan, Step, felt
+from memento.sleep.night import Felt, Night, Plan, Step, felt, still
 from memento.types import Event, Reason
 from memento.write import change
-from memento.write.steps import FOUND
 
 _USES = frozenset({*(kind for kind, effect in VERDICTS.items() if effect.use), Event.REINFORCED})
 _TINY = 1e-9
@@ -32,10 +31,11 @@ def plan(session: Session, night: Night) -> Plan:
     rows = [row for row in sleep_rows.active(session, night.ns) if row.key is None]
     found = list(felt(session, rows, night.at, night.config))
     cited = sleep_rows.parents_of_articles(session, night.ns)
-    faded = sorted((one for one in found if _faded(one, night.config)), key=_forgotten)
+    faded = sorted((one for one in found if _faded(one, night.config)), key=_order)
     room = max(0, ceil(sleep.archive_share * night.active) - night.done)
     chosen = list(islice(_unused(session, faded, cited), room))
-    over = 0 if sleep.most_active is None else _active(session, night) - sleep.most_active
+    active = sleep_rows.count_active(session, night.ns)
+    over = 0 if sleep.most_active is None else active - sleep.most_active
     skipped = Counter[str]()
     if over > len(chosen):
         known = {one.row.docid for one in chosen}
@@ -45,10 +45,6 @@ def plan(session: Session, night: Night) -> Plan:
         chosen += islice(_unused(session, others, cited), over - len(chosen))
         skipped["over the quota"] = max(0, over - len(chosen))
     return Plan([one.row.docid for one in chosen], len(found), +skipped)
-
-
-def _active(session: Session, night: Night) -> int:
-    return sleep_rows.count_active(session, night.ns)
 
 
 def _faded(one: Felt, config: Config) -> bool:
@@ -63,7 +59,7 @@ def _faded(one: Felt, config: Config) -> bool:
     )
 
 
-def _forgotten(one: Felt) -> tuple[float, int]:
+def _order(one: Felt) -> tuple[float, int]:
     return one.standing.retention, one.row.docid
 
 
@@ -77,11 +73,11 @@ def _rank(one: Felt, sleep: Sleep) -> tuple[bool, float, int]:
 def _unused(session: Session, found: Sequence[Felt], cited: set[str]) -> Iterator[Felt]:
     """Yield the memories that nobody used, that replaced no other, and that no article cites."""
     for one in found:
-        if one.row.id not in cited and not is_needed(session, one.row):
+        if one.row.id not in cited and not _is_needed(session, one.row):
             yield one
 
 
-def is_needed(session: Session, row: Row) -> bool:
+def _is_needed(session: Session, row: Row) -> bool:
     """Tell whether somebody used a memory or brought it back, or it is the end of a chain."""
     if memories.count_states(session, row.docid, Reason.ARCHIVED):
         return True
@@ -91,10 +87,10 @@ def is_needed(session: Session, row: Row) -> bool:
 
 def carry_out(work: Work, _night: Night, docid: int) -> Sequence[Row]:
     """Archive one memory, unless it changed in the meantime."""
-    row = memories.by_docids(work.db, work.ns, [docid]).get(docid)
-    if row is None or row.status not in FOUND or row.pinned or row.key is not None:
+    row = still(work, docid)
+    if row is None or row.key is not None or _is_needed(work.db, row):
         return []
-    return [] if is_needed(work.db, row) else [change.put_away(work, row)]
+    return [change.put_away(work, row)]
 
 
 STEP = Step("archive", plan, carry_out)

@@ -10,17 +10,15 @@ from __future__ import annotations
 import math
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from memento.config import Sleep
 from memento.dynamics.fold import DAY
 from memento.ledger import memories, sleep_rows, vectors
 from memento.ledger.contract import Session, Work
 from memento.ledger.rows import Row, is_sound
 from memento.sleep.night import Night, Plan, Step
-from memento.text.alike import Said, alike, prefix, read
+from memento.text.alike import alike, prefix, read
 from memento.types import Kind, Reason, Trust
 from memento.write import folding
 from memento.write.steps import FOUND
@@ -45,10 +43,10 @@ def plan(session: Session, night: Night) -> Plan:
     fresh = [row for row in fresh if _may_fold(row)]
     if not fresh:
         return Plan(looked=len(revs[:WINDOW]), more=more)
-    join = _Join(night.config.sleep)
-    pairs = join.pairs(fresh, sleep_rows.active(session, night.ns))
+    every = sleep_rows.active(session, night.ns)
+    pairs, rows = _alike(fresh, every, night.config.sleep.fold_jaccard)
     skipped = Counter[str]()
-    groups = list(_groups(session, night, join, pairs, skipped))
+    groups = list(_groups(session, night, rows, pairs, skipped))
     return Plan(groups, len(fresh), +skipped, more)
 
 
@@ -71,72 +69,53 @@ def _place(row: Row) -> tuple[object, ...]:
     return row.scope, row.kind, *said_by, day, *applies
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
-    row: Row
-    said: Said
+def _alike(
+    fresh: Sequence[Row], every: Iterable[Row], least: float
+) -> tuple[list[tuple[int, int]], dict[int, Row]]:
+    """Return the row ids of alike memories, one of them new, each pair once; and all the rows."""
+    rows = {row.docid: row for row in (*fresh, *every) if _may_fold(row)}
+    said = {docid: read(row.text) for docid, row in rows.items()}
 
-
-class _Join:
-    """The memories of a namespace by the words in which alike ones must agree."""
-
-    def __init__(self, sleep: Sleep) -> None:
-        self._least = sleep.fold_jaccard
-        self.known: dict[int, _Known] = {}
-        self._by_word: dict[tuple[object, ...], list[int]] = defaultdict(list)
-
-    def pairs(self, fresh: Sequence[Row], every: Iterable[Row]) -> list[tuple[int, int]]:
-        """Return the row ids of alike memories, one of them new; each pair once."""
-        wanted = {name for row in fresh for name in self._names(row)}
-        new = {row.docid for row in fresh}
-        for row in every:
-            if _may_fold(row):
-                for name in self._names(row):
-                    if name in wanted:
-                        self._by_word[name].append(row.docid)
-        found: set[tuple[int, int]] = set()
-        for together in self._by_word.values():
-            for docid in new.intersection(together):
-                found.update(self._alike(docid, together))
-        return sorted(found)
-
-    def _alike(self, docid: int, others: Sequence[int]) -> Iterator[tuple[int, int]]:
-        one = self.known[docid]
-        for other in others:
-            if other != docid and alike(one.said, self.known[other].said, self._least):
-                yield min(docid, other), max(docid, other)
-
-    def _names(self, row: Row) -> list[tuple[object, ...]]:
-        """Return the words of a memory's prefix, each with what it must share besides."""
-        if row.docid not in self.known:
-            self.known[row.docid] = _Known(row, read(row.text))
-        said, place = self.known[row.docid].said, _place(row)
-        if len(said.content) < _SHORTEST:
+    def names(row: Row) -> list[tuple[object, ...]]:
+        """Return words in which alike memories must agree, each with what they share besides."""
+        one = said[row.docid]
+        if len(one.content) < _SHORTEST:
             return []
-        return [(*place, said.marks, word) for word in prefix(said.content, self._least)]
+        return [(*_place(row), one.marks, word) for word in prefix(one.content, least)]
+
+    wanted = {name for row in fresh for name in names(row)}
+    by_name: dict[tuple[object, ...], list[int]] = defaultdict(list)
+    for row in rows.values():
+        for name in names(row):
+            if name in wanted:
+                by_name[name].append(row.docid)
+    new = {row.docid for row in fresh}
+    found: set[tuple[int, int]] = set()
+    for together in by_name.values():
+        for one in new.intersection(together):
+            alike_ones = (
+                two for two in together if two != one and alike(said[one], said[two], least)
+            )
+            found.update((min(one, two), max(one, two)) for two in alike_ones)
+    return sorted(found), rows
 
 
 def _groups(
     session: Session,
     night: Night,
-    join: _Join,
+    known: Mapping[int, Row],
     pairs: Sequence[tuple[int, int]],
     skipped: Counter[str],
 ) -> Iterator[Group]:
     """Yield the groups that can be folded, in the order of the memories that stay."""
-    again = _taken_out(session, pairs)
+    docids = {docid for pair in pairs for docid in pair}  # was one folded, and taken out again?
+    again = {docid for docid in docids if memories.count_states(session, docid, Reason.FOLDED)}
     skipped["taken out before"] = len(again)
     pairs = [pair for pair in pairs if again.isdisjoint(pair)]
     near = _near(session, night, pairs, skipped)
     for members in sorted(_connected(near)):
-        rows = sorted((join.known[docid].row for docid in members), key=_standing)
+        rows = sorted((known[docid] for docid in members), key=_standing)
         yield rows[0].docid, tuple(sorted(row.docid for row in rows[1:]))
-
-
-def _taken_out(session: Session, pairs: Sequence[tuple[int, int]]) -> set[int]:
-    """Return the memories of pairs that were folded before, and that somebody took out again."""
-    docids = {docid for pair in pairs for docid in pair}
-    return {docid for docid in docids if memories.count_states(session, docid, Reason.FOLDED)}
 
 
 def _standing(row: Row) -> tuple[int, int, int]:

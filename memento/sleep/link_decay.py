@@ -10,16 +10,16 @@ from collections.abc import Sequence
 from memento.ledger import co_use, memories, usage_events
 from memento.ledger.contract import Session, Work
 from memento.ledger.rows import Row
-from memento.sleep.night import Night, Plan, Step
+from memento.sleep.night import Night, Plan, Step, is_free, still
 from memento.types import Event
-from memento.write.steps import FOUND, note_event
+from memento.write.steps import note_event
 
 
 def plan(session: Session, night: Night) -> Plan:
     """Find the memories whose links exceed the budget, in order of arrival."""
     found = co_use.heavy(session, night.ns, night.config.association.budget)
     rows = memories.by_docids(session, night.ns, found)
-    free = [docid for docid in found if docid in rows and _may_change(rows[docid])]
+    free = [docid for docid in found if docid in rows and is_free(rows[docid])]
     wanted = [docid for docid in free if not _taken_back(session, docid)]
     skipped = {
         "pinned, locked or hidden": len(found) - len(free),
@@ -37,17 +37,11 @@ def _taken_back(session: Session, docid: int) -> bool:
     return bool(last) and not later
 
 
-def _may_change(row: Row) -> bool:
-    return row.status in FOUND and not row.pinned
-
-
 def carry_out(work: Work, night: Night, docid: int) -> Sequence[Row]:
     """Scale down the links of one memory, unless somebody did or it changed in the meantime."""
     config, agent = night.config.association, night.config.dynamics.agent
-    row = memories.by_docids(work.db, work.ns, [docid]).get(docid)
-    if row is None or not _may_change(row):
-        return []
-    if docid not in co_use.heavy(work.db, work.ns, config.budget):
+    row = still(work, docid)
+    if row is None or docid not in co_use.heavy(work.db, work.ns, config.budget):
         return []
     note_event(work, row, Event.WEAKENED, {co_use.BUDGET: config.budget})
     while co_use.catch_up(work.db, config, agent):

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Self, TypeAlias
 
 from memento.config import Config
 from memento.dynamics.fold import DAY, Standing, State, begin, standing
 from memento.dynamics.formulas import retention
-from memento.ledger import sleep_rows, strength_fold
+from memento.ledger import memories, sleep_rows, strength_fold
 from memento.ledger.contract import Session, Work
 from memento.ledger.rows import Row, is_sound
+from memento.write.steps import FOUND
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,10 +128,6 @@ class Progress:
         """Read a state; one that is damaged is that of a namespace that never slept."""
         return cls(**state) if {one.name for one in fields(cls)} == set(state) else cls()
 
-    def spelt(self) -> dict[str, Any]:
-        """Return the state as it is kept."""
-        return asdict(self)
-
     def begin_step(self) -> None:
         """Plan the present step from where the last sleep that ended left it."""
         self.done = 0
@@ -145,6 +142,17 @@ class Progress:
 
 
 _AT_ONCE = 500
+
+
+def is_free(row: Row) -> bool:
+    """Tell whether a memory is active, and nobody pinned or locked it."""
+    return row.status in FOUND and not row.pinned
+
+
+def still(work: Work, docid: int) -> Row | None:
+    """Read a memory that a step is about, if it is active still and nobody pinned it."""
+    row = memories.by_docids(work.db, work.ns, [docid]).get(docid)
+    return row if row is not None and is_free(row) else None
 
 
 def felt(session: Session, rows: Sequence[Row], now: int, config: Config) -> Iterator[Felt]:

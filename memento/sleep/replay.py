@@ -12,7 +12,7 @@ from memento.dynamics.fold import DAY
 from memento.ledger import memories, sleep_rows, strength_fold, usage_events
 from memento.ledger.contract import Session, Work
 from memento.ledger.rows import Row
-from memento.sleep.night import Felt, Night, Plan, Step, felt
+from memento.sleep.night import Night, Plan, Step, felt
 from memento.types import Event
 from memento.write.steps import FOUND, note_event
 
@@ -31,12 +31,11 @@ def plan(session: Session, night: Night) -> Plan:
         return Plan()
     rows = [row for row in sleep_rows.active(session, night.ns) if row.docid not in replayed]
     found = list(felt(session, rows, night.at, night.config))
-    worth = sorted((-_gain(one), one.row.id, one.row.docid) for one in found)
+    worth = sorted(
+        (one.row.importance * (one.standing.retention - 1), one.row.id, one.row.docid)
+        for one in found
+    )
     return Plan([docid for gain, _, docid in worth[:room] if gain < 0], len(found))
-
-
-def _gain(one: Felt) -> float:
-    return one.row.importance * (1 - one.standing.retention)
 
 
 def carry_out(work: Work, night: Night, docid: int) -> Sequence[Row]:
@@ -44,9 +43,8 @@ def carry_out(work: Work, night: Night, docid: int) -> Sequence[Row]:
     row = memories.by_docids(work.db, work.ns, [docid]).get(docid)
     last = usage_events.last_of(work.db, docid, Event.REPLAYED)
     before = usage_events.happening(work.db, work.ns, last)
-    if row is None or row.status not in FOUND:
-        return []
-    if before is not None and before.at // DAY == night.at // DAY:
+    today = before is not None and before.at // DAY == night.at // DAY
+    if row is None or row.status not in FOUND or today:
         return []
     note_event(work, row, Event.REPLAYED)
     return [row]

@@ -11,7 +11,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
 
@@ -256,7 +256,7 @@ class Sleeper:
         if last:
             progress.end(self._marked)
         until = self._now + int(self._config.sleep.lease * SECOND)
-        state = progress.spelt()
+        state = asdict(progress)
         sleep_rows.keep(session, self._ns, Lease(None if last else self._owner, until, state))
         return rows, state
 

@@ -17,10 +17,9 @@ from memento.dynamics.fold import DAY
 from memento.ledger import memories, sleep_rows
 from memento.ledger.contract import Session, Work
 from memento.ledger.rows import TIER_GIVEN, Row
-from memento.sleep.night import Felt, Night, Plan, Step, days_of_use, felt
+from memento.sleep.night import Felt, Night, Plan, Step, days_of_use, felt, still
 from memento.types import Reason, Tier
 from memento.write import change
-from memento.write.steps import FOUND
 
 Move = tuple[int, str, str]
 """Row id of a memory, its tier, and the tier it goes to."""
@@ -68,8 +67,8 @@ def target_of(one: Felt, config: Config) -> Tier | None:
 def carry_out(work: Work, _night: Night, move: Move) -> Sequence[Row]:
     """Move one memory, unless it changed in the meantime."""
     docid, before, target = move
-    row = memories.by_docids(work.db, work.ns, [docid]).get(docid)
-    if row is None or row.tier != before or row.status not in FOUND or row.pinned:
+    row = still(work, docid)
+    if row is None or row.tier != before:
         return []
     return [change.into_tier(work, row, target, row.given)]
 

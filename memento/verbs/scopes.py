@@ -329,7 +329,7 @@ class Scoping(View):
         if ns is None:
             raise InvalidInput("src", f"{gone!r:.60} is not merged into another scope")
         place = ledger.read(lambda c: rules.merged(c, ns, gone))
-        before = ledger.read(lambda c: rules.below(c, ns, gone))
+        before = len(ledger.read(lambda c: rules.below(c, ns, gone)))
         for number in reversed(json.loads(place.merges)):
             try:
                 Changes(self._hold, self._namespace).undo(number)
@@ -341,7 +341,7 @@ class Scoping(View):
             verb="unmerge",
         )
         self._write(lambda work: rules.end_merge(work, gone))
-        return ledger.read(lambda c: rules.below(c, ns, gone)) - before
+        return len(ledger.read(lambda c: rules.below(c, ns, gone))) - before
 
     def share(self, scope: str, with_namespace: str | Sequence[str]) -> ScopeInfo:
         """Let another namespace of the store see the memories of a scope. By default it sees none.

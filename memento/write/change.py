@@ -55,26 +55,6 @@ _REVIVING = (Event.USED, Event.CONFIRMED)
 
 
 @dataclass(frozen=True, slots=True)
-class Corrections:
-    """The changes of one ``update``; fields left at ``KEEP`` stay as they are."""
-
-    text: Any = KEEP
-    kind: Any = KEEP
-    importance: Any = KEEP
-    scope: Any = KEEP
-    tags: Any = KEEP
-    metadata: Any = KEEP
-    pinned: Any = KEEP
-    valid_until: Any = KEEP
-    condition: Any = KEEP
-    due_at: Any = KEEP
-    expires_in: Any = KEEP
-    add_aliases: Sequence[str] = ()
-    remove_aliases: Sequence[str] = ()
-    source: Any = None
-
-
-@dataclass(frozen=True, slots=True)
 class Accepted:
     """Corrections that were checked and lost their secrets; nothing of it depends on the memory.
 
@@ -93,8 +73,8 @@ class Accepted:
     found: Mapping[str, int]
 
 
-def accept(asked: Corrections, *, now: int, config: Config) -> Accepted:
-    """Check corrections and take the secrets out of them, before the writer is asked for.
+def accept(asked: Mapping[str, Any], *, now: int, config: Config) -> Accepted:
+    """Check the arguments of ``update`` and take the secrets out, before the writer is asked for.
 
     Raises:
         InvalidInput: If a value cannot be accepted.
@@ -104,15 +84,16 @@ def accept(asked: Corrections, *, now: int, config: Config) -> Accepted:
     columns = {
         name: check_it(value, clean, config.limits)
         for name, check_it in _CHECKS.items()
-        if (value := getattr(asked, name)) is not KEEP
+        if (value := asked[name]) is not KEEP
     }
-    if asked.expires_in is not KEEP:
-        columns["expires_at"] = check.expiry(asked.expires_in, now)
+    if asked["expires_in"] is not KEEP:
+        columns["expires_at"] = check.expiry(asked["expires_in"], now)
+    source = asked["source"]
     return Accepted(
         columns=columns,
-        added=clean.names("add_aliases", check.names("add_aliases", asked.add_aliases)),
-        removed=frozenset(check.names("remove_aliases", asked.remove_aliases)),
-        author=Trust.USER if asked.source is None else check.member(Trust, "source", asked.source),
+        added=clean.names("add_aliases", check.names("add_aliases", asked["add_aliases"])),
+        removed=frozenset(check.names("remove_aliases", asked["remove_aliases"])),
+        author=Trust.USER if source is None else check.member(Trust, "source", source),
         found=clean.found,
     )
 

@@ -74,19 +74,17 @@ def guesses(
             left *= 1 - share
         if shares:
             found.append(Guess(one, round(1 - left, 4), tuple(shares)))
-    return sorted(found, key=lambda one: (-one.confidence, -_depth(one), one.known.path))
-
-
-def _depth(one: Guess) -> int:
-    return one.known.path.count("/")
+    return sorted(
+        found, key=lambda one: (-one.confidence, -one.known.path.count("/"), one.known.path)
+    )
 
 
 def _by_name(text: str, scopes: Iterable[Known]) -> dict[str, float]:
     spoken = f" {spelt(text)} "
     named = {
-        one.path: max(found)
+        one.path: NAMED if max(map(len, found)) >= SHORTEST else SHORT
         for one in scopes
-        if (found := [_weight(name) for name in _names(one) if f" {name} " in spoken])
+        if (found := [name for name in _names(one) if f" {name} " in spoken])
     }
     return _shared_out(named)
 
@@ -119,10 +117,6 @@ def _shared_out(named: Mapping[str, float]) -> dict[str, float]:
 
 def _names(one: Known) -> Collection[str]:
     return {name for name in map(spelt, (one.path, *one.names)) if name}
-
-
-def _weight(name: str) -> float:
-    return NAMED if len(name) >= SHORTEST else SHORT
 
 
 def spelt(text: str) -> str:

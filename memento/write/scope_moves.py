@@ -134,26 +134,19 @@ def may_be_merged(db: Session, ns: int, place: Place) -> bool:
     return not below(db, ns, place.path)
 
 
-_BELOW = (
-    f"FROM memories WHERE ns = ? AND {memories.NOT_ERASED}"
-    " AND (scope = ? OR scope >= ? AND scope < ?)"
-)
-
-
-def _bounds(scope: str) -> tuple[str, str, str]:
-    return scope, f"{scope}/", f"{scope}0"  # "0" is the character after "/"
-
-
-def below(db: Session, ns: int, scope: str) -> int:
-    """Count the memories at a scope or below it, whatever their status."""
-    (count,) = db.execute(f"SELECT count(*) {_BELOW}", (ns, *_bounds(scope))).fetchone()
-    return int(count)
+def below(db: Session, ns: int, scope: str) -> list[int]:
+    """Find the memories at a scope or below it, whatever their status: row ids, in order."""
+    query = (
+        f"SELECT docid FROM memories WHERE ns = ? AND {memories.NOT_ERASED}"
+        " AND (scope = ? OR scope >= ? AND scope < ?) ORDER BY docid"
+    )
+    bounds = (scope, f"{scope}/", f"{scope}0")  # "0" is the character after "/"
+    return [docid for (docid,) in db.execute(query, (ns, *bounds))]
 
 
 def to_move(db: Session, ns: int, src: str) -> list[int]:
     """Find the memories at a scope or below it, whatever their status: row ids, in order."""
-    found = db.execute(f"SELECT docid {_BELOW} ORDER BY docid", (ns, *_bounds(src)))
-    docids = [docid for (docid,) in found]
+    docids = below(db, ns, src)
     locked = sorted(set(memories.locked(db, ns)).intersection(docids))
     locks.guard(memories.by_docids(db, ns, locked).values())
     return docids

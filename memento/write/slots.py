@@ -30,6 +30,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
+from operator import attrgetter
 from typing import TypeAlias
 
 import uuid_utils
@@ -299,12 +300,13 @@ def revert(work: Work, key: str, scope: str) -> Row:
     new memory is derived from the value before, so that it is taken back and erased with it; as
     that one was accepted, it is not judged again.
     """
-    session, now = work.db, work.now
-    present = slot_rows.value_at(session, work.ns, (key, scope), now, now=now, present=True)
-    holder = slot_rows.holder_of(session, work.ns, (key, scope))
-    said = {row.text for row in (present if holder is None else holder,) if row is not None}
-    past = slot_rows.held_before(session, work.ns, (key, scope), now)
-    before = next((sound(row) for row in past if row.text not in said), None)
+    session, now, slot = work.db, work.now, (key, scope)
+    present = slot_rows.holder_of(session, work.ns, slot)
+    if present is None:
+        present = slot_rows.value_at(session, work.ns, slot, now, now=now, present=True)
+    said = None if present is None else present.text
+    past = slot_rows.held_before(session, work.ns, slot, now)
+    before = next((sound(row) for row in past if row.text != said), None)
     if before is None:
         raise nothing_before(key, scope)
     ends = slot_rows.held_until(session, before)
@@ -353,34 +355,22 @@ def fit(work: Work, row: Row) -> None:
 
     Nothing happens to a memory that is not a former value.
     """
-    if row.key is None or row.status not in ENDED or not _held(row):
+    if row.key is None or row.status not in ENDED or not _reaches(row, row):
         return
-    if _has_no_time(work, row):
-        _shorten(work, row, row.valid_from)
+    holder, before = slot_rows.holder(work.db, row), slot_rows.value_before(work.db, row)
+    begun = holder is not None and is_whole(holder) and holder.valid_from <= row.valid_from
+    if begun or (before is not None and _arrival(before) > _arrival(row)):
+        _shorten(work, row, row.valid_from)  # it begins after the holder, or with a later arrival
         return
-    before, after = slot_rows.value_before(work.db, row), slot_rows.value_after(work.db, row)
+    after = slot_rows.value_after(work.db, row)
     if before is not None and _reaches(before, row):
         _shorten(work, before, row.valid_from)
     if after is not None and _reaches(row, after):
         _shorten(work, row, after.valid_from)
 
 
-def _has_no_time(work: Work, row: Row) -> bool:
-    """Tell whether a former value begins after the holder, or with one that arrived later."""
-    holder, before = slot_rows.holder(work.db, row), slot_rows.value_before(work.db, row)
-    if holder is not None and is_whole(holder) and holder.valid_from <= row.valid_from:
-        return True
-    return before is not None and _arrival(before) > _arrival(row)
-
-
-def _arrival(row: Row) -> tuple[int, int, int]:
-    """Return the order of the former values of a slot: of equal starts the later arrival wins."""
-    return row.valid_from, row.created_at, row.docid
-
-
-def _held(row: Row) -> bool:
-    """Tell whether a value holds at any moment."""
-    return row.valid_until is None or row.valid_until > row.valid_from
+_arrival = attrgetter("valid_from", "created_at", "docid")
+"""The order of the former values of a slot: of equal starts the later arrival wins."""
 
 
 def _reaches(row: Row, after: Row) -> bool:

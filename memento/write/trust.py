@@ -239,10 +239,14 @@ def _inherit_all(work: Work, entries: Sequence[Entry], derived: Sequence[Row]) -
         pass
 
 
+def _least(row: Row, parents: Sequence[Row]) -> str:
+    return Trust.least([Trust(row.trust), *(Trust(parent.trust) for parent in parents)]).value
+
+
 def _inherit(row: Row, parents: Sequence[Row]) -> bool:
     """Trust a row as little as the least of its parents; tell whether anything about it changed."""
     before = row.trust, row.status
-    row.trust = Trust.least([Trust(row.trust), *(Trust(parent.trust) for parent in parents)]).value
+    row.trust = _least(row, parents)
     if any(parent.status not in ACCEPTED for parent in parents):
         row.status = Status.QUARANTINED.value
     return (row.trust, row.status) != before
@@ -250,7 +254,7 @@ def _inherit(row: Row, parents: Sequence[Row]) -> bool:
 
 def _lower_trust(work: Work, child: Row, heard: Sequence[Row]) -> bool:
     """Trust a stored memory no more than its parents; tell whether anything about it changed."""
-    trust = Trust.least([Trust(child.trust), *(Trust(parent.trust) for parent in heard)]).value
+    trust = _least(child, heard)
     unaccepted = any(parent.status not in ACCEPTED for parent in heard)
     doubted = unaccepted and not _was_approved(work.db, child)
     changes: dict[str, Any] = {} if trust == child.trust else {"trust": trust}

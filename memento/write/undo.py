@@ -18,7 +18,7 @@ and the links between memories are folded again without them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -223,16 +223,10 @@ def _plan(work: Work, one: Recorded, *, forced: bool) -> _Plan:
             plan.leave(docid, None)
     while _leave_more(work, one, plan):
         pass
-    plan.events = _told_by(work, one, plan)
+    heard = {None, *(plan.present[docid].id for docid in plan.targets)}
+    found = usage_events.written_by(work.db, one.ns, {changes.number_of(one.change): one.at})
+    plan.events = [happened for happened in found if happened.member in heard]
     return plan
-
-
-def _told_by(work: Work, one: Recorded, plan: _Plan) -> list[Happening]:
-    """Return the events that a change wrote for memories that are set back, or for itself."""
-    changed = {row.id for docid, row in plan.present.items() if docid in plan.targets}
-    number = changes.number_of(one.change)
-    found = usage_events.written_by(work.db, one.ns, {number: one.at})
-    return [happened for happened in found if happened.member in {None, *changed}]
 
 
 def _before(work: Work, one: Recorded, row: Row, ended: Ended) -> Row:
@@ -363,7 +357,10 @@ def _carry_out(work: Work, one: Recorded, plan: _Plan, outcome: Outcome) -> None
         _set_back(work, row, plan.targets[docid], one.change)
     _relink(work, one, plan.left)
     outcome.folds |= bool(plan.events) or one.kind == "consolidate"
-    told = _take_back(work, plan.events)
+    told = memories.by_docids(work.db, work.ns, [one.docid for one in plan.events if one.docid])
+    for one_told in plan.events:
+        if one_told.docid in told:
+            note_event(work, told[one_told.docid], Event.RETRACTED, one_told.retraction)
     for docid in rows:
         row = memories.by_docid(work.db, docid)
         slots.contend(work, row, by=Trust.USER)
@@ -379,15 +376,6 @@ def _carry_out(work: Work, one: Recorded, plan: _Plan, outcome: Outcome) -> None
     outcome.rows |= memories.by_docids(work.db, work.ns, [*rows, *told])
     outcome.undone.append(one.change)
     outcome.changes += [] if number is None else [number]
-
-
-def _take_back(work: Work, found: Sequence[Happening]) -> list[int]:
-    """Take back events; returns the row ids of the memories that are there."""
-    rows = memories.by_docids(work.db, work.ns, [one.docid for one in found if one.docid])
-    for one in found:
-        if one.docid in rows:
-            note_event(work, rows[one.docid], Event.RETRACTED, one.retraction)
-    return [*rows]
 
 
 def _set_back(work: Work, row: Row, target: Row, number: int) -> None:

@@ -18,7 +18,7 @@ import sqlite3
 import sys
 import time
 from contextlib import ExitStack, closing, suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -271,7 +271,7 @@ def careless(
     rows = job(run.Work(session, self._ns, self._now, self._rules))
     if last:
         self._progress.end(self._marked)
-    return rows, self._progress.spelt()
+    return rows, asdict(self._progress)
 
 
 def many(folder: Path, *, full: bool, seed: int) -> TrustResult:
