@@ -52,7 +52,22 @@ class Stability:
 
     def of(self, kind: str) -> float:
         """Return the stability of a kind, active days."""
-        return float(getattr(self, Kind(kind)))
+        known = {
+            Kind.FACT: self.fact,
+            Kind.PREFERENCE: self.preference,
+            Kind.RULE: self.rule,
+            Kind.DECISION: self.decision,
+            Kind.PROCEDURE: self.procedure,
+            Kind.EPISODE: self.episode,
+            Kind.RELATION: self.relation,
+            Kind.EMOTION: self.emotion,
+            Kind.OPINION: self.opinion,
+            Kind.CONTEXT: self.context,
+            Kind.QUESTION: self.question,
+            Kind.ARTICLE: self.article,
+            Kind.PLAN: self.plan,
+        }
+        return known[Kind(kind)]
 
 
 @dataclass(frozen=True, slots=True)
