@@ -644,7 +644,7 @@ class Engine:
         ]
 
     def _index_lost(self) -> bool:
-        """Tell whether the Chroma folder is missing and only this can tell, see ``feeds_index``."""
+        """Tell whether the Chroma folder is missing and only this tells; see ``is_left_unfed``."""
         there = (self.ledger.root / layout.CHROMA).exists() or self.ledger.read_only
         return not there and self.ledger.read(vectors.is_left_unfed)
 

@@ -7,7 +7,7 @@ verbs in the bare form that the rooms above call, and the ways to read and write
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from hashlib import sha256

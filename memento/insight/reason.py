@@ -277,8 +277,7 @@ class Reader:
 
     def _visible(self, docids: Sequence[int], allowed: set[int] | None) -> set[int]:
         wanted = [one for one in docids if allowed is None or one in allowed]
-        asked = replace(self.filters, ids=())
-        return self.ledger.read(lambda c: memories.fitting_docids(c, self.ns, asked, wanted))
+        return self.ledger.read(lambda c: memories.fitting_docids(c, self.ns, self.filters, wanted))
 
     def _likeness(
         self, index: NameIndex, texts: Sequence[str], relations: Sequence[str]

@@ -9,14 +9,15 @@ write nothing here.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from memento.ledger import earlier_states, links, memories, quotes
 from memento.ledger.contract import Session, Work
 from memento.ledger.dialect import SKIP_IF_THERE
-from memento.ledger.rows import Row, docid_of, docid_range, mapping_in, seal_of
+from memento.ledger.rows import Row, docid_of, docid_range, mapping_in
 from memento.ledger.schema import SEQ_MASK
+from memento.ledger.sealed import Table
 from memento.text.words import Columns
 from memento.types import Event, Reason, Trust
 
@@ -51,11 +52,6 @@ class Recorded:
     undone_by: int | None
     undoes: int | None
 
-    def seal(self) -> bytes:
-        """Digest it, to notice damage on the disk."""
-        values = (self.change, self.ns, self.run, self.at, self.kind, self.by)
-        return seal_of(*values, self.rev_from, self.rev_to, self.undone_by, self.undoes)
-
 
 @dataclass(frozen=True, slots=True)
 class Ended:
@@ -72,8 +68,7 @@ class Ended:
     last: int
 
 
-_FIELDS = "change, ns, run, at, kind, by, rev_from, rev_to, undone_by, undoes"
-_SELECT = f"SELECT {_FIELDS}, seal FROM changes"
+CHANGES = Table("changes", Recorded, ("change",))
 
 
 def number_of(change: int) -> int:
@@ -150,15 +145,8 @@ def finish(
 ) -> int | None:
     """Write down the change that a write was, if it took a number; returns that.
 
-    An article that quotes what the change altered is withdrawn by it, see ``quotes``.
-
-    Args:
-        work: The transaction, at its end.
-        kind: The verb that was called.
-        by: Class of who called it.
-        run: Number of the first change of the call; None if there is none.
-        begins_run: Whether it is the first change of a call that makes several.
-        undoes: Number of the change that it undid.
+    An article that quotes what the change altered is withdrawn by it, see ``quotes``. ``run`` is
+    the number of the first change of the call, if it makes several; that one ``begins_run``.
     """
     trace = work.trace
     if trace.number is None or trace.first is None:
@@ -176,50 +164,22 @@ def finish(
         undone_by=None,
         undoes=undoes,
     )
-    put(work.db, made)
+    CHANGES.put(work.db, made)
     return made.change
 
 
-def put(session: Session, one: Recorded) -> None:
-    """Write a row."""
-    session.execute(
-        f"INSERT INTO changes ({_FIELDS}, seal) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (*_values(one), one.seal()),
-    )
-
-
-def _values(one: Recorded) -> tuple[Any, ...]:
-    return (
-        one.change, one.ns, one.run, one.at, one.kind, one.by, one.rev_from, one.rev_to,
-        one.undone_by, one.undoes,
-    )  # fmt: skip
-
-
-def is_changed(values: Sequence[Any]) -> bool:
-    """Tell whether a row, its seal last, is not as it was written."""
-    return bool(Recorded(*values[:-1]).seal() != values[-1])
-
-
-def every(session: Session) -> list[tuple[Any, ...]]:
-    """Read every row of every namespace with its seal, in order."""
-    return session.execute(f"{_SELECT} ORDER BY change").fetchall()
-
-
-def find(session: Session, ns: int, number: int) -> Recorded | None:
+def find(db: Session, ns: int, number: int) -> Recorded | None:
     """Read a change of a namespace; None if it has none of that number, or it is damaged."""
-    found = session.execute(f"{_SELECT} WHERE change = ? AND ns = ?", (number, ns)).fetchone()
-    return None if found is None or is_changed(found) else Recorded(*found[:-1])
+    return CHANGES.find(db, "WHERE change = ? AND ns = ?", (number, ns))
 
 
-def of_run(session: Session, ns: int, run: int) -> list[Recorded]:
+def of_run(db: Session, ns: int, run: int) -> list[Recorded]:
     """Read the changes of a run, the newest first; damaged ones are left out."""
-    query = f"{_SELECT} WHERE run = ? AND ns = ? ORDER BY change DESC"
-    found = session.execute(query, (run, ns)).fetchall()
-    return [Recorded(*one[:-1]) for one in found if not is_changed(one)]
+    return list(CHANGES.select(db, "WHERE run = ? AND ns = ? ORDER BY change DESC", (run, ns)))
 
 
 def listed(
-    session: Session,
+    db: Session,
     ns: int,
     *,
     since: int | None,
@@ -229,13 +189,7 @@ def listed(
 ) -> list[Recorded]:
     """Read changes of a namespace, the newest first; damaged ones are left out.
 
-    Args:
-        session: Of any job.
-        ns: Namespace number.
-        since: Earliest moment, microseconds; None for any.
-        docid: A memory that they changed or brought; None for any.
-        run: Their run; None for any.
-        limit: Most changes.
+    They are from a moment on, changed or brought a memory, belong to a run; None for any.
     """
     conditions, values = ["ns = ?"], [ns]
     if since is not None:
@@ -248,51 +202,44 @@ def listed(
             " OR ? BETWEEN rev_from AND rev_to)"
         )
         values = [*values, docid, docid - docid_of(ns, 0)]
-    query = f"{_SELECT} WHERE {' AND '.join(conditions)} ORDER BY change DESC LIMIT ?"
-    found = session.execute(query, (*values, limit)).fetchall()
-    return [Recorded(*one[:-1]) for one in found if not is_changed(one)]
+    rest = f"WHERE {' AND '.join(conditions)} ORDER BY change DESC LIMIT ?"
+    return list(CHANGES.select(db, rest, (*values, limit)))
 
 
-def ended(session: Session, number: int) -> list[Ended]:
+def ended(db: Session, number: int) -> list[Ended]:
     """Return which states a change ended, in order of the arrival of the memories."""
     query = (
         "SELECT docid, min(rev), max(rev) FROM versions WHERE change = ?"
         f" AND {memories.NOT_ERASED} GROUP BY docid ORDER BY docid"
     )
-    return [Ended(*found) for found in session.execute(query, (number,))]
+    return [Ended(*found) for found in db.execute(query, (number,))]
 
 
-def brought(session: Session, one: Recorded) -> list[int]:
+def brought(db: Session, one: Recorded) -> list[int]:
     """Return the row ids of the memories that came with a change, as far as they are there."""
     low, high = docid_of(one.ns, one.rev_from), docid_of(one.ns, one.rev_to)
     query = (
         f"SELECT docid FROM memories WHERE docid BETWEEN ? AND ? AND {memories.NOT_ERASED}"
         " ORDER BY docid"
     )
-    return [docid for (docid,) in session.execute(query, (low, high))]
+    return [docid for (docid,) in db.execute(query, (low, high))]
 
 
-def ids_of(session: Session, one: Recorded) -> tuple[list[str], list[str]]:
+def ids_of(db: Session, one: Recorded) -> tuple[list[str], list[str]]:
     """Return the ids of the memories that a change altered, and of those that came with it."""
-    docids = brought(session, one)
-    new = earlier_states.names(session, docids)
-    altered = [found.docid for found in ended(session, one.change) if found.docid not in new]
-    old = earlier_states.names(session, altered)
+    docids = brought(db, one)
+    new = earlier_states.names(db, docids)
+    altered = [found.docid for found in ended(db, one.change) if found.docid not in new]
+    old = earlier_states.names(db, altered)
     return [old[docid] for docid in altered if docid in old], [*new.values()]
 
 
-def later(session: Session, docid: int, rev: int) -> list[tuple[int | None, int | None]]:
-    """Return the changes that ended later states of a memory, in order, each once.
+def later(db: Session, docid: int, rev: int) -> list[tuple[int | None, int | None]]:
+    """Return the changes that ended states of a memory after that of a revision, in order.
 
-    Args:
-        session: Of any job.
-        docid: Row id of the memory.
-        rev: Revision of the state after which they come.
-
-    Returns:
-        Number of each, None if it has none, and of the change that it undid, if any.
+    Each is its number, None if it has none, and the change that it undid, if any.
     """
-    found = session.execute(
+    found = db.execute(
         "SELECT change, undoes FROM versions LEFT JOIN changes USING (change)"
         " WHERE docid = ? AND rev > ? ORDER BY rev",
         (docid, rev),
@@ -300,66 +247,58 @@ def later(session: Session, docid: int, rev: int) -> list[tuple[int | None, int 
     return list(dict.fromkeys((number, undoes) for number, undoes in found))
 
 
-def is_written_over(session: Session, one: Recorded, row: Row, rev: int) -> bool:
+def is_written_over(db: Session, one: Recorded, row: Row, rev: int) -> bool:
     """Tell whether a memory was written since a change in a way that is no change itself.
 
-    Args:
-        session: Of any job.
-        one: The change.
-        row: The memory as it is.
-        rev: Revision of the last state of it that the change ended.
+    ``rev`` is the revision of the last state of it that the change ended.
     """
     query = (
         "SELECT rev, rev_to FROM versions LEFT JOIN changes USING (change)"
         " WHERE docid = ? AND rev > ? ORDER BY rev"
     )
-    found = session.execute(query, (row.docid, rev)).fetchall()
+    found = db.execute(query, (row.docid, rev)).fetchall()
     revs = [*(made for made, _ in found), row.rev]
     made_by = [one.rev_to, *(last for _, last in found)]
     return any(last is None or made > last for made, last in zip(revs, made_by, strict=True))
 
 
-def set_expiry(session: Session, one: Recorded, docid: int) -> bool:
+def set_expiry(db: Session, one: Recorded, docid: int) -> bool:
     """Tell whether a change said when a memory expires."""
-    if Reason.REPLACED in reasons(session, one.change, docid):
+    if Reason.REPLACED in reasons(db, one.change, docid):
         return True
     query = "SELECT detail FROM events WHERE docid = ? AND at = ? AND kind IN (?, ?)"
-    found = session.execute(query, (docid, one.at, Event.UPDATED, Event.MERGED))
+    found = db.execute(query, (docid, one.at, Event.UPDATED, Event.MERGED))
     return any("expires_at" in mapping_in(detail or "{}").get("fields", []) for (detail,) in found)
 
 
-def latest_of(session: Session, docid: int) -> int | None:
+def latest_of(db: Session, docid: int) -> int | None:
     """Return the number of the last change of a memory; None if it has none."""
     query = "SELECT change FROM versions WHERE docid = ? ORDER BY rev DESC LIMIT 1"
-    found = session.execute(query, (docid,)).fetchone()
+    found = db.execute(query, (docid,)).fetchone()
     return None if found is None else found[0]
 
 
-def reasons(session: Session, number: int, docid: int) -> set[str]:
+def reasons(db: Session, number: int, docid: int) -> set[str]:
     """Return why the states of a memory that a change ended did."""
     query = "SELECT reason FROM versions WHERE change = ? AND docid = ?"
-    return {reason for (reason,) in session.execute(query, (number, docid))}
+    return {reason for (reason,) in db.execute(query, (number, docid))}
 
 
-def changed_links(session: Session, number: int) -> list[tuple[int, int, str, float, bool]]:
+def changed_links(db: Session, number: int) -> list[tuple[int, int, str, float, bool]]:
     """Return the links that a change made or removed: from, to, relation, weight, whether made."""
     query = "SELECT src, dst, relation, weight, made FROM changed_links WHERE change = ?"
-    found = session.execute(f"{query} ORDER BY src, relation, dst", (number,))
+    found = db.execute(f"{query} ORDER BY src, relation, dst", (number,))
     return [(src, dst, relation, weight, bool(made)) for src, dst, relation, weight, made in found]
 
 
-def mark_undone(session: Session, one: Recorded, by: int | None) -> None:
+def mark_undone(db: Session, one: Recorded, by: int | None) -> None:
     """Note which change undid another one; None if that was undone."""
-    values = (*_values(one)[:-2], by, one.undoes)
-    query = "UPDATE changes SET undone_by = ?, seal = ? WHERE change = ?"
-    session.execute(query, (by, Recorded(*values).seal(), one.change))
+    CHANGES.put(db, replace(one, undone_by=by))
 
 
-def set_back_to(session: Session, moment: int) -> None:
+def set_back_to(db: Session, moment: int) -> None:
     """Let no change later than a moment be known, microseconds."""
-    session.execute("DELETE FROM changes WHERE at > ?", (moment,))
-    session.execute("DELETE FROM changed_links WHERE change NOT IN (SELECT change FROM changes)")
-    query = f"{_SELECT} WHERE undone_by NOT IN (SELECT change FROM changes)"
-    for found in session.execute(query).fetchall():
-        if not is_changed(found):
-            mark_undone(session, Recorded(*found[:-1]), None)
+    db.execute("DELETE FROM changes WHERE at > ?", (moment,))
+    db.execute("DELETE FROM changed_links WHERE change NOT IN (SELECT change FROM changes)")
+    for one in CHANGES.select(db, "WHERE undone_by NOT IN (SELECT change FROM changes)"):
+        mark_undone(db, one, None)

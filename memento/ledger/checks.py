@@ -10,7 +10,6 @@ from memento.ledger.contract import Session
 from memento.ledger.dialect import one_of
 from memento.ledger.erasure import UNDER_WAY
 from memento.ledger.rows import (
-    COLUMNS,
     NAMES,
     Row,
     State,
@@ -20,6 +19,7 @@ from memento.ledger.rows import (
     is_changed_link,
     is_changed_state,
     is_sound,
+    select,
 )
 from memento.ledger.schema import SEQ_BITS, SEQ_MASK
 from memento.status import sql
@@ -52,12 +52,12 @@ def split(changed: Sequence[Whose], sees: Sees) -> tuple[list[Whose], int]:
     return named, len(changed) - len(named)
 
 
-def changed_rows(connection: Session) -> list[Whose]:
+def changed_rows(db: Session) -> list[Whose]:
     """Return the memories that are not as they were written, or not whose they were."""
-    return [_whose(row) for row in rows(connection) if not is_sound(row)]
+    return [_whose(row) for row in rows(db) if not is_sound(row)]
 
 
-def changed_versions(connection: Session) -> list[Whose]:
+def changed_versions(db: Session) -> list[Whose]:
     """Return the memories with an earlier state that is not what it was, once for each."""
     query = (
         f"SELECT {_OF_VERSIONS}, {_OF_MEMORIES} FROM versions AS v"
@@ -65,7 +65,7 @@ def changed_versions(connection: Session) -> list[Whose]:
     )
     wrong = {
         _whose(row): None
-        for found in connection.execute(query)
+        for found in db.execute(query)
         if is_changed_state(row := Row(*found[_STATE:]), State(*found[:_STATE]))
     }
     return list(wrong)
@@ -75,31 +75,31 @@ def _whose(row: Row) -> Whose:
     return row.docid >> SEQ_BITS, row.id
 
 
-def changed_links(connection: Session) -> int:
+def changed_links(db: Session) -> int:
     """Count the links that are not as they were written."""
-    found = connection.execute("SELECT src, dst, relation, weight, seal FROM links")
+    found = db.execute("SELECT src, dst, relation, weight, seal FROM links")
     return sum(is_changed_link(*link) for link in found)
 
 
-def changed_events(connection: Session) -> int:
+def changed_events(db: Session) -> int:
     """Count the events that are not as they were written."""
-    found = connection.execute("SELECT ns, at, kind, docid, detail, seal FROM events")
+    found = db.execute("SELECT ns, at, kind, docid, detail, seal FROM events")
     return sum(is_changed_event(*event) for event in found)
 
 
-def changed_changes(connection: Session) -> int:
+def changed_changes(db: Session) -> int:
     """Count the rows of ``changes`` that are not as they were written."""
-    return sum(changes.is_changed(one) for one in changes.every(connection))
+    return changes.CHANGES.damaged(db)
 
 
-def stale_rows(connection: Session) -> list[Whose]:
+def stale_rows(db: Session) -> list[Whose]:
     """Return the memories of which other tables know a later state, or that they were erased.
 
     A write that the disk acknowledged and lost leaves a page of an earlier day, whose checksums are
     right. Other pages show it: an earlier state has a lower revision than the row that replaced
     it, and the backlog has no higher one.
     """
-    return [(docid >> SEQ_BITS, name) for docid, name in connection.execute(_STALE)]
+    return [(docid >> SEQ_BITS, name) for docid, name in db.execute(_STALE)]
 
 
 _STALE = (
@@ -112,65 +112,65 @@ _STALE = (
 )
 
 
-def unindexed_rows(connection: Session) -> tuple[int, list[Whose]]:
+def unindexed_rows(db: Session) -> tuple[int, list[Whose]]:
     """Look for rows whose full-text entry is absent though it is due, or made from another text.
 
     Returns:
         How many there are, and those of them that are whole while the entry is neither from their
         text nor from an earlier one: it may be from a later one, that the row has lost.
     """
-    wrong = dict(connection.words.misindexed())
+    wrong = dict(db.words.misindexed())
     newer = [
         _whose(row)
-        for row in (rows(connection) if wrong else ())
+        for row in (rows(db) if wrong else ())
         if (entry := wrong.get(row.docid)) is not None
         and is_sound(row)
-        and not _was_so(connection, row, entry)
+        and not _was_so(db, row, entry)
     ]
     return len(wrong), newer
 
 
-def _was_so(connection: Session, row: Row, indexed: tuple[str, ...]) -> bool:
+def _was_so(db: Session, row: Row, indexed: tuple[str, ...]) -> bool:
     """Tell whether an entry of full text is from an earlier state of a row."""
     query = f"SELECT {_OF_VERSIONS} FROM versions AS v WHERE v.docid = ?"
-    past = (earlier_state(row, State(*found)) for found in connection.execute(query, (row.docid,)))
+    past = (earlier_state(row, State(*found)) for found in db.execute(query, (row.docid,)))
     return any(one is not None and tuple(columns_of(one)) == indexed for one in past)
 
 
-def stray_rows(connection: Session) -> dict[str, int]:
+def stray_rows(db: Session) -> dict[str, int]:
     """Count rows of derived tables whose memory is not there, by table."""
-    return {"memories_fts": connection.words.strays()} | {
-        table: connection.execute(
+    return {"memories_fts": db.words.strays()} | {
+        table: db.execute(
             f"SELECT count(*) FROM {table} WHERE {key} NOT IN (SELECT docid FROM memories)"
         ).fetchone()[0]
         for table, key in _DERIVED.items()
     }
 
 
-def unowed_rows(connection: Session) -> list[int]:
+def unowed_rows(db: Session) -> list[int]:
     """Return the row ids that full text knows and that ``owe`` would owe a vector, ascending."""
-    found = connection.execute(
+    found = db.execute(
         f"SELECT docid FROM memories JOIN namespaces USING (ns) WHERE {_UNOWED}"
         f" AND docid & {SEQ_MASK} <= fts_upto ORDER BY docid"
     )
     return [docid for (docid,) in found]
 
 
-def drop_strays(connection: Session) -> None:
+def drop_strays(db: Session) -> None:
     """Remove rows of derived tables whose memory is not there."""
-    connection.words.drop_strays()
+    db.words.drop_strays()
     for table, key in _DERIVED.items():
-        connection.execute(f"DELETE FROM {table} WHERE {key} NOT IN (SELECT docid FROM memories)")
+        db.execute(f"DELETE FROM {table} WHERE {key} NOT IN (SELECT docid FROM memories)")
 
 
-def owe_missing(connection: Session) -> None:
+def owe_missing(db: Session) -> None:
     """Queue every active or superseded row that has no vector and is not queued for one."""
-    connection.execute(f"{_OWE} WHERE {_UNOWED}")
+    db.execute(f"{_OWE} WHERE {_UNOWED}")
 
 
-def owe(connection: Session, docids: Sequence[int]) -> None:
+def owe(db: Session, docids: Sequence[int]) -> None:
     """Queue those of some rows that have no vector and are not queued for one."""
-    connection.execute(f"{_OWE} WHERE docid {one_of()} AND {_UNOWED}", (json.dumps([*docids]),))
+    db.execute(f"{_OWE} WHERE docid {one_of()} AND {_UNOWED}", (json.dumps([*docids]),))
 
 
 _OWE = "INSERT INTO backlog SELECT docid, rev, 'embed' FROM memories"
@@ -181,7 +181,6 @@ _UNOWED = (
 """A row that needs a vector, has none and is not queued for one."""
 
 
-def rows(connection: Session) -> Iterator[Row]:
+def rows(db: Session) -> Iterator[Row]:
     """Read every memory of every namespace, in order of arrival."""
-    for values in connection.execute(f"SELECT {COLUMNS} FROM memories ORDER BY docid"):
-        yield Row(*values)
+    return select(db, "true ORDER BY docid")

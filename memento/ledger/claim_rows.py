@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from memento.ledger import memories
+from memento.ledger import memories, meta
 from memento.ledger.contract import Session
-from memento.ledger.dialect import SKIP_IF_THERE, or_replace
-from memento.ledger.rows import COLUMNS, Row, docid_range
+from memento.ledger.dialect import SKIP_IF_THERE
+from memento.ledger.rows import Row, docid_range, select
 from memento.ledger.schema import SEQ_MASK
 
 RELATIONS = ("contradicts", "echoes")
@@ -24,16 +24,6 @@ RESOLVED = "resolved"
 """Link between two memories that a person has settled."""
 
 _CURSOR = "claims "
-_NOTED = "SELECT value FROM meta WHERE name = ?"
-_NOTE = f"INSERT INTO meta VALUES (?, ?) {or_replace('name', 'value')}"
-_NEW = (
-    f"SELECT {COLUMNS} FROM memories WHERE docid > ? AND docid <= ? AND {memories.NOT_ERASED}"
-    " ORDER BY docid LIMIT ?"
-)
-_CHANGED = (
-    f"SELECT {COLUMNS} FROM memories WHERE ns = ? AND rev > ? AND rev <> (docid & {SEQ_MASK})"
-    f" AND docid <= ? AND {memories.NOT_ERASED} ORDER BY rev LIMIT ?"
-)
 _REWORDED = (
     "SELECT docid FROM memories AS m WHERE ns = ?1 AND rev > ?2"
     f" AND rev <> (docid & {SEQ_MASK}) AND docid <= ?3 AND text <> (SELECT text FROM versions"
@@ -43,76 +33,81 @@ _RELATED = ", ".join(f"'{name}'" for name in RELATIONS)
 _IN_CONFLICT = f"relation IN ({_RELATED})"
 
 
-def cursor(session: Session, ns: int) -> int:
+def cursor(db: Session, ns: int) -> int:
     """Return the revision up to which the statements of a namespace were compared."""
-    found = session.execute(_NOTED, (f"{_CURSOR}{ns}",)).fetchone()
-    value = found[0] if found is not None and isinstance(found[0], int) else 0
-    return min(value, memories.latest_rev(session, ns))
+    found = meta.get(db, f"{_CURSOR}{ns}")
+    value = found if isinstance(found, int) else 0
+    return min(value, memories.latest_rev(db, ns))
 
 
-def move_cursor(session: Session, ns: int, rev: int) -> None:
+def move_cursor(db: Session, ns: int, rev: int) -> None:
     """Note up to which revision the statements of a namespace were compared."""
-    session.execute(_NOTE, (f"{_CURSOR}{ns}", rev))
+    meta.put(db, f"{_CURSOR}{ns}", rev)
 
 
-def behind(session: Session, ns: int) -> bool:
+def behind(db: Session, ns: int) -> bool:
     """Tell whether anything of a namespace was not compared yet."""
-    return waiting(session, ns) > 0
+    return waiting(db, ns) > 0
 
 
-def waiting(session: Session, ns: int) -> int:
+def waiting(db: Session, ns: int) -> int:
     """Count the revisions of a namespace that were not compared yet."""
-    return memories.latest_rev(session, ns) - cursor(session, ns)
+    return memories.latest_rev(db, ns) - cursor(db, ns)
 
 
-def next_rows(session: Session, ns: int, rev: int, most: int) -> list[tuple[int, Row]]:
+def next_rows(db: Session, ns: int, rev: int, most: int) -> list[tuple[int, Row]]:
     """Read the next rows that came or changed after a revision, each with where it stands."""
     low, high = docid_range(ns)
-    new = [Row(*one) for one in session.execute(_NEW, (low + rev, high, most))]
-    changed = [Row(*one) for one in session.execute(_CHANGED, (ns, rev, low + rev, most))]
+    new = select(
+        db,
+        f"docid > ? AND docid <= ? AND {memories.NOT_ERASED} ORDER BY docid LIMIT ?",
+        (low + rev, high, most),
+    )
+    changed = select(
+        db,
+        f"ns = ? AND rev > ? AND rev <> (docid & {SEQ_MASK}) AND docid <= ?"
+        f" AND {memories.NOT_ERASED} ORDER BY rev LIMIT ?",
+        (ns, rev, low + rev, most),
+    )
     placed = [(row.docid & SEQ_MASK, row) for row in new] + [(row.rev, row) for row in changed]
     return sorted(placed, key=lambda one: one[0])[:most]
 
 
-def reworded(session: Session, ns: int) -> set[int]:
+def reworded(db: Session, ns: int) -> set[int]:
     """Return the memories whose text is another one than when they were compared."""
-    rev, (low, _) = cursor(session, ns), docid_range(ns)
-    return {docid for (docid,) in session.execute(_REWORDED, (ns, rev, low + rev))}
+    rev, (low, _) = cursor(db, ns), docid_range(ns)
+    return {docid for (docid,) in db.execute(_REWORDED, (ns, rev, low + rev))}
 
 
-def keys(session: Session, docid: int) -> frozenset[int]:
+def keys(db: Session, docid: int) -> frozenset[int]:
     """Return the numbers that are stored of a memory."""
-    found = session.execute("SELECT key FROM claims WHERE docid = ?", (docid,))
+    found = db.execute("SELECT key FROM claims WHERE docid = ?", (docid,))
     return frozenset(key for (key,) in found)
 
 
-def store(session: Session, docid: int, found: Iterable[int]) -> None:
+def store(db: Session, docid: int, found: Iterable[int]) -> None:
     """Store the numbers of a memory instead of those that are there."""
-    session.execute("DELETE FROM claims WHERE docid = ?", (docid,))
+    db.execute("DELETE FROM claims WHERE docid = ?", (docid,))
     query = f"INSERT INTO claims (key, docid) VALUES (?, ?) {SKIP_IF_THERE}"
-    session.executemany(query, [(key, docid) for key in sorted(found)])
+    db.executemany(query, [(key, docid) for key in sorted(found)])
 
 
-def sharing(session: Session, found: Iterable[int], docid: int, most: int) -> list[int]:
+def sharing(db: Session, found: Iterable[int], docid: int, most: int) -> list[int]:
     """Return the newest memories that have a number in common with one, the newest first.
 
-    Args:
-        session: Of any job.
-        found: The numbers.
-        docid: The memory itself.
-        most: Most memories for each number.
+    At most so many for each number.
     """
     query = "SELECT docid FROM claims WHERE key = ? AND docid <> ? ORDER BY docid DESC LIMIT ?"
     others = {
-        other for key in found for (other,) in session.execute(query, (key, docid, most)).fetchall()
+        other for key in found for (other,) in db.execute(query, (key, docid, most)).fetchall()
     }
     return sorted(others, reverse=True)
 
 
-def linked(session: Session, docid: int, relations: Sequence[str]) -> list[tuple[int, int, str]]:
+def linked(db: Session, docid: int, relations: Sequence[str]) -> list[tuple[int, int, str]]:
     """Return (from, to, relation) of the links of a memory that have one of some names."""
     marks = ", ".join("?" * len(relations))
-    found = session.execute(
+    found = db.execute(
         f"SELECT src, dst, relation FROM links WHERE relation IN ({marks}) AND src = ?"
         f" UNION ALL SELECT src, dst, relation FROM links WHERE relation IN ({marks}) AND dst = ?",
         (*relations, docid, *relations, docid),
@@ -120,33 +115,31 @@ def linked(session: Session, docid: int, relations: Sequence[str]) -> list[tuple
     return [(src, dst, relation) for src, dst, relation in found]
 
 
-def are_linked(session: Session, one: int, other: int, relation: str) -> bool:
+def are_linked(db: Session, one: int, other: int, relation: str) -> bool:
     """Tell whether two memories are linked so, in either direction."""
     query = (
         "SELECT 1 FROM links WHERE relation = ?3 AND ((src = ?1 AND dst = ?2)"
         " OR (src = ?2 AND dst = ?1))"
     )
-    return session.execute(query, (one, other, relation)).fetchone() is not None
+    return db.execute(query, (one, other, relation)).fetchone() is not None
 
 
-def in_conflict(session: Session, ns: int, most: int) -> list[tuple[int, int, str]]:
+def in_conflict(db: Session, ns: int, most: int) -> list[tuple[int, int, str]]:
     """Return (from, to, relation) of the newest flagged pairs of a namespace."""
-    low, high = docid_range(ns)
+    return _pairs(db, ns, _IN_CONFLICT, most)
+
+
+def resolved(db: Session, ns: int, most: int) -> list[tuple[int, int, str]]:
+    """Return (from, to, relation) of the newest pairs that a person has settled."""
+    return _pairs(db, ns, f"relation = '{RESOLVED}'", most)
+
+
+def _pairs(db: Session, ns: int, related: str, most: int) -> list[tuple[int, int, str]]:
     query = (
-        f"SELECT src, dst, relation FROM links WHERE {_IN_CONFLICT} AND src BETWEEN ? AND ?"
+        f"SELECT src, dst, relation FROM links WHERE {related} AND src BETWEEN ? AND ?"
         " ORDER BY src DESC, dst DESC LIMIT ?"
     )
-    return [(src, dst, name) for src, dst, name in session.execute(query, (low, high, most))]
-
-
-def resolved(session: Session, ns: int, most: int) -> list[tuple[int, int, str]]:
-    """Return (from, to, relation) of the pairs of a namespace that a person has settled."""
-    low, high = docid_range(ns)
-    query = (
-        f"SELECT src, dst, relation FROM links WHERE relation = '{RESOLVED}'"
-        " AND src BETWEEN ? AND ? ORDER BY src DESC, dst DESC LIMIT ?"
-    )
-    return [(src, dst, name) for src, dst, name in session.execute(query, (low, high, most))]
+    return db.execute(query, (*docid_range(ns), most)).fetchall()
 
 
 class Linked(NamedTuple):
@@ -170,16 +163,12 @@ class Linked(NamedTuple):
         return self.flagged is None or not self.flagged.isdisjoint(docids)
 
 
-def linked_in(session: Session, ns: int) -> Linked:
+def linked_in(db: Session, ns: int) -> Linked:
     """Tell which relations there are in a namespace. One statement, since every query asks."""
-    flagged, succeeded = session.execute(_LINKED, docid_range(ns)).fetchone()
-    return Linked(_flagged(session, ns) if flagged else frozenset(), bool(succeeded))
-
-
-def _flagged(session: Session, ns: int) -> frozenset[int] | None:
-    """Return where the flagged pairs of a namespace begin; None if there are many."""
-    found = session.execute(_FLAGGED, docid_range(ns)).fetchall()
-    return None if len(found) == _MANY_FLAGGED else frozenset(docid for (docid,) in found)
+    flagged, succeeded = db.execute(_LINKED, docid_range(ns)).fetchone()
+    pairs = db.execute(_FLAGGED, docid_range(ns)).fetchall() if flagged else []
+    few = frozenset(docid for (docid,) in pairs) if len(pairs) < _MANY_FLAGGED else None
+    return Linked(few, bool(succeeded))
 
 
 _MANY_FLAGGED = 256
@@ -193,38 +182,38 @@ _LINKED = (
 )
 
 
-def among(session: Session, docids: Sequence[int]) -> list[tuple[int, int]]:
+def among(db: Session, docids: Sequence[int]) -> list[tuple[int, int]]:
     """Return the flagged pairs between some memories."""
     marks = ", ".join("?" * len(docids))
     query = (
         f"SELECT src, dst FROM links WHERE {_IN_CONFLICT} AND src IN ({marks}) AND dst IN ({marks})"
     )
-    return [(src, dst) for src, dst in session.execute(query, (*docids, *docids))]
+    return [(src, dst) for src, dst in db.execute(query, (*docids, *docids))]
 
 
-def around(session: Session, docids: Sequence[int]) -> list[tuple[int, int]]:
+def around(db: Session, docids: Sequence[int]) -> list[tuple[int, int]]:
     """Return the flagged pairs of which at least one is among some memories."""
     marks = ", ".join("?" * len(docids))
     query = (
         f"SELECT src, dst FROM links WHERE {_IN_CONFLICT} AND src IN ({marks})"
         f" UNION SELECT src, dst FROM links WHERE {_IN_CONFLICT} AND dst IN ({marks})"
     )
-    return [(src, dst) for src, dst in session.execute(query, (*docids, *docids))]
+    return [(src, dst) for src, dst in db.execute(query, (*docids, *docids))]
 
 
-def note_successions(session: Session, newer: int, older: Iterable[int]) -> None:
+def note_successions(db: Session, newer: int, older: Iterable[int]) -> None:
     """Store the earlier memories that one may succeed, instead of all its pairs."""
-    session.execute("DELETE FROM successions WHERE newer = ?1 OR older = ?1", (newer,))
-    note_later(session, newer, older)
+    db.execute("DELETE FROM successions WHERE newer = ?1 OR older = ?1", (newer,))
+    note_later(db, newer, older)
 
 
-def note_later(session: Session, newer: int, older: Iterable[int]) -> None:
+def note_later(db: Session, newer: int, older: Iterable[int]) -> None:
     """Store the earlier memories that one may succeed, beside what is there."""
     query = f"INSERT INTO successions (older, newer) VALUES (?, ?) {SKIP_IF_THERE}"
-    session.executemany(query, [(docid, newer) for docid in older])
+    db.executemany(query, [(docid, newer) for docid in older])
 
 
-def successions(session: Session, ns: int, most: int) -> list[tuple[int, int]]:
+def successions(db: Session, ns: int, most: int) -> list[tuple[int, int]]:
     """Return (earlier, later) memories of a namespace of which the later may succeed the other.
 
     Of more than ``most`` those with the newest earlier memories.
@@ -234,32 +223,28 @@ def successions(session: Session, ns: int, most: int) -> list[tuple[int, int]]:
         "SELECT older, newer FROM successions WHERE older BETWEEN ? AND ?"
         " ORDER BY older DESC LIMIT ?"
     )
-    return [(older, newer) for older, newer in session.execute(query, (low, high, most))]
+    return [(older, newer) for older, newer in db.execute(query, (low, high, most))]
 
 
-def succeeded_by(session: Session, newer: int) -> set[int]:
+def succeeded_by(db: Session, newer: int) -> set[int]:
     """Return the earlier memories that one may succeed, as they are stored."""
-    found = session.execute("SELECT older FROM successions WHERE newer = ?", (newer,))
+    found = db.execute("SELECT older FROM successions WHERE newer = ?", (newer,))
     return {older for (older,) in found}
 
 
-def any_erased(session: Session, ns: int) -> bool:
+def any_erased(db: Session, ns: int) -> bool:
     """Tell whether memories of a namespace were erased."""
     query = "SELECT EXISTS (SELECT 1 FROM erased WHERE ns = ?)"
-    return bool(session.execute(query, (ns,)).fetchone()[0])
+    return bool(db.execute(query, (ns,)).fetchone()[0])
 
 
-def drop_all(session: Session) -> None:
+def drop_all(db: Session) -> None:
     """Drop every row, to be read again."""
-    session.execute("DELETE FROM claims")
-    session.execute("DELETE FROM successions")
+    db.execute("DELETE FROM claims")
+    db.execute("DELETE FROM successions")
 
 
-def newest(session: Session, ns: int, before: int, most: int) -> list[Row]:
+def newest(db: Session, ns: int, before: int, most: int) -> list[Row]:
     """Read the rows of a namespace that came before a row id, the newest first."""
-    low, _ = docid_range(ns)
-    query = (
-        f"SELECT {COLUMNS} FROM memories WHERE docid >= ? AND docid < ? AND {memories.NOT_ERASED}"
-        " ORDER BY docid DESC LIMIT ?"
-    )
-    return [Row(*one) for one in session.execute(query, (low, before, most))]
+    where = f"docid >= ? AND docid < ? AND {memories.NOT_ERASED} ORDER BY docid DESC LIMIT ?"
+    return list(select(db, where, (docid_range(ns)[0], before, most)))

@@ -8,19 +8,18 @@ links of its namespace are folded again without it.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TypeAlias
 
 from memento.dynamics.association import ACTS_FROM, MOST, Association, Link, scaled, used
-from memento.ledger import claim_rows, usage_events
+from memento.ledger import claim_rows, meta, usage_events
 from memento.ledger.contract import Session
 from memento.ledger.dialect import or_replace
 from memento.ledger.rows import docid_range
 from memento.ledger.schema import SEQ_BITS
-from memento.ledger.usage_events import Happening, sound_ones, standing_ones
+from memento.ledger.usage_events import Fold, Happening, sound_ones
 from memento.types import Event, Trust
 
 BITE = 200
@@ -30,18 +29,11 @@ OF = "of"
 BUDGET = "budget"
 """Key in the detail of an event that says that links were scaled down."""
 
-_CURSOR = "associations"
-_FOLD = 2
-"""Version of the fold: links that another one made are folded again."""
-_LAST = (1 << 63) - 1
 _USES = (Event.USED, Event.CONFIRMED)
 _KINDS = (*_USES, Event.RETRACTED, Event.APPROVED, Event.REPLACED, Event.WEAKENED)
-_NAMED = ", ".join(f"'{kind}'" for kind in _KINDS)
-_TOLD = (
-    "SELECT event, ns, at, kind, docid, detail, seal FROM events WHERE event > ? AND event <= ?"
-    f" AND kind IN ({_NAMED}) AND docid IS NOT NULL"
-)
-_NOTE = f"INSERT INTO meta VALUES (?, ?) {or_replace('name', 'value')}"
+_FOLD = Fold("associations", _KINDS)
+_EDITION = 2
+"""Version of the fold: links that another one made are folded again."""
 _PUT = (
     "INSERT INTO associations (src, dst, weight, count, at, stamp) VALUES (?, ?, ?, ?, ?, ?)"
     f" {or_replace('src, dst', 'weight', 'count', 'at', 'stamp')}"
@@ -51,120 +43,94 @@ Links: TypeAlias = dict[int, Link]
 """Row id of a memory to the link that leads to it."""
 
 
-def behind(session: Session, config: Association, agent: float, *, takes_over: bool = True) -> bool:
-    """Tell whether there is anything to fold; see ``catch_up``.
-
-    Args:
-        session: Of any job.
-        config: Settings.
-        agent: Weight of a verdict of the agent.
-        takes_over: Whether links that were folded with other settings are to be folded again.
-    """
-    event, rules = _cursor(session)
-    if event and rules != _rules(config, agent):
-        return takes_over
-    query = "SELECT EXISTS (SELECT 1 FROM events WHERE event > ?)"
-    return bool(session.execute(query, (event,)).fetchone()[0])
+def behind(db: Session, config: Association, agent: float, *, takes_over: bool = True) -> bool:
+    """Tell whether there is anything to fold; see ``Fold.is_behind``."""
+    return _FOLD.is_behind(db, _rules(config, agent), takes_over=takes_over)
 
 
-def catch_up(session: Session, config: Association, agent: float, most: int = BITE) -> bool:
+def catch_up(db: Session, config: Association, agent: float, most: int = BITE) -> bool:
     """Fold the next verdicts of the log; tell whether there may be more.
 
-    Args:
-        session: Of a job that writes.
-        config: Settings; links that were folded with others are dropped.
-        agent: Weight of a verdict of the agent, against 1 for the user's.
-        most: Most verdicts, at least those of one call.
+    A verdict of the agent counts ``agent``, against 1 for the user's. Links that were folded with
+    other settings are dropped. At most ``most`` verdicts, at least those of one call.
     """
-    rules, (cursor, known) = _rules(config, agent), _cursor(session)
-    if cursor and known != rules:
-        forget_all(session)
-        cursor = 0
-    (newest,) = session.execute("SELECT coalesce(max(event), 0) FROM events").fetchone()
-    if newest <= cursor:
+    rules, (event, known) = _rules(config, agent), _FOLD.place(db)
+    if known not in ("", rules):
+        forget_all(db)
+        event = 0
+    newest = usage_events.newest(db)
+    if newest <= event:
         return False
-    query = f"{_TOLD} ORDER BY event LIMIT ?"
-    found = session.execute(query, (cursor, newest, most)).fetchall()
+    found = _FOLD.told(db, event, newest, most=most)
     told, upto = list(sound_ones(found)), newest
     if len(found) == most:
         whole = [last for last, first in pairwise(told) if not _is_one_call(last, first)]
         told = [one for one in told if one.event <= whole[-1].event] if whole else told
         upto = told[-1].event if told else found[-1][0]
-    _fold(session, told, config, agent, upto)
-    session.execute(_NOTE, (_CURSOR, json.dumps([upto, rules])))
+    _fold(db, told, config, agent, upto)
+    _FOLD.move(db, upto, rules)
     return len(found) == most
 
 
-def forget_all(session: Session) -> None:
+def forget_all(db: Session) -> None:
     """Drop every link; the events remain."""
-    session.execute("DELETE FROM meta WHERE name = ?", (_CURSOR,))
-    if session.execute("DELETE FROM associations").rowcount:
-        usage_events.dropped(session)
+    meta.drop(db, _FOLD.name)
+    if db.execute("DELETE FROM associations").rowcount:
+        usage_events.dropped(db)
 
 
-def events_went(session: Session, newest: int) -> None:
-    """Note that events were deleted: the next ones may get numbers that the cursor has passed."""
-    event, rules = _cursor(session)
-    if newest < event:
-        session.execute(_NOTE, (_CURSOR, json.dumps([newest, rules])))
+def events_went(db: Session, newest: int) -> None:
+    """Note that events were deleted; see ``Fold.step_back``."""
+    _FOLD.step_back(db, newest)
 
 
-def since(session: Session, ns: int, stamp: int) -> list[tuple[int, int, float]]:
+def since(db: Session, ns: int, stamp: int) -> list[tuple[int, int, float]]:
     """Return the links of a namespace that changed after a stamp: from, to, and the weight."""
     query = f"SELECT src, dst, weight FROM associations WHERE src >> {SEQ_BITS} = ? AND stamp > ?"
-    return [(src, dst, weight) for src, dst, weight in session.execute(query, (ns, stamp))]
+    return db.execute(query, (ns, stamp)).fetchall()
 
 
-def heavy(session: Session, ns: int, budget: float) -> list[int]:
+def heavy(db: Session, ns: int, budget: float) -> list[int]:
     """Return the row ids of the memories whose links together exceed a budget, ascending."""
-    query = "SELECT src FROM associations WHERE src BETWEEN ? AND ? GROUP BY src"
-    sources = [src for (src,) in session.execute(f"{query} HAVING sum(weight) > ? ORDER BY src",
-               (*docid_range(ns), budget))]  # fmt: skip
-    return [src for src in sources if scaled(links := of(session, src), budget) != links]
+    query = (
+        "SELECT src FROM associations WHERE src BETWEEN ? AND ? GROUP BY src"
+        " HAVING sum(weight) > ? ORDER BY src"
+    )
+    sources = [src for (src,) in db.execute(query, (*docid_range(ns), budget))]
+    return [src for src in sources if scaled(links := of(db, src), budget) != links]
 
 
-def of(session: Session, docid: int) -> Links:
+def of(db: Session, docid: int) -> Links:
     """Read the links that leave a memory."""
     query = "SELECT dst, weight, count, at FROM associations WHERE src = ?"
-    return {dst: Link(*link) for dst, *link in session.execute(query, (docid,))}
+    return {dst: Link(*link) for dst, *link in db.execute(query, (docid,))}
 
 
-def told_of(session: Session, docid: int) -> list[Happening]:
+def told_of(db: Session, docid: int) -> list[Happening]:
     """Read what the links that leave a memory are made of, and the retractions, in order."""
-    query = f"{_TOLD} AND docid = ? ORDER BY event"
-    return list(sound_ones(session.execute(query, (0, _LAST, docid)).fetchall()))
+    return list(sound_ones(_FOLD.told(db, 0, usage_events.LAST, "AND docid = ?", [docid])))
 
 
-def count(session: Session, ns: int) -> tuple[int, int]:
+def count(db: Session, ns: int) -> tuple[int, int]:
     """Count the links of a namespace, and those of them that act."""
     query = (
         f"SELECT count(*), count(CASE WHEN weight >= {ACTS_FROM} THEN 1 END) FROM associations"
         " WHERE src BETWEEN ? AND ?"
     )
-    every, acting = session.execute(query, docid_range(ns)).fetchone()
+    every, acting = db.execute(query, docid_range(ns)).fetchone()
     return int(every), int(acting)
 
 
-def differing(session: Session, ns: int, config: Association, agent: float) -> int:
-    """Fold a namespace again and count the memories whose links are stored otherwise.
-
-    Args:
-        session: Of any job.
-        ns: Namespace number.
-        config: Settings.
-        agent: Weight of a verdict of the agent.
-    """
-    cursor, rules = _cursor(session)
-    if rules != _rules(config, agent) or claim_rows.any_erased(session, ns):
+def differing(db: Session, ns: int, config: Association, agent: float) -> int:
+    """Fold a namespace again and count the memories whose links are stored otherwise."""
+    event, rules = _FOLD.place(db)
+    if rules != _rules(config, agent) or claim_rows.any_erased(db, ns):
         return 0  # they will all be folded again; or the verdicts on an erased memory are gone
     table = _Table()
-    _apply(table, _standing(session, ns, cursor), config, agent)
-    stored = {src: of(session, src) for src in _sources(session, ns)}
+    _apply(table, _FOLD.standing(db, ns, event), config, agent)
+    stored = {src: of(db, src) for src in _sources(db, ns)}
     known = {src: links for src, links in table.links.items() if links}
     return sum(known.get(src) != stored.get(src) for src in known.keys() | stored.keys())
-
-
-# --- the fold
 
 
 @dataclass(slots=True)
@@ -172,62 +138,62 @@ class _Table:
     """The links of some memories while events are folded onto them.
 
     Attributes:
-        session: To read the links that are stored; None to begin without any.
+        db: To read the links that are stored; None to begin without any.
         links: Row id of a memory to the links that leave it, of those that were looked at.
     """
 
-    session: Session | None = None
+    db: Session | None = None
     links: dict[int, Links] = field(default_factory=dict)
 
     def of(self, docid: int) -> Links:
         """Return the links that leave a memory."""
         if docid not in self.links:
-            self.links[docid] = {} if self.session is None else of(self.session, docid)
+            self.links[docid] = {} if self.db is None else of(self.db, docid)
         return self.links[docid]
 
     def forget(self, docid: int) -> None:
         """Drop all links from and to a memory."""
-        if self.session is not None:
+        if self.db is not None:
             query = "SELECT src FROM associations WHERE dst = ?"
-            for (src,) in self.session.execute(query, (docid,)).fetchall():
+            for (src,) in self.db.execute(query, (docid,)).fetchall():
                 self.of(src)
         self.of(docid).clear()
         for links in self.links.values():
             links.pop(docid, None)
 
-    def store(self, session: Session) -> None:
+    def store(self, db: Session) -> None:
         """Write the links that changed."""
         gone: list[tuple[int, int]] = []
         changed: list[tuple[int, int, Link]] = []
         lost = False
         for src, links in self.links.items():
-            before = of(session, src)
+            before = of(db, src)
             gone += [(src, dst) for dst in before.keys() - links.keys()]
             lost = lost or any(before[dst].weight >= ACTS_FROM for dst in before.keys() - links)
             changed += [(src, dst, one) for dst, one in links.items() if before.get(dst) != one]
-        session.executemany("DELETE FROM associations WHERE src = ? AND dst = ?", gone)
+        db.executemany("DELETE FROM associations WHERE src = ? AND dst = ?", gone)
         if changed:
-            stamp = usage_events.next_stamp(session)
+            stamp = usage_events.next_stamp(db)
             rows = [(src, dst, one.weight, one.count, one.at, stamp) for src, dst, one in changed]
-            session.executemany(_PUT, rows)
+            db.executemany(_PUT, rows)
         if lost:
-            usage_events.dropped(session)
+            usage_events.dropped(db)
 
 
 def _fold(
-    session: Session, told: Sequence[Happening], config: Association, agent: float, upto: int
+    db: Session, told: Sequence[Happening], config: Association, agent: float, upto: int
 ) -> None:
     """Fold events onto the links that are stored."""
     again = {one.ns for one in told if one.kind == Event.RETRACTED}
-    table = _Table(session)
+    table = _Table(db)
     _apply(table, [one for one in told if one.ns not in again], config, agent)
     for ns in sorted(again):
-        table.links |= {src: {} for src in _sources(session, ns)}
+        table.links |= {src: {} for src in _sources(db, ns)}
         afresh = _Table()
-        _apply(afresh, _standing(session, ns, upto), config, agent)
+        _apply(afresh, _FOLD.standing(db, ns, upto), config, agent)
         table.links |= afresh.links
     if table.links:
-        table.store(session)
+        table.store(db)
 
 
 def _apply(table: _Table, told: Iterable[Happening], config: Association, agent: float) -> None:
@@ -238,7 +204,7 @@ def _apply(table: _Table, told: Iterable[Happening], config: Association, agent:
             _weaken(table, first)
         elif first.begins_anew:
             table.forget(_docid(first))
-        elif first.kind in _USES and (rate := config.rate * _share(first, agent)) > 0:
+        elif first.kind in _USES and (rate := config.rate * first.weight(agent)) > 0:
             docids = sorted({_docid(one) for one in call})
             if len(docids) > MOST + 1:
                 continue  # more than a memory can lead to: which of them it led to would be chance
@@ -276,17 +242,10 @@ def _is_one_call(one: Happening, other: Happening) -> bool:
     return marks[0] == marks[1] and one.kind in _USES and type(marks[0][4]) is int
 
 
-def _standing(session: Session, ns: int, upto: int) -> list[Happening]:
-    """Return the events of a namespace without those that were taken back, in order."""
-    query = f"{_TOLD} AND ns = ? ORDER BY event"
-    told = list(sound_ones(session.execute(query, (0, upto, ns)).fetchall()))
-    return list(standing_ones(told))
-
-
-def _sources(session: Session, ns: int) -> list[int]:
+def _sources(db: Session, ns: int) -> list[int]:
     """Return the row ids of the memories of a namespace that links leave."""
     query = "SELECT DISTINCT src FROM associations WHERE src BETWEEN ? AND ?"
-    return [src for (src,) in session.execute(query, docid_range(ns)).fetchall()]
+    return [src for (src,) in db.execute(query, docid_range(ns)).fetchall()]
 
 
 def _docid(one: Happening) -> int:
@@ -294,20 +253,6 @@ def _docid(one: Happening) -> int:
     return one.docid
 
 
-def _share(one: Happening, agent: float) -> float:
-    """Return how much a verdict counts by its source."""
-    return {Trust.USER.value: 1.0, Trust.AGENT.value: agent}.get(one.source or "", 0.0)
-
-
 def _rules(config: Association, agent: float) -> str:
     """Return the settings that the links depend on."""
-    return f"{_FOLD} {config.rate!r} {agent!r}"
-
-
-def _cursor(session: Session) -> tuple[int, str]:
-    """Return the number of the last event that was folded, and the settings used."""
-    found = session.execute("SELECT value FROM meta WHERE name = ?", (_CURSOR,)).fetchone()
-    match [0, ""] if found is None else json.loads(found[0]):
-        case [int(event), str(rules)]:
-            return event, rules
-    return 0, ""
+    return f"{_EDITION} {config.rate!r} {agent!r}"

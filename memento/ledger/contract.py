@@ -159,11 +159,6 @@ class Words(Protocol):
     def postings(self, ns: int, matches: Sequence[Match], limit: int) -> list[NDArray[np.int64]]:
         """Find the newest indexed rows of a namespace that match.
 
-        Args:
-            ns: Namespace number.
-            matches: What is looked up.
-            limit: Most rows for each, >= 1.
-
         Returns:
             For each expression, the seqs of its rows, ascending, no repeats; the largest ``limit``
             of them if there are more.
@@ -171,13 +166,9 @@ class Words(Protocol):
         ...
 
     def holds(self, ns: int, word: str) -> bool:
-        """Tell whether a text of any heard memory of a namespace that is indexed has a word.
+        """Tell whether an indexed text of any heard memory of a namespace has a folded word.
 
         Of a word that very many memories hold, only the oldest are looked at.
-
-        Args:
-            ns: Namespace number.
-            word: A folded word of letters and digits only.
         """
         ...
 
@@ -193,10 +184,7 @@ class Words(Protocol):
         """Tell whether rows about to come are to be indexed at once, and those that wait.
 
         They are if they are many, or many wait; of the latter only every few rows may tell.
-
-        Args:
-            newest: Row id of the last of them.
-            count: How many they are, >= 1.
+        ``newest`` is the row id of the last of them.
         """
         ...
 
@@ -208,12 +196,7 @@ class Words(Protocol):
         ...
 
     def catch_up(self, ns: int, most: int = ...) -> bool:
-        """Index the oldest waiting rows of a namespace; tell whether there may be more.
-
-        Args:
-            ns: Namespace number.
-            most: Most rows, >= 1; without it, all.
-        """
+        """Index waiting rows of a namespace, the oldest first; tell whether there may be more."""
         ...
 
     def replace(self, docid: int, document: Columns) -> None:
@@ -239,8 +222,7 @@ class Words(Protocol):
     def misindexed(self) -> list[tuple[int, tuple[str, ...] | None]]:
         """Return the rows whose entry is absent though it is due, or made from another text.
 
-        Returns:
-            Row ids with their entry: title, head, rest; None where there is no entry.
+        Each is a row id with its entry: title, head, rest; None where there is no entry.
         """
         ...
 
@@ -271,23 +253,15 @@ class Tail(Protocol):
     ) -> None:
         """Take in the rows that came, and drop those that the index has by now.
 
-        Args:
-            session: Of a job that reads.
-            ns: Namespace number.
-            newest: Newest revision of the namespace.
-            erased: Row ids that are gone for good since the last call.
-            afresh: Whether they are not known; then everything held of the namespace is read again.
+        ``newest`` is the newest revision of the namespace, ``erased`` the row ids that are gone
+        since the last call. With ``afresh`` all of the namespace is read again.
         """
         ...
 
     def hold(self, ns: int, documents: Sequence[tuple[int, Columns]]) -> None:
-        """Take in documents that no ledger has, such as texts of an earlier moment.
+        """Take in documents that no ledger has, such as texts of an earlier moment, by row id.
 
         Of a tail that does so, ``follow`` is never asked.
-
-        Args:
-            ns: Namespace number.
-            documents: Row ids and what is to be found of each, ascending.
         """
         ...
 
@@ -449,11 +423,7 @@ class Ledger(Protocol):
         ...
 
     def fold_log(self, seconds: float) -> bool:
-        """Empty the log of changes; tells whether nobody stood in the way.
-
-        Args:
-            seconds: Longest wait for those who read an older state, >= 0.
-        """
+        """Empty the log of changes; tells whether nobody stood in the way for so long."""
         ...
 
     def checkpoint(self) -> None:
@@ -508,11 +478,7 @@ class BackupTool(Protocol):
     def copy(self, source: Path, target: Path, now: int, *, immutable: bool = ...) -> None:
         """Write all that is committed into an empty file, as of one moment.
 
-        Args:
-            source: A ledger file.
-            target: The empty file.
-            now: The present moment, microseconds.
-            immutable: Whether the ledger is on a medium where nothing can be written.
+        An ``immutable`` ledger is on a medium where nothing can be written.
         """
         ...
 
@@ -523,9 +489,7 @@ class BackupTool(Protocol):
     def inspect(self, path: Path, sees: Callable[[int], bool] = ...) -> Contents:
         """Check everything in a backup.
 
-        Args:
-            path: The file.
-            sees: Which namespaces' ids an error may name; those of others are counted.
+        An error may name the ids of those namespaces that ``sees`` allows.
 
         Raises:
             ArchiveDamaged: If anything is wrong.

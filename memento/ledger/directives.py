@@ -9,10 +9,9 @@ from typing import NamedTuple
 from memento.ledger.contract import Session
 from memento.ledger.dialect import one_of
 from memento.ledger.memories import NOT_ERASED
-from memento.ledger.rows import COLUMNS, Row, is_sound
+from memento.ledger.rows import Row, is_sound, select
 from memento.status import sql
 
-_MINE = one_of()
 _OF_POLICY = (
     "(kind IN ('rule', 'preference', 'decision', 'procedure', 'plan')"
     " OR signal = 'identity' OR pinned <> 0)"
@@ -39,19 +38,10 @@ def mark(db: Session, ns: int) -> Mark:
 
 
 def rows(db: Session, ns: int, scopes: Sequence[str]) -> list[Row]:
-    """Read the memories that a policy may hold, in order of arrival; damaged ones are left out.
-
-    Args:
-        db: Of any job.
-        ns: Namespace number.
-        scopes: The scopes that contain the one that is asked for, itself included.
-    """
-    query = (
-        f"SELECT {COLUMNS} FROM memories WHERE ns = ? AND {_OF_POLICY} AND {sql('found')}"
-        f" AND {NOT_ERASED} AND scope {_MINE}"
-    )
-    found = [Row(*values) for values in db.execute(query, (ns, json.dumps(scopes)))]
-    return sorted((row for row in found if is_sound(row)), key=lambda row: row.docid)
+    """Read the whole memories that a policy may hold in some scopes, in order of arrival."""
+    where = f"ns = ? AND {_OF_POLICY} AND {sql('found')} AND {NOT_ERASED} AND scope {one_of()}"
+    found = select(db, where, (ns, json.dumps(scopes)))
+    return sorted(filter(is_sound, found), key=lambda row: row.docid)
 
 
 def disagreeing(db: Session, docids: Sequence[int]) -> list[tuple[int, int]]:

@@ -19,6 +19,7 @@ from memento.ledger.rows import (
     docid_range,
     earlier_state,
     is_changed_state,
+    select,
     string_in,
     strings_in,
 )
@@ -41,21 +42,19 @@ _SINCE = (
 )
 
 
-def changes_since(connection: Session, ns: int, rev: int, *, limit: int) -> list[Row]:
+def changes_since(db: Session, ns: int, rev: int, *, limit: int) -> list[Row]:
     """Return the rows of a namespace that came or changed after ``rev``."""
-    found = connection.execute(f"{_SINCE.format(COLUMNS)} LIMIT ?", (*_since(ns, rev), limit))
+    found = db.execute(f"{_SINCE.format(COLUMNS)} LIMIT ?", (*_since(ns, rev), limit))
     return [Row(*values) for values in found]
 
 
-def changed_since(connection: Session, ns: int, rev: int) -> dict[int, Row]:
+def changed_since(db: Session, ns: int, rev: int) -> dict[int, Row]:
     """Read the rows of a namespace that changed after ``rev`` and after they came, by row id."""
-    query = (
-        f"SELECT {COLUMNS} FROM memories WHERE ns = ? AND rev > ? AND rev <> (docid & {SEQ_MASK})"
-    )
-    return {values[0]: Row(*values) for values in connection.execute(query, (ns, rev))}
+    found = select(db, f"ns = ? AND rev > ? AND rev <> (docid & {SEQ_MASK})", (ns, rev))
+    return {row.docid: row for row in found}
 
 
-def outlines_since(connection: Session, ns: int, rev: int) -> list[tuple[Any, ...]]:
+def outlines_since(db: Session, ns: int, rev: int) -> list[tuple[Any, ...]]:
     """Return what the read path keeps in RAM of every row that came, changed or went after ``rev``.
 
     Each is (docid, session, actor, scope, tier, kind, status, words, head_words, cues,
@@ -63,12 +62,12 @@ def outlines_since(connection: Session, ns: int, rev: int) -> list[tuple[Any, ..
     times in microseconds since 1970 UTC, the row id of the successor (-1 if it is not stored),
     aliases as JSON. Of what was erased only the row id is left.
     """
-    outlines = connection.execute(_SINCE.format(_OUTLINE), _since(ns, rev)).fetchall()
-    return outlines + [(docid, *_NOTHING) for docid in erased_since(connection, ns, rev)]
+    outlines = db.execute(_SINCE.format(_OUTLINE), _since(ns, rev)).fetchall()
+    return outlines + [(docid, *_NOTHING) for docid in erased_since(db, ns, rev)]
 
 
 def said_since(
-    connection: Session, ns: int, rev: int, first: int
+    db: Session, ns: int, rev: int, first: int
 ) -> Iterator[tuple[int, str, str | None, list[str | None]]]:
     """Yield what is said in every row from ``first`` on that came or changed after ``rev``.
 
@@ -78,22 +77,20 @@ def said_since(
     low, high, _, _ = _since(ns, rev)
     columns = "docid, status, text, ifnull(actor, role), key, aliases, tags"
     query = f"SELECT * FROM ({_SINCE.format(columns)}) WHERE docid >= ?5"
-    for docid, status, text, who, key, aliases, tags in connection.execute(
+    for docid, status, text, who, key, aliases, tags in db.execute(
         query, (low, high, ns, rev, first)
     ):
         names = [string_in(who), string_in(key), *strings_in(aliases), *strings_in(tags)]
         yield docid, status, string_in(text), names
 
 
-def named_since(
-    connection: Session, ns: int, rev: int
-) -> Iterator[tuple[int, str, int, str, list[str]]]:
+def named_since(db: Session, ns: int, rev: int) -> Iterator[tuple[int, str, int, str, list[str]]]:
     """Yield what names the rows that came or changed after ``rev``.
 
     Each is (docid, status, occurred_at, text, names): key and aliases. A damaged value is left out.
     """
     columns = "docid, status, occurred_at, text, key, aliases"
-    for docid, status, at, text, key, aliases in connection.execute(
+    for docid, status, at, text, key, aliases in db.execute(
         _SINCE.format(columns), _since(ns, rev)
     ):
         own = [string_in(key), *strings_in(aliases)]
@@ -102,11 +99,11 @@ def named_since(
             yield docid, str(status), at, said, [name for name in own if name]
 
 
-def erased_since(connection: Session, ns: int, rev: int) -> list[int]:
+def erased_since(db: Session, ns: int, rev: int) -> list[int]:
     """Return the row ids that came up to ``rev`` and were erased after it."""
     low, _ = docid_range(ns)
     query = "SELECT docid FROM erased WHERE ns = ? AND rev > ? AND docid <= ?"
-    return [docid for (docid,) in connection.execute(query, (ns, rev, low + rev))]
+    return [docid for (docid,) in db.execute(query, (ns, rev, low + rev))]
 
 
 def _since(ns: int, rev: int) -> tuple[int, int, int, int]:
@@ -114,14 +111,14 @@ def _since(ns: int, rev: int) -> tuple[int, int, int, int]:
     return low + rev, high, ns, rev
 
 
-def at_revision(session: Session, row: Row, rev: int) -> Row:
+def at_revision(db: Session, row: Row, rev: int) -> Row:
     """Return a memory as it was in its earlier state of a revision, which is there.
 
     Raises:
         StoreUnusable: If that state is damaged.
     """
     query = f"SELECT {STATE} FROM versions WHERE docid = ? AND rev = ?"
-    return past(row, State(*session.execute(query, (row.docid, rev)).fetchone()))
+    return past(row, State(*db.execute(query, (row.docid, rev)).fetchone()))
 
 
 def past(row: Row, state: State) -> Row:
@@ -136,19 +133,19 @@ def past(row: Row, state: State) -> Row:
     return found
 
 
-def at_moment(session: Session, row: Row, moment: int) -> Row | None:
+def at_moment(db: Session, row: Row, moment: int) -> Row | None:
     """Return a memory as it was recorded at a moment, microseconds; None if it was not yet.
 
     Raises:
         StoreUnusable: If that state is damaged.
     """
     query = f"SELECT {STATE} FROM versions WHERE docid = ? AND until > ? ORDER BY rev LIMIT 1"
-    found = session.execute(query, (row.docid, moment)).fetchone()
+    found = db.execute(query, (row.docid, moment)).fetchone()
     then = row if found is None else past(row, State(*found))
     return then if then.created_at <= moment else None
 
 
-def touched_between(session: Session, ns: int, since: int, until: int) -> list[int]:
+def touched_between(db: Session, ns: int, since: int, until: int) -> list[int]:
     """Return the row ids of the memories that came or changed after a moment, up to another."""
     low, high = docid_range(ns)
     query = (
@@ -157,24 +154,23 @@ def touched_between(session: Session, ns: int, since: int, until: int) -> list[i
         " UNION SELECT docid FROM versions WHERE docid BETWEEN ?1 AND ?2"
         " AND until > ?3 AND until <= ?4 ORDER BY docid"
     )
-    return [docid for (docid,) in session.execute(query, (low, high, since, until))]
+    return [docid for (docid,) in db.execute(query, (low, high, since, until))]
 
 
-def numbered(session: Session, docid: int) -> list[tuple[State, int | None, str | None]]:
+def numbered(db: Session, docid: int) -> list[tuple[State, int | None, str | None]]:
     """Read the earlier states of a memory, oldest first, each with the change that ended it.
 
-    Returns:
-        The state, the number of the change, and the class of who made it; None if not known.
+    That is its number, and the class of who made it; None if not known.
     """
     query = (
         f"SELECT {STATE}, versions.change, changes.by FROM versions"
         " LEFT JOIN changes ON changes.change = versions.change WHERE docid = ? ORDER BY rev"
     )
-    found = session.execute(query, (docid,)).fetchall()
+    found = db.execute(query, (docid,)).fetchall()
     return [(State(*one[:-2]), one[-2], one[-1]) for one in found]
 
 
-def names(session: Session, docids: Sequence[int]) -> dict[int, str]:
+def names(db: Session, docids: Sequence[int]) -> dict[int, str]:
     """Return the ids of some memories by row id, in order of arrival."""
     query = f"SELECT docid, id FROM memories WHERE docid {one_of()} ORDER BY docid"
-    return dict(session.execute(query, (json.dumps([*docids]),)).fetchall())
+    return dict(db.execute(query, (json.dumps([*docids]),)).fetchall())

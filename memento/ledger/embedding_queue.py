@@ -7,21 +7,20 @@ seeks to a row id and stops after a given number of lines.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from memento.ledger.contract import Session
 from memento.ledger.dialect import one_of
 from memento.ledger.rows import docid_range
 from memento.ledger.schema import SEQ_BITS
-from memento.ledger.vectors import WAITING, Owed
+from memento.ledger.vectors import LINES, WAITING, Owed
 from memento.status import sql
 
 LOOK = 1_024
 """Most lines, or rows of a session, that a search for the newest owed ones looks at."""
 
 _OWED = sql("owed_vector")
-_LINE = "SELECT docid, backlog.rev, op, id, tier, status, coalesce(actor, role, ''), text"
 
 
 class Lacking(NamedTuple):
@@ -50,88 +49,53 @@ class Place(NamedTuple):
     session: str | None
 
 
-def lines_of(connection: Session, docids: Iterable[int], ops: Sequence[str]) -> list[Owed]:
+def lines_of(db: Session, docids: Iterable[int], ops: Sequence[str]) -> list[Owed]:
     """Read the lines of some rows with these operations, in the order of the given row ids."""
     wanted = list(docids)
-    marks = ", ".join("?" * len(ops))
-    query = (
-        f"{_LINE} FROM backlog JOIN memories USING (docid)"
-        f" WHERE docid {one_of()} AND op IN ({marks})"
-    )
-    found = {line.docid: line for line in _lines(connection, query, wanted, ops)}
+    query = f"{LINES} WHERE docid {one_of()} AND op {one_of()}"
+    lines = db.execute(query, (json.dumps(wanted), json.dumps([*ops])))
+    found = {line[0]: Owed(*line) for line in lines}
     return [found[docid] for docid in wanted if docid in found]
 
 
-def _lines(
-    connection: Session, query: str, docids: Collection[int], ops: Sequence[str]
-) -> Iterator[Owed]:
-    for values in connection.execute(query, (json.dumps(list(docids)), *ops)):
-        yield Owed(*values)
+def spaces(db: Session, after: int, most: int) -> list[int]:
+    """Return the namespaces that need vectors, in order, from the one after a number round to it."""
+    found = list(_spaces(db, after, None, most))
+    return [*found, *_spaces(db, 0, after, most - len(found))]
 
 
-def spaces(connection: Session, after: int, most: int) -> list[int]:
-    """Return the namespaces that need vectors, in order, beginning after one; it wraps around.
-
-    Args:
-        connection: Any connection.
-        after: Number of the namespace that comes last, or 0.
-        most: Most namespaces to return, >= 1.
-    """
-    found = list(_spaces(connection, after, None, most))
-    return [*found, *_spaces(connection, 0, after, most - len(found))]
-
-
-def _spaces(connection: Session, after: int, last: int | None, most: int) -> Iterator[int]:
+def _spaces(db: Session, after: int, last: int | None, most: int) -> Iterator[int]:
     query = "SELECT docid FROM backlog WHERE docid > ? AND op = 'embed' ORDER BY docid LIMIT 1"
     for _ in range(most):
-        line = connection.execute(query, (docid_range(after)[1],)).fetchone()
+        line = db.execute(query, (docid_range(after)[1],)).fetchone()
         if line is None or (last is not None and line[0] >> SEQ_BITS > last):
             return
         after = line[0] >> SEQ_BITS
         yield after
 
 
-def window(
-    connection: Session, low: int, high: int, most: int, *, newest: bool = False
-) -> list[Place]:
-    """Read the first lines between two row ids, or the last ones.
-
-    Args:
-        connection: Any connection.
-        low: Smallest row id.
-        high: Largest row id.
-        most: Most lines, >= 1.
-        newest: Whether to begin at the largest row id.
-    """
+def window(db: Session, low: int, high: int, most: int, *, newest: bool = False) -> list[Place]:
+    """Read the first lines between two row ids, or the last ones."""
     order = "DESC" if newest else "ASC"
     query = (
         "SELECT docid, backlog.rev, session FROM backlog JOIN memories USING (docid)"
         f" WHERE docid BETWEEN ? AND ? AND op = 'embed' ORDER BY docid {order} LIMIT ?"
     )
-    return [Place(*found) for found in connection.execute(query, (low, high, most))]
+    return [Place(*found) for found in db.execute(query, (low, high, most))]
 
 
-def newest(
-    connection: Session, ns: int, sessions: Sequence[str], rows: int, chars: int
-) -> list[Lacking]:
+def newest(db: Session, ns: int, sessions: Sequence[str], rows: int, chars: int) -> list[Lacking]:
     """Find the newest memories of a namespace that an answer could need and that lack a vector.
 
-    Args:
-        connection: Any connection.
-        ns: Namespace number.
-        sessions: Only memories of these sessions; empty for all.
-        rows: Most memories, >= 1.
-        chars: Most characters of them together; one memory is returned in any case.
-
-    Returns:
-        Active and superseded memories, newest first.
+    Active and superseded ones, newest first: of some sessions, or of all if none are given; at most
+    so many rows, and characters together (but one is returned in any case).
     """
-    found = set(_not_taken_up(connection, ns, sessions, rows))
+    found = set(_not_taken_up(db, ns, sessions, rows))
     if sessions:
         for session in sessions:
-            found.update(_newest_of(connection, ns, session, rows))
+            found.update(_newest_of(db, ns, session, rows))
     else:
-        found.update(_newest_in(connection, ns, rows))
+        found.update(_newest_in(db, ns, rows))
     chosen: list[Lacking] = []
     for one in sorted(found, reverse=True)[:rows]:
         chars -= one.chars
@@ -141,28 +105,26 @@ def newest(
     return chosen
 
 
-def _newest_in(connection: Session, ns: int, rows: int) -> list[Lacking]:
+def _newest_in(db: Session, ns: int, rows: int) -> list[Lacking]:
     query = (
         "SELECT docid, length(text) FROM (SELECT docid, op FROM backlog"
         " WHERE docid BETWEEN ? AND ? ORDER BY docid DESC LIMIT ?) AS lines JOIN memories"
         f" USING (docid) WHERE op = 'embed' AND {_OWED} ORDER BY docid DESC LIMIT ?"
     )
-    return [Lacking(*one) for one in connection.execute(query, (*docid_range(ns), LOOK, rows))]
+    return [Lacking(*one) for one in db.execute(query, (*docid_range(ns), LOOK, rows))]
 
 
-def _newest_of(connection: Session, ns: int, session: str, rows: int) -> list[Lacking]:
+def _newest_of(db: Session, ns: int, session: str, rows: int) -> list[Lacking]:
     query = (
         "SELECT docid, length(text) FROM (SELECT docid, text, status FROM memories"
         " WHERE ns = ? AND session = ? ORDER BY docid DESC LIMIT ?) AS said"
         " WHERE EXISTS (SELECT 1 FROM backlog WHERE backlog.docid = said.docid AND op = 'embed')"
         f" AND {_OWED} ORDER BY docid DESC LIMIT ?"
     )
-    return [Lacking(*one) for one in connection.execute(query, (ns, session, LOOK, rows))]
+    return [Lacking(*one) for one in db.execute(query, (ns, session, LOOK, rows))]
 
 
-def _not_taken_up(
-    connection: Session, ns: int, sessions: Sequence[str], rows: int
-) -> list[Lacking]:
+def _not_taken_up(db: Session, ns: int, sessions: Sequence[str], rows: int) -> list[Lacking]:
     """Find the newest rows that have no line yet, because full text lacks them too."""
     chosen = f" AND session {one_of()}" if sessions else ""
     query = (
@@ -170,17 +132,11 @@ def _not_taken_up(
         f" WHERE namespaces.ns = ? AND {_OWED}{chosen} ORDER BY docid DESC LIMIT ?"
     )
     values = (ns, json.dumps(list(sessions)), rows) if sessions else (ns, rows)
-    return [Lacking(*one) for one in connection.execute(query, values)]
+    return [Lacking(*one) for one in db.execute(query, values)]
 
 
-def still_lacking(connection: Session, ns: int, docids: Iterable[int]) -> set[int]:
-    """Return those of these rows of a namespace that an answer could need and that lack a vector.
-
-    Args:
-        connection: Any connection.
-        ns: Namespace number.
-        docids: Row ids of that namespace.
-    """
+def still_lacking(db: Session, ns: int, docids: Iterable[int]) -> set[int]:
+    """Return those of some rows of a namespace that an answer could need and that lack a vector."""
     wanted = json.dumps(list(docids))
     query = (
         "SELECT docid FROM backlog JOIN memories USING (docid)"
@@ -188,4 +144,4 @@ def still_lacking(connection: Session, ns: int, docids: Iterable[int]) -> set[in
         f" UNION ALL SELECT docid FROM namespaces JOIN memories ON {WAITING}"
         f" WHERE namespaces.ns = ?2 AND docid {one_of('?1')} AND {_OWED}"
     )
-    return {docid for (docid,) in connection.execute(query, (wanted, ns))}
+    return {docid for (docid,) in db.execute(query, (wanted, ns))}

@@ -1,10 +1,12 @@
-"""Taking memories out of the ledger for good. SQL only.
+"""Taking memories out of the ledger for good.
 
 An erased memory leaves its row id in ``erased``, and a turn also a digest (see ``replays``), and
 nothing else: caches of every process learn of it by the revision, and the row id is never given
-again. The work left to do on the files is noted
-in ``meta`` in the same transaction, so that it is done even if this process dies. Very many
-memories are erased by ``erase_many``.
+again. The work left to do on the files is noted in ``meta`` in the same transaction, so that it is
+done even if this process dies.
+
+A few memories are deleted in one transaction (`erase`). Very many are marked in one, which hides
+them from every reader, and their rows are deleted in others, so that no writer waits long.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from memento.ledger import (
     links,
     loop_rows,
     memories,
+    meta,
     model_rows,
     quotes,
     replays,
@@ -32,7 +35,6 @@ from memento.ledger.dialect import (
     each_of_sound,
     is_json,
     one_of,
-    or_replace,
 )
 from memento.ledger.rows import (
     STATE,
@@ -48,12 +50,10 @@ from memento.ledger.schema import SEQ_BITS
 from memento.types import Event
 
 ROWS = "rows"
-"""The part before ``PARTS`` if very many rows are erased, see ``erase_many``."""
+"""The part before ``PARTS`` if very many rows are erased."""
 PARTS = ("ledger", "files", "chroma", "log")
 """Parts of the store to be cleaned after rows were erased, in this order."""
 
-_NOTED = or_replace("name", "value")
-_MINE, _MINE_TOO = one_of(), one_of("?2")
 _PARENTS = each_of_sound("source_parents")
 """The parents of a row; one that is damaged has none."""
 _WORDS = frozenset({"source", "verdict"})
@@ -94,116 +94,100 @@ class Chosen:
     everything: bool = False
 
 
-def chosen(connection: Session, ns: int, what: Chosen) -> dict[int, str]:
+def chosen(db: Session, ns: int, what: Chosen) -> dict[int, str]:
     """Find what is meant, whatever its status: row ids to ids, in order of arrival.
 
     Raises:
         NotFound: If the namespace lacks one of the ids.
     """
-    query = "SELECT docid, id FROM memories WHERE ns = ?"
     if what.everything:
-        found = connection.execute(f"{query} ORDER BY docid", (ns,))
+        condition, values = "true", []
     elif what.sources:
-        spelt = json.dumps(what.sources)
-        found = connection.execute(f"{query} AND source_uri {_MINE} ORDER BY docid", (ns, spelt))
+        condition, values = f"source_uri {one_of()}", [json.dumps(what.sources)]
     elif what.session is not None:
-        found = connection.execute(f"{query} AND session = ? ORDER BY docid", (ns, what.session))
+        condition, values = "session = ?", [what.session]
     else:
-        docids = memories.docids_of(connection, ns, what.ids)
+        docids = memories.docids_of(db, ns, what.ids)
         if absent := [memory_id for memory_id in what.ids if memory_id not in docids]:
             raise NotFound(absent[0])
         return {docid: memory_id for memory_id, docid in docids.items()}
-    return dict(found.fetchall())
+    query = f"SELECT docid, id FROM memories WHERE ns = ? AND {condition} ORDER BY docid"
+    return dict(db.execute(query, (ns, *values)).fetchall())
 
 
-def newest(connection: Session, ns: int) -> int:
+def newest(db: Session, ns: int) -> int:
     """Return the highest row id of a namespace, 0 if it has no memory."""
     query = "SELECT ifnull(max(docid), 0) FROM memories WHERE docid BETWEEN ? AND ?"
-    found: int = connection.execute(query, docid_range(ns)).fetchone()[0]
+    found: int = db.execute(query, docid_range(ns)).fetchone()[0]
     return found
 
 
-def derived(
-    connection: Session, ns: int, roots: dict[int, str], *, after: int = 0
-) -> dict[int, str]:
-    """Find what was derived from memories, and from those in turn; they themselves left out.
+def derived(db: Session, ns: int, roots: dict[int, str], *, after: int = 0) -> dict[int, str]:
+    """Find what was derived from memories (row ids to ids) and from those in turn; not themselves.
 
-    An article was derived from what any of its states was made of.
-
-    Args:
-        connection: Of any job.
-        ns: Namespace number.
-        roots: Row ids to ids.
-        after: Row id after which it was added; 0 for all.
+    An article was derived from what any of its states was made of. Only what was added after a row
+    id is looked at; 0 for all.
     """
     found: dict[int, str] = {}
     fresh: Collection[str] = roots.values()
     while fresh:
-        rows = connection.execute(
+        rows = db.execute(
             "SELECT docid, id FROM memories WHERE ns = ? AND source_parents <> '[]'"
             " AND docid > ? AND EXISTS ("
-            f"SELECT 1 FROM {_PARENTS} AS parent WHERE parent.value {_MINE})"
+            f"SELECT 1 FROM {_PARENTS} AS parent WHERE parent.value {one_of()})"
             " ORDER BY docid",
             (ns, after, json.dumps(list(fresh))),
         ).fetchall()
-        rows += quotes.made_of(connection, ns, fresh, after=after).items()
+        rows += quotes.made_of(db, ns, fresh, after=after).items()
         new = {docid: id_ for docid, id_ in rows if docid not in roots and docid not in found}
         found |= new
         fresh = new.values()
     return found
 
 
-def erase(connection: Session, ns: int, doomed: dict[int, str], now: int) -> dict[str, int]:
-    """Delete a few memories and their traces in the ledger; note the work left on the files.
-
-    For very many see ``erase_many``, which does not keep other writers waiting.
-
-    Args:
-        connection: Inside a transaction.
-        ns: Namespace number.
-        doomed: Row ids to ids.
-        now: The present moment, microseconds.
+def erase(db: Session, ns: int, doomed: dict[int, str], now: int) -> dict[str, int]:
+    """Delete a few memories (row ids to ids) and their traces; note the work left on the files.
 
     Returns:
         How many rows were deleted, by table.
     """
-    leave_numbers(connection, ns, [*doomed])
-    heirs = successors(connection, [*doomed])
-    counts = delete(connection, [*doomed])
-    counts["events"] += forget_ids(connection, ns, heirs)
-    memories.record(connection, ns, now, Event.ERASED, None, {"memories": len(doomed)})
-    owe(connection, PARTS)
+    leave_numbers(db, ns, [*doomed])
+    heirs = successors(db, [*doomed])
+    counts = delete(db, [*doomed])
+    counts["events"] += forget_ids(db, ns, heirs)
+    memories.record(db, ns, now, Event.ERASED, None, {"memories": len(doomed)})
+    owe(db, PARTS)
     return counts
 
 
-def leave_numbers(connection: Session, ns: int, docids: list[int]) -> int:
+def leave_numbers(db: Session, ns: int, docids: list[int]) -> int:
     """Note that rows are gone, by their numbers and nothing else of them; returns the revision."""
-    rev = memories.next_rev(connection, ns)
-    connection.execute(
+    rev = memories.next_rev(db, ns)
+    db.execute(
         f"INSERT INTO erased (docid, ns, rev) SELECT value, ?, ? FROM {each_of('?')}"
         f" WHERE true {SKIP_IF_THERE}",
         (ns, rev, json.dumps(docids)),
     )
-    model_rows.drop_those(connection, ns, docids)
+    model_rows.drop_those(db, ns, docids)
     return rev
 
 
-def delete(connection: Session, docids: list[int]) -> dict[str, int]:
+def delete(db: Session, docids: list[int]) -> dict[str, int]:
     """Delete rows and what other tables hold of them; returns how many rows, by table.
 
     Full text neither catches up nor merges first, which may write megabytes: a full disk is a
     reason to erase. The sums of events and the numbers of claims are removed and not counted:
     whether they were made yet depends on the background thread.
     """
-    replays.note(connection, docids)
-    counts = {"full text": connection.words.remove(docids)} | dict.fromkeys(_OF_ROW, 0)
+    replays.note(db, docids)
+    counts = {"full text": db.words.remove(docids)} | dict.fromkeys(_OF_ROW, 0)
     for table, columns in _OF_ROW.items():
         for column in columns:
-            query = f"DELETE FROM {table} WHERE {column} {_MINE}"
-            counts[table] += connection.execute(query, (json.dumps(docids),)).rowcount
-    strength_fold.events_went(connection)
+            query = f"DELETE FROM {table} WHERE {column} {one_of()}"
+            counts[table] += db.execute(query, (json.dumps(docids),)).rowcount
+    strength_fold.events_went(db)
     if counts["associations"]:
-        usage_events.dropped(connection)
+        usage_events.dropped(db)
     for derived in ("dynamics", "claims", "successions", "associations"):
         del counts[derived]
     return counts
@@ -213,10 +197,10 @@ Heirs: TypeAlias = Mapping[str, str | None]
 """Ids that are erased, each to the id of its successor, None for none."""
 
 
-def successors(connection: Session, docids: list[int]) -> dict[str, str | None]:
+def successors(db: Session, docids: list[int]) -> dict[str, str | None]:
     """Read the ids of rows that are erased, and what superseded each."""
-    query = f"SELECT id, superseded_by FROM memories WHERE docid {_MINE}"
-    return dict(connection.execute(query, (json.dumps(docids),)).fetchall())
+    query = f"SELECT id, superseded_by FROM memories WHERE docid {one_of()}"
+    return dict(db.execute(query, (json.dumps(docids),)).fetchall())
 
 
 def heir_of(heirs: Heirs, memory_id: str | None) -> str | None:
@@ -228,50 +212,51 @@ def heir_of(heirs: Heirs, memory_id: str | None) -> str | None:
     return None
 
 
-def forget_ids(connection: Session, ns: int, heirs: Heirs) -> int:
+def forget_ids(db: Session, ns: int, heirs: Heirs) -> int:
     """Take ids out of all that names them; returns how many events were about nothing else."""
     ids = frozenset(heirs)
-    for docid in rows_naming(connection, ns, ids):
-        clean_row(connection, docid, heirs)
-    for docid, rev in states_naming(connection, ns, ids):
-        clean_state(connection, docid, rev, ids)
-    loop_rows.forget(connection, ns, ids)
-    return sum(clean_event(connection, event, ids) for event in events_naming(connection, ns, ids))
+    for docid in rows_naming(db, ns, ids):
+        clean_row(db, docid, heirs)
+    for docid, rev in states_naming(db, ns, ids):
+        clean_state(db, docid, rev, ids)
+    loop_rows.forget(db, ns, ids)
+    return sum(clean_event(db, event, ids) for event in events_naming(db, ns, ids))
 
 
-def rows_naming(connection: Session, ns: int, ids: frozenset[str]) -> list[int]:
+def rows_naming(db: Session, ns: int, ids: frozenset[str]) -> list[int]:
     """Find the rows that name an id as their successor or as a parent."""
     naming = (  # two halves, each with an index of its own
-        f"SELECT docid FROM memories WHERE ns = ?1 AND superseded_by {_MINE_TOO}"
+        f"SELECT docid FROM memories WHERE ns = ?1 AND superseded_by {one_of('?2')}"
         " UNION SELECT docid FROM memories WHERE ns = ?1 AND source_parents <> '[]'"
         f" AND (NOT {is_json('source_parents')}"
-        f" OR EXISTS (SELECT 1 FROM {_PARENTS} AS parent WHERE parent.value {_MINE_TOO}))"
+        f" OR EXISTS (SELECT 1 FROM {_PARENTS} AS parent WHERE parent.value {one_of('?2')}))"
     )
-    found = connection.execute(naming, (ns, json.dumps(list(ids)))).fetchall()
+    found = db.execute(naming, (ns, json.dumps(list(ids)))).fetchall()
     return [docid for (docid,) in found]
 
 
-def clean_row(connection: Session, docid: int, heirs: Heirs) -> None:
+def clean_row(db: Session, docid: int, heirs: Heirs) -> None:
     """Take ids out of a row, if it is still there; its chain closes up over what is erased."""
     ns = docid >> SEQ_BITS
-    row = memories.by_docids(connection, ns, [docid]).get(docid)
+    row = memories.by_docids(db, ns, [docid]).get(docid)
     if row is None:
         return
-    changes = _without_ids(vars_of(row), frozenset(heirs))
+    said = {"superseded_by": row.superseded_by, "source_parents": row.source_parents}
+    changes = _without_ids(said, frozenset(heirs))
     heir = heir_of(heirs, row.superseded_by)
-    known = memories.docids_of(connection, ns, [heir] if heir else [])
+    known = memories.docids_of(db, ns, [heir] if heir else [])
     if heir in known and heir not in (row.id, row.superseded_by):
         changes["superseded_by"] = heir
-        links.link(connection, known[heir], docid, "supersedes")
-    memories.overwrite(connection, row, changes)
+        links.link(db, known[heir], docid, "supersedes")
+    memories.overwrite(db, row, changes)
 
 
 _STATES = f"SELECT docid, rev, {STATE} FROM versions WHERE docid"
 
 
-def states_naming(connection: Session, ns: int, ids: frozenset[str]) -> list[tuple[int, int]]:
+def states_naming(db: Session, ns: int, ids: frozenset[str]) -> list[tuple[int, int]]:
     """Find the earlier states that name an id: row id and revision of each."""
-    states = connection.execute(f"{_STATES} BETWEEN ? AND ?", docid_range(ns))
+    states = db.execute(f"{_STATES} BETWEEN ? AND ?", docid_range(ns))
     return [(docid, rev) for docid, rev, *state in states if _says(state[-1], ids)]
 
 
@@ -280,24 +265,19 @@ def _says(earlier: str, ids: frozenset[str]) -> bool:
     return bool(_without_ids(state, ids)) if state else _holds(earlier, ids)
 
 
-def clean_state(connection: Session, docid: int, rev: int, ids: frozenset[str]) -> None:
+def clean_state(db: Session, docid: int, rev: int, ids: frozenset[str]) -> None:
     """Take ids out of an earlier state, if it is still there."""
-    for _, _, *state in connection.execute(f"{_STATES} = ? AND rev = ?", (docid, rev)).fetchall():
+    for _, _, *state in db.execute(f"{_STATES} = ? AND rev = ?", (docid, rev)).fetchall():
         earlier = mapping_in(state[-1])
         if not earlier and _holds(state[-1], ids):
             query = "DELETE FROM versions WHERE docid = ? AND rev = ?"
-            connection.execute(query, (docid, rev))  # damaged: nothing less takes them out
+            db.execute(query, (docid, rev))  # damaged: nothing less takes them out
         elif changes := _without_ids(earlier, ids):
-            row = memories.by_docid(connection, docid)
-            connection.execute(
+            row = memories.by_docid(db, docid)
+            db.execute(
                 "UPDATE versions SET earlier = ? WHERE docid = ? AND rev = ?",
                 (amended(row, State(*state), changes), docid, rev),
             )
-
-
-def vars_of(row: Any) -> dict[str, Any]:
-    """Return what a row says of other memories."""
-    return {"superseded_by": row.superseded_by, "source_parents": row.source_parents}
 
 
 def _without_ids(state: dict[str, Any], ids: frozenset[str]) -> dict[str, Any]:
@@ -316,9 +296,9 @@ def _without_ids(state: dict[str, Any], ids: frozenset[str]) -> dict[str, Any]:
 _EVENTS = "SELECT event, ns, at, kind, docid, detail, seal FROM events WHERE"
 
 
-def events_naming(connection: Session, ns: int, ids: frozenset[str]) -> list[int]:
+def events_naming(db: Session, ns: int, ids: frozenset[str]) -> list[int]:
     """Find the events whose details name an id."""
-    named = connection.execute(f"{_EVENTS} ns = ? AND detail IS NOT NULL", (ns,))
+    named = db.execute(f"{_EVENTS} ns = ? AND detail IS NOT NULL", (ns,))
     return [event for event, *_, detail, _ in named if _tells(detail, ids)]
 
 
@@ -327,21 +307,21 @@ def _tells(detail: str, ids: frozenset[str]) -> bool:
     return _pruned(said, ids) != said if said else _holds(detail, ids)
 
 
-def clean_event(connection: Session, event: int, ids: frozenset[str]) -> bool:
+def clean_event(db: Session, event: int, ids: frozenset[str]) -> bool:
     """Take ids out of the details of an event; tells whether it was about nothing else."""
-    found = connection.execute(f"{_EVENTS} event = ? AND detail IS NOT NULL", (event,)).fetchone()
+    found = db.execute(f"{_EVENTS} event = ? AND detail IS NOT NULL", (event,)).fetchone()
     if found is None:
         return False
     _, ns, at, kind, docid, detail, seal = found
     kept = _pruned(mapping_in(detail), ids)
     if not any(kept.values()):
-        connection.execute("DELETE FROM events WHERE event = ?", (event,))
-        strength_fold.events_went(connection)
+        db.execute("DELETE FROM events WHERE event = ?", (event,))
+        strength_fold.events_went(db)
         return True
     left = json.dumps(kept)
     changed = is_changed_event(ns, at, kind, docid, detail, seal)
     new = seal if changed else seal_of(ns, at, kind, docid, left)
-    connection.execute("UPDATE events SET detail = ?, seal = ? WHERE event = ?", (left, new, event))
+    db.execute("UPDATE events SET detail = ?, seal = ? WHERE event = ?", (left, new, event))
     return False
 
 
@@ -373,36 +353,34 @@ def _names(value: object, ids: frozenset[str]) -> bool:
     return isinstance(value, str) and value in ids
 
 
-def erasures(connection: Session) -> int:
+def erasures(db: Session) -> int:
     """Count how often something was erased from this store."""
-    found = connection.execute("SELECT value FROM meta WHERE name = 'erasures'").fetchone()
-    return 0 if found is None else int(found[0])
+    return int(meta.get(db, "erasures") or 0)
 
 
-def owe(connection: Session, parts: Iterable[str]) -> None:
+def owe(db: Session, parts: Iterable[str]) -> None:
     """Count an erasure, and note what is left to do."""
-    number = erasures(connection) + 1
+    number = erasures(db) + 1
     for name in ("erasures", *(f"erasing {part}" for part in parts)):
-        connection.execute(f"INSERT INTO meta VALUES (?, ?) {_NOTED}", (name, number))
+        meta.put(db, name, number)
 
 
-def owed(connection: Session) -> dict[str, int]:
+def owed(db: Session) -> dict[str, int]:
     """Return what is still to be done: parts to the number of the last erasure."""
-    rows = connection.execute("SELECT name, value FROM meta WHERE name LIKE 'erasing %'").fetchall()
-    found = {name.removeprefix("erasing "): number for name, number in rows}
+    found = {name.removeprefix("erasing "): number for name, number in meta.below(db, "erasing ")}
     return {part: found[part] for part in (ROWS, *PARTS) if part in found}
 
 
-def settle(connection: Session, part: str, number: int) -> None:
+def settle(db: Session, part: str, number: int) -> None:
     """Note that a part was done, unless something else was erased meanwhile."""
     query = "DELETE FROM meta WHERE name = ? AND value <= ?"
-    connection.execute(query, (f"erasing {part}", number))
+    db.execute(query, (f"erasing {part}", number))
 
 
-def still_there(connection: Session, ns: int, ids: Iterable[str]) -> list[str]:
+def still_there(db: Session, ns: int, ids: Iterable[str]) -> list[str]:
     """Return those of some ids that name a memory, in order."""
     wanted = list(ids)
-    known = memories.docids_of(connection, ns, wanted)
+    known = memories.docids_of(db, ns, wanted)
     return [memory_id for memory_id in wanted if memory_id in known]
 
 
@@ -436,104 +414,75 @@ class Marked(NamedTuple):
         return f"{_IDS}{self.ns}:{self.rev}:"
 
 
-def mark(connection: Session, ns: int, docids: Collection[int], now: int) -> None:
-    """Erase memories for every reader, and note that their rows are to be deleted.
-
-    Args:
-        connection: Inside a transaction.
-        ns: Namespace number.
-        docids: Which ones.
-        now: The present moment, microseconds.
-    """
-    marked = Marked(ns, leave_numbers(connection, ns, [*docids]))
-    connection.execute("INSERT INTO meta VALUES (?, 0)", (marked.name,))
-    memories.record(connection, ns, now, Event.ERASED, None, {"memories": len(docids)})
-    owe(connection, [ROWS])
+def mark(db: Session, ns: int, docids: Collection[int], now: int) -> None:
+    """Erase memories for every reader, and note that their rows are to be deleted."""
+    marked = Marked(ns, leave_numbers(db, ns, [*docids]))
+    meta.put(db, marked.name, 0)
+    memories.record(db, ns, now, Event.ERASED, None, {"memories": len(docids)})
+    owe(db, [ROWS])
 
 
-def marked(connection: Session) -> list[Marked]:
+def marked(db: Session) -> list[Marked]:
     """Return what is not wholly deleted yet, of every namespace."""
-    query = "SELECT name FROM meta WHERE name >= ?1 AND name < ?1 || '~'"
-    names = [name.split(":") for (name,) in connection.execute(query, (_MARK,))]
+    names = [name.split(":") for name, _ in meta.below(db, _MARK)]
     return [Marked(int(ns), int(rev)) for _, ns, rev in names]
 
 
-def delete_some(connection: Session, which: Marked) -> dict[str, int] | None:
-    """Delete the next rows, and note their ids.
-
-    Returns:
-        How many rows were deleted, by table; None if there are no more.
-    """
-    found = connection.execute("SELECT value FROM meta WHERE name = ?", (which.name,)).fetchone()
-    if found is None:
+def delete_some(db: Session, which: Marked) -> dict[str, int] | None:
+    """Delete the next rows, and note their ids; returns how many, by table, or None at the end."""
+    last = meta.get(db, which.name)
+    if last is None:
         return None  # another process did the rest
     query = "SELECT docid FROM erased WHERE ns = ? AND rev = ? AND docid > ? ORDER BY docid LIMIT ?"
-    after = (which.ns, which.rev, found[0], AT_ONCE)
-    docids = [docid for (docid,) in connection.execute(query, after)]
+    after = (which.ns, which.rev, last, AT_ONCE)
+    docids = [docid for (docid,) in db.execute(query, after)]
     if not docids:
         return None
-    _note_ids(connection, f"{which.ids}{docids[0]}", docids)
-    counts = delete(connection, docids)
-    connection.execute("UPDATE meta SET value = ? WHERE name = ?", (docids[-1], which.name))
+    meta.put(db, f"{which.ids}{docids[0]}", json.dumps(successors(db, docids)))
+    counts = delete(db, docids)
+    meta.put(db, which.name, docids[-1])
     return counts
 
 
-def _note_ids(connection: Session, name: str, docids: list[int]) -> None:
-    heirs = successors(connection, docids)
-    connection.execute(
-        f"INSERT INTO meta VALUES (?, ?) {SKIP_IF_THERE}",
-        (name, json.dumps(heirs)),
-    )
-
-
-def heirs_of(connection: Session, which: Marked) -> dict[str, str | None]:
-    """Return the ids of what was deleted, each with that of its successor.
-
-    A process of schema 8 or earlier noted no successors.
-    """
-    query = "SELECT value FROM meta WHERE name >= ?1 AND name < ?1 || '~'"
+def heirs_of(db: Session, which: Marked) -> dict[str, str | None]:
+    """Return the ids of what was deleted, each with that of its successor."""
     heirs: dict[str, str | None] = {}
-    for (listed,) in connection.execute(query, (which.ids,)):
-        noted = json.loads(listed)
-        heirs |= noted if isinstance(noted, dict) else dict.fromkeys(noted)
+    for _, listed in meta.below(db, which.ids):
+        heirs |= json.loads(listed)
     return heirs
 
 
-def drop_ids(connection: Session, which: Marked) -> int:
+def drop_ids(db: Session, which: Marked) -> int:
     """Delete some of the notes of ids; returns how many, 0 if none was left."""
-    query = (
-        "DELETE FROM meta WHERE name IN"
-        " (SELECT name FROM meta WHERE name >= ?1 AND name < ?1 || '~' LIMIT ?2)"
-    )
-    return connection.execute(query, (which.ids, AT_ONCE)).rowcount
+    query = f"DELETE FROM meta WHERE name IN (SELECT name FROM meta WHERE {meta.BELOW} LIMIT ?2)"
+    return db.execute(query, (which.ids, AT_ONCE)).rowcount
 
 
-def unmark(connection: Session, which: Marked) -> None:
+def unmark(db: Session, which: Marked) -> None:
     """Note that all rows are deleted; after the last ones, that the files are next."""
-    mine = connection.execute("DELETE FROM meta WHERE name = ?", (which.name,)).rowcount
-    if mine and not marked(connection):
-        connection.execute("DELETE FROM meta WHERE name = ?", (f"erasing {ROWS}",))
-        owe(connection, PARTS)
+    if meta.drop(db, which.name) and not marked(db):
+        meta.drop(db, f"erasing {ROWS}")
+        owe(db, PARTS)
 
 
-def make_way(connection: Session, ns: int, ids: Iterable[str]) -> None:
+def make_way(db: Session, ns: int, ids: Iterable[str]) -> None:
     """Delete at once those of some ids that are erased and not deleted yet: they come again."""
-    if not is_under_way(connection):
+    if not is_under_way(db):
         return
     query = (
         f"SELECT docid, id FROM memories WHERE ns = ? AND id {one_of()}"
         " AND docid IN (SELECT docid FROM erased)"
     )
-    doomed = dict(connection.execute(query, (ns, json.dumps(list(ids)))).fetchall())
+    doomed = dict(db.execute(query, (ns, json.dumps(list(ids)))).fetchall())
     if doomed:
-        heirs = successors(connection, [*doomed])
-        delete(connection, [*doomed])
-        forget_ids(connection, ns, heirs)
+        heirs = successors(db, [*doomed])
+        delete(db, [*doomed])
+        forget_ids(db, ns, heirs)
 
 
-def is_under_way(connection: Session) -> bool:
+def is_under_way(db: Session) -> bool:
     """Tell whether rows of erased memories are still being deleted."""
-    return connection.execute(UNDER_WAY).fetchone() is not None
+    return db.execute(UNDER_WAY).fetchone() is not None
 
 
 UNDER_WAY = f"SELECT 1 FROM meta WHERE name = 'erasing {ROWS}'"

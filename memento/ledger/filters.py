@@ -123,17 +123,7 @@ def filtering(
     include_archived: bool = False,
     include_quarantined: bool = False,
 ) -> Filters:
-    """Validate filters that are given as keyword arguments.
-
-    Args:
-        now: The present moment, microseconds.
-        given: Filters as the caller passed them.
-        verb: The method that was called.
-        statuses: See ``filters_of``, as for the other arguments.
-        as_of: The same.
-        include_superseded: The same.
-        include_archived: The same.
-        include_quarantined: The same.
+    """Validate filters that are given as keyword arguments to a verb; see ``filters_of``.
 
     Raises:
         TypeError: If a name is not that of a filter.
@@ -157,13 +147,8 @@ def filtering(
 def check_names(given: Mapping[str, object], known: type, verb: Callable[..., Any]) -> None:
     """Refuse a keyword argument that a method does not have, as Python itself would.
 
-    Args:
-        given: The keyword arguments that the method takes as one mapping.
-        known: The typed dictionary that names them.
-        verb: The method.
-
     Raises:
-        TypeError: If a name is not known; with the name that is most like it.
+        TypeError: If a name is not among those of the typed dictionary; with the one most like it.
     """
     unknown = next((name for name in given if name not in known.__annotations__), None)
     if unknown is None:
@@ -203,32 +188,10 @@ def filters_of(
     include_archived: bool = False,
     include_quarantined: bool = False,
 ) -> Filters:
-    """Validate the filter arguments that ``retrieve`` and ``list`` share.
+    """Validate the filter arguments that ``retrieve`` and ``list`` share; see ``Filtering``.
 
-    Args:
-        now: The present moment, microseconds.
-        tiers: One tier or several; None for all.
-        kinds: One kind or several.
-        statuses: One status or several; None for active ones.
-        scope: One path or several; memories at it, below it or above it.
-        within: One path or several; memories at it or below it.
-        session: One session or several.
-        tags: One tag or several; the memory must have all of them.
-        any_tags: One tag or several; the memory must have at least one of them.
-        where: Conditions on the metadata, see ``Filtering``.
-        key: One slot or several.
-        actor: One actor or several.
-        role: One chat role or several.
-        source: One trust class or address, or several.
-        ids: One id or several.
-        without: One id or several that are left out.
-        pinned: Only pinned ones (True) or only others (False).
-        since: Earliest time of occurrence, inclusive.
-        until: Latest time of occurrence, exclusive.
-        as_of: Only memories that were valid at this moment.
-        include_superseded: Include memories that a newer one replaced.
-        include_archived: Include memories that were set aside.
-        include_quarantined: Include memories from untrusted sources that are not approved yet.
+    Without ``statuses`` active memories are meant, and with ``as_of`` superseded ones as well; the
+    last three arguments add others.
 
     Raises:
         InvalidInput: If a value is not of its kind.
@@ -273,12 +236,6 @@ def check_known_at(
 ) -> int | None:
     """Accept the moment by which something must have been recorded, or None.
 
-    Args:
-        known_at: The moment.
-        now: The present moment, microseconds.
-        include_quarantined: Whether memories in quarantine are asked for.
-        statuses: Statuses that are asked for.
-
     Raises:
         InvalidInput: If it is no moment or in the future, or memories in quarantine are asked for:
             the past does not show them.
@@ -296,9 +253,6 @@ def check_known_at(
 
 def check_filters(given: Mapping[str, Any]) -> None:
     """Check the filters among the arguments of ``retrieve`` or ``list``; ignore the others.
-
-    Args:
-        given: Name of an argument to its value.
 
     Raises:
         InvalidInput: If the value of a filter is not of its kind.
@@ -357,12 +311,7 @@ def _conditions(where: Mapping[str, Any] | None) -> tuple[Condition, ...]:
 
 
 def _below_key(where: Mapping[str, Any], above: tuple[str, ...]) -> Iterator[Condition]:
-    """Yield the conditions on the fields of one object of the metadata.
-
-    Args:
-        where: Names of fields to what each must be.
-        above: Path to the object.
-    """
+    """Yield the conditions on the fields of one object of the metadata, to which a path leads."""
     for key, wanted in where.items():
         names = (*above, _key(key))
         if sum(name.count(".") + 1 for name in names) > MAX_PATH:

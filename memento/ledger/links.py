@@ -11,14 +11,14 @@ from memento.ledger.rows import Row, damaged, is_changed_link, seal_of
 from memento.ledger.schema import SEQ_BITS
 
 
-def link(connection: Session, src: int, dst: int, relation: str) -> None:
+def link(db: Session, src: int, dst: int, relation: str) -> None:
     """Link two memories; linking them again changes nothing."""
-    put_link(connection, src, dst, relation, 1.0)
+    put_link(db, src, dst, relation, 1.0)
 
 
-def put_link(connection: Session, src: int, dst: int, relation: str, weight: float) -> bool:
+def put_link(db: Session, src: int, dst: int, relation: str, weight: float) -> bool:
     """Link two memories unless they are linked so; tells whether a link was made."""
-    made = connection.execute(
+    made = db.execute(
         "INSERT INTO links (src, dst, relation, weight, seal) VALUES (?, ?, ?, ?, ?)"
         f" {SKIP_IF_THERE}",
         (src, dst, relation, weight, seal_of(src, dst, relation, weight)),
@@ -26,43 +26,43 @@ def put_link(connection: Session, src: int, dst: int, relation: str, weight: flo
     return made.rowcount > 0
 
 
-def unlink(connection: Session, src: int, dst: int, relation: str) -> float | None:
+def unlink(db: Session, src: int, dst: int, relation: str) -> float | None:
     """Remove a link between two memories; returns its weight, None if there is none."""
-    found = connection.execute(
+    found = db.execute(
         "DELETE FROM links WHERE src = ? AND dst = ? AND relation = ? RETURNING weight",
         (src, dst, relation),
     ).fetchone()
     return None if found is None else float(found[0])
 
 
-def linked(connection: Session, docid: int) -> list[tuple[int, int, str]]:
+def linked(db: Session, docid: int) -> list[tuple[int, int, str]]:
     """Return (row id it goes from, row id it goes to, relation) of every link of a memory.
 
     Raises:
         StoreUnusable: If one of them is damaged.
     """
     return [
-        *_links(connection, docid, "src = ?1"),
-        *_links(connection, docid, "dst = ?1 AND src <> dst"),
+        *_links(db, docid, "src = ?1"),
+        *_links(db, docid, "dst = ?1 AND src <> dst"),
     ]
 
 
-def proposed(connection: Session, docid: int) -> list[Row]:
+def proposed(db: Session, docid: int) -> list[Row]:
     """Return the memories whose place a quarantined one will take when it is approved.
 
     Raises:
         StoreUnusable: If a link that tells which is damaged.
     """
-    links = _links(connection, docid, "src = ?1 AND relation = 'proposes'")
-    replaced = memories.by_docids(connection, docid >> SEQ_BITS, [dst for _, dst, _ in links])
+    links = _links(db, docid, "src = ?1 AND relation = 'proposes'")
+    replaced = memories.by_docids(db, docid >> SEQ_BITS, [dst for _, dst, _ in links])
     return [row for _, row in sorted(replaced.items())]
 
 
-def _links(connection: Session, docid: int, condition: str) -> list[tuple[int, int, str]]:
-    links = connection.execute(
+def _links(db: Session, docid: int, condition: str) -> list[tuple[int, int, str]]:
+    links = db.execute(
         f"SELECT src, dst, relation, weight, seal FROM links WHERE {condition}", (docid,)
     ).fetchall()
     if any(is_changed_link(*found) for found in links):
-        owner = memories.by_docid(connection, docid)
+        owner = memories.by_docid(db, docid)
         raise StoreUnusable(layout.LEDGER, f"a link of {damaged([owner.id])}")
     return [(src, dst, relation) for src, dst, relation, *_ in links]

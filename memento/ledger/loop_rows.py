@@ -44,16 +44,16 @@ class Turn:
     shown: Mapping[str, int]
 
 
-def insert(session: Session, turn: Turn) -> None:
+def insert(db: Session, turn: Turn) -> None:
     """Add a turn."""
     values = (turn.id, turn.ns, turn.session, turn.opened_at, turn.expires_at)
-    session.execute(f"INSERT INTO loops ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, NULL, '{{}}')", values)
+    db.execute(f"INSERT INTO loops ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, NULL, '{{}}')", values)
 
 
-def find(session: Session, ns: int, loop: str) -> Turn | None:
+def find(db: Session, ns: int, loop: str) -> Turn | None:
     """Read a turn of a namespace; None if it has none of that id."""
     query = f"SELECT {_COLUMNS} FROM loops WHERE loop = ? AND ns = ?"
-    found = session.execute(query, (loop, ns)).fetchone()
+    found = db.execute(query, (loop, ns)).fetchone()
     if found is None:
         return None
     ranks = {one: rank for one, rank in mapping_in(found[-1]).items() if type(rank) is int}
@@ -61,68 +61,59 @@ def find(session: Session, ns: int, loop: str) -> Turn | None:
     return Turn(loop, number, name, opened_at, expires_at, closed_at, ranks)
 
 
-def show(session: Session, turn: Turn, ids: Sequence[str]) -> None:
+def show(db: Session, turn: Turn, ids: Sequence[str]) -> None:
     """Note which memories an answer of a turn showed, best first."""
     shown = dict(turn.shown)
     for rank, one in enumerate(ids, start=1):
         if one in shown or len(shown) < MOST_SHOWN:
             shown[one] = min(rank, shown.get(one, rank))
-    _set_shown(session, turn.id, shown)
+    _set_shown(db, turn.id, shown)
 
 
-def close(session: Session, turn: Turn, at: int, outcome: float | None) -> None:
+def close(db: Session, turn: Turn, at: int, outcome: float | None) -> None:
     """Close a turn; its session and what it showed are needed no longer."""
     query = (
         "UPDATE loops SET closed_at = ?, outcome = ?, shown = '{}', session = NULL WHERE loop = ?"
     )
-    session.execute(query, (at, outcome, turn.id))
+    db.execute(query, (at, outcome, turn.id))
 
 
-def expire(session: Session, ns: int, now: int) -> int:
+def expire(db: Session, ns: int, now: int) -> int:
     """Close the turns of a namespace that expired, without an outcome; returns how many.
 
     Those closed long ago are dropped.
     """
-    session.execute("DELETE FROM loops WHERE ns = ? AND closed_at < ?", (ns, now - _KEPT))
+    db.execute("DELETE FROM loops WHERE ns = ? AND closed_at < ?", (ns, now - _KEPT))
     query = (
         "UPDATE loops SET closed_at = expires_at, shown = '{}', session = NULL"
         " WHERE ns = ? AND closed_at IS NULL AND expires_at <= ?"
     )
-    return session.execute(query, (ns, now)).rowcount
+    return db.execute(query, (ns, now)).rowcount
 
 
-def forget(session: Session, ns: int, ids: Iterable[str]) -> int:
+def forget(db: Session, ns: int, ids: Iterable[str]) -> int:
     """Take erased memories out of all turns of a namespace; returns how many turns named one."""
     gone, changed = frozenset(ids), 0
     query = "SELECT loop, shown FROM loops WHERE ns = ? AND shown <> '{}'"
-    for loop, shown in session.execute(query, (ns,)).fetchall():
+    for loop, shown in db.execute(query, (ns,)).fetchall():
         ranks = mapping_in(shown)
         left = {one: rank for one, rank in ranks.items() if one not in gone}
         if left != ranks or not ranks:
-            _set_shown(session, loop, left)
+            _set_shown(db, loop, left)
             changed += 1
     return changed
 
 
-def forget_session(session: Session, ns: int, name: str | None) -> int:
-    """Take the name of a session out of the open turns; they stay open.
-
-    Args:
-        session: Inside a transaction.
-        ns: Namespace number.
-        name: Name of the session; None for every session.
-
-    Returns:
-        How many turns had it.
-    """
+def forget_session(db: Session, ns: int, name: str | None) -> int:
+    """Take the name of a session, or every name (None), out of the open turns; returns how many."""
     query = "UPDATE loops SET session = NULL WHERE ns = ? AND session = ifnull(?, session)"
-    return session.execute(query, (ns, name)).rowcount
+    return db.execute(query, (ns, name)).rowcount
 
 
-def set_back_to(session: Session, moment: int) -> None:
+def set_back_to(db: Session, moment: int) -> None:
     """Undo what happened to turns after a moment; those closed since do not open again."""
-    session.execute("DELETE FROM loops WHERE opened_at > ?", (moment,))
+    db.execute("DELETE FROM loops WHERE opened_at > ?", (moment,))
 
 
-def _set_shown(session: Session, loop: str, shown: Mapping[str, int]) -> None:
-    session.execute("UPDATE loops SET shown = ? WHERE loop = ?", (json.dumps(shown), loop))
+def _set_shown(db: Session, loop: str, shown: Mapping[str, int]) -> None:
+    db.execute("UPDATE loops SET shown = ? WHERE loop = ?", (json.dumps(shown), loop))

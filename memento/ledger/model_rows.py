@@ -13,14 +13,14 @@ that is due for longest without reading the others, whatever their number.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass, field, fields, replace
 from datetime import UTC, datetime, timedelta
 
 from memento.base.clock import from_micros
-from memento.ledger import memories
+from memento.ledger import memories, meta
 from memento.ledger.contract import Session
-from memento.ledger.dialect import one_of, or_replace
+from memento.ledger.dialect import one_of
 from memento.ledger.schema import SEQ_BITS, SEQ_MASK
 from memento.status import sql_lacking
 
@@ -36,7 +36,6 @@ _MOST_DIGITS = 9
 """Most digits of a place in a text."""
 _PREFIX = "llm task "
 _EVERY = (_PREFIX, f"{_PREFIX}~")
-_NOTE = f"INSERT INTO meta VALUES (?, ?) {or_replace('name', 'value')}"
 _RANGE = "name >= ?1 AND name < ?2"
 _READY = f"{_RANGE} AND ifnull(value NOT BETWEEN ?3 AND ?4, true)"
 _HIDDEN = (
@@ -88,125 +87,117 @@ class Waiting:
 _FIELDS = frozenset(one.name for one in fields(Waiting))
 
 
-def put(session: Session, one: Waiting) -> bool:
+def put(db: Session, one: Waiting) -> bool:
     """Let a message wait; tell whether it does. One that waits with this text is left as it is."""
     name = _name(one.docid)
-    found = session.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
-    known = None if found is None else _read(name, found[0])
+    found = meta.get(db, name)
+    known = _read(name, found)
     if known is not None and known.text == one.text:
         return True
-    if found is None and count(session, one.ns) >= MOST:
+    if found is None and count(db, one.ns) >= MOST:
         return False
-    session.execute(_NOTE, (name, _value(one)))
+    meta.put(db, name, _value(one))
     return True
 
 
-def swap(session: Session, one: Waiting, other: Waiting | None) -> bool:
-    """Give a message another state, or none, if it still has the one that is given.
-
-    Returns:
-        Whether it had.
-    """
+def swap(db: Session, one: Waiting, other: Waiting | None) -> bool:
+    """Give a message another state, or none, if it still has the one given; tell whether it had."""
     mine = (_name(one.docid), _value(one))
     if other is None:
         query = "DELETE FROM meta WHERE name = ?1 AND value = ?2"
-        return session.execute(query, mine).rowcount == 1
+        return db.execute(query, mine).rowcount == 1
     query = "UPDATE meta SET value = ?3 WHERE name = ?1 AND value = ?2"
-    return session.execute(query, (*mine, _value(other))).rowcount == 1
+    return db.execute(query, (*mine, _value(other))).rowcount == 1
 
 
-def drop(session: Session, docids: Iterable[int]) -> None:
+def drop(db: Session, docids: Iterable[int]) -> None:
     """Let messages wait no longer, also if a process shows them now."""
-    drop_named(session, [_name(docid) for docid in docids])
+    drop_named(db, [_name(docid) for docid in docids])
 
 
-def drop_those(session: Session, ns: int, docids: Collection[int]) -> None:
+def drop_those(db: Session, ns: int, docids: Collection[int]) -> None:
     """Let those of very many messages of a namespace that wait do so no longer."""
     query = f"SELECT name FROM meta WHERE {_RANGE}"
-    waiting = {name for (name,) in session.execute(query, _span(ns))}
+    waiting = {name for (name,) in db.execute(query, _span(ns))}
     if waiting:
-        drop_named(session, sorted(waiting.intersection(map(_name, docids))))
+        drop_named(db, sorted(waiting.intersection(map(_name, docids))))
 
 
-def drop_named(session: Session, names: list[str]) -> None:
+def drop_named(db: Session, names: list[str]) -> None:
     """Delete rows by their names."""
-    session.execute(f"DELETE FROM meta WHERE name {one_of()}", (json.dumps(names),))
+    db.execute(f"DELETE FROM meta WHERE name {one_of()}", (json.dumps(names),))
 
 
-def drop_all(session: Session, ns: int) -> None:
+def drop_all(db: Session, ns: int) -> None:
     """Let no message of a namespace wait any longer."""
-    session.execute(f"DELETE FROM meta WHERE {_RANGE}", _span(ns))
+    db.execute(f"DELETE FROM meta WHERE {_RANGE}", _span(ns))
 
 
-def count(session: Session, ns: int) -> int:
+def count(db: Session, ns: int) -> int:
     """Count the messages of a namespace that wait."""
-    found = session.execute(f"SELECT count(*) FROM meta WHERE {_RANGE}", _span(ns)).fetchone()
+    found = db.execute(f"SELECT count(*) FROM meta WHERE {_RANGE}", _span(ns)).fetchone()
     return int(found[0])
 
 
-def any_waits(session: Session) -> bool:
+def any_waits(db: Session) -> bool:
     """Tell whether any message waits in any namespace."""
     query = f"SELECT 1 FROM meta WHERE {_RANGE} LIMIT 1"
-    return session.execute(query, _EVERY).fetchone() is not None
+    return db.execute(query, _EVERY).fetchone() is not None
 
 
-def first(session: Session, upto: int, now: int) -> tuple[str, Waiting | None] | None:
-    """Read the message of all namespaces that may be shown for longest.
-
-    Args:
-        session: Of any job.
-        upto: The moment from which it may be shown is this one or earlier.
-        now: The present moment, microseconds.
+def first(db: Session, upto: int, now: int) -> tuple[str, Waiting | None] | None:
+    """Read the message of all namespaces that may be shown for longest, by a moment (``upto``).
 
     Returns:
         The name of its row and the message (None if the row is damaged); None if no message waits.
     """
     query = f"SELECT name, value FROM meta WHERE {_READY} ORDER BY value, name LIMIT 1"
-    found = session.execute(query, (*_EVERY, *_later(upto, now))).fetchone()
+    found = db.execute(query, (*_EVERY, *_later(upto, now))).fetchone()
     return None if found is None else (found[0], _read(*found))
 
 
-def put_off(session: Session, ns: int, now: int, until: int) -> None:
+def put_off(db: Session, ns: int, now: int, until: int) -> None:
     """Let all messages of a namespace that may be shown now, and that nobody has, wait."""
-    query = f"SELECT name, value FROM meta WHERE {_READY}"
-    for row in session.execute(query, (*_span(ns), *_later(now, now))).fetchall():
-        one = _read(*row)
-        if one is not None and not one.token:
-            swap(session, one, replace(one, due=until))
+    for one in _waiting(db, _READY, (*_span(ns), *_later(now, now))):
+        if not one.token:
+            swap(db, one, replace(one, due=until))
 
 
-def hurry(session: Session, ns: int, name: str) -> None:
+def hurry(db: Session, ns: int, name: str) -> None:
     """Let the messages of a session that no model saw yet be due, because it is over."""
-    rows = session.execute(f"SELECT name, value FROM meta WHERE {_RANGE}", _span(ns)).fetchall()
-    read = [one for row in rows if (one := _read(*row)) is not None]
-    waiting = [one for one in read if not (one.token or one.attempts)]
-    turns = memories.by_docids(session, ns, [one.docid for one in waiting])
+    waiting = [one for one in _waiting(db, _RANGE, _span(ns)) if not (one.token or one.attempts)]
+    turns = memories.by_docids(db, ns, [one.docid for one in waiting])
     for one in waiting:
         turn = turns.get(one.docid)
         if turn is not None and turn.session == name:
-            swap(session, one, replace(one, due=0))
+            swap(db, one, replace(one, due=0))
 
 
-def join(session: Session, one: Waiting, run: int) -> None:
+def join(db: Session, one: Waiting, run: int) -> None:
     """Let the other messages of a call belong to the change that the first of them made.
 
     One that another process shows now is left as it is.
     """
-    rows = session.execute(f"SELECT name, value FROM meta WHERE {_RANGE}", _span(one.ns)).fetchall()
-    for other in (read for row in rows if (read := _read(*row)) is not None):
+    for other in _waiting(db, _RANGE, _span(one.ns)):
         same_call = (other.since, other.rev, other.run) == (one.since, one.rev, None)
         if same_call and not other.token:
-            swap(session, other, replace(other, run=run))
+            swap(db, other, replace(other, run=run))
 
 
-def erased_since(session: Session, one: Waiting) -> bool:
+def _waiting(db: Session, condition: str, values: Sequence[str]) -> list[Waiting]:
+    """Read the messages that wait and fit, without damaged ones."""
+    found = db.execute(f"SELECT name, value FROM meta WHERE {condition}", values).fetchall()
+    return [one for row in found if (one := _read(*row)) is not None]
+
+
+def erased_since(db: Session, one: Waiting) -> bool:
     """Tell whether anything of the namespace was erased after a message came."""
-    return session.execute(_ERASED, (one.ns, one.rev)).fetchone() is not None
+    return db.execute(_ERASED, (one.ns, one.rev)).fetchone() is not None
 
 
-def hidden_since(session: Session, one: Waiting) -> list[tuple[str | None, str]]:
+def hidden_since(db: Session, one: Waiting) -> list[tuple[str | None, str]]:
     """Return slot and text of the memories that were taken back after a message came."""
-    return session.execute(_HIDDEN, (one.ns, one.rev)).fetchall()
+    return db.execute(_HIDDEN, (one.ns, one.rev)).fetchall()
 
 
 def _later(upto: int, now: int) -> tuple[str, str]:
@@ -302,32 +293,30 @@ def day_of(moment: int) -> str:
     return from_micros(moment).astimezone(UTC).date().isoformat()
 
 
-def on_day(session: Session, ns: int, day: str) -> Counts:
+def on_day(db: Session, ns: int, day: str) -> Counts:
     """Read what a namespace spent on a day."""
-    query = "SELECT value FROM meta WHERE name = ?"
-    found = session.execute(query, (f"{_NAME}{ns} {day}",)).fetchone()
-    return {} if found is None else _counts(found[0])
+    return _counts(meta.get(db, f"{_NAME}{ns} {day}"))
 
 
-def since(session: Session, ns: int, first: str) -> dict[str, Counts]:
+def since(db: Session, ns: int, first: str) -> dict[str, Counts]:
     """Read what a namespace spent from a day on, by day, the earliest first."""
     lead = f"{_NAME}{ns} "
     query = f"SELECT name, value FROM meta WHERE {_RANGE} ORDER BY name"
-    rows = session.execute(query, (f"{lead}{first}", f"{lead}~")).fetchall()
+    rows = db.execute(query, (f"{lead}{first}", f"{lead}~")).fetchall()
     return {name.removeprefix(lead): _counts(value) for name, value in rows}
 
 
-def add(session: Session, ns: int, day: str, model: str, spent: Spent) -> None:
+def add(db: Session, ns: int, day: str, model: str, spent: Spent) -> None:
     """Add to the counts of a day; the first of a day drops those that are too old."""
-    counts = dict(on_day(session, ns, day))
+    counts = dict(on_day(db, ns, day))
     if not counts:
         lead = f"{_NAME}{ns} "
         first = datetime.fromisoformat(day).date() - timedelta(days=KEPT_DAYS)
         query = f"DELETE FROM meta WHERE {_RANGE}"
-        session.execute(query, (lead, f"{lead}{first.isoformat()}"))
+        db.execute(query, (lead, f"{lead}{first.isoformat()}"))
     counts[model] = counts.get(model, Spent()) + spent
     value = json.dumps({name: astuple(one) for name, one in counts.items()}, ensure_ascii=False)
-    session.execute(_NOTE, (f"{_NAME}{ns} {day}", value))
+    meta.put(db, f"{_NAME}{ns} {day}", value)
 
 
 def _counts(value: object) -> Counts:

@@ -2,7 +2,7 @@
 
 A row says by the number whose it is, and the labels say who that is: labels that were changed on
 the disk would hand one's memories to another. Their checksum is in ``meta``, one row for each
-namespace; a namespace from before there were any has none, and cannot be told.
+namespace.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from hashlib import blake2b
 
 from memento.base import layout
 from memento.errors import StoreUnusable
+from memento.ledger import meta
 from memento.ledger.contract import Session
-from memento.ledger.dialect import IN_ORDER_OF_ROWS, SKIP_IF_THERE, or_replace
+from memento.ledger.dialect import IN_ORDER_OF_ROWS, SKIP_IF_THERE
 from memento.ledger.schema import SEQ_BITS
 
 SEAL = "namespace:"
@@ -23,67 +24,60 @@ SEAL = "namespace:"
 MAX_DIGITS = 10
 """More than any number has that fits above the rest of a row id."""
 
-_NOTED = or_replace("name", "value")
 
-
-def find(connection: Session, labels: tuple[str, ...]) -> int | None:
+def find(db: Session, labels: tuple[str, ...]) -> int | None:
     """Return the number of a namespace, or None if there is no such."""
     query = "SELECT ns FROM namespaces WHERE labels = ?"
-    found = connection.execute(query, (_encode(labels),)).fetchone()
+    found = db.execute(query, (_encode(labels),)).fetchone()
     return None if found is None else int(found[0])
 
 
-def number(connection: Session, labels: tuple[str, ...]) -> int:
+def number(db: Session, labels: tuple[str, ...]) -> int:
     """Return the number of a namespace, giving it one if it is new. Inside a transaction."""
-    known = find(connection, labels)
+    known = find(db, labels)
     if known is not None:
         return known
     text = _encode(labels)
-    made = connection.execute("INSERT INTO namespaces (labels) VALUES (?) RETURNING ns", (text,))
+    made = db.execute("INSERT INTO namespaces (labels) VALUES (?) RETURNING ns", (text,))
     (ns,) = made.fetchone()
-    _seal(connection, ns, text)
+    _seal(db, ns, text)
     return int(ns)
 
 
-def take_over(connection: Session, ns: int, text: str) -> None:
+def take_over(db: Session, ns: int, text: str) -> None:
     """Take over a namespace with its number and its labels as JSON. Inside a transaction."""
-    connection.execute("INSERT INTO namespaces (ns, labels) VALUES (?, ?)", (ns, text))
-    _seal(connection, ns, text)
+    db.execute("INSERT INTO namespaces (ns, labels) VALUES (?, ?)", (ns, text))
+    _seal(db, ns, text)
 
 
-def labels_of(connection: Session, ns: int) -> tuple[str, ...]:
+def labels_of(db: Session, ns: int) -> tuple[str, ...]:
     """Return the labels of a namespace.
 
     Raises:
         StoreUnusable: If there is no such number, or its labels are damaged.
     """
-    found = connection.execute("SELECT labels FROM namespaces WHERE ns = ?", (ns,)).fetchone()
+    found = db.execute("SELECT labels FROM namespaces WHERE ns = ?", (ns,)).fetchone()
     return _decode(ns, None if found is None else found[0])
 
 
-def every(connection: Session) -> list[tuple[int, tuple[str, ...]]]:
+def every(db: Session) -> list[tuple[int, tuple[str, ...]]]:
     """List every namespace of the store: number and labels.
 
     Raises:
         StoreUnusable: If the labels of one are damaged.
     """
-    found = connection.execute(
+    found = db.execute(
         f"SELECT ns, labels FROM namespaces {IN_ORDER_OF_ROWS} ORDER BY ns"
     ).fetchall()
     return [(ns, _decode(ns, text)) for ns, text in found]
 
 
-def wrong(connection: Session) -> list[str]:
+def wrong(db: Session) -> list[str]:
     """Say which namespaces are not as they were written, or are missing though they hold rows."""
-    seals = dict(
-        connection.execute(
-            "SELECT name, value FROM meta WHERE name >= ?1 AND name < ?1 || '~'", (SEAL,)
-        ).fetchall()
-    )
-    stored = dict(
-        connection.execute(f"SELECT ns, labels FROM namespaces {IN_ORDER_OF_ROWS}").fetchall()
-    )
-    used = connection.execute(f"SELECT DISTINCT docid >> {SEQ_BITS} FROM memories").fetchall()
+    seals = dict(meta.below(db, SEAL))
+    query = f"SELECT ns, labels FROM namespaces {IN_ORDER_OF_ROWS}"
+    stored = dict(db.execute(query).fetchall())
+    used = db.execute(f"SELECT DISTINCT docid >> {SEQ_BITS} FROM memories").fetchall()
     sealed = {ns for name in seals if (ns := sealed_by(name)) is not None}
     due = sealed | {ns for (ns,) in used}
     problems = [f"namespace {ns} is missing" for ns in sorted(due - stored.keys())]
@@ -92,7 +86,7 @@ def wrong(connection: Session) -> list[str]:
         for ns, text in sorted(stored.items())
         if not are_labels(text)
         or seals.get(f"{SEAL}{ns}", checksum(ns, text)) != checksum(ns, text)
-        or find(connection, _decode(ns, text)) != ns  # by the index, which may be what is damaged
+        or find(db, _decode(ns, text)) != ns  # by the index, which may be what is damaged
     ]
 
 
@@ -116,9 +110,8 @@ def checksum(ns: int, text: str) -> bytes:
     return blake2b(repr((ns, text)).encode(), digest_size=8).digest()
 
 
-def _seal(connection: Session, ns: int, text: str) -> None:
-    named = (f"{SEAL}{ns}", checksum(ns, text))
-    connection.execute(f"INSERT INTO meta VALUES (?, ?) {_NOTED}", named)
+def _seal(db: Session, ns: int, text: str) -> None:
+    meta.put(db, f"{SEAL}{ns}", checksum(ns, text))
 
 
 def _encode(labels: tuple[str, ...]) -> str:
@@ -146,8 +139,8 @@ def new() -> bytes:
 
 def read(db: Session) -> bytes | None:
     """Return the secret; None if the store has none yet."""
-    found = db.execute("SELECT value FROM meta WHERE name = ?", (NAME,)).fetchone()
-    return found[0] if found is not None and isinstance(found[0], bytes) else None
+    found = meta.get(db, NAME)
+    return found if isinstance(found, bytes) else None
 
 
 def make(db: Session) -> bytes:

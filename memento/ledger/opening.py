@@ -91,10 +91,6 @@ def salvage_tool() -> SalvageTool[Rescued]:
 def swap(root: Path, build: Callable[[Path], T]) -> tuple[T, Path]:
     """Build a store beside the one that is there, then let them change places.
 
-    Args:
-        root: Folder of a store.
-        build: Makes the new ledger at the path it is given.
-
     Returns:
         What ``build`` returned, and where the old store is now.
 

@@ -18,12 +18,11 @@ from itertools import groupby
 from memento.base import layout
 from memento.base.clock import from_micros
 from memento.errors import InvalidInput, StoreUnusable
-from memento.ledger import memories, slot_rows
+from memento.ledger import memories, meta, slot_rows
 from memento.ledger.contract import Session
-from memento.ledger.dialect import each_of, field_of
+from memento.ledger.dialect import each_of, field_of, one_of
 from memento.ledger.predicate import Filters, predicate
 from memento.ledger.rows import (
-    COLUMNS,
     STATE,
     Row,
     State,
@@ -33,6 +32,7 @@ from memento.ledger.rows import (
     earlier_state,
     is_changed_state,
     is_sound,
+    select,
     sound,
 )
 from memento.status import having
@@ -41,6 +41,8 @@ from memento.text.words import Columns
 LINE = "recorded_since"
 """Name in ``meta`` of the moment at which the recording of a store that was set back begins."""
 
+_BITE = 500
+"""Memories whose histories are in RAM at once."""
 _ACCEPTED = frozenset(having("accepted"))
 _DOUBTED = frozenset(having("current")) - _ACCEPTED
 """Statuses in which a memory is not believed, though nobody took it back."""
@@ -51,7 +53,6 @@ _FILTERED = (
     "expires_at", "superseded_by",
 )  # fmt: skip
 """Columns that ``predicate`` looks at."""
-_STATES = f"SELECT docid, {STATE} FROM versions WHERE docid"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,30 +71,24 @@ class Past:
     absent: frozenset[int]
     damaged: tuple[str, ...]
 
-    def rows(self, session: Session, ns: int, docids: Sequence[int]) -> dict[int, Row]:
+    def rows(self, db: Session, ns: int, docids: Sequence[int]) -> dict[int, Row]:
         """Read memories as they were; those that were not there are left out."""
         unchanged = [docid for docid in docids if docid not in self.changed]
-        now = memories.by_docids(session, ns, unchanged)
+        now = memories.by_docids(db, ns, unchanged)
         rows = {docid: replace(row) for docid, row in self.changed.items() if docid in set(docids)}
         return rows | {docid: row for docid, row in now.items() if docid not in self.absent}
 
 
-def read(session: Session, ns: int, moment: int, docids: Sequence[int] | None = None) -> Past:
-    """Find out what a namespace was at a moment.
-
-    Args:
-        session: Of a job that reads.
-        ns: Namespace number.
-        moment: Microseconds since 1970 UTC.
-        docids: Only these memories; None for all.
+def read(db: Session, ns: int, moment: int, docids: Sequence[int] | None = None) -> Past:
+    """Find out what a namespace was at a moment, microseconds; of some memories, or of all (None).
 
     Raises:
         InvalidInput: If the recording of the store begins later.
     """
-    _check_line(session, moment)
+    _check_line(db, moment)
     changed: dict[int, Row] = {}
-    absent, damaged = set(_later(session, ns, moment, docids)), []
-    for row, states in _histories(session, ns, moment, docids):
+    absent, damaged = set(_later(db, ns, moment, docids)), []
+    for row, states in _histories(db, ns, moment, docids):
         then = _state_at(row, states, moment)
         if then is None:
             damaged.append(row.id)
@@ -105,24 +100,20 @@ def read(session: Session, ns: int, moment: int, docids: Sequence[int] | None = 
     return Past(moment, changed, frozenset(absent), tuple(damaged))
 
 
-def reword(session: Session, rows: Iterable[Row], moment: int, past: Past | None) -> set[int]:
-    """Give rows the text that they had at a moment; returns those where it is damaged.
+def reword(db: Session, rows: Iterable[Row], moment: int, past: Past | None) -> set[int]:
+    """Give rows, in place, the text of a moment as far as ``past`` knows; None for all known now.
 
-    Args:
-        session: Of a job that reads.
-        rows: Memories as they are, or as ``past`` has them; changed in place.
-        moment: The moment, microseconds.
-        past: As far as it is known what was changed; None for all that is known now.
+    Returns those where it is damaged.
     """
     until = None if past is None else past.moment
-    return memories.reword_as_of(session, rows, moment, known_at=until)
+    return memories.reword_as_of(db, rows, moment, known_at=until)
 
 
-def matching(session: Session, ns: int, filters: Filters, past: Past) -> list[int]:
+def matching(db: Session, ns: int, filters: Filters, past: Past) -> list[int]:
     """Return the row ids of the memories that fitted the filters then, ascending."""
-    now = memories.matching(session, ns, filters)
+    now = memories.matching(db, ns, filters)
     found = [one for one in now if one not in past.changed and one not in past.absent]
-    return sorted([*found, *_fitting(session, ns, filters, list(past.changed.values()))])
+    return sorted([*found, *_fitting(db, ns, filters, list(past.changed.values()))])
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,27 +133,20 @@ class Page:
     offset: int
 
 
-def listed(
-    session: Session, ns: int, filters: Filters, page: Page, known_at: int | None
-) -> list[Row]:
+def listed(db: Session, ns: int, filters: Filters, page: Page, known_at: int | None) -> list[Row]:
     """List what fits the filters, as it is or was recorded, with the text of ``filters.as_of``.
 
-    Args:
-        session: Of a job that reads.
-        ns: Namespace number.
-        filters: The conditions.
-        page: The part that is wanted.
-        known_at: Moment by which it was recorded, microseconds; None for now.
+    ``known_at`` is the moment by which it was recorded, microseconds; None for now.
 
     Raises:
         StoreUnusable: If a state that is needed is damaged.
     """
-    past = None if known_at is None else _whole(read(session, ns, known_at))
+    past = None if known_at is None else _whole(read(db, ns, known_at))
     if past is not None:
-        rows = _select(session, ns, filters, page, past)
+        rows = _select(db, ns, filters, page, past)
     else:
         rows = memories.select(
-            session,
+            db,
             ns,
             filters,
             newest_first=page.newest_first,
@@ -170,11 +154,11 @@ def listed(
             limit=page.limit,
             offset=page.offset,
         )
-    return rows if filters.as_of is None else _worded(session, rows, filters.as_of, past)
+    return rows if filters.as_of is None else _worded(db, rows, filters.as_of, past)
 
 
 def value(
-    session: Session,
+    db: Session,
     ns: int,
     slot: tuple[str, str],
     as_of: int | None,
@@ -182,30 +166,22 @@ def value(
     *,
     now: int,
 ) -> Row | None:
-    """Return the value of a slot, at a moment and as recorded at a moment.
-
-    Args:
-        session: Of a job that reads.
-        ns: Namespace number.
-        slot: Key and scope.
-        as_of: When it must hold, microseconds; None for the present moment.
-        known_at: By when it was recorded, microseconds; None for now.
-        now: The present moment.
+    """Return the value of a slot that holds ``as_of``, as recorded by ``known_at``; None for now.
 
     Raises:
         StoreUnusable: If it is damaged, or a state that is needed.
     """
-    past = None if known_at is None else _whole(read(session, ns, known_at))
+    past = None if known_at is None else _whole(read(db, ns, known_at))
     present = now if known_at is None else known_at
     moment = present if as_of is None else as_of
     if past is None:
-        row = slot_rows.value_at(session, ns, slot, moment, now=now, present=as_of is None)
+        row = slot_rows.value_at(db, ns, slot, moment, now=now, present=as_of is None)
     else:
-        row = _value_at(session, ns, slot, moment, past, present=as_of is None)
+        row = _value_at(db, ns, slot, moment, past, present=as_of is None)
     if row is None:
         return None
     sound(row)
-    return row if as_of is None else _worded(session, [row], as_of, past)[0]
+    return row if as_of is None else _worded(db, [row], as_of, past)[0]
 
 
 def _whole(past: Past) -> Past:
@@ -219,13 +195,13 @@ def _whole(past: Past) -> Past:
     return past
 
 
-def _worded(session: Session, rows: list[Row], moment: int, past: Past | None) -> list[Row]:
+def _worded(db: Session, rows: list[Row], moment: int, past: Past | None) -> list[Row]:
     """Give rows the text of a moment, and the checksum of a row with that text.
 
     Raises:
         StoreUnusable: If that, or a row, is damaged.
     """
-    garbled = reword(session, [sound(row) for row in rows], moment, past)
+    garbled = reword(db, [sound(row) for row in rows], moment, past)
     if garbled:
         names = [row.id for row in rows if row.docid in garbled]
         raise StoreUnusable(layout.LEDGER, f"an earlier state of {damaged(names)}")
@@ -234,13 +210,13 @@ def _worded(session: Session, rows: list[Row], moment: int, past: Past | None) -
     return rows
 
 
-def _select(session: Session, ns: int, filters: Filters, page: Page, past: Past) -> list[Row]:
+def _select(db: Session, ns: int, filters: Filters, page: Page, past: Past) -> list[Row]:
     """List what fitted the filters then, as it was; see ``memories.select``."""
-    docids = matching(session, ns, filters, past)
+    docids = matching(db, ns, filters, past)
     part = slice(page.offset, page.offset + page.limit)
     if not page.by_time:
         docids = docids[::-1][part] if page.newest_first else docids[part]
-    rows = past.rows(session, ns, docids)
+    rows = past.rows(db, ns, docids)
     if not page.by_time:
         return [rows[docid] for docid in docids]
     order = sorted(rows.values(), key=lambda row: (row.occurred_at, row.docid))
@@ -248,11 +224,10 @@ def _select(session: Session, ns: int, filters: Filters, page: Page, past: Past)
 
 
 def _value_at(
-    session: Session, ns: int, slot: tuple[str, str], moment: int, past: Past, *, present: bool
+    db: Session, ns: int, slot: tuple[str, str], moment: int, past: Past, *, present: bool
 ) -> Row | None:
     """Return the value that a slot had at a moment, as recorded then: ``slot_values.value_at``."""
-    query = f"SELECT {COLUMNS} FROM memories WHERE ns = ? AND key = ? AND scope = ?"
-    now = (Row(*found) for found in session.execute(query, (ns, *slot)).fetchall())
+    now = list(select(db, "ns = ? AND key = ? AND scope = ?", (ns, *slot)))
     rows = [row for row in now if row.docid not in past.changed and row.docid not in past.absent]
     rows += [row for row in past.changed.values() if (row.key, row.scope) == slot]
     held = [row for row in rows if _held(row, moment, past.moment, present=present)]
@@ -260,9 +235,9 @@ def _value_at(
     return None if best is None else replace(best)
 
 
-def reworded(session: Session, ns: int, past: Past) -> dict[int, Columns]:
+def reworded(db: Session, ns: int, past: Past) -> dict[int, Columns]:
     """Return what was to be found of each changed memory whose words were others then."""
-    now = memories.by_docids(session, ns, list(past.changed))
+    now = memories.by_docids(db, ns, list(past.changed))
     found = {docid: columns_of(row) for docid, row in past.changed.items()}
     return {
         docid: words
@@ -271,39 +246,39 @@ def reworded(session: Session, ns: int, past: Past) -> dict[int, Columns]:
     }
 
 
-def _check_line(session: Session, moment: int) -> None:
-    found = session.execute("SELECT value FROM meta WHERE name = ?", (LINE,)).fetchone()
-    if found is not None and moment < found[0]:
+def _check_line(db: Session, moment: int) -> None:
+    begins = meta.get(db, LINE)
+    if begins is not None and moment < begins:
         raise InvalidInput(
             "known_at",
-            f"is before {from_micros(found[0]).isoformat()}, when the recording of this store"
+            f"is before {from_micros(begins).isoformat()}, when the recording of this store"
             " begins: it was set back to an earlier moment (restore with at), and lost all that"
             " was recorded in between",
         )
 
 
-def _later(session: Session, ns: int, moment: int, docids: Sequence[int] | None) -> list[int]:
+def _later(db: Session, ns: int, moment: int, docids: Sequence[int] | None) -> list[int]:
     """Return the memories that were recorded after a moment, by their present state."""
     if docids is not None:
-        rows = memories.by_docids(session, ns, docids)
+        rows = memories.by_docids(db, ns, docids)
         return [docid for docid, row in rows.items() if row.created_at > moment]
     query = "SELECT docid FROM memories WHERE docid BETWEEN ? AND ? AND created_at > ?"
-    return [docid for (docid,) in session.execute(query, (*docid_range(ns), moment))]
+    return [docid for (docid,) in db.execute(query, (*docid_range(ns), moment))]
 
 
 def _histories(
-    session: Session, ns: int, moment: int, docids: Sequence[int] | None
+    db: Session, ns: int, moment: int, docids: Sequence[int] | None
 ) -> Iterator[tuple[Row, list[State]]]:
     """Yield the memories that changed after a moment, each with all its earlier states."""
     query = "SELECT DISTINCT docid FROM versions WHERE docid BETWEEN ? AND ? AND until > ?"
-    found = session.execute(query, (*docid_range(ns), moment)).fetchall()
+    found = db.execute(query, (*docid_range(ns), moment)).fetchall()
     wanted = None if docids is None else set(docids)
     some = [docid for (docid,) in found if wanted is None or docid in wanted]
-    for start in range(0, len(some), memories.CHUNK):
-        part = some[start : start + memories.CHUNK]
-        rows = memories.by_docids(session, ns, part)
-        marks = ", ".join("?" * len(part))
-        states = session.execute(f"{_STATES} IN ({marks}) ORDER BY docid, rev", part).fetchall()
+    for start in range(0, len(some), _BITE):
+        part = some[start : start + _BITE]
+        rows = memories.by_docids(db, ns, part)
+        query = f"SELECT docid, {STATE} FROM versions WHERE docid {one_of()} ORDER BY docid, rev"
+        states = db.execute(query, (json.dumps(part),)).fetchall()
         for docid, group in groupby(states, key=lambda one: one[0]):
             if docid in rows:
                 yield rows[docid], [State(*one[1:]) for one in group]
@@ -333,7 +308,7 @@ def _held(row: Row, moment: int, now: int, *, present: bool) -> bool:
     return begun and (row.valid_until is None or row.valid_until > moment)
 
 
-def _fitting(session: Session, ns: int, filters: Filters, rows: Sequence[Row]) -> Iterator[int]:
+def _fitting(db: Session, ns: int, filters: Filters, rows: Sequence[Row]) -> Iterator[int]:
     """Yield the row ids of the rebuilt rows that fit, by the very condition of all other queries.
 
     A table of the rows stands before ``memories`` in the statement and has its name.
@@ -342,8 +317,8 @@ def _fitting(session: Session, ns: int, filters: Filters, rows: Sequence[Row]) -
     columns = ", ".join(f"{field_of('value', name)} AS {name}" for name in _FILTERED)
     table = f"WITH memories AS (SELECT {columns} FROM {each_of('?')})"
     query = f"{table} SELECT docid FROM memories WHERE {condition}"
-    for start in range(0, len(rows), memories.CHUNK):
-        part = rows[start : start + memories.CHUNK]
+    for start in range(0, len(rows), _BITE):
+        part = rows[start : start + _BITE]
         listed = json.dumps([{name: getattr(row, name) for name in _FILTERED} for row in part])
-        for (docid,) in session.execute(query, (listed, *values)):
+        for (docid,) in db.execute(query, (listed, *values)):
             yield docid

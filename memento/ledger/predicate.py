@@ -200,15 +200,7 @@ _NOTHING_ASKED = _asked(Filters(now=0))
 
 
 def predicate(ns: int, filters: Filters) -> tuple[str, list[Any]]:
-    """Build the condition of each listing that a caller filters.
-
-    Args:
-        ns: Number of the namespace.
-        filters: The conditions.
-
-    Returns:
-        An SQL condition without ``WHERE``, and the values to bind to it.
-    """
+    """Build the condition of each listing that a caller filters, and the values to bind to it."""
     clause, values = _inside(ns, filters)
     clauses = [clause, "(expires_at IS NULL OR expires_at > ?)"]
     values.append(filters.now)

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from memento.ledger import memories
 from memento.ledger.contract import Session, Work
 from memento.ledger.dialect import one_of
-from memento.ledger.rows import COLUMNS, Row, docid_range, is_sound, mapping_in, strings_in
+from memento.ledger.rows import Row, docid_range, is_sound, mapping_in, select, strings_in
 from memento.status import HEARD, having
 from memento.types import Event, Kind, Reason, Status
 
@@ -61,32 +61,26 @@ def lasts(row: Row) -> bool:
     return row.status in _FOUND and not ends and is_sound(row)
 
 
-def of_namespace(session: Session, ns: int, *, extracts: bool = False) -> list[Row]:
+def of_namespace(db: Session, ns: int, *, extracts: bool = False) -> list[Row]:
     """Read the articles of a namespace, whatever their status, in order of arrival.
 
-    Args:
-        session: Of any job.
-        ns: Namespace number.
-        extracts: Also those of sessions.
+    With ``extracts`` also those of sessions.
     """
     which = _QUOTING if extracts else _OF_SLEEP
-    query = (
-        f"SELECT {COLUMNS} FROM memories WHERE ns = ? AND source_parents <> '[]' AND {which}"
-        f" AND {memories.NOT_ERASED} ORDER BY docid"
-    )
-    return [Row(*values) for values in session.execute(query, (ns,))]
+    where = f"ns = ? AND source_parents <> '[]' AND {which} AND {memories.NOT_ERASED}"
+    return list(select(db, f"{where} ORDER BY docid", (ns,)))
 
 
-def quoted(session: Session, docids: Sequence[int]) -> list[tuple[int, int]]:
+def quoted(db: Session, docids: Sequence[int]) -> list[tuple[int, int]]:
     """Return the pairs (article, memory that it quotes) of some articles, by row id, ascending."""
     query = f"SELECT src, dst FROM links WHERE relation = '{QUOTES}' AND src {one_of()}"
-    return sorted(session.execute(query, (json.dumps(list(docids)),)).fetchall())
+    return sorted(db.execute(query, (json.dumps(list(docids)),)).fetchall())
 
 
-def is_true(session: Session, article: Row) -> bool:
+def is_true(db: Session, article: Row) -> bool:
     """Tell whether all that an article was made of is as it was."""
-    docids = [dst for _, dst in quoted(session, [article.docid])]
-    sources = memories.by_docids(session, article.ns, docids)
+    docids = [dst for _, dst in quoted(db, [article.docid])]
+    sources = memories.by_docids(db, article.ns, docids)
     if len(sources) != len(strings_in(article.source_parents)):
         return False
     said = mapping_in(article.metadata).get(SOURCES)
@@ -128,40 +122,36 @@ def withdraw(work: Work, article: Row) -> None:
     memories.record(work.db, work.ns, work.now, Event.WITHDRAWN, article.docid)
 
 
-def is_withdrawn(session: Session, article: Row) -> bool:
+def is_withdrawn(db: Session, article: Row) -> bool:
     """Tell whether an article is hidden since it was not true any more, and for nothing else."""
     hidden = article.status == Status.FORGOTTEN
-    return hidden and last_reason(session, article) == Reason.WITHDRAWN
+    return hidden and last_reason(db, article) == Reason.WITHDRAWN
 
 
-def last_reason(session: Session, article: Row) -> str:
+def last_reason(db: Session, article: Row) -> str:
     """Return why the last earlier state of an article ended; ``""`` if it has none."""
-    return "".join(state.reason for state in memories.states(session, article.docid)[-1:])
+    return "".join(state.reason for state in memories.states(db, article.docid)[-1:])
 
 
-def made_of(session: Session, ns: int, ids: Iterable[str], *, after: int = 0) -> dict[int, str]:
+def made_of(db: Session, ns: int, ids: Iterable[str], *, after: int = 0) -> dict[int, str]:
     """Find the articles of which any state was made of some memories: row ids to ids.
 
-    Args:
-        session: Of any job.
-        ns: Namespace number.
-        ids: Ids of the memories.
-        after: Row id after which they were added; 0 for all.
+    They were added after the row id ``after``; 0 for all.
     """
     wanted = frozenset(ids)
-    found = of_namespace(session, ns, extracts=True) if wanted else []
+    found = of_namespace(db, ns, extracts=True) if wanted else []
     return {
         article.docid: article.id
         for article in found
-        if article.docid > after and _was_made_of(session, article, wanted)
+        if article.docid > after and _was_made_of(db, article, wanted)
     }
 
 
-def _was_made_of(session: Session, article: Row, ids: frozenset[str]) -> bool:
+def _was_made_of(db: Session, article: Row, ids: frozenset[str]) -> bool:
     named = strings_in(article.source_parents)
     if not named or not ids.isdisjoint(named):
         return True  # what is damaged may have been made of any
-    for state in memories.states(session, article.docid):
+    for state in memories.states(db, article.docid):
         earlier = mapping_in(state.earlier)
         parents = earlier.get("source_parents")
         if not isinstance(parents, str) or not ids.isdisjoint(strings_in(parents)):
@@ -169,11 +159,11 @@ def _was_made_of(session: Session, article: Row, ids: frozenset[str]) -> bool:
     return False
 
 
-def shown_since(session: Session, ns: int, moment: int) -> set[str]:
+def shown_since(db: Session, ns: int, moment: int) -> set[str]:
     """Return the ids of the memories that were retrieved since a moment, microseconds."""
     low, _ = docid_range(ns)
     query = "SELECT detail FROM events WHERE ns = ? AND at >= ? AND kind = ?"
-    found = session.execute(query, (low >> 40, moment, Event.RETRIEVED.value))
+    found = db.execute(query, (low >> 40, moment, Event.RETRIEVED.value))
     return {
         name
         for (detail,) in found

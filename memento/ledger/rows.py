@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from functools import lru_cache
@@ -17,6 +17,7 @@ from memento.base.clock import from_micros
 from memento.base.plain import composed
 from memento.check import first_of
 from memento.errors import StoreUnusable
+from memento.ledger.contract import Session
 from memento.ledger.schema import SEQ_BITS, SEQ_MASK
 from memento.text.words import Columns, columns
 from memento.types import Kind, Memory, Source, Status, Tier, Trust
@@ -124,6 +125,19 @@ NAMES = tuple(field.name for field in fields(Row))
 COLUMNS = ", ".join(NAMES)
 HOLES = ", ".join("?" * len(NAMES))
 
+
+def select(db: Session, where: str, values: Sequence[Any] = ()) -> Iterator[Row]:
+    """Yield the memories of a query that ends like this: its conditions, order and limit."""
+    found = db.execute(f"SELECT {COLUMNS} FROM memories WHERE {where}", values)
+    return (Row(*one) for one in found)
+
+
+def first(db: Session, where: str, values: Sequence[Any]) -> Row | None:
+    """Read the first memory of such a query; None if there is none."""
+    found = db.execute(f"SELECT {COLUMNS} FROM memories WHERE {where}", values).fetchone()
+    return None if found is None else Row(*found)
+
+
 _SEALED = (
     "id", "text", "kind", "scope", "session", "actor", "role", "key", "aliases", "tags",
     "metadata", "trust", "source_uri", "source_model", "source_parents", "occurred_at",
@@ -172,13 +186,7 @@ _SUMS = ("content_hash", "checksum", "ended")
 
 
 def state_of(row: Row, until: int, reason: str) -> State:
-    """Return a row as ``versions`` keeps it.
-
-    Args:
-        row: The row as it was.
-        until: When it was replaced, microseconds.
-        reason: What replaced it.
-    """
+    """Return a row as ``versions`` keeps it, replaced at a moment for a reason."""
     earlier = {name: getattr(row, name) for name in EARLIER}
     earlier["content_hash"] = _hex(row.content_hash)
     earlier["checksum"] = _hex(row.checksum)
@@ -207,12 +215,7 @@ def set_back(row: Row, earlier: str) -> None:
 
 
 def earlier_state(row: Row, state: State) -> Row | None:
-    """Return a row as it was in an earlier state; None if that is damaged beyond reading.
-
-    Args:
-        row: The row as it is now.
-        state: One of its ``versions``.
-    """
+    """Return a row as it was in an earlier state; None if that is damaged beyond reading."""
     past = replace(row, **{name: getattr(state, name) for name in _IN_BOTH})
     try:
         set_back(past, state.earlier)
@@ -225,13 +228,7 @@ _IN_BOTH = ("version", "text", "status", "tier")
 
 
 def amended(row: Row, state: State, changes: dict[str, Any]) -> str:
-    """Spell an earlier state as it is after changes; sound if it was sound.
-
-    Args:
-        row: The row as it is now.
-        state: One of its ``versions``.
-        changes: Columns to new values.
-    """
+    """Spell an earlier state of a row as it is after changes of columns; sound if it was sound."""
     past, sound = earlier_state(row, state), not is_changed_state(row, state)
     earlier: dict[str, Any] = json.loads(state.earlier) | changes
     if past is not None and sound and is_whole(past):
@@ -259,12 +256,8 @@ def is_sound(row: Row) -> bool:
 def sound(row: Row, memory_id: str | None = None) -> Row:
     """Return a row that is as it was written.
 
-    Args:
-        row: As it was read.
-        memory_id: What it was asked for by; None for the id it has.
-
     Raises:
-        StoreUnusable: If it was damaged.
+        StoreUnusable: If it was damaged; it names the id that was asked for.
     """
     if not is_sound(row):
         raise StoreUnusable(layout.LEDGER, damaged([memory_id or row.id]))
@@ -278,12 +271,7 @@ def damaged(ids: Sequence[str]) -> str:
 
 
 def is_changed_state(row: Row, state: State) -> bool:
-    """Tell whether an earlier state of a row, or how it ended, is not as it was written.
-
-    Args:
-        row: The row as it is now.
-        state: One of its ``versions``.
-    """
+    """Tell whether an earlier state of a row, or how it ended, is not as it was written."""
     past = earlier_state(row, state)
     if past is None or state.tier not in _TIERS or not is_whole(past):
         return True
@@ -316,9 +304,7 @@ def checksum(row: Row) -> bytes:
 def content_hash(*parts: object, condition: str | None = None) -> bytes:
     """Digest what makes two memories the same: equal parts, in any Unicode form, equal hash.
 
-    Args:
-        parts: Text, scope, key, session, actor, role and time of a memory.
-        condition: When it applies; None for always, which adds nothing to the digest.
+    The parts are text, scope, key, session, actor, role and time; no condition adds nothing.
     """
     said = parts if condition is None else (*parts, condition)
     parts = tuple(composed(one) if isinstance(one, str) else one for one in said)
@@ -330,11 +316,9 @@ IDENTIFYING = ("text", "scope", "key", "condition")
 
 
 def identity(row: Row, wanted: Mapping[str, Any]) -> bytes:
-    """Digest what would make another memory the same; the time counts if it did before.
+    """Digest what would make another memory the same as one with some columns changed.
 
-    Args:
-        row: The memory.
-        wanted: Columns that it is to have from now on.
+    The time counts if it did before.
     """
 
     def digest(

@@ -11,7 +11,7 @@ from memento.dynamics.fold import DAY
 from memento.ledger import memories
 from memento.ledger.contract import Session
 from memento.ledger.dialect import or_replace
-from memento.ledger.rows import COLUMNS, Row, docid_range, mapping_in
+from memento.ledger.rows import COLUMNS, Row, docid_range, mapping_in, select, strings_in
 from memento.ledger.schema import SEQ_MASK
 from memento.status import sql
 from memento.types import Event
@@ -38,48 +38,38 @@ class Lease:
     state: dict[str, Any]
 
 
-def lease(session: Session, ns: int) -> Lease:
+def lease(db: Session, ns: int) -> Lease:
     """Read the row of a namespace; an empty one if it never slept, or the row is damaged."""
     query = "SELECT owner, until, state FROM sleeps WHERE ns = ?"
-    found = session.execute(query, (ns,)).fetchone()
+    found = db.execute(query, (ns,)).fetchone()
     if found is None or not isinstance(found[1], int):
         return Lease(None, 0, {})
     return Lease(found[0], found[1], mapping_in(found[2]))
 
 
-def keep(session: Session, ns: int, one: Lease) -> None:
+def keep(db: Session, ns: int, one: Lease) -> None:
     """Write the row of a namespace."""
-    session.execute(_PUT, (ns, one.owner, one.until, json.dumps(one.state)))
+    db.execute(_PUT, (ns, one.owner, one.until, json.dumps(one.state)))
 
 
-def last_event(session: Session) -> int:
-    """Return the number of the newest event of the log; 0 if there is none."""
-    return int(session.execute("SELECT ifnull(max(event), 0) FROM events").fetchone()[0])
-
-
-def count_active(session: Session, ns: int) -> int:
+def count_active(db: Session, ns: int) -> int:
     """Count the memories of a namespace that are found by default."""
     query = f"SELECT count(*) FROM memories WHERE docid BETWEEN ? AND ? AND {_FOUND}"
-    return int(session.execute(query, docid_range(ns)).fetchone()[0])
+    return int(db.execute(query, docid_range(ns)).fetchone()[0])
 
 
-def active(session: Session, ns: int, *, tiers: Sequence[str] = ()) -> Iterator[Row]:
+def active(db: Session, ns: int, *, tiers: Sequence[str] = ()) -> Iterator[Row]:
     """Yield the active memories of a namespace that nobody pinned or locked, in order of arrival.
 
-    Args:
-        session: Of any job.
-        ns: Namespace number.
-        tiers: Only these tiers; empty for all.
+    Only those of some tiers, if any are given.
     """
     where = f"docid BETWEEN ? AND ? AND {_FOUND} AND pinned = 0 AND {memories.NOT_ERASED}"
     if tiers:
         where += f" AND tier IN ({', '.join('?' * len(tiers))})"
-    query = f"SELECT {COLUMNS} FROM memories WHERE {where} ORDER BY docid"
-    for values in session.execute(query, (*docid_range(ns), *tiers)):
-        yield Row(*values)
+    return select(db, f"{where} ORDER BY docid", (*docid_range(ns), *tiers))
 
 
-def revised(session: Session, ns: int, since: int, most: int) -> list[int]:
+def revised(db: Session, ns: int, since: int, most: int) -> list[int]:
     """Return the revisions of the first memories that came or changed after one, ascending."""
     low, high = docid_range(ns)
     query = (
@@ -88,11 +78,11 @@ def revised(session: Session, ns: int, since: int, most: int) -> list[int]:
         f" SELECT rev FROM memories WHERE ns = ?4 AND rev > ?3 AND rev <> (docid & {SEQ_MASK})"
         " ORDER BY 1 LIMIT ?5"
     )
-    found = session.execute(query, (low, high, since, low >> 40, most))
+    found = db.execute(query, (low, high, since, low >> 40, most))
     return [rev for (rev,) in found]
 
 
-def between(session: Session, ns: int, since: int, upto: int) -> list[Row]:
+def between(db: Session, ns: int, since: int, upto: int) -> list[Row]:
     """Read the memories whose last revision is after one and up to another, in order of arrival."""
     low, _ = docid_range(ns)
     query = (
@@ -100,56 +90,48 @@ def between(session: Session, ns: int, since: int, upto: int) -> list[Row]:
         f" AND rev = docid & {SEQ_MASK} UNION ALL SELECT {COLUMNS} FROM memories"
         f" WHERE ns = ?4 AND rev > ?2 AND rev <= ?3 AND rev <> (docid & {SEQ_MASK}) ORDER BY 1"
     )
-    found = session.execute(query, (low, since, upto, low >> 40))
+    found = db.execute(query, (low, since, upto, low >> 40))
     return [Row(*values) for values in found]
 
 
-def replayed_since(session: Session, ns: int, moment: int) -> set[int]:
+def replayed_since(db: Session, ns: int, moment: int) -> set[int]:
     """Return the row ids of the memories that were replayed since a moment, microseconds."""
     query = f"SELECT docid FROM events WHERE ns = ? AND kind = '{Event.REPLAYED}' AND at >= ?"
-    return {docid for (docid,) in session.execute(query, (ns, moment))}
+    return {docid for (docid,) in db.execute(query, (ns, moment))}
 
 
-def daily(session: Session, ns: int, kinds: Sequence[str], since: int) -> dict[int, int]:
+def daily(db: Session, ns: int, kinds: Sequence[str], since: int) -> dict[int, int]:
     """Count the events of some kinds by day, in days since 1970, from a moment on."""
     marks = ", ".join("?" * len(kinds))
     query = (
         f"SELECT at / {DAY}, count(*) FROM events WHERE ns = ? AND at >= ? AND kind IN ({marks})"
         " GROUP BY 1"
     )
-    return dict(session.execute(query, (ns, since, *kinds)).fetchall())
+    return dict(db.execute(query, (ns, since, *kinds)).fetchall())
 
 
-def arrivals(session: Session, ns: int, since: int) -> dict[int, int]:
+def arrivals(db: Session, ns: int, since: int) -> dict[int, int]:
     """Count the memories that came by day, in days since 1970, from a moment on."""
     query = (
         f"SELECT created_at / {DAY}, count(*) FROM memories WHERE docid BETWEEN ? AND ?"
         " AND created_at >= ? GROUP BY 1"
     )
-    return dict(session.execute(query, (*docid_range(ns), since)).fetchall())
+    return dict(db.execute(query, (*docid_range(ns), since)).fetchall())
 
 
-def has_predecessor(session: Session, row: Row) -> bool:
+def has_predecessor(db: Session, row: Row) -> bool:
     """Tell whether a memory superseded another one."""
     query = "SELECT EXISTS (SELECT 1 FROM memories WHERE ns = ? AND superseded_by = ?)"
-    return bool(session.execute(query, (row.ns, row.id)).fetchone()[0])
+    return bool(db.execute(query, (row.ns, row.id)).fetchone()[0])
 
 
-def parents_of_articles(session: Session, ns: int) -> set[str]:
+def parents_of_articles(db: Session, ns: int) -> set[str]:
     """Return the ids of the memories that an active article was made of."""
     query = (
         f"SELECT source_parents FROM memories WHERE ns = ? AND source_parents <> '[]' AND {_FOUND}"
         " AND kind = 'article'"
     )
     found: set[str] = set()
-    for (parents,) in session.execute(query, (ns,)):
-        found.update(name for name in _names(parents))
+    for (parents,) in db.execute(query, (ns,)):
+        found.update(strings_in(parents))
     return found
-
-
-def _names(parents: object) -> list[str]:
-    try:
-        said = json.loads(parents) if isinstance(parents, str) else []
-    except ValueError:
-        return []
-    return [name for name in said if isinstance(name, str)] if isinstance(said, list) else []

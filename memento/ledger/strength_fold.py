@@ -35,13 +35,13 @@ from memento.dynamics.fold import (
 )
 from memento.dynamics.formulas import RATES
 from memento.dynamics.settings import Dynamics
-from memento.ledger import co_use, learnt_weights, memories, usage_events
+from memento.ledger import co_use, learnt_weights, memories, meta, usage_events
 from memento.ledger.contract import Session
-from memento.ledger.dialect import or_replace
-from memento.ledger.rows import Row, docid_range, is_sound, lock_of
-from memento.ledger.schema import SEQ_BITS
+from memento.ledger.dialect import one_of, or_replace
+from memento.ledger.rows import Row, docid_range, first, is_sound, lock_of
 from memento.ledger.usage_events import (
     OWN,
+    Fold,
     Happening,
     after,
     next_from,
@@ -58,7 +58,7 @@ an ``add`` waits."""
 AGAIN = 4
 """Stale rows folded again in one transaction; each may have to search the log."""
 
-_FOLD = 3
+_EDITION = 3
 """Edition of the fold: another one drops the rows of the one before."""
 
 ASLEEP = frozenset(
@@ -76,7 +76,7 @@ ASLEEP = frozenset(
 
 _ALWAYS = -(1 << 63)
 """Before every moment."""
-_CURSOR, _DAYS = "dynamics", "dynamics days "
+_FOLD, _DAYS = Fold("dynamics"), "dynamics days "
 _FEELS, _ACCEPTED = frozenset(having("feels")), frozenset(having("accepted"))
 _SUMS, _ALIKE = Struct(f"<{len(RATES)}d"), Struct("<d")
 _NAMES = (
@@ -89,7 +89,6 @@ _PUT = (
     f" VALUES (?, ?, ?, {', '.join('?' * len(_NAMES))})"
     f" {or_replace('docid', 'stale', 'stamp', *_NAMES)}"
 )
-_NOTE = f"INSERT INTO meta VALUES (?, ?) {or_replace('name', 'value')}"
 
 
 @dataclass(slots=True)
@@ -124,23 +123,11 @@ class Calendar:
 
         So the number is the same whenever the event is folded: its day may become one of use
         later, if the sleep wrote it.
-
-        Args:
-            at: Microseconds.
-            event: Moment of the event, microseconds.
         """
         own = event // DAY
         place = bisect_left(self.days, own)
         used = self.days[place : place + 1] == [own]
         return self.until(at) + (own <= at // DAY and not used)
-
-
-@dataclass(frozen=True, slots=True)
-class _Cursor:
-    """The place up to which the log was folded, and the settings used."""
-
-    event: int
-    rules: str
 
 
 @dataclass(slots=True)
@@ -154,7 +141,7 @@ class _Fold:
     def calendar(self, ns: int) -> Calendar:
         """Return the days of a namespace, read once."""
         if ns not in self.calendars:
-            self.calendars[ns] = _calendar(self.db, ns)
+            self.calendars[ns] = calendar_of(self.db, ns)
         return self.calendars[ns]
 
     def after(self, state: State | None, happened: Happening, rank: int, row: Row) -> State | None:
@@ -204,24 +191,18 @@ def feels(row: Row) -> bool:
 
 
 def look(
-    session: Session, row: Row, now: int, config: Dynamics
+    db: Session, row: Row, now: int, config: Dynamics
 ) -> tuple[State, Standing, list[Happening]]:
-    """Read what the events say of a memory at a moment. Writes nothing.
-
-    Args:
-        session: Of any job.
-        row: The memory.
-        now: Microseconds.
-        config: Settings.
+    """Read what the events say of a memory at a moment, microseconds. Writes nothing.
 
     Returns:
         Its state; its standing; and its verdicts and repeats, the retracted ones and the
         retractions included, in the order of the log.
     """
-    fold, cursor = _Fold(session, config), _cursor(session)
-    _note_newer(session, fold.calendar(row.ns), row.ns, cursor.event)
-    told = told_of(session, row.docid)
-    state = _present(fold, row, cursor) if feels(row) else None
+    fold = _Fold(db, config)
+    _note_newer(db, fold.calendar(row.ns), row.ns, _FOLD.place(db)[0])
+    told = told_of(db, row.docid)
+    state = _present(fold, row) if feels(row) else None
     basis, calendar = basis_of(row), fold.calendar(row.ns)
     shown = state or begin(basis, calendar.until(basis.at), config)
     first = max((at for at, one in enumerate(told, start=1) if one.begins_anew), default=0)
@@ -229,188 +210,166 @@ def look(
     return shown, standing(shown, now, calendar.until(now), basis, config), counted
 
 
-def _note_newer(session: Session, calendar: Calendar, ns: int, event: int) -> None:
+def _note_newer(db: Session, calendar: Calendar, ns: int, event: int) -> None:
     """Take in the days of the events after one. Of each day one event is read, however many."""
-    while found := next_from(session, ns, event, calendar.next_at, ASLEEP):
+    while found := next_from(db, ns, event, calendar.next_at, ASLEEP):
         if _is_use(found):
             calendar.note(found.at)
         event = found.event
 
 
-def _present(fold: _Fold, row: Row, cursor: _Cursor) -> State | None:
+def _present(fold: _Fold, row: Row) -> State | None:
     """Return the state of a memory with all that the log has; None if nothing changed it."""
+    event, rules = _FOLD.place(fold.db)
     states, stale = _load(fold.db, [row.docid])
-    whole = cursor.rules == _rules(fold.config) and not stale
-    since = of_memory(fold.db, row, cursor.event if whole else 0, None)
+    whole = rules == _rules(fold.config) and not stale
+    since = of_memory(fold.db, row, event if whole else 0, None)
     if whole and not any(one.kind == Event.RETRACTED for one in since):
         return fold.onto(states.get(row.docid), row, since)
     return fold.onto(None, row, of_memory(fold.db, row, 0, None))
 
 
-def calendar_of(session: Session, ns: int) -> Calendar:
+def calendar_of(db: Session, ns: int) -> Calendar:
     """Return the days on which a namespace was used, as far as the log was folded."""
-    return _calendar(session, ns)
+    days = meta.get_json(db, f"{_DAYS}{ns}")
+    sound = isinstance(days, list) and all(isinstance(day, int) for day in days)
+    return Calendar(sorted(days) if sound else [])
 
 
-def states_of(session: Session, docids: Sequence[int]) -> dict[int, State]:
+def states_of(db: Session, docids: Sequence[int]) -> dict[int, State]:
     """Return the folded states of memories by row id; those that nothing happened to have none."""
-    return _load(session, docids)[0]
+    return _load(db, docids)[0]
 
 
-def used(session: Session, ns: int) -> set[int]:
+def used(db: Session, ns: int) -> set[int]:
     """Return the row ids of the memories of a namespace with a use that was counted."""
     query = "SELECT docid FROM dynamics WHERE docid BETWEEN ? AND ? AND uses > 0"
-    return {docid for (docid,) in session.execute(query, docid_range(ns))}
+    return {docid for (docid,) in db.execute(query, docid_range(ns))}
 
 
-def behind(session: Session, config: Dynamics, *, takes_over: bool = True) -> bool:
-    """Tell whether there is anything to fold.
-
-    Args:
-        session: Of any job.
-        config: Settings.
-        takes_over: Whether rows that were folded with other settings are to be folded again. Two
-            processes that both insist on it would never come to rest.
-    """
-    cursor = _cursor(session)
-    if cursor.event and cursor.rules != _rules(config):
+def behind(db: Session, config: Dynamics, *, takes_over: bool = True) -> bool:
+    """Tell whether there is anything to fold; see ``Fold.is_behind``."""
+    event, rules = _FOLD.place(db)
+    if event and rules != _rules(config):
         return takes_over
-    (newer, stale) = session.execute(
-        "SELECT EXISTS (SELECT 1 FROM events WHERE event > ?),"
-        " EXISTS (SELECT 1 FROM dynamics WHERE stale = 1)",
-        (cursor.event,),
-    ).fetchone()
-    return bool(newer or stale)
+    query = "SELECT EXISTS (SELECT 1 FROM dynamics WHERE stale = 1)"
+    return usage_events.newest(db) > event or bool(db.execute(query).fetchone()[0])
 
 
-def waiting(session: Session, config: Dynamics) -> int:
+def waiting(db: Session, config: Dynamics) -> int:
     """Count the events and stale rows that the next folds will take; all, if settings changed."""
-    cursor = _cursor(session)
-    since = cursor.event if cursor.rules == _rules(config) else 0
+    event, rules = _FOLD.place(db)
     query = (
         "SELECT (SELECT count(*) FROM events WHERE event > ?)"
         " + (SELECT count(*) FROM dynamics WHERE stale = 1)"
     )
-    return int(session.execute(query, (since,)).fetchone()[0])
+    since = event if rules == _rules(config) else 0
+    return int(db.execute(query, (since,)).fetchone()[0])
 
 
-def catch_up(session: Session, config: Dynamics, most: int = BITE) -> bool:
+def catch_up(db: Session, config: Dynamics, most: int = BITE) -> bool:
     """Fold the next events of the log, and a few stale rows; tell whether there may be more.
 
-    Args:
-        session: Of a job that writes.
-        config: Settings; rows that were folded with others are dropped.
-        most: Most events, >= 1.
+    Rows that were folded with other settings are dropped.
     """
-    rules, cursor = _rules(config), _cursor(session)
-    if cursor.rules != rules:
-        _drop_all(session)
-        cursor = _Cursor(0, rules)
-    found, count, last = after(session, cursor.event, most)
-    fold = _Fold(session, config)
+    rules, (event, known) = _rules(config), _FOLD.place(db)
+    if known != rules:
+        _drop_all(db)
+        event = 0
+    found, count, event = after(db, event, most)
+    fold = _Fold(db, config)
     if count:
         _fold_bite(fold, found)
-        cursor = replace(cursor, event=last)
         for ns, calendar in fold.calendars.items():
             if calendar.changed:
-                session.execute(_NOTE, (f"{_DAYS}{ns}", json.dumps(calendar.days)))
-                usage_events.next_stamp(session)
-        session.execute(_NOTE, (_CURSOR, json.dumps([cursor.event, rules])))
+                meta.put(db, f"{_DAYS}{ns}", json.dumps(calendar.days))
+                usage_events.next_stamp(db)
+        _FOLD.move(db, event, rules)
     query = "SELECT docid FROM dynamics WHERE stale = 1 ORDER BY docid LIMIT ?"
-    stale = [docid for (docid,) in session.execute(query, (AGAIN,)).fetchall()]
+    stale = [docid for (docid,) in db.execute(query, (AGAIN,)).fetchall()]
     for docid in stale:
-        row = memories.by_docids(session, docid >> SEQ_BITS, [docid]).get(docid)
-        again = fold.again(row, cursor.event) if row is not None and feels(row) else None
-        _store(session, docid, again)
+        row = first(db, "docid = ?", (docid,))
+        again = fold.again(row, event) if row is not None and feels(row) else None
+        _store(db, docid, again)
     return count == most or len(stale) == AGAIN
 
 
-def differing(session: Session, config: Dynamics, sample: int) -> list[int]:
-    """Fold some memories again and return the row ids of those whose row says something else.
-
-    Args:
-        session: Of any job.
-        config: Settings.
-        sample: Most rows to compare, those used last.
-    """
-    cursor = _cursor(session)
-    if cursor.rules != _rules(config):
+def differing(db: Session, config: Dynamics, sample: int) -> list[int]:
+    """Fold some memories again, those used last; return the row ids of those stored otherwise."""
+    event, rules = _FOLD.place(db)
+    if rules != _rules(config):
         return []  # with other settings: they will all be folded again
-    fold = _Fold(session, config)
+    fold = _Fold(db, config)
     query = "SELECT docid FROM dynamics WHERE stale = 0 ORDER BY at DESC, docid LIMIT ?"
-    docids = [docid for (docid,) in session.execute(query, (sample,)).fetchall()]
-    states, damaged = _load(session, docids)
+    docids = [docid for (docid,) in db.execute(query, (sample,)).fetchall()]
+    states, damaged = _load(db, docids)
     wrong = sorted(damaged)
     for docid, state in states.items():
-        row = memories.by_docids(session, docid >> SEQ_BITS, [docid]).get(docid)
+        row = first(db, "docid = ?", (docid,))
         judged = row is not None and row.status in _ACCEPTED and is_sound(row)
-        if row is not None and judged and fold.again(row, cursor.event) != state:
+        if row is not None and judged and fold.again(row, event) != state:
             wrong.append(docid)
     return wrong
 
 
-def forget_all(session: Session) -> None:
+def forget_all(db: Session) -> None:
     """Drop every row and all that is noted of them; the events remain."""
-    _drop_all(session)
-    session.execute(
-        "DELETE FROM meta WHERE name = ?1 OR (name >= ?2 AND name < ?2 || '~')", (_CURSOR, _DAYS)
-    )
-    learnt_weights.forget_all(session)
-    co_use.forget_all(session)
+    drop_rows(db)
+    meta.drop_below(db, _DAYS)
+    learnt_weights.forget_all(db)
+    co_use.forget_all(db)
 
 
-def fold_again(session: Session, docid: int) -> None:
+def fold_again(db: Session, docid: int) -> None:
     """Note that a memory is to be folded again from the start, whether or not it has a row.
 
     For a change of its lock: events that had no effect while it was locked made no row.
     """
     nothing = dict.fromkeys(_NAMES, 0) | {"sums": b"", "used_at": None}
-    session.execute(_PUT, (docid, 1, 0, *nothing.values()))
+    db.execute(_PUT, (docid, 1, 0, *nothing.values()))
 
 
-def _drop_all(session: Session) -> None:
-    if session.execute("DELETE FROM dynamics").rowcount:
-        usage_events.dropped(session)
+def _drop_all(db: Session) -> None:
+    if db.execute("DELETE FROM dynamics").rowcount:
+        usage_events.dropped(db)
 
 
-def drop_rows(session: Session) -> None:
+def drop_rows(db: Session) -> None:
     """Drop every row, to be folded again; the days on which the store was used remain."""
-    _drop_all(session)
-    session.execute("DELETE FROM meta WHERE name = ?", (_CURSOR,))
+    _drop_all(db)
+    meta.drop(db, _FOLD.name)
 
 
-def events_went(session: Session) -> None:
-    """Note that events were deleted: the next ones may get numbers that the cursor has passed."""
-    cursor = _cursor(session)
-    (newest,) = session.execute("SELECT coalesce(max(event), 0) FROM events").fetchone()
-    if newest < cursor.event:
-        session.execute(_NOTE, (_CURSOR, json.dumps([newest, cursor.rules])))
-    learnt_weights.events_went(session, newest)
-    co_use.events_went(session, newest)
+def events_went(db: Session) -> None:
+    """Note that events were deleted; see ``Fold.step_back``."""
+    newest = usage_events.newest(db)
+    _FOLD.step_back(db, newest)
+    learnt_weights.events_went(db, newest)
+    co_use.events_went(db, newest)
 
 
 def _fold_bite(fold: _Fold, found: Sequence[Happening]) -> None:
     """Fold events onto the rows, and store those that changed."""
-    session = fold.db
+    db = fold.db
     for happened in found:
         if _is_use(happened):
             fold.calendar(happened.ns).note(happened.at)
     about = list(_about(fold, found))
-    rows = _rows(session, {(happened.ns, docid) for happened, docid, _ in about})
-    known, stale = _load(session, list(rows))
+    rows = _rows(db, {(happened.ns, docid) for happened, docid, _ in about})
+    known, stale = _load(db, list(rows))
     states: dict[int, State | None] = dict(known)
     for happened, docid, rank in about:
         if happened.kind == Event.RETRACTED:
             stale.add(docid)
             if happened.counts_again and docid in rows:
-                fold_again(session, docid)  # without that event it may have no row
+                fold_again(db, docid)  # without that event it may have no row
         elif docid in rows:
             states[docid] = fold.after(states.get(docid), happened, rank, rows[docid])
     for docid, state in states.items():
         if state is not known.get(docid):
-            _store(session, docid, state)
+            _store(db, docid, state)
     for docid in stale:
-        session.execute("UPDATE dynamics SET stale = 1 WHERE docid = ?", (docid,))
+        db.execute("UPDATE dynamics SET stale = 1 WHERE docid = ?", (docid,))
 
 
 def _is_use(happened: Happening) -> bool:
@@ -433,30 +392,27 @@ def _about(fold: _Fold, found: Iterable[Happening]) -> Iterator[tuple[Happening,
             yield happened, happened.docid, happened.rank
 
 
-def _rows(session: Session, wanted: set[tuple[int, int]]) -> dict[int, Row]:
+def _rows(db: Session, wanted: set[tuple[int, int]]) -> dict[int, Row]:
     """Read the memories that events change, by row id."""
     found: dict[int, Row] = {}
     for ns in sorted({ns for ns, _ in wanted}):
         docids = sorted(docid for of, docid in wanted if of == ns)
-        rows = memories.by_docids(session, ns, docids)
+        rows = memories.by_docids(db, ns, docids)
         found.update((docid, row) for docid, row in rows.items() if feels(row))
     return found
 
 
-def _load(session: Session, docids: Sequence[int]) -> tuple[dict[int, State], set[int]]:
+def _load(db: Session, docids: Sequence[int]) -> tuple[dict[int, State], set[int]]:
     """Read the states of memories by row id, and say which rows are stale or damaged."""
     found: dict[int, State] = {}
     spoilt: set[int] = set()
-    for start in range(0, len(docids), memories.CHUNK):
-        part = docids[start : start + memories.CHUNK]
-        marks = ", ".join("?" * len(part))
-        query = f"SELECT docid, stale, {_COLUMNS} FROM dynamics WHERE docid IN ({marks})"
-        for docid, stale, *values in session.execute(query, tuple(part)):
-            state = None if stale else _read(dict(zip(_NAMES, values, strict=True)))
-            if state is None:
-                spoilt.add(docid)
-            else:
-                found[docid] = state
+    query = f"SELECT docid, stale, {_COLUMNS} FROM dynamics WHERE docid {one_of()}"
+    for docid, stale, *values in db.execute(query, (json.dumps([*docids]),)):
+        state = None if stale else _read(dict(zip(_NAMES, values, strict=True)))
+        if state is None:
+            spoilt.add(docid)
+        else:
+            found[docid] = state
     return found, spoilt
 
 
@@ -484,48 +440,20 @@ def _spelt(sums: Sequence[float]) -> bytes:
     return _ALIKE.pack(sums[0]) if len(set(sums)) == 1 else _SUMS.pack(*sums)
 
 
-def _store(session: Session, docid: int, state: State | None) -> None:
+def _store(db: Session, docid: int, state: State | None) -> None:
     """Write the state of a memory; None for a memory that nothing happened to."""
     if state is None:
-        if session.execute("DELETE FROM dynamics WHERE docid = ?", (docid,)).rowcount:
-            usage_events.dropped(session)
+        if db.execute("DELETE FROM dynamics WHERE docid = ?", (docid,)).rowcount:
+            usage_events.dropped(db)
         return
     own = {"sums": _spelt(state.sums)}
     own |= {"supporting": state.belief[0], "opposing": state.belief[1]}  # type: ignore[dict-item]
     values = [own[name] if name in own else getattr(state, name) for name in _NAMES]
-    session.execute(_PUT, (docid, 0, usage_events.next_stamp(session), *values))
-
-
-def _cursor(session: Session) -> _Cursor:
-    found = session.execute("SELECT value FROM meta WHERE name = ?", (_CURSOR,)).fetchone()
-    match None if found is None else _json(found[0]):
-        case [int(event), str(rules)]:
-            return _Cursor(event, rules)
-    return _Cursor(0, "")
-
-
-def days_of(session: Session, ns: int) -> list[int]:
-    """Read the days on which a namespace was used, as far as the log is folded, ascending."""
-    return _calendar(session, ns).days
-
-
-def _calendar(session: Session, ns: int) -> Calendar:
-    found = session.execute("SELECT value FROM meta WHERE name = ?", (f"{_DAYS}{ns}",)).fetchone()
-    days = [] if found is None else _json(found[0])
-    sound = isinstance(days, list) and all(isinstance(day, int) for day in days)
-    return Calendar(sorted(days) if sound else [])
-
-
-def _json(text: object) -> Any:
-    """Read JSON; None if it is damaged, and then derived again."""
-    try:
-        return json.loads(text) if isinstance(text, str) else None
-    except ValueError:
-        return None
+    db.execute(_PUT, (docid, 0, usage_events.next_stamp(db), *values))
 
 
 def _rules(config: Dynamics) -> str:
     """Return a digest of the settings that the rows depend on; the others are used on reading."""
     plain = Dynamics()
     kept = replace(config, decay=plain.decay, chance=plain.chance)
-    return blake2b(f"{_FOLD} {kept!r}".encode(), digest_size=8).hexdigest()
+    return blake2b(f"{_EDITION} {kept!r}".encode(), digest_size=8).hexdigest()

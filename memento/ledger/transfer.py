@@ -8,18 +8,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from memento.errors import IdConflict
-from memento.ledger import claim_rows, memories
+from memento.ledger import claim_rows, memories, meta, vectors
 from memento.ledger import links as sql
 from memento.ledger.contract import Session
-from memento.ledger.dialect import field_of, or_replace
+from memento.ledger.dialect import field_of
 from memento.ledger.rows import (
-    COLUMNS,
     STATE,
     Row,
     State,
     docid_range,
     is_changed_event,
     is_changed_link,
+    select,
 )
 from memento.status import having
 from memento.text.words import Columns
@@ -27,21 +27,17 @@ from memento.types import Tier
 
 log = logging.getLogger("memento.ledger.transfer")
 
-_NOTED = or_replace("name", "value")
 _INDEXED = having("in_index")
 
 
-def rows(connection: Session, ns: int) -> Iterator[Row]:
+def rows(db: Session, ns: int) -> Iterator[Row]:
     """Read every memory of a namespace, whatever its status, in order of arrival."""
-    low, high = docid_range(ns)
-    query = f"SELECT {COLUMNS} FROM memories WHERE docid BETWEEN ? AND ? ORDER BY docid"
-    for values in connection.execute(query, (low, high)):
-        yield Row(*values)
+    return select(db, "docid BETWEEN ? AND ? ORDER BY docid", docid_range(ns))
 
 
-def vector(connection: Session, docid: int, model: int) -> bytes | None:
+def vector(db: Session, docid: int, model: int) -> bytes | None:
     """Read the vector of a memory, unless it has none of this embedder or needs a new one."""
-    found = connection.execute(
+    found = db.execute(
         "SELECT vector FROM embeddings WHERE docid = ?1 AND model = ?2 AND NOT EXISTS"
         " (SELECT 1 FROM backlog WHERE docid = ?1 AND op = 'embed')",
         (docid, model),
@@ -49,14 +45,14 @@ def vector(connection: Session, docid: int, model: int) -> bytes | None:
     return None if found is None else bytes(found[0])
 
 
-def links(connection: Session, ns: int) -> Iterator[tuple[str, str, str, float]]:
+def links(db: Session, ns: int) -> Iterator[tuple[str, str, str, float]]:
     """Read the links of a namespace: from, to, relation, weight; damaged ones are left out.
 
     So are those that comparing made of a text that is no longer there and was not compared again:
     the importing store compares the memories as they are.
     """
-    reworded = claim_rows.reworded(connection, ns)
-    found = connection.execute(
+    reworded = claim_rows.reworded(db, ns)
+    found = db.execute(
         "SELECT src, dst, relation, weight, seal, a.id, b.id FROM links"
         " JOIN memories AS a ON a.docid = src JOIN memories AS b ON b.docid = dst"
         " WHERE src BETWEEN ? AND ? ORDER BY src, relation, dst",
@@ -71,12 +67,12 @@ def links(connection: Session, ns: int) -> Iterator[tuple[str, str, str, float]]
     _warn(garbled, "links")
 
 
-def events(connection: Session, ns: int) -> Iterator[tuple[int, str, str | None, str | None]]:
+def events(db: Session, ns: int) -> Iterator[tuple[int, str, str | None, str | None]]:
     """Read the events of a namespace in order: moment, kind, id of the memory, detail as JSON.
 
     Damaged ones are left out.
     """
-    found = connection.execute(
+    found = db.execute(
         "SELECT events.ns, at, events.kind, events.docid, detail, seal, memories.id FROM events"
         " LEFT JOIN memories USING (docid) WHERE events.ns = ? ORDER BY event",
         (ns,),
@@ -95,16 +91,13 @@ def _warn(garbled: int, what: str) -> None:
         log.warning("%d damaged %s are left out; run `memento doctor`", garbled, what)
 
 
-def known(connection: Session, ns: int, row: Row) -> int | None:
+def known(db: Session, ns: int, row: Row) -> int | None:
     """Find a memory that comes from elsewhere and is here already, perhaps in a later state.
-
-    Returns:
-        Its row id; None if it is new.
 
     Raises:
         IdConflict: If its id belongs to another memory here.
     """
-    found = connection.execute(
+    found = db.execute(
         "SELECT docid, created_at = ?3 OR content_hash = ?4 FROM memories"
         " WHERE ns = ?1 AND id = ?2",
         (ns, row.id, row.created_at, row.content_hash),
@@ -112,124 +105,112 @@ def known(connection: Session, ns: int, row: Row) -> int | None:
     if found is None:
         return None
     docid, same = found
-    if not same and not _was(connection, docid, row.created_at):
+    if not same and not _was(db, docid, row.created_at):
         raise IdConflict(row.id)
     return int(docid)
 
 
-def _was(connection: Session, docid: int, created_at: int) -> bool:
+def _was(db: Session, docid: int, created_at: int) -> bool:
     """Tell whether a memory was created then before it was hidden and added again."""
     query = (
         f"SELECT 1 FROM versions WHERE docid = ? AND {field_of('earlier', 'created_at')} = ?"
         " LIMIT 1"
     )
-    return connection.execute(query, (docid, created_at)).fetchone() is not None
+    return db.execute(query, (docid, created_at)).fetchone() is not None
 
 
-def begin_import(connection: Session, name: str, namespaces: Iterable[int]) -> dict[int, int]:
+def begin_import(db: Session, name: str, namespaces: Iterable[int]) -> dict[int, int]:
     """Note that an import begins, or read when it did if it was cut off before.
 
-    Args:
-        connection: Inside a transaction.
-        name: Of the import: the same for the same file into the same namespaces.
-        namespaces: Their numbers.
+    Its name is the same for the same file into the same namespaces.
 
     Returns:
         Namespace to its newest revision when the import began.
     """
-    noted = _import_noted(connection, name)
+    noted = _import_noted(db, name)
     if noted is not None:
         return {int(ns): rev for ns, rev in noted["began"].items()}
-    began = {ns: memories.latest_rev(connection, ns) for ns in namespaces}
-    _note_import(connection, name, {"line": 0, "began": began})
+    began = {ns: memories.latest_rev(db, ns) for ns in namespaces}
+    _note_import(db, name, {"line": 0, "began": began})
     return began
 
 
-def imported_to(connection: Session, name: str) -> int | None:
+def imported_to(db: Session, name: str) -> int | None:
     """Return the last line of an import that is in; None if all of it is, and its note gone."""
-    noted = _import_noted(connection, name)
+    noted = _import_noted(db, name)
     return None if noted is None else int(noted["line"])
 
 
-def note_imported(connection: Session, name: str, line: int) -> None:
+def note_imported(db: Session, name: str, line: int) -> None:
     """Note the last line that is in; one that was noted before by somebody else stays."""
-    noted = _import_noted(connection, name)
+    noted = _import_noted(db, name)
     if noted is not None and noted["line"] < line:
-        _note_import(connection, name, noted | {"line": line})
+        _note_import(db, name, noted | {"line": line})
 
 
-def end_import(connection: Session, name: str) -> None:
+def end_import(db: Session, name: str) -> None:
     """Note that all of an import is in."""
-    connection.execute("DELETE FROM meta WHERE name = ?", (name,))
+    meta.drop(db, name)
 
 
-def _import_noted(connection: Session, name: str) -> dict[str, Any] | None:
-    found = connection.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
-    return None if found is None else json.loads(found[0])
+def _import_noted(db: Session, name: str) -> dict[str, Any] | None:
+    found = meta.get(db, name)
+    return None if found is None else json.loads(found)
 
 
-def _note_import(connection: Session, name: str, noted: Mapping[str, Any]) -> None:
-    connection.execute(f"INSERT INTO meta VALUES (?, ?) {_NOTED}", (name, json.dumps(noted)))
+def _note_import(db: Session, name: str, noted: Mapping[str, Any]) -> None:
+    meta.put(db, name, json.dumps(noted))
 
 
 def put(
-    connection: Session,
+    db: Session,
     ns: int,
     arrivals: Sequence[tuple[Row, Columns, Sequence[State], bytes | None]],
     model: int | None,
 ) -> None:
     """Insert memories as they were elsewhere, with their earlier states and vectors.
 
-    Args:
-        connection: Inside a transaction.
-        ns: Namespace number.
-        arrivals: Rows that are not there yet, what full text indexes of them, their states, oldest
-            first, and their vectors.
-        model: Number of the embedder that made the vectors, or None to leave them out.
+    Each is a row that is not there yet, what full text indexes of it, its states, oldest first, and
+    its vector, which the embedder of the number made; None to leave vectors out.
     """
-    memories.insert_rows(connection, ns, [(row, columns) for row, columns, _, _ in arrivals])
+    memories.insert_rows(db, ns, [(row, columns) for row, columns, _, _ in arrivals])
     for row, _, earlier, blob in arrivals:
         for rev, state in enumerate(earlier, start=-len(earlier)):  # before any change made here
-            connection.execute(
+            db.execute(
                 f"INSERT INTO versions (docid, rev, {STATE}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (row.docid, rev, *state),
             )
         if blob is not None and model is not None:
-            _put_vector(connection, row, blob, model)
+            _put_vector(db, row, blob, model)
         elif row.status not in memories.OWED_VECTOR:
-            connection.execute("DELETE FROM backlog WHERE docid = ?", (row.docid,))
+            db.execute("DELETE FROM backlog WHERE docid = ?", (row.docid,))
 
 
-def _put_vector(connection: Session, row: Row, blob: bytes, model: int) -> None:
-    (stamp,) = connection.execute(
-        "UPDATE meta SET value = value + 1 WHERE name = 'stamp' RETURNING value"
-    ).fetchone()
-    connection.execute(
+def _put_vector(db: Session, row: Row, blob: bytes, model: int) -> None:
+    db.execute(
         "INSERT INTO embeddings (docid, model, stamp, vector) VALUES (?, ?, ?, ?)",
-        (row.docid, model, stamp, blob),
+        (row.docid, model, vectors.next_stamp(db), blob),
     )
     if row.status in _INDEXED and row.tier != Tier.SHORT:
-        connection.execute(
+        db.execute(
             "INSERT INTO backlog VALUES (?, ?, 'index') ON CONFLICT (docid) DO UPDATE"
             " SET op = 'index'",
             (row.docid, row.rev),
         )
     else:
-        connection.execute("DELETE FROM backlog WHERE docid = ?", (row.docid,))
+        db.execute("DELETE FROM backlog WHERE docid = ?", (row.docid,))
 
 
-def put_link(
-    connection: Session, ns: int, ends: tuple[str, str], relation: str, weight: float
-) -> bool:
+def put_link(db: Session, ns: int, ends: tuple[str, str], relation: str, weight: float) -> bool:
     """Link two memories unless they are linked so; tells whether a link was made."""
-    docids = memories.docids_of(connection, ns, ends)
+    docids = memories.docids_of(db, ns, ends)
     if set(ends) - docids.keys():
         return False
-    return sql.put_link(connection, docids[ends[0]], docids[ends[1]], relation, weight)
+    return sql.put_link(db, docids[ends[0]], docids[ends[1]], relation, weight)
 
 
 def put_event(
-    connection: Session,
+    db: Session,
     ns: int,
     at: int,
     kind: str,
@@ -239,8 +220,8 @@ def put_event(
     """Append an event of elsewhere; tells whether its memory is still here, if it has one."""
     docid = None
     if memory_id is not None:
-        docid = memories.docids_of(connection, ns, [memory_id]).get(memory_id)
+        docid = memories.docids_of(db, ns, [memory_id]).get(memory_id)
         if docid is None:
             return False
-    memories.append_event(connection, ns, at, kind, docid, detail)
+    memories.record(db, ns, at, kind, docid, detail)
     return True

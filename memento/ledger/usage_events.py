@@ -1,4 +1,4 @@
-"""The events of the log that uses and verdicts are, as ``dynamics`` reads them. SQL only.
+"""The events of the log that uses and verdicts are, and how far the folds of them have come.
 
 Of an event that is not as it was written, nothing is read. One that comes from a file may say
 anything in its detail: what is not of the right kind is taken for not said.
@@ -9,14 +9,15 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from memento.dynamics.fold import SAID
+from memento.ledger import meta
 from memento.ledger.contract import Session
-from memento.ledger.dialect import contains, or_replace
+from memento.ledger.dialect import contains
 from memento.ledger.rows import Row, docid_range, is_changed_event, mapping_in
 from memento.ledger.schema import SEQ_BITS
-from memento.types import Event
+from memento.types import Event, Trust
 
 OWN = (
     *sorted(SAID), Event.REINFORCED, Event.FOLDED, Event.REPLAYED, Event.RETRACTED, Event.DOUBTED,
@@ -43,7 +44,7 @@ _SHOWN = (
     f"SELECT {_EVENT} FROM events WHERE event > ? AND event <= ? AND ns = ?"
     f" AND kind = '{Event.RETRIEVED}' AND {contains('detail')}"
 )
-_LAST = (1 << 63) - 1
+LAST = (1 << 63) - 1
 """A number that no event has."""
 
 
@@ -149,6 +150,10 @@ class Happening:
         """Whether what happened before is of no account: another text, or not approved yet."""
         return self.kind == Event.APPROVED or (self.kind == Event.REPLACED and bool(self.detail))
 
+    def weight(self, agent: float) -> float:
+        """Return how much it counts by its source: the user's 1, the agent's this."""
+        return {Trust.USER.value: 1.0, Trust.AGENT.value: agent}.get(self.source or "", 0.0)
+
 
 def _number_in(detail: Mapping[str, Any], key: str) -> int | None:
     found = detail.get(key)
@@ -173,14 +178,11 @@ def standing_ones(found: Sequence[Happening]) -> Iterator[Happening]:
     yield from reversed(standing)
 
 
-def written_by(session: Session, ns: int, changes: Mapping[int, int]) -> list[Happening]:
+def written_by(db: Session, ns: int, changes: Mapping[int, int]) -> list[Happening]:
     """Read the events that changes wrote and that undo takes back, in order.
 
-    Args:
-        session: Of any job.
-        ns: Namespace number.
-        changes: Number of each change, to its moment. An event that was imported may name a change
-            of another store, but not one of the same moment.
+    The changes are numbers to moments: an event that was imported may name a change of another
+    store, but not one of the same moment.
     """
     if not changes:
         return []
@@ -190,64 +192,57 @@ def written_by(session: Session, ns: int, changes: Mapping[int, int]) -> list[Ha
         f" AND kind IN ({kinds}) ORDER BY +event"
     )
     span = min(changes.values()), max(changes.values())
-    found = session.execute(query, (*docid_range(ns), *span)).fetchall()
+    found = db.execute(query, (*docid_range(ns), *span)).fetchall()
     return [one for one in sound_ones(found) if one.change and changes.get(one.change) == one.at]
 
 
-def told_of(session: Session, docid: int) -> list[Happening]:
+def told_of(db: Session, docid: int) -> list[Happening]:
     """Read the verdicts on a memory, its repeats and what else matters here, in order."""
     query = f"{_TOLD} ORDER BY event"
-    return list(sound_ones(session.execute(query, (docid, 0, _LAST)).fetchall()))
+    return list(sound_ones(db.execute(query, (docid, 0, LAST)).fetchall()))
 
 
-def told_lately(session: Session, docid: int, since: float) -> list[Happening]:
+def told_lately(db: Session, docid: int, since: float) -> list[Happening]:
     """Read what ``told_of`` does from after a moment on, and every retraction, in order."""
     query = f"{_TOLD} AND (at > ? OR kind = '{Event.RETRACTED}') ORDER BY event"
-    return list(sound_ones(session.execute(query, (docid, 0, _LAST, since)).fetchall()))
+    return list(sound_ones(db.execute(query, (docid, 0, LAST, since)).fetchall()))
 
 
-def last_of(session: Session, docid: int, kind: str) -> int:
+def last_of(db: Session, docid: int, kind: str) -> int:
     """Return the number of the last event of a kind of one memory; 0 if there is none."""
     query = "SELECT coalesce(max(event), 0) FROM events WHERE docid = ? AND kind = ?"
-    return int(session.execute(query, (docid, kind)).fetchone()[0])
+    return int(db.execute(query, (docid, kind)).fetchone()[0])
 
 
-def happening(session: Session, ns: int, event: int) -> Happening | None:
+def happening(db: Session, ns: int, event: int) -> Happening | None:
     """Read one event of a namespace; None if it has none of that number, or it is damaged."""
     query = f"SELECT {_EVENT} FROM events WHERE event = ? AND ns = ?"
-    return next(sound_ones(session.execute(query, (event, ns)).fetchall()), None)
+    return next(sound_ones(db.execute(query, (event, ns)).fetchall()), None)
 
 
-def outcomes_after(session: Session, one: Happening, most: int) -> list[Happening]:
+def outcomes_after(db: Session, one: Happening, most: int) -> list[Happening]:
     """Read the outcomes of the moment and source of an event, among the events right after it."""
     query = (
         f"SELECT {_EVENT} FROM events WHERE event > ?1 AND event <= ?1 + ?2 AND ns = ?3 AND at = ?4"
         f" AND kind = '{Event.OUTCOME}' ORDER BY event"
     )
-    found = session.execute(query, (one.event, most, one.ns, one.at)).fetchall()
+    found = db.execute(query, (one.event, most, one.ns, one.at)).fetchall()
     return [other for other in sound_ones(found) if other.source == one.source]
 
 
-def verdicts(session: Session, ns: int, source: str) -> list[Happening]:
+def verdicts(db: Session, ns: int, source: str) -> list[Happening]:
     """Read all verdicts of a source in a namespace, in order, the retracted ones included."""
     kinds = ", ".join(f"'{kind}'" for kind in sorted(SAID))
     query = f"SELECT {_EVENT} FROM events WHERE ns = ? AND docid IS NOT NULL AND kind IN ({kinds})"
-    found = sound_ones(session.execute(f"{query} ORDER BY event", (ns,)).fetchall())
+    found = sound_ones(db.execute(f"{query} ORDER BY event", (ns,)).fetchall())
     return [one for one in found if one.source == source]
 
 
-def of_memory(session: Session, row: Row, since: int, upto: int | None) -> list[Happening]:
-    """Read the events of one memory that came after one and up to another, in order.
-
-    Args:
-        session: Of any job.
-        row: The memory.
-        since: Number of the event after which they came.
-        upto: Number of the last one; None for no limit.
-    """
-    last = _LAST if upto is None else upto
-    found = session.execute(_TOLD, (row.docid, since, last)).fetchall()
-    found += session.execute(_SHOWN, (since, last, row.ns, json.dumps(row.id))).fetchall()
+def of_memory(db: Session, row: Row, since: int, upto: int | None) -> list[Happening]:
+    """Read the events of one memory that came after one and up to another (None: all), in order."""
+    last = LAST if upto is None else upto
+    found = db.execute(_TOLD, (row.docid, since, last)).fetchall()
+    found += db.execute(_SHOWN, (since, last, row.ns, json.dumps(row.id))).fetchall()
     happened = sound_ones(sorted(found, key=lambda one: one[0]))
     return [one for one in happened if one.kind != Event.RETRIEVED or row.id in one.ids]
 
@@ -259,58 +254,105 @@ def sound_ones(found: Iterable[Sequence[Any]]) -> Iterator[Happening]:
             yield Happening(event, ns, at, kind, docid, mapping_in(detail))
 
 
-def after(session: Session, event: int, most: int) -> tuple[list[Happening], int, int]:
+def after(db: Session, event: int, most: int) -> tuple[list[Happening], int, int]:
     """Read the next events of the log, of all namespaces, in order.
-
-    Args:
-        session: Of any job.
-        event: Number of the event after which they came.
-        most: Most events, >= 1.
 
     Returns:
         Those that are sound; how many there are; and the number of the last one.
     """
     query = f"SELECT {_EVENT} FROM events WHERE event > ? ORDER BY event LIMIT ?"
-    found = session.execute(query, (event, most)).fetchall()
+    found = db.execute(query, (event, most)).fetchall()
     return list(sound_ones(found)), len(found), found[-1][0] if found else event
 
 
-def next_from(
-    session: Session, ns: int, event: int, at: int, but: Collection[str]
-) -> Happening | None:
-    """Read the first sound event of a namespace after one that happened at a moment or later.
+def next_from(db: Session, ns: int, event: int, at: int, but: Collection[str]) -> Happening | None:
+    """Read the first sound event of a namespace from a moment on, after the event of a number.
 
-    Args:
-        session: Of any job.
-        ns: Namespace number.
-        event: Number of the event after which it came.
-        at: The moment, microseconds.
-        but: Kinds that are passed over.
+    Some kinds are passed over (``but``).
     """
     marks = ", ".join("?" * len(but))
     query = (
         f"SELECT {_EVENT} FROM events WHERE event > ? AND ns = ? AND at >= ?"
         f" AND kind NOT IN ({marks}) ORDER BY event LIMIT 1"
     )
-    while found := session.execute(query, (event, ns, at, *but)).fetchall():
+    while found := db.execute(query, (event, ns, at, *but)).fetchall():
         if sound := next(sound_ones(found), None):
             return sound
         event = found[0][0]
     return None
 
 
-def is_doubted(session: Session, docid: int, by: object, since: int) -> bool:
-    """Tell whether a memory was doubted because of another one, from a moment on.
-
-    Args:
-        session: Of any job.
-        docid: Row id of the memory.
-        by: Id of the other one.
-        since: The moment, microseconds.
-    """
+def is_doubted(db: Session, docid: int, by: object, since: int) -> bool:
+    """Tell whether a memory was doubted because of another one, by its id, from a moment on."""
     query = "SELECT detail FROM events WHERE docid = ? AND kind = ? AND at >= ?"
-    found = session.execute(query, (docid, Event.DOUBTED, since))
+    found = db.execute(query, (docid, Event.DOUBTED, since))
     return any(mapping_in(detail).get("by") == by for (detail,) in found)
+
+
+class Fold(NamedTuple):
+    """How far one of the folds has read the log: a row of ``meta``.
+
+    The row has the number of the last event that was folded, and the rules that it was folded by.
+
+    Attributes:
+        name: Name of the row.
+        kinds: Kinds of the events that are folded, if they are each about one memory.
+    """
+
+    name: str
+    kinds: tuple[Event, ...] = ()
+
+    def place(self, db: Session) -> tuple[int, str]:
+        """Return the last event and the rules; ``0, ""`` if nothing was folded."""
+        match meta.get_json(db, self.name):
+            case [int(event), str(rules)]:
+                return event, rules
+        return 0, ""
+
+    def move(self, db: Session, event: int, rules: str) -> None:
+        """Note up to which event the log is folded."""
+        meta.put(db, self.name, json.dumps([event, rules]))
+
+    def is_behind(self, db: Session, rules: str, *, takes_over: bool) -> bool:
+        """Tell whether there is anything to fold.
+
+        What was folded by other rules is, if this process ``takes_over``: two that both insist on
+        it would never come to rest.
+        """
+        event, known = self.place(db)
+        return takes_over if known not in ("", rules) else newest(db) > event
+
+    def step_back(self, db: Session, last: int) -> None:
+        """Note that no event after one is left: the next may get numbers that were passed."""
+        event, rules = self.place(db)
+        if last < event:
+            self.move(db, last, rules)
+
+    def told(
+        self,
+        db: Session,
+        since: int,
+        upto: int,
+        only: str = "",
+        of: Sequence[int] = (),
+        most: int = -1,
+    ) -> list[Any]:
+        """Read the rows of the events after one and up to another, under one more condition."""
+        kinds = ", ".join(f"'{kind}'" for kind in self.kinds)
+        query = (
+            f"SELECT {_EVENT} FROM events WHERE event > ? AND event <= ? AND kind IN ({kinds})"
+            f" AND docid IS NOT NULL {only} ORDER BY event LIMIT ?"
+        )
+        return db.execute(query, (since, upto, *of, most)).fetchall()
+
+    def standing(self, db: Session, ns: int, upto: int) -> list[Happening]:
+        """Return the events of a namespace that were not taken back, in order."""
+        return list(standing_ones(list(sound_ones(self.told(db, 0, upto, "AND ns = ?", [ns])))))
+
+
+def newest(db: Session) -> int:
+    """Return the number of the newest event of the log; 0 if there is none."""
+    return int(db.execute("SELECT coalesce(max(event), 0) FROM events").fetchone()[0])
 
 
 _STAMP, _DROPPED = "dynamics stamp", "dynamics dropped"
@@ -318,7 +360,6 @@ _NEXT = (
     f"INSERT INTO meta VALUES ('{_STAMP}', 1)"
     " ON CONFLICT (name) DO UPDATE SET value = meta.value + 1 RETURNING value"
 )
-_NOTE = f"INSERT INTO meta VALUES (?, ?) {or_replace('name', 'value')}"
 _SINCE = (
     "SELECT d.docid, d.at, d.used_at, d.stability, d.day, d.supporting, d.opposing, d.worth,"
     " d.sums, m.trust FROM dynamics AS d JOIN memories AS m ON m.docid = d.docid"
@@ -326,41 +367,35 @@ _SINCE = (
 )
 
 
-def next_stamp(session: Session) -> int:
+def next_stamp(db: Session) -> int:
     """Return the stamp of what is written now."""
-    return int(session.execute(_NEXT).fetchone()[0])
+    return int(db.execute(_NEXT).fetchone()[0])
 
 
-def dropped(session: Session) -> None:
+def dropped(db: Session) -> None:
     """Note that rows were dropped, so that readers load all of them again."""
-    session.execute(_NOTE, (_DROPPED, next_stamp(session)))
+    meta.put(db, _DROPPED, next_stamp(db))
 
 
-def latest(session: Session) -> int:
+def latest(db: Session) -> int:
     """Return the newest stamp; 0 if nothing was ever written."""
-    return _number(session, _STAMP)
+    return _number(db, _STAMP)
 
 
-def last_drop(session: Session) -> int:
+def last_drop(db: Session) -> int:
     """Return the stamp at which rows were last dropped; 0 if none ever were."""
-    return _number(session, _DROPPED)
+    return _number(db, _DROPPED)
 
 
-def since(session: Session, ns: int, stamp: int) -> Iterator[Sequence[Any]]:
-    """Yield the rows of a namespace that were written after a stamp.
+def since(db: Session, ns: int, stamp: int) -> Iterator[Sequence[Any]]:
+    """Yield the rows of a namespace that were written after a stamp; -1 for all of them.
 
-    Args:
-        session: Of any job.
-        ns: Number of the namespace.
-        stamp: -1 for all of them: rows from before there were stamps have 0.
-
-    Yields:
-        Row id, moment, moment of the last use or None, stability, day, evidence for and against,
-        worth, leaky sums, and the trust of the memory.
+    Each is: row id, moment, moment of the last use or None, stability, day, evidence for and
+    against, worth, leaky sums, and the trust of the memory.
     """
-    yield from session.execute(_SINCE, (ns, stamp)).fetchall()
+    yield from db.execute(_SINCE, (ns, stamp)).fetchall()
 
 
-def _number(session: Session, name: str) -> int:
-    found = session.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
-    return int(found[0]) if found is not None and isinstance(found[0], int) else 0
+def _number(db: Session, name: str) -> int:
+    found = meta.get(db, name)
+    return found if isinstance(found, int) else 0

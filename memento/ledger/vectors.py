@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from memento.ledger import erasure
+from memento.ledger import erasure, meta
 from memento.ledger.contract import Session
 from memento.ledger.dialect import SKIP_IF_THERE, differs, one_of, or_replace
 from memento.ledger.rows import docid_range
@@ -22,10 +22,16 @@ CANARY = "canary:"
 BITE = 1024
 """Vectors read at once."""
 
-_NOTED = or_replace("name", "value")
 _ENDED, _OWED = sql("ended"), sql("owed_vector")
 _INDEXED = f"{sql('in_index')} AND tier <> 'short'"
 _ONE_VECTOR = or_replace("docid", "model", "stamp", "vector")
+
+
+LINES = (
+    "SELECT docid, backlog.rev, op, id, tier, status, coalesce(actor, role, ''), text"
+    " FROM backlog JOIN memories USING (docid)"
+)
+"""Query for lines of the backlog, to which conditions can be added."""
 
 
 class Owed(NamedTuple):
@@ -57,37 +63,30 @@ class Owed(NamedTuple):
         return self.docid >> SEQ_BITS
 
 
-def embedder_id(connection: Session, name: str, dim: int) -> int:
+def embedder_id(db: Session, name: str, dim: int) -> int:
     """Return the number of an embedder, giving it one if it is new. Inside a transaction."""
-    connection.execute(
-        f"INSERT INTO embedders (name, dim) VALUES (?, ?) {SKIP_IF_THERE}", (name, dim)
-    )
-    (model,) = connection.execute(
+    db.execute(f"INSERT INTO embedders (name, dim) VALUES (?, ?) {SKIP_IF_THERE}", (name, dim))
+    (model,) = db.execute(
         "SELECT model FROM embedders WHERE name = ? AND dim = ?", (name, dim)
     ).fetchone()
     return int(model)
 
 
-def embedders(connection: Session, ns: int) -> dict[str, int]:
+def embedders(db: Session, ns: int) -> dict[str, int]:
     """Count the stored vectors of a namespace by embedder, as ``name (dim)``."""
     query = (
         "SELECT name || ' (' || dim || ')', count(*) FROM embeddings JOIN embedders"
         " USING (model) WHERE docid BETWEEN ? AND ? GROUP BY model"
     )
-    return dict(connection.execute(query, docid_range(ns)).fetchall())
+    return dict(db.execute(query, docid_range(ns)).fetchall())
 
 
-def working(connection: Session, name: str, dim: int) -> tuple[str | None, int | None]:
-    """Return the identity of the embedder this store works with, and the number of another.
+def working(db: Session, name: str, dim: int) -> tuple[str | None, int | None]:
+    """Return the identity of the embedder this store works with, and the number of one, if known.
 
     One statement, since every query asks.
-
-    Args:
-        connection: Any connection.
-        name: Name of the embedder whose number is wanted, None if it never stored a vector here.
-        dim: Its dimension.
     """
-    identity, model = connection.execute(
+    identity, model = db.execute(
         "SELECT (SELECT value FROM meta WHERE name = 'embedder'),"
         " (SELECT model FROM embedders WHERE name = ? AND dim = ?)",
         (name, dim),
@@ -95,133 +94,126 @@ def working(connection: Session, name: str, dim: int) -> tuple[str | None, int |
     return identity, model
 
 
-def retire(connection: Session, model: int) -> None:
+def retire(db: Session, model: int) -> None:
     """Let the vectors of an embedder be those of an earlier one of that name. In a transaction.
 
     Its number stays theirs; the name is free for the weights in use, which get another number.
     The Chroma folder fed with them is not known again.
     """
-    connection.execute(
+    db.execute(
         "UPDATE embedders SET name = name || ', earlier ' || model WHERE model = ?", (model,)
     )
-    connection.execute("DELETE FROM meta WHERE name = ?", (f"{CANARY}{model}",))
-    set_marks(connection, [])
+    meta.drop(db, f"{CANARY}{model}")
+    set_marks(db, [])
 
 
-def canary(connection: Session, model: int) -> bytes | None:
+def canary(db: Session, model: int) -> bytes | None:
     """Return the vector of the one text by which the weights of an embedder are known again."""
-    query = "SELECT value FROM meta WHERE name = ?"
-    found = connection.execute(query, (f"{CANARY}{model}",)).fetchone()
-    return None if found is None else bytes(found[0])
+    found = meta.get(db, f"{CANARY}{model}")
+    return None if found is None else bytes(found)
 
 
-def set_canary(connection: Session, model: int, vector: bytes) -> None:
+def set_canary(db: Session, model: int, vector: bytes) -> None:
     """Keep that vector, unless there is one. Inside a transaction."""
     named = (f"{CANARY}{model}", vector)
-    connection.execute(f"INSERT INTO meta VALUES (?, ?) {SKIP_IF_THERE}", named)
+    db.execute(f"INSERT INTO meta VALUES (?, ?) {SKIP_IF_THERE}", named)
 
 
-def store(connection: Session, model: int, vectors: Iterable[tuple[Owed, bytes]]) -> None:
+def next_stamp(db: Session) -> int:
+    """Return the stamp of vectors that are stored now."""
+    query = "UPDATE meta SET value = value + 1 WHERE name = 'stamp' RETURNING value"
+    return int(db.execute(query).fetchone()[0])
+
+
+def store(db: Session, model: int, vectors: Iterable[tuple[Owed, bytes]]) -> None:
     """Keep vectors whose text has not changed since, and hand their rows on to the index.
 
     Rows of the short tier are done with that, as the long tier's index does not hold them; hidden
     ones leave it, if they were in it. Vectors of an embedder that another process has replaced
     meanwhile are dropped.
     """
-    if current_embedder(connection) != _identity(connection, model):
+    if current_embedder(db) != _identity(db, model):
         return
-    (stamp,) = connection.execute(
-        "UPDATE meta SET value = value + 1 WHERE name = 'stamp' RETURNING value"
-    ).fetchone()
+    stamp = next_stamp(db)
     for owed, vector in vectors:
-        connection.execute(
+        db.execute(
             "INSERT INTO embeddings SELECT docid, ?3, ?4, ?5 FROM backlog"
             f" WHERE docid = ?1 AND rev = ?2 AND op = 'embed' {_ONE_VECTOR}",
             (owed.docid, owed.rev, model, stamp, vector),
         )
-        connection.execute(
+        db.execute(
             "UPDATE backlog SET op = 'index' WHERE docid = ? AND rev = ? AND op = 'embed'",
             (owed.docid, owed.rev),
         )
-        connection.execute(
+        db.execute(
             "DELETE FROM backlog WHERE docid = ?1 AND rev = ?2 AND op = 'index' AND EXISTS ("
             f"SELECT 1 FROM memories WHERE docid = ?1 AND NOT ({_ENDED}) AND NOT ({_INDEXED}))",
             (owed.docid, owed.rev),
         )
-        connection.execute(
+        db.execute(
             "UPDATE backlog SET op = 'drop' WHERE docid = ?1 AND rev = ?2 AND op = 'index'"
             f" AND EXISTS (SELECT 1 FROM memories WHERE docid = ?1 AND {_ENDED})",
             (owed.docid, owed.rev),
         )
 
 
-def owed(connection: Session, ops: Sequence[str], limit: int) -> list[Owed]:
+def owed(db: Session, ops: Sequence[str], limit: int) -> list[Owed]:
     """Read the oldest lines of the backlog with these operations."""
-    marks = ", ".join("?" * len(ops))
-    query = (
-        "SELECT docid, backlog.rev, op, id, tier, status, coalesce(actor, role, ''), text"
-        f" FROM backlog JOIN memories USING (docid) WHERE op IN ({marks}) ORDER BY docid LIMIT ?"
-    )
-    return [Owed(*found) for found in connection.execute(query, (*ops, limit))]
+    query = f"{LINES} WHERE op {one_of()} ORDER BY docid LIMIT ?"
+    return [Owed(*found) for found in db.execute(query, (json.dumps([*ops]), limit))]
 
 
-def settle(connection: Session, lines: Iterable[Owed]) -> None:
+def settle(db: Session, lines: Iterable[Owed]) -> None:
     """Strike lines off the backlog unless their row changed since they were read."""
-    connection.executemany(
+    db.executemany(
         "DELETE FROM backlog WHERE docid = ? AND rev = ? AND op = ?",
         [(line.docid, line.rev, line.op) for line in lines],
     )
 
 
-def still_owed(connection: Session, lines: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+def still_owed(db: Session, lines: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     """Return those of these (row id, revision) that still wait to be embedded."""
     query = "SELECT 1 FROM backlog WHERE docid = ? AND rev = ? AND op = 'embed'"
-    return [line for line in lines if connection.execute(query, line).fetchone()]
+    return [line for line in lines if db.execute(query, line).fetchone()]
 
 
-def backlog_size(connection: Session) -> dict[str, int]:
+def backlog_size(db: Session) -> dict[str, int]:
     """Count the backlog by operation, with what has no line yet because full text lacks it too."""
     query = (
         "SELECT op, count(*) FROM (SELECT op FROM backlog UNION ALL"
         f" SELECT 'embed' FROM namespaces JOIN memories ON {WAITING}) GROUP BY op"
     )
-    return dict(connection.execute(query).fetchall())
+    return dict(db.execute(query).fetchall())
 
 
-def backlog_in(connection: Session, ns: int) -> dict[str, int]:
+def backlog_in(db: Session, ns: int) -> dict[str, int]:
     """Count the backlog of one namespace by operation; see ``backlog_size``."""
     query = (
         "SELECT op, count(*) FROM (SELECT op FROM backlog WHERE docid BETWEEN ?1 AND ?2 UNION ALL"
         f" SELECT 'embed' FROM namespaces JOIN memories ON {WAITING} WHERE namespaces.ns = ?3)"
         " GROUP BY op"
     )
-    return dict(connection.execute(query, (*docid_range(ns), ns)).fetchall())
+    return dict(db.execute(query, (*docid_range(ns), ns)).fetchall())
 
 
-def any_owed(connection: Session) -> bool:
+def any_owed(db: Session) -> bool:
     """Tell whether `backlog_size` has anything to count, without counting it."""
     query = (
         "SELECT EXISTS (SELECT 1 FROM backlog)"
         f" OR EXISTS (SELECT 1 FROM namespaces JOIN memories ON {WAITING})"
     )
-    return bool(connection.execute(query).fetchone()[0])
+    return bool(db.execute(query).fetchone()[0])
 
 
-def is_behind(connection: Session, most: int) -> bool:
+def is_behind(db: Session, most: int) -> bool:
     """Tell whether the backlog has more than so many lines."""
     query = "SELECT count(*) FROM (SELECT 1 FROM backlog LIMIT ?)"
-    return bool(connection.execute(query, (most + 1,)).fetchone()[0] > most)
+    return bool(db.execute(query, (most + 1,)).fetchone()[0] > most)
 
 
-def owed_in(connection: Session, ns: int, most: int) -> int:
-    """Count the active and superseded memories of a namespace that are still to be embedded.
-
-    Args:
-        connection: Any connection.
-        ns: Namespace number.
-        most: Where to stop, >= 1.
-    """
-    (count,) = connection.execute(
+def owed_in(db: Session, ns: int, most: int) -> int:
+    """Count the memories of a namespace that are still to be embedded, up to ``most``, >= 1."""
+    (count,) = db.execute(
         "SELECT count(*) FROM (SELECT 1 FROM backlog JOIN memories USING (docid)"
         f" WHERE op = 'embed' AND docid BETWEEN ?1 AND ?2 AND {_OWED}"
         f" UNION ALL SELECT 1 FROM namespaces JOIN memories ON {WAITING}"
@@ -241,40 +233,32 @@ WAITING = (
 """A row of ``memories`` that ``Words.index_next`` will owe a vector when the index takes it."""
 
 
-def read(connection: Session, docids: Sequence[int], model: int) -> dict[int, bytes]:
+def read(db: Session, docids: Sequence[int], model: int) -> dict[int, bytes]:
     """Read the vectors of some rows made by one embedder; absent ones are left out."""
-    vectors: dict[int, bytes] = {}
-    for start in range(0, len(docids), 500):
-        part = docids[start : start + 500]
-        marks = ", ".join("?" * len(part))
-        query = f"SELECT docid, vector FROM embeddings WHERE docid IN ({marks}) AND model = ?"
-        vectors.update(connection.execute(query, (*part, model)).fetchall())
-    return vectors
+    query = f"SELECT docid, vector FROM embeddings WHERE docid {one_of()} AND model = ?"
+    return dict(db.execute(query, (json.dumps([*docids]), model)).fetchall())
 
 
-def having(connection: Session, docids: Sequence[int], model: int) -> set[int]:
+def having(db: Session, docids: Sequence[int], model: int) -> set[int]:
     """Return those of some rows that have a vector made by one embedder."""
     query = f"SELECT docid FROM embeddings WHERE docid {one_of()} AND model = ?"
-    return {docid for (docid,) in connection.execute(query, (json.dumps(list(docids)), model))}
+    return {docid for (docid,) in db.execute(query, (json.dumps(list(docids)), model))}
 
 
-def since(
-    connection: Session, ns: int, model: int, stamp: int
-) -> Iterator[list[tuple[int, bytes]]]:
-    """Read the vectors of a namespace stored after ``stamp``, in bites that bound memory.
+def since(db: Session, ns: int, model: int, stamp: int) -> Iterator[list[tuple[int, bytes]]]:
+    """Yield the vectors of a namespace stored after a stamp, (row id, vector) in order of arrival.
 
-    Yields:
-        Up to 1,024 (row id, vector), in order of arrival.
+    They come in bites, which bound memory.
     """
     low, high = docid_range(ns)
     if stamp == 0:  # everything: walk the rows, not the index of stamps
-        found = connection.execute(
+        found = db.execute(
             "SELECT docid, vector FROM embeddings WHERE docid BETWEEN ? AND ? AND model = ?"
             " ORDER BY docid",
             (low, high, model),
         )
     else:
-        found = connection.execute(
+        found = db.execute(
             f"SELECT docid, vector FROM embeddings WHERE docid >> {SEQ_BITS} = ? AND stamp > ?"
             " AND model = ? ORDER BY docid",
             (ns, stamp, model),
@@ -283,52 +267,51 @@ def since(
         yield bite
 
 
-def count(connection: Session, ns: int) -> int:
+def count(db: Session, ns: int) -> int:
     """Count the vectors of a namespace, of whatever embedder, without reading them."""
     query = f"SELECT count(*) FROM embeddings WHERE docid >> {SEQ_BITS} = ?"
-    return int(connection.execute(query, (ns,)).fetchone()[0])
+    return int(db.execute(query, (ns,)).fetchone()[0])
 
 
-def waiting_in(connection: Session, ns: int, most: int) -> list[int]:
+def waiting_in(db: Session, ns: int, most: int) -> list[int]:
     """Return the row ids of a namespace that are on the backlog, ``most`` if there are more."""
     query = "SELECT docid FROM backlog WHERE docid BETWEEN ? AND ? LIMIT ?"
-    return [docid for (docid,) in connection.execute(query, (*docid_range(ns), most))]
+    return [docid for (docid,) in db.execute(query, (*docid_range(ns), most))]
 
 
-def _identity(connection: Session, model: int) -> str:
+def _identity(db: Session, model: int) -> str:
     query = "SELECT name || ' (' || dim || ')' FROM embedders WHERE model = ?"
-    return str(connection.execute(query, (model,)).fetchone()[0])
+    return str(db.execute(query, (model,)).fetchone()[0])
 
 
-def current_embedder(connection: Session) -> str | None:
+def current_embedder(db: Session) -> str | None:
     """Return the identity of the embedder this store works with, or None before the first."""
-    query = "SELECT value FROM meta WHERE name = 'embedder'"
-    found = connection.execute(query).fetchone()
-    return None if found is None else str(found[0])
+    found = meta.get(db, "embedder")
+    return None if found is None else str(found)
 
 
-def set_embedder(connection: Session, identity: str) -> None:
+def set_embedder(db: Session, identity: str) -> None:
     """Make an embedder the one this store works with. Inside a transaction."""
-    connection.execute(f"INSERT INTO meta VALUES ('embedder', ?) {_NOTED}", (identity,))
+    meta.put(db, "embedder", identity)
 
 
-def marks(connection: Session) -> list[str]:
+def marks(db: Session) -> list[str]:
     """Return the marks of the Chroma folder that was fed last; see ``tiers.folder_stamp``."""
-    found = connection.execute("SELECT value FROM meta WHERE name = 'chroma'").fetchone()
-    return [] if found is None else str(found[0]).split()
+    found = meta.get(db, "chroma")
+    return [] if found is None else str(found).split()
 
 
-def set_marks(connection: Session, marks: Sequence[str]) -> None:
+def set_marks(db: Session, marks: Sequence[str]) -> None:
     """Keep the marks of the Chroma folder that is fed from now on. Inside a transaction."""
-    connection.execute(f"INSERT INTO meta VALUES ('chroma', ?) {_NOTED}", (" ".join(marks),))
+    meta.put(db, "chroma", " ".join(marks))
 
 
-def sample(connection: Session, model: int, size: int) -> list[tuple[int, str, bytes]]:
+def sample(db: Session, model: int, size: int) -> list[tuple[int, str, bytes]]:
     """Pick up to ``size`` indexed rows, spread evenly over the store: (row id, id, vector).
 
     It seeks to each, so a large store takes no longer than a small one.
     """
-    spaces = [ns for (ns,) in connection.execute("SELECT ns FROM namespaces ORDER BY ns")]
+    spaces = [ns for (ns,) in db.execute("SELECT ns FROM namespaces ORDER BY ns")]
     chosen = spaces[:: -(-len(spaces) // size)] if spaces else []
     query = (
         "SELECT docid, id, vector FROM embeddings JOIN memories USING (docid)"
@@ -337,19 +320,19 @@ def sample(connection: Session, model: int, size: int) -> list[tuple[int, str, b
     )
     found: dict[int, tuple[int, str, bytes]] = {}
     for ns in chosen:
-        first, last = _ends(connection, *docid_range(ns))
+        first, last = _ends(db, *docid_range(ns))
         share = size // len(chosen)
         for at in range(share):
             start = first + (last + 1 - first) * at // share
-            row = connection.execute(query, (start, last, model)).fetchone()
+            row = db.execute(query, (start, last, model)).fetchone()
             if row is not None:
                 found[row[0]] = row
     return list(found.values())
 
 
-def _ends(connection: Session, low: int, high: int) -> tuple[int, int]:
+def _ends(db: Session, low: int, high: int) -> tuple[int, int]:
     """Return the first and last row id with a vector between two; ``low, low`` if there is none."""
-    ends = connection.execute(
+    ends = db.execute(
         "SELECT (SELECT min(docid) FROM embeddings WHERE docid BETWEEN ?1 AND ?2),"
         " (SELECT max(docid) FROM embeddings WHERE docid BETWEEN ?1 AND ?2)",
         (low, high),
@@ -357,32 +340,27 @@ def _ends(connection: Session, low: int, high: int) -> tuple[int, int]:
     return (low, low) if ends[0] is None else ends
 
 
-def any_indexed(connection: Session) -> bool:
+def any_indexed(db: Session) -> bool:
     """Tell whether there is any row that the long tier's index should hold by now."""
-    found = connection.execute(
+    found = db.execute(
         "SELECT 1 FROM embeddings WHERE docid NOT IN (SELECT docid FROM backlog) AND docid IN"
         f" (SELECT docid FROM memories WHERE {_INDEXED}) LIMIT 1"
     ).fetchone()
     return found is not None
 
 
-def feeds_index(connection: Session) -> bool:
-    """Tell whether the backlog has a line for the long tier's index.
+def is_left_unfed(db: Session) -> bool:
+    """Tell whether the long tier's index should hold rows, and no line of the backlog opens it.
 
-    Then the index is opened in any case, which sees whether it was lost.
+    A line that does sees whether the index was lost.
     """
     query = "SELECT 1 FROM backlog JOIN memories USING (docid) WHERE op <> 'embed' LIMIT 1"
-    return connection.execute(query).fetchone() is not None
+    return db.execute(query).fetchone() is None and any_indexed(db)
 
 
-def is_left_unfed(connection: Session) -> bool:
-    """Tell whether the long tier's index should hold rows, and no line of the backlog opens it."""
-    return not feeds_index(connection) and any_indexed(connection)
-
-
-def owe_index(connection: Session, model: int) -> int:
+def owe_index(db: Session, model: int) -> int:
     """Owe the long tier's index every row it should hold; returns how many."""
-    return connection.execute(
+    return db.execute(
         "INSERT INTO backlog SELECT docid, rev, 'index' FROM embeddings JOIN memories USING (docid)"
         f" WHERE model = ? AND {_INDEXED}"
         " ON CONFLICT (docid) DO UPDATE SET op = CASE WHEN op = 'embed' THEN op ELSE 'index' END",
@@ -390,22 +368,22 @@ def owe_index(connection: Session, model: int) -> int:
     ).rowcount
 
 
-def current_model(connection: Session) -> tuple[int, str, int] | None:
+def current_model(db: Session) -> tuple[int, str, int] | None:
     """Return number, name and dimension of the embedder this store works with, if it has one."""
     query = "SELECT model, name, dim FROM embedders WHERE name || ' (' || dim || ')' = ?"
-    found = connection.execute(query, (current_embedder(connection),)).fetchone()
+    found = db.execute(query, (current_embedder(db),)).fetchone()
     return None if found is None else (int(found[0]), str(found[1]), int(found[2]))
 
 
-def owe_index_anew(connection: Session) -> None:
+def owe_index_anew(db: Session) -> None:
     """Owe the long tier's index all it should hold, made by whatever embedder is in use."""
-    if (current := current_model(connection)) is not None:
-        owe_index(connection, current[0])
+    if (current := current_model(db)) is not None:
+        owe_index(db, current[0])
 
 
-def owe_embedding(connection: Session, model: int | None) -> int:
+def owe_embedding(db: Session, model: int | None) -> int:
     """Owe a vector to every row that has none of this embedder; returns how many."""
-    return connection.execute(
+    return db.execute(
         "INSERT INTO backlog SELECT docid, rev, 'embed' FROM memories LEFT JOIN embeddings"
         f" USING (docid) WHERE {differs('model', '?1')} OR ?1 IS NULL"
         " ON CONFLICT (docid) DO UPDATE SET op = 'embed', rev = excluded.rev",
@@ -427,53 +405,36 @@ class Facts(NamedTuple):
     marks: tuple[str, ...]
 
 
-def facts(connection: Session, kind: str, ns: int) -> Facts:
-    """Read what a file of a namespace has to agree with.
-
-    Args:
-        connection: Any connection.
-        kind: Kind of file.
-        ns: Namespace number.
-    """
-    stamp, marks = connection.execute(
+def facts(db: Session, kind: str, ns: int) -> Facts:
+    """Read what a derived file of this kind has to agree with."""
+    stamp, marks = db.execute(
         "SELECT (SELECT value FROM meta WHERE name = 'stamp'),"
         " (SELECT value FROM meta WHERE name = ?)",
         (_name(kind, ns),),
     ).fetchone()
     words = tuple(str(marks).split()) if marks else ()
-    return Facts(int(stamp), erased_at(connection, ns), words)
+    return Facts(int(stamp), erased_at(db, ns), words)
 
 
-def erased_at(connection: Session, ns: int) -> int:
+def erased_at(db: Session, ns: int) -> int:
     """Return the newest revision at which something was erased from a namespace; 0 for never."""
     query = "SELECT max(rev) FROM erased WHERE ns = ?"
-    (rev,) = connection.execute(query, (ns,)).fetchone()
+    (rev,) = db.execute(query, (ns,)).fetchone()
     return int(rev or 0)
 
 
-def adopt(
-    connection: Session, kind: str, ns: int, mark: str, *, replaced: str | None, erased: int
-) -> bool:
-    """Note that a file with a mark is this ledger's. Inside the transaction in which it is named.
+def adopt(db: Session, kind: str, ns: int, mark: str, *, replaced: str | None, erased: int) -> bool:
+    """Note that a file with a mark is this ledger's, if it may be named; tells whether it may.
 
-    An erasure is a transaction as well, after which the files are looked through. So none that
-    holds what it erased gets its name later.
-
-    Args:
-        connection: Inside a transaction.
-        kind: Kind of file.
-        ns: Namespace number.
-        mark: A word that no other file has.
-        replaced: Mark of the file that is there now, which is known as well until the next time.
-        erased: `erased_at` of the moment from which the content is.
-
-    Returns:
-        Whether it may be named; False if something was erased meanwhile, or is being erased.
+    It may not if something was erased after the moment from which its content is (``erased``, see
+    `erased_at`), or is being erased. The mark of the file that it replaces stays known until the
+    next time. To be called inside the transaction in which it is named: an erasure is one too,
+    after which the files are looked through, so none that holds what it erased is named later.
     """
-    if erased_at(connection, ns) != erased or erasure.is_under_way(connection):
+    if erased_at(db, ns) != erased or erasure.is_under_way(db):
         return False
     marks = mark if replaced is None else f"{mark} {replaced}"
-    connection.execute(f"INSERT INTO meta VALUES (?, ?) {_NOTED}", (_name(kind, ns), marks))
+    meta.put(db, _name(kind, ns), marks)
     return True
 
 

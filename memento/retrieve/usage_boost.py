@@ -101,7 +101,7 @@ class Strengths:
                     (good, bad, *formulas.prior(trust), worth, stability, day),
                 )
             self._follow_links(session, ns)
-            self._days = folded.days_of(session, ns)
+            self._days = folded.calendar_of(session, ns).days
             self.learnt = learnt_weights.known_in(session, ns)
             self._stamp = newest
 

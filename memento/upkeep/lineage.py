@@ -155,7 +155,8 @@ def related(
         docid = memories.by_id(connection, ns, memory_id).docid
         links = sql.linked(connection, docid)
         ends = [(dst if src == docid else src, name, src == docid) for src, dst, name in links]
-        rows = memories.fitting_all(connection, ns, filters, [end for end, *_ in ends])
+        found = memories.fitting(connection, ns, filters, [end for end, *_ in ends])
+        rows = {row.docid: row for row in found}
         return [(rows[end], name, out) for end, name, out in sorted(ends) if end in rows]
 
     return ledger.read(job)

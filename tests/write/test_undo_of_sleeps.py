@@ -104,7 +104,7 @@ def test_a_sleep_that_only_replays_can_be_undone(lived):
 
 def test_the_undo_of_a_sleep_is_no_day_of_use(lived, clock):
     """Nobody asked for anything on that day, so nothing is nearer to being forgotten."""
-    days = lambda: lived._engine.ledger.read(lambda c: strength_fold.days_of(c, 1))  # noqa: E731
+    days = lambda: lived._engine.ledger.read(lambda c: strength_fold.calendar_of(c, 1).days)  # noqa: E731
     night = lived.consolidate()
     before = days()
     clock.advance(DAY)

@@ -183,16 +183,15 @@ class TestVectors:
         embedded.index()
         embed(embedded, 1, 0)
         settled(embedded)
-        assert embedded.ledger.read(vectors.any_indexed)
         assert not embedded.ledger.read(vectors.any_owed)
-        assert not embedded.ledger.read(vectors.feeds_index)
+        assert embedded.ledger.read(vectors.is_left_unfed)
         assert embedded.ledger.write(lambda s: vectors.owe_index(s, embedded.model)) == 1
         assert embedded.ledger.read(vectors.any_owed)
-        assert embedded.ledger.read(vectors.feeds_index)
+        assert not embedded.ledger.read(vectors.is_left_unfed)
         assert owed(embedded) == [(1, "index")]
         stray = "UPDATE backlog SET docid = docid + 1000"  # of a memory that is not there
         embedded.ledger.write(lambda s: s.execute(stray))
-        assert not embedded.ledger.read(vectors.feeds_index)
+        assert embedded.ledger.read(vectors.is_left_unfed)
         embedded.ledger.write(lambda s: s.execute("DELETE FROM backlog"))
         assert embedded.ledger.write(lambda s: vectors.owe_embedding(s, None)) == 2
         assert owed(embedded) == [(1, "embed"), (2, "embed")]

@@ -1,0 +1,48 @@
+"""The table ``meta``: single values of a ledger, each by its name."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from memento.ledger.contract import Session
+from memento.ledger.dialect import or_replace
+
+NOTE = f"INSERT INTO meta VALUES (?, ?) {or_replace('name', 'value')}"
+BELOW = "name >= ?1 AND name < ?1 || '~'"
+"""The condition that a name begins with the one that is bound."""
+
+
+def get(db: Session, name: str) -> Any:
+    """Return a value; None if there is none."""
+    found = db.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
+    return None if found is None else found[0]
+
+
+def get_json(db: Session, name: str) -> Any:
+    """Return what a value says in JSON; None if there is none, or if damage made it unreadable."""
+    text = get(db, name)
+    try:
+        return json.loads(text) if isinstance(text, str) else None
+    except ValueError:
+        return None
+
+
+def put(db: Session, name: str, value: Any) -> None:
+    """Keep a value, in the place of one that is there."""
+    db.execute(NOTE, (name, value))
+
+
+def drop(db: Session, name: str) -> int:
+    """Remove a value; returns whether there was one, as a number."""
+    return db.execute("DELETE FROM meta WHERE name = ?", (name,)).rowcount
+
+
+def below(db: Session, prefix: str) -> list[tuple[str, Any]]:
+    """Return the names that begin with a prefix, each with its value."""
+    return db.execute(f"SELECT name, value FROM meta WHERE {BELOW}", (prefix,)).fetchall()
+
+
+def drop_below(db: Session, prefix: str) -> None:
+    """Remove the values whose names begin with a prefix."""
+    db.execute(f"DELETE FROM meta WHERE {BELOW}", (prefix,))
