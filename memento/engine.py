@@ -594,7 +594,7 @@ class Engine:
 
         def left() -> int:
             ns = self.ledger.find_namespace(labels)
-            found = {} if ns is None else self.ledger.read(lambda c: vectors.backlog_in(c, ns))
+            found = {} if ns is None else self.ledger.read(lambda c: vectors.backlog_size(c, ns))
             return sum(found.values())
 
         return Remaining(left, progress)

@@ -42,23 +42,18 @@ class Answer(Protocol):
     @property
     def rowcount(self) -> int:
         """How many rows a change touched."""
-        ...
 
     def fetchone(self) -> Any:
         """Return the next row as a tuple, or None."""
-        ...
 
     def fetchmany(self, size: int = ...) -> list[Any]:
         """Return the next rows, up to ``size``; empty at the end."""
-        ...
 
     def fetchall(self) -> list[Any]:
         """Return the rows that are left."""
-        ...
 
     def __iter__(self) -> Iterator[Any]:
         """Yield the rows that are left."""
-        ...
 
 
 class Session(Protocol):
@@ -72,12 +67,10 @@ class Session(Protocol):
     @property
     def words(self) -> Words:
         """The full text, as of this transaction."""
-        ...
 
     @property
     def in_transaction(self) -> bool:
         """Whether a transaction is open."""
-        ...
 
     def execute(self, sql: str, parameters: Any = ..., /) -> Answer:
         """Run one statement of the shared text, see ``dialect``.
@@ -90,11 +83,9 @@ class Session(Protocol):
             StoreError: As it leaves ``Ledger.read`` or ``Ledger.write``; within the job it may be
                 the driver's own.
         """
-        ...
 
     def executemany(self, sql: str, parameters: Iterable[Any], /) -> Answer:
         """Run one statement for each of several sequences of values."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +145,6 @@ class Words(Protocol):
     @property
     def at_once(self) -> int:
         """Rows that `catch_up` takes in about 2 ms, for which an ``add`` may wait."""
-        ...
 
     def postings(self, ns: int, matches: Sequence[Match], limit: int) -> list[NDArray[np.int64]]:
         """Find the newest indexed rows of a namespace that match.
@@ -163,22 +153,18 @@ class Words(Protocol):
             For each expression, the seqs of its rows, ascending, no repeats; the largest ``limit``
             of them if there are more.
         """
-        ...
 
     def holds(self, ns: int, word: str) -> bool:
         """Tell whether an indexed text of any heard memory of a namespace has a folded word.
 
         Of a word that very many memories hold, only the oldest are looked at.
         """
-        ...
 
     def waiting_words(self, ns: int) -> set[str]:
         """Return the words of the heard rows of a namespace that wait."""
-        ...
 
     def behind(self) -> list[int]:
         """Return the namespaces that have rows waiting."""
-        ...
 
     def is_due(self, newest: int, count: int) -> bool:
         """Tell whether rows about to come are to be indexed at once, and those that wait.
@@ -186,57 +172,42 @@ class Words(Protocol):
         They are if they are many, or many wait; of the latter only every few rows may tell.
         ``newest`` is the row id of the last of them.
         """
-        ...
 
     def index_next(self, ns: int, documents: Sequence[tuple[int, Columns]]) -> None:
         """Index the next rows of a namespace, at least one, ascending; none before them may wait.
 
         From here on they are queued for a vector, unless they have one or are forgotten.
         """
-        ...
 
     def catch_up(self, ns: int, most: int = ...) -> bool:
         """Index waiting rows of a namespace, the oldest first; tell whether there may be more."""
-        ...
 
     def replace(self, docid: int, document: Columns) -> None:
         """Index a row again because its text changes."""
-        ...
 
     def remove(self, docids: Sequence[int]) -> int:
         """Take rows out of the index; returns how many were in it."""
-        ...
 
     def edition(self) -> int:
         """Return a number that changes when the index is rebuilt, by whatever process."""
-        ...
 
     def merge(self) -> bool:
         """Do a little of what makes later searches cheaper; tell whether there was any to do."""
-        ...
-
-    def intact(self) -> bool:
-        """Tell whether the index agrees with what it was built from."""
-        ...
 
     def misindexed(self) -> list[tuple[int, tuple[str, ...] | None]]:
         """Return the rows whose entry is absent though it is due, or made from another text.
 
         Each is a row id with its entry: title, head, rest; None where there is no entry.
         """
-        ...
 
     def strays(self) -> int:
         """Count entries whose memory is not there."""
-        ...
 
     def drop_strays(self) -> None:
         """Remove entries whose memory is not there."""
-        ...
 
     def rebuild(self) -> int:
         """Build the index again from the memories; returns how many rows it holds."""
-        ...
 
 
 class Tail(Protocol):
@@ -256,21 +227,18 @@ class Tail(Protocol):
         ``newest`` is the newest revision of the namespace, ``erased`` the row ids that are gone
         since the last call. With ``afresh`` all of the namespace is read again.
         """
-        ...
 
     def hold(self, ns: int, documents: Sequence[tuple[int, Columns]]) -> None:
         """Take in documents that no ledger has, such as texts of an earlier moment, by row id.
 
         Of a tail that does so, ``follow`` is never asked.
         """
-        ...
 
     def postings(self, ns: int, matches: Sequence[Match], limit: int) -> list[NDArray[np.int64]]:
         """Find the newest waiting rows of a namespace that match; see `Words.postings`.
 
         To be asked before the index: rows dropped from here in between are there already.
         """
-        ...
 
 
 class Ledger(Protocol):
@@ -282,32 +250,26 @@ class Ledger(Protocol):
     @property
     def root(self) -> Path:
         """Folder of the store; its derived files lie there too."""
-        ...
 
     @property
     def path(self) -> Path:
         """The ledger file, for messages and sizes."""
-        ...
 
     @property
     def read_only(self) -> bool:
         """Whether it cannot be written at present; reading works all the same."""
-        ...
 
     @property
     def immutable(self) -> bool:
         """Whether it lies where nothing can be written, not even a file beside it."""
-        ...
 
     @property
     def closed(self) -> bool:
         """Whether ``close`` was called."""
-        ...
 
     @property
     def library(self) -> tuple[str, str]:
         """Name of what keeps the rows, and its version with any warning there is about it."""
-        ...
 
     def write(
         self,
@@ -337,14 +299,12 @@ class Ledger(Protocol):
                 be in files that nobody will open again.
             StoreError: If it could not be committed; nothing was written.
         """
-        ...
 
     def commit_separately(self) -> None:
         """Commit the jobs of the calling thread separately from now on; for a background thread.
 
         Then no caller of ``write`` carries out what that thread has to do.
         """
-        ...
 
     def read(self, job: Callable[[Session], T]) -> T:
         """Run a job on one snapshot of the ledger. If it tries to write, it is refused.
@@ -356,7 +316,6 @@ class Ledger(Protocol):
             StoreUnusable: If the ledger is damaged where the job reads.
             StoreError: If it tries to write.
         """
-        ...
 
     def check_present(self) -> None:
         """Look whether the files are still the ones that were opened.
@@ -365,7 +324,6 @@ class Ledger(Protocol):
             StoreClosed: After ``close``.
             StoreGone: If they were removed, moved or replaced.
         """
-        ...
 
     def find_namespace(self, labels: tuple[str, ...]) -> int | None:
         """Return the number of a namespace, or None if nothing was ever stored in it.
@@ -375,11 +333,9 @@ class Ledger(Protocol):
         Raises:
             StoreGone: As ``check_present``.
         """
-        ...
 
     def labels(self, ns: int) -> tuple[str, ...]:
         """Return the labels of a namespace number."""
-        ...
 
     def is_writing(self) -> bool:
         """Tell whether a process is in a transaction now, so that a write would have to wait.
@@ -387,7 +343,6 @@ class Ledger(Protocol):
         Raises:
             OSError: If that cannot be found out.
         """
-        ...
 
     def moment(self) -> Moment:
         """Return a value that equals an earlier one only if nothing was written in between.
@@ -398,19 +353,15 @@ class Ledger(Protocol):
         Raises:
             StoreGone: As ``check_present``.
         """
-        ...
 
     def make_tail(self) -> Tail:
         """Make an index of waiting rows, which knows none yet."""
-        ...
 
     def quick_check(self) -> list[str]:
         """Return what is wrong with the structure of the file, the full text aside."""
-        ...
 
     def words_intact(self) -> bool:
         """Tell whether the full text agrees with what it was built from; no writer waits."""
-        ...
 
     def compact(self) -> None:
         """Leave nothing of deleted rows in the ledger's files, but for the log.
@@ -420,41 +371,32 @@ class Ledger(Protocol):
         Raises:
             StoreError: If something prevents it. The rest can be done later.
         """
-        ...
 
     def fold_log(self, seconds: float) -> bool:
         """Empty the log of changes; tells whether nobody stood in the way for so long."""
-        ...
 
     def checkpoint(self) -> None:
         """Fold what is possible of the log into the file, without making anyone wait."""
-        ...
 
     def wal_bytes(self) -> int:
         """Return the size of the log, bytes."""
-        ...
 
     def growth(self) -> int:
         """Return how many bytes the file will grow by when the log is folded into it."""
-        ...
 
     @property
     def reserve_trouble(self) -> str:
         """Why no room is kept aside for a full disk; empty if there is some."""
-        ...
 
     @property
     def locks_lost(self) -> bool:
         """Whether this process has the store open and others cannot see that."""
-        ...
 
     def keep_reserve(self) -> None:
         """Take room aside for a full disk, unless that was done or there is too little."""
-        ...
 
     def close(self) -> None:
         """Close every connection, after the reads and writes in hand. Idempotent."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -480,11 +422,9 @@ class BackupTool(Protocol):
 
         An ``immutable`` ledger is on a medium where nothing can be written.
         """
-        ...
 
     def fetch(self, source: Path, target: Path) -> None:
         """Copy a backup, or a ledger that nobody writes, into an empty file."""
-        ...
 
     def inspect(self, path: Path, sees: Callable[[int], bool] = ...) -> Contents:
         """Check everything in a backup.
@@ -494,11 +434,9 @@ class BackupTool(Protocol):
         Raises:
             ArchiveDamaged: If anything is wrong.
         """
-        ...
 
     def settle(self, path: Path) -> None:
         """Bring a copy to the present schema, owing what must be made again."""
-        ...
 
     def set_back_to(
         self,
@@ -515,7 +453,6 @@ class BackupTool(Protocol):
         From then on the recording of the ledger begins with the latest moment that it knew, or at
         which it was copied (``taken_at``), see ``past``.
         """
-        ...
 
 
 class Salvaged(Protocol):
@@ -524,27 +461,22 @@ class Salvaged(Protocol):
     @property
     def memories(self) -> Mapping[int, Any]:
         """Whole rows by row id."""
-        ...
 
     @property
     def changed(self) -> Mapping[int, str]:
         """Ids of rows that are there but not as they were written, by row id."""
-        ...
 
     @property
     def lost(self) -> Collection[int]:
         """Row ids of memories of which nothing whole is left."""
-        ...
 
     @property
     def lost_links(self) -> int:
         """Number of links between memories that are kept, of which nothing whole is left."""
-        ...
 
     @property
     def versions(self) -> Sequence[Any]:
         """Earlier states that are whole."""
-        ...
 
 
 class SalvageTool(Protocol[F]):
@@ -552,8 +484,6 @@ class SalvageTool(Protocol[F]):
 
     def find(self, path: Path) -> F:
         """Read a damaged ledger, which is not changed."""
-        ...
 
     def write(self, found: F, target: Path) -> None:
         """Make a ledger of it in an empty file."""
-        ...

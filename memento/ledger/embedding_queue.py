@@ -59,7 +59,7 @@ def lines_of(db: Session, docids: Iterable[int], ops: Sequence[str]) -> list[Owe
 
 
 def spaces(db: Session, after: int, most: int) -> list[int]:
-    """Return the namespaces that need vectors, in order, from the one after a number round to it."""
+    """Return the namespaces that need vectors, in order from the one after a number round to it."""
     found = list(_spaces(db, after, None, most))
     return [*found, *_spaces(db, 0, after, most - len(found))]
 

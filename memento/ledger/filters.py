@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 from inspect import signature
-from typing import Any, TypedDict, TypeVar
+from typing import Any, TypedDict, TypeVar, Unpack
 
 from memento.base.scopes import parse_scope
 from memento.check import (
@@ -112,16 +112,30 @@ class Retrieving(Filtering, total=False):
     shared: bool
 
 
+class Including(TypedDict, total=False):
+    """What a filter adds to the active memories of now; each may be left out.
+
+    Attributes:
+        statuses: One status or several instead of active; None for active.
+        as_of: Only memories that were valid at this moment; superseded ones as well.
+        include_superseded: Include memories that a newer one replaced.
+        include_archived: Include memories that were set aside.
+        include_quarantined: Include memories from untrusted sources that are not approved yet.
+    """
+
+    statuses: Status | StatusName | Sequence[Status | StatusName] | None
+    as_of: datetime | None
+    include_superseded: bool
+    include_archived: bool
+    include_quarantined: bool
+
+
+class _Filters(Filtering, Including, total=False):
+    """All arguments of ``filters_of``."""
+
+
 def filtering(
-    now: int,
-    given: Filtering,
-    verb: Callable[..., Any],
-    *,
-    statuses: Status | StatusName | Sequence[Status | StatusName] | None = None,
-    as_of: datetime | None = None,
-    include_superseded: bool = False,
-    include_archived: bool = False,
-    include_quarantined: bool = False,
+    now: int, given: Filtering, verb: Callable[..., Any], **also: Unpack[Including]
 ) -> Filters:
     """Validate filters that are given as keyword arguments to a verb; see ``filters_of``.
 
@@ -129,19 +143,13 @@ def filtering(
         TypeError: If a name is not that of a filter.
         InvalidInput: If a value is not of its kind.
     """
-    others = (include_superseded, include_archived, include_quarantined)
-    if not given and statuses is None and as_of is None and all(one is False for one in others):
+    if not given and all(one is _PLAIN[name] for name, one in also.items()):
         return Filters(now)  # nearly always
     check_names(given, Filtering, verb)
-    return filters_of(
-        now,
-        statuses=statuses,
-        as_of=as_of,
-        include_superseded=include_superseded,
-        include_archived=include_archived,
-        include_quarantined=include_quarantined,
-        **given,
-    )
+    return filters_of(now, **given, **also)
+
+
+_PLAIN = dict.fromkeys(Including.__annotations__, False) | {"statuses": None, "as_of": None}
 
 
 def check_names(given: Mapping[str, object], known: type, verb: Callable[..., Any]) -> None:
@@ -162,69 +170,58 @@ def check_names(given: Mapping[str, object], known: type, verb: Callable[..., An
     raise TypeError(f"{name}() got an unexpected keyword argument {unknown!r}{hint}")
 
 
-def filters_of(
-    now: int,
-    *,
-    tiers: Tier | TierName | Sequence[Tier | TierName] | None = None,
-    kinds: Kind | KindName | Sequence[Kind | KindName] | None = None,
-    statuses: Status | StatusName | Sequence[Status | StatusName] | None = None,
-    scope: str | Sequence[str] | None = None,
-    within: str | Sequence[str] | None = None,
-    session: str | Sequence[str] | None = None,
-    tags: str | Sequence[str] | None = None,
-    any_tags: str | Sequence[str] | None = None,
-    where: Mapping[str, Any] | None = None,
-    key: str | Sequence[str] | None = None,
-    actor: str | Sequence[str] | None = None,
-    role: str | Sequence[str] | None = None,
-    source: str | Sequence[str] | None = None,
-    ids: str | Sequence[str] | None = None,
-    without: str | Sequence[str] | None = None,
-    pinned: bool | None = None,
-    since: datetime | None = None,
-    until: datetime | None = None,
-    as_of: datetime | None = None,
-    include_superseded: bool = False,
-    include_archived: bool = False,
-    include_quarantined: bool = False,
-) -> Filters:
-    """Validate the filter arguments that ``retrieve`` and ``list`` share; see ``Filtering``.
-
-    Without ``statuses`` active memories are meant, and with ``as_of`` superseded ones as well; the
-    last three arguments add others.
+def filters_of(now: int, **given: Unpack[_Filters]) -> Filters:
+    """Validate the filter arguments that ``retrieve`` and ``list`` share, as of a moment.
 
     Raises:
         InvalidInput: If a value is not of its kind.
     """
-    wanted = members(Status, "status", statuses) or having("found")
-    if check_flag("include_superseded", include_superseded) or (as_of is not None and not statuses):
-        wanted = tuple(dict.fromkeys((*wanted, *having("ended"))))
-    if check_flag("include_archived", include_archived):
-        wanted = tuple(dict.fromkeys((*wanted, *having("by_name"))))
-    if check_flag("include_quarantined", include_quarantined):
-        wanted = tuple(dict.fromkeys((*wanted, Status.QUARANTINED.value)))
+    pinned, since, until, as_of = (
+        given.get("pinned"),
+        given.get("since"),
+        given.get("until"),
+        given.get("as_of"),
+    )
+    without = given.get("without")
     return Filters(
         now=now,
-        tiers=members(Tier, "tiers", tiers),
-        kinds=members(Kind, "kinds", kinds),
-        statuses=wanted,
-        scopes=tuple(parse_scope(path) for path in several("scope", scope)),
-        within=_below(within),
-        sessions=_names("session", session),
-        tags=_names("tags", tags, most=MAX_ITEMS),
-        any_tags=_names("any_tags", any_tags),
-        where=_conditions(where),
-        keys=_names("key", key),
-        actors=_names("actor", actor),
-        roles=tuple(map(named, _names("role", role))),
-        sources=tuple(short_name("source", one, most=MAX_URI) for one in several("source", source)),
-        ids=_ids("ids", ids),
+        tiers=members(Tier, "tiers", given.get("tiers")),
+        kinds=members(Kind, "kinds", given.get("kinds")),
+        statuses=_statuses(given),
+        scopes=tuple(parse_scope(path) for path in several("scope", given.get("scope"))),
+        within=_below(given.get("within")),
+        sessions=_names("session", given.get("session")),
+        tags=_names("tags", given.get("tags"), most=MAX_ITEMS),
+        any_tags=_names("any_tags", given.get("any_tags")),
+        where=_conditions(given.get("where")),
+        keys=_names("key", given.get("key")),
+        actors=_names("actor", given.get("actor")),
+        roles=tuple(map(named, _names("role", given.get("role")))),
+        sources=tuple(
+            short_name("source", one, most=MAX_URI)
+            for one in several("source", given.get("source"))
+        ),
+        ids=_ids("ids", given.get("ids")),
         without=_ids("without", None if without in ([], ()) else without),
         pinned=None if pinned is None else check_flag("pinned", pinned),
         since=None if since is None else check_moment("since", since),
         until=None if until is None else check_moment("until", until),
         as_of=None if as_of is None else check_moment("as_of", as_of),
     )
+
+
+def _statuses(given: Including) -> tuple[str, ...]:
+    """Return the statuses that are asked for, each once."""
+    chosen = members(Status, "status", given.get("statuses"))
+    wanted = chosen or having("found")
+    superseded = check_flag("include_superseded", given.get("include_superseded", False))
+    if superseded or (given.get("as_of") is not None and not given.get("statuses")):
+        wanted += having("ended")
+    if check_flag("include_archived", given.get("include_archived", False)):
+        wanted += having("by_name")
+    if check_flag("include_quarantined", given.get("include_quarantined", False)):
+        wanted += (Status.QUARANTINED.value,)
+    return tuple(dict.fromkeys(wanted))
 
 
 def check_known_at(
@@ -257,8 +254,8 @@ def check_filters(given: Mapping[str, Any]) -> None:
     Raises:
         InvalidInput: If the value of a filter is not of its kind.
     """
-    known = filters_of.__kwdefaults__ or {}
-    filters_of(0, **{name: value for name, value in given.items() if name in known})
+    known = {name: one for name, one in given.items() if name in _Filters.__annotations__}
+    filters_of(0, **known)
 
 
 def members(kind: type[E], field: str, values: str | Sequence[str] | None) -> tuple[str, ...]:

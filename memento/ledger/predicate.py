@@ -142,30 +142,10 @@ its validity has ended."""
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """The filters of a call, beside the namespace. Empty means no such condition.
+    """The filters of a call, beside the namespace, as ``filters.Filtering`` has them.
 
-    Attributes:
-        tiers: Tiers to look in.
-        kinds: Kinds to return.
-        statuses: Statuses to return.
-        scopes: Scope paths; a memory fits if it applies at one of them: it is there, below
-            it, or above it.
-        within: Scope paths other than the root; a memory fits if it is at one of them or below.
-        sessions: Sessions to return.
-        tags: Every one of these must be on the memory.
-        any_tags: One of these at least must be on the memory.
-        where: Conditions on the metadata, all of which must hold.
-        keys: Keys of slots.
-        actors: Who said it.
-        roles: Chat roles of who said it.
-        sources: Trust classes and addresses; one of these at least must be that of its source.
-        ids: Only these memories.
-        without: All memories but these.
-        pinned: Only pinned ones, or only others.
-        since: Earliest ``occurred_at``, microseconds.
-        until: First ``occurred_at`` no longer wanted, microseconds.
-        as_of: Moment at which the memory must have held, microseconds.
-        now: The present moment, microseconds; what expired by then is not seen.
+    Empty means no such condition. Times are microseconds; ``scopes`` are paths at, above or below
+    which a memory is, ``within`` paths other than the root; what expired by ``now`` is not seen.
     """
 
     now: int

@@ -177,23 +177,18 @@ def still_owed(db: Session, lines: Iterable[tuple[int, int]]) -> list[tuple[int,
     return [line for line in lines if db.execute(query, line).fetchone()]
 
 
-def backlog_size(db: Session) -> dict[str, int]:
-    """Count the backlog by operation, with what has no line yet because full text lacks it too."""
-    query = (
-        "SELECT op, count(*) FROM (SELECT op FROM backlog UNION ALL"
-        f" SELECT 'embed' FROM namespaces JOIN memories ON {WAITING}) GROUP BY op"
-    )
-    return dict(db.execute(query).fetchall())
+def backlog_size(db: Session, ns: int | None = None) -> dict[str, int]:
+    """Count the backlog of a namespace, or of all, by operation.
 
-
-def backlog_in(db: Session, ns: int) -> dict[str, int]:
-    """Count the backlog of one namespace by operation; see ``backlog_size``."""
+    It includes what has no line yet because full text lacks it too.
+    """
+    low, high = (0, 1 << 62) if ns is None else docid_range(ns)
     query = (
         "SELECT op, count(*) FROM (SELECT op FROM backlog WHERE docid BETWEEN ?1 AND ?2 UNION ALL"
-        f" SELECT 'embed' FROM namespaces JOIN memories ON {WAITING} WHERE namespaces.ns = ?3)"
-        " GROUP BY op"
+        f" SELECT 'embed' FROM namespaces JOIN memories ON {WAITING}"
+        " WHERE namespaces.ns = coalesce(?3, namespaces.ns)) GROUP BY op"
     )
-    return dict(db.execute(query, (*docid_range(ns), ns)).fetchall())
+    return dict(db.execute(query, (low, high, ns)).fetchall())
 
 
 def any_owed(db: Session) -> bool:

@@ -66,7 +66,7 @@ def stats(
     return Stats(
         tiers={tier.value: found.get(tier.value, 0) for tier in Tier},
         hidden={status: found.get(status, 0) for status in lacking("found")},
-        backlog={} if ns is None else ledger.read(lambda c: vectors.backlog_in(c, ns)),
+        backlog={} if ns is None else ledger.read(lambda c: vectors.backlog_size(c, ns)),
         embedders={} if ns is None else ledger.read(lambda c: vectors.embedders(c, ns)),
         trouble=trouble,
         redacted={} if ns is None else dict(ledger.read(lambda c: memories.redactions(c, ns))),

@@ -301,7 +301,7 @@ class TestChange:
 
     def test_a_sound_index_is_intact(self, shelf):
         """Nothing is missing, nothing stray."""
-        assert shelf.ledger.write(lambda s: s.words.intact())
+        assert shelf.ledger.words_intact()
         assert shelf.words(lambda w: (w.misindexed(), w.strays())) == ([], 0)
 
     def test_rows_that_wait_are_not_missing(self, bench):
