@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from memento.ledger import memories
 from memento.ledger.contract import Session, Work
 from memento.ledger.dialect import one_of
-from memento.ledger.rows import Row, docid_range, is_sound, mapping_in, select, strings_in
+from memento.ledger.rows import Row, is_sound, mapping_in, select, strings_in
 from memento.status import HEARD, having
 from memento.types import Event, Kind, Reason, Status
 
@@ -161,9 +161,8 @@ def _was_made_of(db: Session, article: Row, ids: frozenset[str]) -> bool:
 
 def shown_since(db: Session, ns: int, moment: int) -> set[str]:
     """Return the ids of the memories that were retrieved since a moment, microseconds."""
-    low, _ = docid_range(ns)
     query = "SELECT detail FROM events WHERE ns = ? AND at >= ? AND kind = ?"
-    found = db.execute(query, (low >> 40, moment, Event.RETRIEVED.value))
+    found = db.execute(query, (ns, moment, Event.RETRIEVED.value))
     return {
         name
         for (detail,) in found

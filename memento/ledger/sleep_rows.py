@@ -78,7 +78,7 @@ def revised(db: Session, ns: int, since: int, most: int) -> list[int]:
         f" SELECT rev FROM memories WHERE ns = ?4 AND rev > ?3 AND rev <> (docid & {SEQ_MASK})"
         " ORDER BY 1 LIMIT ?5"
     )
-    found = db.execute(query, (low, high, since, low >> 40, most))
+    found = db.execute(query, (low, high, since, ns, most))
     return [rev for (rev,) in found]
 
 
@@ -90,7 +90,7 @@ def between(db: Session, ns: int, since: int, upto: int) -> list[Row]:
         f" AND rev = docid & {SEQ_MASK} UNION ALL SELECT {COLUMNS} FROM memories"
         f" WHERE ns = ?4 AND rev > ?2 AND rev <= ?3 AND rev <> (docid & {SEQ_MASK}) ORDER BY 1"
     )
-    found = db.execute(query, (low, since, upto, low >> 40))
+    found = db.execute(query, (low, since, upto, ns))
     return [Row(*values) for values in found]
 
 
@@ -117,12 +117,6 @@ def arrivals(db: Session, ns: int, since: int) -> dict[int, int]:
         " AND created_at >= ? GROUP BY 1"
     )
     return dict(db.execute(query, (*docid_range(ns), since)).fetchall())
-
-
-def has_predecessor(db: Session, row: Row) -> bool:
-    """Tell whether a memory superseded another one."""
-    query = "SELECT EXISTS (SELECT 1 FROM memories WHERE ns = ? AND superseded_by = ?)"
-    return bool(db.execute(query, (row.ns, row.id)).fetchone()[0])
 
 
 def parents_of_articles(db: Session, ns: int) -> set[str]:

@@ -38,7 +38,8 @@ from memento.dynamics.settings import Dynamics
 from memento.ledger import co_use, learnt_weights, memories, meta, usage_events
 from memento.ledger.contract import Session
 from memento.ledger.dialect import one_of, or_replace
-from memento.ledger.rows import Row, docid_range, first, is_sound, lock_of
+from memento.ledger.rows import Row, docid_range, first, is_sound, lock_of, select
+from memento.ledger.schema import SEQ_BITS
 from memento.ledger.usage_events import (
     OWN,
     Fold,
@@ -355,7 +356,9 @@ def _fold_bite(fold: _Fold, found: Sequence[Happening]) -> None:
         if _is_use(happened):
             fold.calendar(happened.ns).note(happened.at)
     about = list(_about(fold, found))
-    rows = _rows(db, {(happened.ns, docid) for happened, docid, _ in about})
+    docids = [docid for happened, docid, _ in about if docid >> SEQ_BITS == happened.ns]
+    changed = select(db, f"docid {one_of()}", (json.dumps(docids),))
+    rows = {row.docid: row for row in changed if feels(row)}
     known, stale = _load(db, list(rows))
     states: dict[int, State | None] = dict(known)
     for happened, docid, rank in about:
@@ -390,16 +393,6 @@ def _about(fold: _Fold, found: Iterable[Happening]) -> Iterator[tuple[Happening,
                     yield happened, docids[memory_id], rank
         elif happened.docid is not None and happened.kind in OWN:
             yield happened, happened.docid, happened.rank
-
-
-def _rows(db: Session, wanted: set[tuple[int, int]]) -> dict[int, Row]:
-    """Read the memories that events change, by row id."""
-    found: dict[int, Row] = {}
-    for ns in sorted({ns for ns, _ in wanted}):
-        docids = sorted(docid for of, docid in wanted if of == ns)
-        rows = memories.by_docids(db, ns, docids)
-        found.update((docid, row) for docid, row in rows.items() if feels(row))
-    return found
 
 
 def _load(db: Session, docids: Sequence[int]) -> tuple[dict[int, State], set[int]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from memento.dynamics.fold import SAID
 from memento.ledger import meta
@@ -36,18 +36,15 @@ TAKEN = "taken"
 
 _EVENT = "event, ns, at, kind, docid, detail, seal"
 _KINDS = ", ".join(f"'{kind}'" for kind in OWN)
-_TOLD = (
-    f"SELECT {_EVENT} FROM events WHERE docid = ? AND event > ? AND event <= ?"
-    f" AND kind IN ({_KINDS})"
-)
+_TOLD = f"docid = ? AND event > ? AND event <= ? AND kind IN ({_KINDS})"
 _SHOWN = (
-    f"SELECT {_EVENT} FROM events WHERE event > ? AND event <= ? AND ns = ?"
-    f" AND kind = '{Event.RETRIEVED}' AND {contains('detail')}"
+    f"ns = ? AND event > ? AND event <= ? AND kind = '{Event.RETRIEVED}' AND {contains('detail')}"
 )
 LAST = (1 << 63) - 1
 """A number that no event has."""
 
 
+T = TypeVar("T")
 Name: TypeAlias = tuple[Any, ...]
 """Kind, moment, source, and the memory that was folded in; of a retraction also its change."""
 
@@ -72,11 +69,15 @@ class Happening:
     docid: int | None
     detail: Mapping[str, Any]
 
+    def _said(self, key: str, kind: type[T]) -> T | None:
+        """Return what the detail says; None if it does not say, or nothing of that type."""
+        found = self.detail.get(key)
+        return found if type(found) is kind else None
+
     @property
     def source(self) -> str | None:
         """Class of who said it; None if it does not say."""
-        found = self.detail.get("source")
-        return found if isinstance(found, str) else None
+        return self._said("source", str)
 
     @property
     def name(self) -> Name:
@@ -87,11 +88,11 @@ class Happening:
     @property
     def retracts(self) -> Name | None:
         """The name of the event that this retraction takes back; None if it does not say."""
-        kind, at = self.detail.get("verdict"), self.detail.get("at")
-        if not isinstance(kind, str) or type(at) is not int:
+        kind, at = self._said("verdict", str), self._said("at", int)
+        if kind is None or at is None:
             return None
         own = (kind, at, self.source, self.member)
-        return (*own, _number_in(self.detail, TAKEN)) if kind == Event.RETRACTED else own
+        return (*own, self._said(TAKEN, int)) if kind == Event.RETRACTED else own
 
     @property
     def retraction(self) -> dict[str, object]:
@@ -111,25 +112,24 @@ class Happening:
     @property
     def change(self) -> int | None:
         """Number of the change that wrote it; None if it does not say."""
-        return _number_in(self.detail, CHANGE)
+        return self._said(CHANGE, int)
 
     @property
     def member(self) -> str | None:
         """The memory that was folded into the one that it is about."""
-        found = self.detail.get("member")
-        return found if isinstance(found, str) else None
+        return self._said("member", str)
 
     @property
     def since(self) -> int:
         """When it has its effect: a memory that was folded into another one was said before."""
-        found = self.detail.get("since")
-        return found if self.kind == Event.FOLDED and type(found) is int else self.at
+        said = self._said("since", int) if self.kind == Event.FOLDED else None
+        return self.at if said is None else said
 
     @property
     def rank(self) -> int:
         """Place of the memory in the answer that the event is about, >= 1."""
-        found = self.detail.get("rank")
-        return found if type(found) is int and found > 0 else 1
+        said = self._said("rank", int)
+        return said if said is not None and said > 0 else 1
 
     @property
     def outcome(self) -> float:
@@ -153,11 +153,6 @@ class Happening:
     def weight(self, agent: float) -> float:
         """Return how much it counts by its source: the user's 1, the agent's this."""
         return {Trust.USER.value: 1.0, Trust.AGENT.value: agent}.get(self.source or "", 0.0)
-
-
-def _number_in(detail: Mapping[str, Any], key: str) -> int | None:
-    found = detail.get(key)
-    return found if type(found) is int else None
 
 
 def standing_ones(found: Sequence[Happening]) -> Iterator[Happening]:
@@ -187,25 +182,31 @@ def written_by(db: Session, ns: int, changes: Mapping[int, int]) -> list[Happeni
     if not changes:
         return []
     kinds = ", ".join(f"'{kind}'" for kind in (*_ASLEEP, Event.RETRACTED))
-    query = (  # by row id, so that answers, which are most of the log, are not read
-        f"SELECT {_EVENT} FROM events WHERE docid BETWEEN ? AND ? AND at BETWEEN ? AND ?"
-        f" AND kind IN ({kinds}) ORDER BY +event"
-    )
     span = min(changes.values()), max(changes.values())
-    found = db.execute(query, (*docid_range(ns), *span)).fetchall()
-    return [one for one in sound_ones(found) if one.change and changes.get(one.change) == one.at]
+    found = _read(  # by row id, so that answers, which are most of the log, are not read
+        db,
+        f"docid BETWEEN ? AND ? AND at BETWEEN ? AND ? AND kind IN ({kinds})",
+        (*docid_range(ns), *span),
+        order="+event",
+    )
+    return [one for one in found if one.change and changes.get(one.change) == one.at]
+
+
+def _read(db: Session, where: str, values: Sequence[Any], order: str = "event") -> list[Happening]:
+    """Read the sound events that fit, in order."""
+    query = f"SELECT {_EVENT} FROM events WHERE {where} ORDER BY {order}"
+    return list(sound_ones(db.execute(query, values).fetchall()))
 
 
 def told_of(db: Session, docid: int) -> list[Happening]:
     """Read the verdicts on a memory, its repeats and what else matters here, in order."""
-    query = f"{_TOLD} ORDER BY event"
-    return list(sound_ones(db.execute(query, (docid, 0, LAST)).fetchall()))
+    return _read(db, _TOLD, (docid, 0, LAST))
 
 
 def told_lately(db: Session, docid: int, since: float) -> list[Happening]:
     """Read what ``told_of`` does from after a moment on, and every retraction, in order."""
-    query = f"{_TOLD} AND (at > ? OR kind = '{Event.RETRACTED}') ORDER BY event"
-    return list(sound_ones(db.execute(query, (docid, 0, LAST, since)).fetchall()))
+    where = f"{_TOLD} AND (at > ? OR kind = '{Event.RETRACTED}')"
+    return _read(db, where, (docid, 0, LAST, since))
 
 
 def last_of(db: Session, docid: int, kind: str) -> int:
@@ -216,35 +217,30 @@ def last_of(db: Session, docid: int, kind: str) -> int:
 
 def happening(db: Session, ns: int, event: int) -> Happening | None:
     """Read one event of a namespace; None if it has none of that number, or it is damaged."""
-    query = f"SELECT {_EVENT} FROM events WHERE event = ? AND ns = ?"
-    return next(sound_ones(db.execute(query, (event, ns)).fetchall()), None)
+    return next(iter(_read(db, "event = ? AND ns = ?", (event, ns))), None)
 
 
 def outcomes_after(db: Session, one: Happening, most: int) -> list[Happening]:
     """Read the outcomes of the moment and source of an event, among the events right after it."""
-    query = (
-        f"SELECT {_EVENT} FROM events WHERE event > ?1 AND event <= ?1 + ?2 AND ns = ?3 AND at = ?4"
-        f" AND kind = '{Event.OUTCOME}' ORDER BY event"
-    )
-    found = db.execute(query, (one.event, most, one.ns, one.at)).fetchall()
-    return [other for other in sound_ones(found) if other.source == one.source]
+    where = f"event > ? AND event <= ? AND ns = ? AND at = ? AND kind = '{Event.OUTCOME}'"
+    found = _read(db, where, (one.event, one.event + most, one.ns, one.at))
+    return [other for other in found if other.source == one.source]
 
 
 def verdicts(db: Session, ns: int, source: str) -> list[Happening]:
     """Read all verdicts of a source in a namespace, in order, the retracted ones included."""
     kinds = ", ".join(f"'{kind}'" for kind in sorted(SAID))
-    query = f"SELECT {_EVENT} FROM events WHERE ns = ? AND docid IS NOT NULL AND kind IN ({kinds})"
-    found = sound_ones(db.execute(f"{query} ORDER BY event", (ns,)).fetchall())
+    found = _read(db, f"ns = ? AND docid IS NOT NULL AND kind IN ({kinds})", (ns,))
     return [one for one in found if one.source == source]
 
 
 def of_memory(db: Session, row: Row, since: int, upto: int | None) -> list[Happening]:
     """Read the events of one memory that came after one and up to another (None: all), in order."""
     last = LAST if upto is None else upto
-    found = db.execute(_TOLD, (row.docid, since, last)).fetchall()
-    found += db.execute(_SHOWN, (since, last, row.ns, json.dumps(row.id))).fetchall()
-    happened = sound_ones(sorted(found, key=lambda one: one[0]))
-    return [one for one in happened if one.kind != Event.RETRIEVED or row.id in one.ids]
+    found = _read(db, _TOLD, (row.docid, since, last))
+    shown = _read(db, _SHOWN, (row.ns, since, last, json.dumps(row.id)))
+    found += [one for one in shown if row.id in one.ids]
+    return sorted(found, key=lambda one: one.event)
 
 
 def sound_ones(found: Iterable[Sequence[Any]]) -> Iterator[Happening]:
