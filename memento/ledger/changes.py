@@ -29,9 +29,7 @@ class Recorded:
     Attributes:
         change: Its key, made of the namespace and its number there, as a row id is; see
             ``number_of``. So no namespace can count the changes of the others.
-        ns: Namespace number.
         run: Number of the first change of the call, if it made several; else None.
-        at: When, microseconds.
         kind: The verb that was called.
         by: Class of who called it.
         rev_from: First revision that it took.
@@ -55,12 +53,9 @@ class Recorded:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """The states of one memory that a change ended.
+    """The states of one memory that a change ended, by their first and last revision.
 
-    Attributes:
-        docid: Row id of the memory.
-        before: Revision of the first of them: the state before the change.
-        last: Revision of the last of them.
+    The first one is the state before the change.
     """
 
     docid: int

@@ -145,9 +145,8 @@ def _pairs(db: Session, ns: int, related: str, most: int) -> list[tuple[int, int
 class Linked(NamedTuple):
     """Which relations there are in a namespace; few have any.
 
-    Attributes:
-        flagged: Row ids, of which each flagged pair has one, see `among`; None if they are many.
-        succeeded: Whether any memory may be succeeded, see `successions`.
+    ``flagged`` are row ids, of which each flagged pair has one, see `among`; None if they are many.
+    ``succeeded`` is whether any memory may be succeeded, see `successions`.
     """
 
     flagged: frozenset[int] | None

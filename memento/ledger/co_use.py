@@ -135,11 +135,9 @@ def differing(db: Session, ns: int, config: Association, agent: float) -> int:
 
 @dataclass(slots=True)
 class _Table:
-    """The links of some memories while events are folded onto them.
+    """The links that leave some memories while events are folded onto them.
 
-    Attributes:
-        db: To read the links that are stored; None to begin without any.
-        links: Row id of a memory to the links that leave it, of those that were looked at.
+    Those that are stored are read when they are looked at, if there is a session to read them with.
     """
 
     db: Session | None = None

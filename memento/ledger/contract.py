@@ -92,9 +92,8 @@ class Session(Protocol):
 class Rules:
     """The settings that a write obeys, the same for every write of a store.
 
-    Attributes:
-        ring: Capacity of a session's ring buffer; older turns move to medium.
-        untrusted: Classes of trust that are quarantined.
+    ``ring`` is the capacity of a session's ring buffer; ``untrusted`` are the classes of trust that
+    are quarantined.
     """
 
     ring: int
@@ -105,9 +104,7 @@ class Rules:
 class Trace:
     """The traces that a write leaves for the change that it is, see ``changes``.
 
-    Attributes:
-        number: Number of the change, once it ended a state of a memory; None before.
-        first: First revision that the write took; None as long as it is not known.
+    That is its number, once it ended a state of a memory, and the first revision that it took.
     """
 
     number: int | None = None
@@ -401,12 +398,9 @@ class Ledger(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """The contents of a backup file.
+    """The contents of a backup file: its schema, how many memories, and when it was made.
 
-    Attributes:
-        schema: Its schema version.
-        memories: Number of memories of every status.
-        taken_at: When it was made, microseconds; None for a plain copy of a ledger.
+    ``taken_at`` is in microseconds; None for a plain copy of a ledger.
     """
 
     schema: int

@@ -20,12 +20,7 @@ _OF_POLICY = (
 
 
 class Mark(NamedTuple):
-    """Tells whether the memories of a policy changed.
-
-    Attributes:
-        newest: The largest revision of them.
-        size: How many there are.
-    """
+    """Tells whether the memories of a policy changed: their largest revision, and how many."""
 
     newest: int
     size: int

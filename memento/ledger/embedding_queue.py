@@ -24,25 +24,14 @@ _OWED = sql("owed_vector")
 
 
 class Lacking(NamedTuple):
-    """A memory without a vector.
-
-    Attributes:
-        docid: Its row id.
-        chars: Characters of its text.
-    """
+    """A memory without a vector, and the characters of its text."""
 
     docid: int
     chars: int
 
 
 class Place(NamedTuple):
-    """A line of the backlog of the embedder, and the session it belongs to.
-
-    Attributes:
-        docid: Row id of the memory.
-        rev: Revision the line was written at.
-        session: Its session, or None.
-    """
+    """A line of the backlog of the embedder, and the session of its memory."""
 
     docid: int
     rev: int

@@ -81,11 +81,7 @@ _OF_ROW = {
 class Chosen:
     """Which memories of a namespace are meant: exactly one of these.
 
-    Attributes:
-        ids: These.
-        sources: All that come from this address, in any of these spellings.
-        session: All of this session.
-        everything: All there are.
+    ``sources`` are the spellings of one address.
     """
 
     ids: tuple[str, ...] = ()
@@ -393,12 +389,7 @@ _MARK, _IDS = "doomed:", "doomed ids:"
 
 
 class Marked(NamedTuple):
-    """Memories that are erased and whose rows are still being deleted.
-
-    Attributes:
-        ns: Their namespace number.
-        rev: Revision at which they were erased.
-    """
+    """Memories of a namespace that were erased at a revision, and whose rows are being deleted."""
 
     ns: int
     rev: int

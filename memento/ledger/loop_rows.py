@@ -23,16 +23,9 @@ _COLUMNS = "loop, ns, session, opened_at, expires_at, closed_at, shown"
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One row.
+    """One row; it is closed without an outcome from ``expires_at`` on. Times are microseconds.
 
-    Attributes:
-        id: Its id.
-        ns: Namespace number.
-        session: Conversation it belongs to, or None.
-        opened_at: Microseconds.
-        expires_at: Microseconds; from then on it is closed without an outcome.
-        closed_at: Microseconds; None while it is open.
-        shown: Ids of memories to their best rank in an answer of the turn, >= 1.
+    ``shown`` has the ids of memories to their best rank in an answer of the turn, >= 1.
     """
 
     id: str

@@ -17,9 +17,8 @@ Column: TypeAlias = Literal["title", "head", "rest"]
 class Word:
     """Rows that hold a word, in any form the index folds into one.
 
-    Attributes:
-        text: The word; one that the index cuts into several must stand there as a whole. One
-            without letters or digits is found nowhere.
+    One that the index cuts into several must stand there as a whole. One without letters or digits
+    is found nowhere.
     """
 
     text: str
@@ -27,34 +26,21 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Rows that hold a word that starts so.
-
-    Attributes:
-        text: How it starts; see `Word.text`.
-    """
+    """Rows that hold a word that starts so; see `Word`."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """Rows that hold words one right after the other, in one column.
-
-    Attributes:
-        words: The words in order, at least one.
-    """
+    """Rows that hold words one right after the other, at least one, in one column."""
 
     words: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class In:
-    """Rows that hold in one column what is looked for.
-
-    Attributes:
-        column: The column.
-        what: What is looked for in it.
-    """
+    """Rows that hold in one column what is looked for."""
 
     column: Column
     what: Word | Start | Phrase
@@ -62,22 +48,14 @@ class In:
 
 @dataclass(frozen=True, slots=True)
 class All:
-    """Rows that every one of several expressions matches.
-
-    Attributes:
-        parts: The expressions, at least one.
-    """
+    """Rows that every one of several expressions matches."""
 
     parts: tuple[Match, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Any:
-    """Rows that at least one of several expressions matches.
-
-    Attributes:
-        parts: The expressions, at least one.
-    """
+    """Rows that at least one of several expressions matches."""
 
     parts: tuple[Match, ...]
 

@@ -257,15 +257,7 @@ _NAME = "llm "
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """Counts of requests to a model.
-
-    Attributes:
-        calls: Requests.
-        tokens_in: Tokens sent.
-        tokens_out: Tokens received.
-        failures: Tasks without a usable reply.
-        millis: Time spent waiting, milliseconds.
-    """
+    """Counts of requests to a model; a failure is a task without a usable reply."""
 
     calls: int = 0
     tokens_in: int = 0

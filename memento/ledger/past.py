@@ -118,14 +118,7 @@ def matching(db: Session, ns: int, filters: Filters, past: Past) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """The part of a list that is wanted.
-
-    Attributes:
-        by_time: Whether it is in the order of occurrence, not of arrival.
-        newest_first: Whether that order is reversed.
-        limit: Most memories.
-        offset: Memories to skip first.
-    """
+    """The part of a list that is wanted, in order of arrival or of occurrence (``by_time``)."""
 
     by_time: bool
     newest_first: bool

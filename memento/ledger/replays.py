@@ -39,11 +39,9 @@ _DIGEST = re.compile(f"[0-9a-f]{{{2 * _SIZE}}}")
 
 
 class Told(NamedTuple):
-    """What tells a turn beside its id.
+    """What tells a turn beside its id: digests of what it says, and of what was said before it.
 
-    Attributes:
-        said: Digest of what its message says.
-        after: Digest of what was said before it, if it has no id.
+    The second is None for a turn that has an id.
     """
 
     said: str
@@ -51,13 +49,7 @@ class Told(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """The stored state of a turn.
-
-    Attributes:
-        status: Its status.
-        trust: How far its source is trusted.
-        said: Digest of what its message said.
-    """
+    """The stored state of a turn, with the digest of what its message said."""
 
     status: str
     trust: str
@@ -67,9 +59,8 @@ class Kept(NamedTuple):
 class Away(NamedTuple):
     """Ids of turns that were erased or forgotten.
 
-    Attributes:
-        words: Those that said what they say now.
-        places: Those of them that also stood where they stand now.
+    ``words`` are those that said what they say now, ``places`` those of them that also stood where
+    they stand now.
     """
 
     words: set[str]

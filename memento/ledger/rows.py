@@ -159,16 +159,9 @@ EARLIER = tuple(name for name in NAMES if name not in _ELSEWHERE)
 
 
 class State(NamedTuple):
-    """An earlier state of a memory, as ``versions`` has it.
+    """An earlier state of a memory, as ``versions`` has it: until when, and what replaced it.
 
-    Attributes:
-        version: Number of that state.
-        text: Its text.
-        status: Its status.
-        tier: Its tier.
-        until: When it was replaced, microseconds.
-        reason: What replaced it.
-        earlier: The rest of it as JSON, see ``state_of``.
+    ``earlier`` is the rest of it as JSON, see ``state_of``.
     """
 
     version: int

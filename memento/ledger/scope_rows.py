@@ -19,17 +19,10 @@ from memento.ledger.sealed import Table
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A scope that was named or merged.
+    """A scope that was named or merged. Times are microseconds.
 
-    Attributes:
-        ns: Namespace number.
-        path: The scope.
-        title: Its name for people, ``""`` for none.
-        aliases: Other names, as JSON.
-        created_at: When it was named, microseconds.
-        merged_at: When it was merged into another one, microseconds, or None.
-        merged_into: That scope, or None.
-        merges: Numbers of the changes that moved its memories, as JSON.
+    ``title`` is its name for people, ``""`` for none; ``aliases`` are others, as JSON. ``merges``
+    are the numbers of the changes that moved its memories into another scope, as JSON.
     """
 
     ns: int
@@ -44,14 +37,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """A scope that one namespace shows to another one.
-
-    Attributes:
-        ns: Number of the namespace whose memories are shown.
-        scope: The scope at which they are, or below it.
-        other: Number of the namespace that they are shown to.
-        since: When they were shared, microseconds.
-    """
+    """A scope that a namespace shows to another one, with all below it, since a moment."""
 
     ns: int
     scope: str

@@ -18,16 +18,12 @@ second would only make each ``add`` write one more page."""
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """A session.
+    """A session; its ``id`` is the ``session`` of its memories. Times are microseconds.
 
     Attributes:
-        ns: Namespace number.
-        id: Name of the session, the ``session`` of its memories.
         scope: Where it applies; ``""`` is everywhere.
         goal: The task, or None.
-        started: When it began, microseconds.
-        touched: When it was last written to, microseconds, to the second.
-        ended: When it ended, microseconds; None if it has not.
+        touched: When it was last written to, to the second.
         outcome: How it ended, or None.
         owner: Who works on it; ``""`` for nobody.
         epoch: How often its policy was made again.
@@ -49,15 +45,9 @@ class Begun:
 
 @dataclass(frozen=True, slots=True)
 class Noted:
-    """A checkpoint.
+    """A checkpoint of a session, numbered from 1; ``body`` is what it says, as JSON.
 
-    Attributes:
-        ns: Namespace number.
-        session: Name of the session.
-        number: Number in the session, from 1.
-        at: When, microseconds.
-        rev: Newest revision of the namespace when it was made.
-        body: What it says, as JSON.
+    ``rev`` is the newest revision of the namespace when it was made.
     """
 
     ns: int

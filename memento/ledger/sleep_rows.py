@@ -25,13 +25,7 @@ _PUT = (
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """The row of a namespace.
-
-    Attributes:
-        owner: Who sleeps now; None if nobody does.
-        until: Until when, microseconds.
-        state: Where the sleep stands, see ``consolidate.progress``.
-    """
+    """The row of a namespace: who sleeps now (None for nobody), until when, and where it stands."""
 
     owner: str | None
     until: int

@@ -51,16 +51,7 @@ Name: TypeAlias = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True)
 class Happening:
-    """An event of the log, as the fold reads it.
-
-    Attributes:
-        event: Its number.
-        ns: Namespace number.
-        at: When, microseconds.
-        kind: A word of ``Event``, or one of a later memento.
-        docid: The memory it is about; None if it is about several.
-        detail: What it says besides.
-    """
+    """An event of the log, as the folds read it; what it says beside its columns is ``detail``."""
 
     event: int
     ns: int

@@ -37,15 +37,8 @@ LINES = (
 class Owed(NamedTuple):
     """One line of the backlog with what the indexer needs to settle it.
 
-    Attributes:
-        docid: Row id of the memory.
-        rev: Revision the line was written at; a later change makes a new line.
-        op: ``embed``, ``index`` or ``drop``.
-        id: The memory's id.
-        tier: Its tier.
-        status: Its status.
-        speaker: Who said it, or ``""``.
-        text: Its text.
+    A later change of the memory makes a new line, at a later revision. ``op`` is ``embed``,
+    ``index`` or ``drop``; ``speaker`` is who said it, or ``""``.
     """
 
     docid: int
@@ -389,10 +382,8 @@ def owe_embedding(db: Session, model: int | None) -> int:
 class Facts(NamedTuple):
     """The facts that a derived file of one namespace is compared with.
 
-    Attributes:
-        stamp: Stamp of the vectors stored last, of any namespace.
-        erased: Newest revision at which something was erased from the namespace; 0 for never.
-        marks: Words of the files that were derived from this ledger last.
+    They are the stamp of the vectors stored last, of any namespace; the newest revision at which
+    something was erased from this one (0 for never); and the marks of the files derived last.
     """
 
     stamp: int

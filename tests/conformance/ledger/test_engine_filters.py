@@ -7,7 +7,6 @@ from engine_bench import START
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memento.base.scopes import ancestors
 from memento.ledger import memories
 from memento.ledger.filters import filters_of
 from memento.ledger.predicate import Filters
@@ -121,20 +120,13 @@ def test_without_ids(shelf):
     assert found(shelf, ids=(ids["5"], ids["2"]), without=(ids["5"],)) == "2"
 
 
-def test_what_expired_is_not_seen(shelf):
-    """From the moment on at which it expires."""
+@pytest.mark.parametrize("text", ["6", "5"], ids=["expires", "ends"])
+def test_what_is_over_is_not_seen(shelf, text):
+    """From the moment on at which it expires, or no longer holds."""
     shelf.now = START + HOUR - 1
-    assert "6" in found(shelf)
+    assert text in found(shelf)
     shelf.now = START + HOUR
-    assert "6" not in found(shelf)
-
-
-def test_what_no_longer_holds_is_not_seen(shelf):
-    """From the moment on at which it ends."""
-    shelf.now = START + HOUR - 1
-    assert "5" in found(shelf)
-    shelf.now = START + HOUR
-    assert "5" not in found(shelf)
+    assert text not in found(shelf)
 
 
 @pytest.mark.parametrize(
@@ -201,9 +193,3 @@ def test_filters_together_are_all_of_them(bench, asked):
         space.add(*SHELF)
     alone = [set(found(space, **{name: value})) for name, value in asked.items()]
     assert set(found(space, **asked)) == set("01234567").intersection(*alone)
-
-
-@pytest.mark.parametrize("scope", ["a/b/c", "x"])
-def test_scopes_are_paths(scope):
-    """The model of this file: a scope applies at its ancestors too."""
-    assert scope in ancestors(scope)

@@ -6,7 +6,6 @@ import pytest
 from engine_bench import seqs
 
 from memento.ledger import embedding_queue, vectors
-from memento.ledger.embedding_queue import Lacking
 from memento.ledger.rows import docid_range
 
 PLENTY = 1_000_000
@@ -110,9 +109,3 @@ def test_a_window_opens_at_either_end(bench):
     assert [one.session for one in look(low, 2)] == ["a", None]
     assert [one.session for one in look(low, 2, newest=True)] == ["b", None]
     assert seqs(look(rows[1].docid, 9)) == [2, 3]
-
-
-def test_a_memory_that_lacks_a_vector_is_row_and_length(bench):
-    """The two are told by name."""
-    row = bench.one("abc")
-    assert bench.read(embedding_queue.newest, (), 9, PLENTY) == [Lacking(docid=row.docid, chars=3)]
