@@ -1,7 +1,7 @@
 """Find dates in German, French, Spanish, Japanese and Chinese, and in numbers. Pure.
 
-English is read by `dates`; `tongues` has the words of five more languages, numeric dates, and a few
-forms that only a question in English needs ("on Monday", "the last three days").
+English is read by `dates`; `date_tables` has the words of five more languages, numeric dates, and a
+few forms that only a question in English needs ("on Monday", "the last three days").
 
 A general library was measured first and not used: on 41 short questions in these languages its
 search found the right day, week or month for 30, and for two of the others a wrong day.
@@ -15,7 +15,7 @@ from datetime import date, timedelta
 
 from dateutil.relativedelta import relativedelta
 
-from memento.text.date_tables import ENGLISH, Tongue, compiled, tongues
+from memento.text.date_tables import Tongue, compiled, tongues
 from memento.text.dates import Mention, Period, Years, around, day, known, months, whole_year
 
 _YEAR_WORDS = {
@@ -24,7 +24,7 @@ _YEAR_WORDS = {
 _MONTHS_A_YEAR = 12
 _CENTURY = 100
 _ENGLISH_PARTS = ("day", "week", "month", "year", "afternoon", "evening")
-"""Every English phrase of `tongues` has one of these words."""
+"""Every English phrase of `date_tables` has one of these words."""
 _NEARBY = 6  # alternatives of a weekday that is named alone
 
 
@@ -38,7 +38,7 @@ def mentions(text: str, on: date, years: Years, *, spoken: bool) -> Iterator[Men
         spoken: Whether it is a statement; a weekday that is named alone is not read in one.
     """
     for tongue, sure in tongues(text):
-        if tongue is ENGLISH and (spoken or not _may_be_english(text)):
+        if tongue.name == "en" and (spoken or not _may_be_english(text)):
             continue
         for kind, shape in tongue.shapes:
             if spoken and kind in {"weekday", "weekend"}:

@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from memento.text.fast_pattern import Small, holds_any
-from memento.text.sentences import ends_in_question
+from memento.text.sentences import SENTENCE, ends_in_question
 from memento.text.words import STOP_WORDS, terms
 
 _LONGEST = 500  # characters of a question that are read: its end
-_SENTENCE = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])\s*")  # noqa: RUF001 - real stops
 _MARKS = "?\uff1f"
 """Question marks that are looked for: of Latin and full-width script."""
 _FORMER = Small(
@@ -144,6 +143,6 @@ def _question(text: str) -> str:
     last = next((line for line in reversed(text.splitlines()) if line.strip()), "")
     if last.isascii() and not holds_any(last[:-1], ".!?"):  # one sentence: nearly always
         return last[-_LONGEST:]
-    sentences = _SENTENCE.split(last)
+    sentences = SENTENCE.split(last)
     found = next((one for one in reversed(sentences) if ends_in_question(one, _MARKS)), last)
     return found[-_LONGEST:]

@@ -82,7 +82,7 @@ def merely_asks(text: str) -> bool:
     """
     if not any(mark in text for mark in QUESTION_MARKS):
         return False
-    sentences = [part for part in _SENTENCE.split(text) if words(part)]
+    sentences = [part for part in SENTENCE.split(text) if words(part)]
     asking = {sentence for sentence in sentences if ends_in_question(sentence)}
     return bool(asking) and not any(
         _asks_and_tells(sentence) if sentence in asking else _says(words(sentence), 1)
@@ -130,7 +130,7 @@ _ENDS_OF_QUESTIONS = ("?", "？", "؟")  # noqa: RUF001 - real question marks
 _FENCE = re.compile(r"\s*(```|~~~)")
 _HEADING = re.compile(r"#{1,6}\s++(?P<text>.*)")
 _ITEM = re.compile(r"\s*(?:[-*+•‣◦]|\d{1,3}[.)])\s++(?P<text>.*)")
-_SENTENCE = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])\s*|\n+")  # noqa: RUF001 - real stops
+SENTENCE = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])\s*|\n+")  # noqa: RUF001 - real stops
 _WORD = re.compile(r"\w")
 _COURTESY = re.compile(
     r"(?:sure|certainly|of course|absolutely|great|done|thanks|thank you)\W*"
@@ -187,7 +187,7 @@ def cut(text: str, limit: int = PIECE) -> list[str]:
     if len(text) <= limit:
         return [text]
     units: list[str] = []
-    for sentence in _SENTENCE.split(text):
+    for sentence in SENTENCE.split(text):
         units += [sentence] if len(sentence) <= limit else _words(sentence, limit)
     return _pack(units, limit)
 

@@ -19,80 +19,11 @@ from hashlib import blake2b
 from secrets import token_bytes
 
 from memento.text import dates, foreign_dates
-from memento.text.date_tables import ENGLISH, FRENCH, GERMAN, SPANISH, tongues, words_in
+from memento.text.date_tables import compiled, tongues
 from memento.text.dates import Mention, Period, nearest_year
 from memento.text.spelled_dates import spelled_out
 from memento.text.words import META_WORDS, STOP_WORDS, words
 
-_ENGLISH_AND_ANOTHER = 2
-
-
-def _words(pattern: str) -> re.Pattern[str]:
-    return re.compile(rf"\b(?:{pattern})\b", re.IGNORECASE)
-
-
-_PAST = {
-    "en": _words(
-        "did|was|were|had|happened|said|told|talked|went|got|have (?:i|we)|been|occurred|took place"
-    ),
-    "de": _words(
-        "(?:ist|sind)\\b.{0,80}\\bpassiert|passierten?|geschah(?:en)?|geschehen|war(?:en|st)?"
-        "|wurden?|haben?|hatten?|gab|lief|gesagt|gemacht"
-    ),
-    "fr": _words(
-        "passée?s?|fait|faisai[st]|faisions|dit|avons|ai|été|étai[st]|étaient|avai[st]|avaient"
-    ),
-    "es": _words(
-        "pasó|pasado|hice|hicimos|dije|dijo|fue|fueron|hablamos|había|hubo|estuve"
-        "|sucedió|sucedieron|ocurrió|ocurrieron"
-    ),
-    "ja": re.compile("ました|でした|だった|った|いた|んだ"),
-    "zh": re.compile("[了过過]"),
-}
-_FUTURE = {
-    "en": _words(
-        "will|going to|upcoming|coming up|planned|plans?|schedul\\w+|agenda|appointments?"
-        "|do (?:i|we) have|am i|are we|shall|due"
-    ),
-    "de": _words("werden?|steht|stehen|geplant|termine?|vorhaben|anstehen"),
-    "fr": _words("prévue?s?|vais|allons|rendez-vous|sera|seront|aura"),
-    "es": _words("tengo|tenemos|haré|haremos|planead[oa]s?|citas?|previst[oa]s?"),
-    "ja": re.compile("予定|つもり|でしょう"),
-    "zh": re.compile("安排|计划|計劃|打算|将要|要做"),
-}
-"""Words that tell whether a question is about the past or about the future, by language."""
-_HOLLOW = {
-    ENGLISH.name: words_in(
-        """happen happens happened happening say says talk talking speak speaking spoke
-        chat chatted chatting go going went gone on new news up plan plans planned
-        planning schedule scheduled agenda calendar appointment appointments event
-        events coming memory memories note notes noted remember recall anything
-        everything something nothing thing things stuff ask asked get got cover
-        covered leave left off stop previous last else us there today know learn
-        learned since until before after between start end again important interesting"""
-    ),
-    GERMAN.name: words_in(
-        """was passiert geschehen geschah los war waren wurde wurden habe haben hat
-        hatten ich wir du es gab gibt ist sind denn alles etwas gemacht getan gesagt
-        erzahlt besprochen geredet gesprochen uber steht stehen an termin termine
-        plane geplant in im am den dem der die das mir mich uns noch so wer wie
-        woruber zuletzt letzte letzten letztes unterhalten von vom zum bei beim bis
-        ab seit vor nach zwischen und"""
-    ),
-    FRENCH.name: words_in(
-        """que quoi qu qui est ce il passe ai je j avons nous fait dit parle discute s
-        y a t eu le la les l de du des d en au aux prevu prevue quel quels quelle
-        quelles etait sont un une mon mes ma agenda rendez vous avait derniere
-        depuis entre et avant apres"""
-    ),
-    SPANISH.name: words_in(
-        """que el los las la lo un una paso hice hicimos dije dijo dijimos hablamos
-        hemos he hay tengo tenemos mi mis para por de del al en se me nos fue ha
-        cita citas planes planeado ocurrio ocurrido pasado ultima sucedio desde
-        hasta entre y antes despues"""
-    ),
-}
-"""Words, folded, that ask for no subject, beside `STOP_WORDS` and `META_WORDS`."""
 _TELLING = frozenset(["how", "why", "not", "no"])
 """Stop words with which a question asks for more than what happened: "How are you today?"."""
 _EMPTY_EAST = re.compile(
@@ -107,18 +38,17 @@ _EMPTY_EAST = re.compile(
 
 def tense_of(text: str) -> int:
     """Tell whether a question is about the past, -1, or the future, 1; 0 if it is not clear."""
-    names = [tongue.name for tongue, _ in tongues(text) if tongue.name]
-    names = names[1:] if len(names) == _ENGLISH_AND_ANOTHER else names  # "was" is also German
-    past = any(_PAST[name].search(text) for name in names)
-    future = any(_FUTURE[name].search(text) for name in names)
+    spoken = [tongue for tongue, _ in tongues(text) if tongue.past]
+    if len(spoken) == 2:  # noqa: PLR2004 - English is always among them, but "was" is also German
+        del spoken[0]
+    past = any(compiled(tongue.past).search(text) for tongue in spoken)
+    future = any(compiled(tongue.future).search(text) for tongue in spoken)
     return int(future) - int(past)
 
 
 def has_subject(rest: str, text: str) -> bool:
     """Tell whether a question has a word that is not about time or asking as such."""
-    empty = STOP_WORDS.union(
-        META_WORDS, *(_HOLLOW.get(tongue.name, ()) for tongue, _ in tongues(text))
-    )
+    empty = STOP_WORDS.union(META_WORDS, *(tongue.hollow for tongue, _ in tongues(text)))
     left = words(_EMPTY_EAST.sub(" ", rest))
     return any(word not in empty or word in _TELLING for word in left)
 
