@@ -352,7 +352,7 @@ class Engine:
 
     def long_tier(self, wanted: bool) -> LongTier | None:
         """Return the long tier for a search; if it is wanted, ask the indexer to open it."""
-        if wanted and (self._long is None or self._long.state in {"cold", "damaged"}):
+        if wanted and (self._long is None or self._long.state != "ready"):
             self.indexer.want_index()
         return self._long
 
@@ -377,7 +377,6 @@ class Engine:
             long = LongTier(
                 self.ledger.root / layout.CHROMA,
                 identity=self.embedding.identity,
-                dim=self.embedding.dim,
                 samples=self._samples,
                 on_reset=lambda _why: self._owe_index(model),
                 marks=lambda: self.ledger.read(vectors.marks),
@@ -539,7 +538,7 @@ class Engine:
 
     def _examine_index(self, *, repair: bool) -> list[Finding]:
         """Check the contents of the long tier's index if it is open; damage is repaired later."""
-        if self._long is None or self._long.state in {"cold", "elsewhere", "closed"}:
+        if self._long is None or self._long.state == "cold":
             return []
         try:
             sound = self._long.healthy(self._samples())

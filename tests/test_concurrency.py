@@ -196,7 +196,7 @@ def test_a_damaged_long_tier_is_mended_by_the_next_search(open_memory):
     assert memory.flush(wait=True, timeout=60)
     tier = memory._engine.open_long()
     tier._note_damage(tier._chroma, "a test says so")
-    assert tier.state == "damaged"
+    assert tier.state == "aside"
     memory._engine.long_tier(wanted=True)
     assert memory.flush(wait=True, timeout=60)
     assert tier.state == "ready"

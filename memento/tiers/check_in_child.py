@@ -49,14 +49,9 @@ PREVENTED = 4
 """Exit code of a child that could not check (disk full, locked) and printed why."""
 
 
-class ProbeCancelled(Exception):
-    """The probe was cancelled before it ended."""
-
-
 def probe(
     folder: Path,
     samples: Mapping[str, Sequence[Sample]],
-    rows: Mapping[str, int],
     *,
     seconds: float,
     lock: int,
@@ -67,8 +62,7 @@ def probe(
     Args:
         folder: The Chroma folder; no other process may have it open.
         samples: Collection name to rows known to be stored there.
-        rows: Collection name to the number of rows it must hold, if known.
-        seconds: Time limit, > 0; a child that takes longer is killed.
+        seconds: Time limit; a child that takes longer is killed.
         lock: Descriptor of the folder's lock. The child inherits it, so that the folder stays
             owned if this process dies first.
         cancel: Set it to stop the child at once.
@@ -77,34 +71,28 @@ def probe(
         The fault, or None.
 
     Raises:
-        ProbeCancelled: If `cancel` was set.
-        ChromaFault: If a cause outside the folder prevented the check.
+        ChromaFault: If a cause outside the folder prevented the check, or `cancel` was set.
         OSError: If no child can be started.
     """
     if not Path(sys.executable or "").is_absolute():  # a relative one depends on the folder
         return "there is no Python to look at it from a child process"
+    asked = {
+        "folder": str(folder),
+        "samples": {
+            name: [[row, np.asarray(vector, np.float32).tolist()] for row, vector in stored]
+            for name, stored in samples.items()
+        },
+        "alarm": int(seconds) + GRACE,
+        "path": import_path(sys.path, _homes()),
+    }
     with tempfile.TemporaryFile() as question, tempfile.TemporaryFile() as answer:
-        question.write(_ask(folder, samples, rows, seconds))
+        question.write(json.dumps(asked).encode())
         question.seek(0)
         child = _start(question, answer, lock)
         if not _ended(child, time.monotonic() + seconds, cancel):
             return f"its probe took longer than {seconds:g} s"
         answer.seek(0)
         return _verdict(child.returncode, answer.read())
-
-
-def _ask(
-    folder: Path, samples: Mapping[str, Sequence[Sample]], rows: Mapping[str, int], seconds: float
-) -> bytes:
-    listed = {
-        name: [[row, np.asarray(vector, np.float32).tolist()] for row, vector in stored]
-        for name, stored in samples.items()
-    }
-    question = {
-        "folder": str(folder), "samples": listed, "rows": dict(rows), "alarm": int(seconds) + GRACE,
-        "path": import_path(sys.path, _homes()),
-    }  # fmt: skip
-    return json.dumps(question).encode()
 
 
 def import_path(entries: Sequence[object], homes: Sequence[str]) -> list[str]:
@@ -138,8 +126,10 @@ def _homes() -> list[str]:
 def _start(question: IO[bytes], answer: IO[bytes], lock: int) -> subprocess.Popen[bytes]:
     quiet = {"PYTHONWARNINGS": "ignore", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     ours = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    here = sys.flags
+    less = {"-E": here.ignore_environment, "-s": here.no_user_site, "-S": here.no_site}
     return subprocess.Popen(  # noqa: S603 - our own program, by this interpreter
-        [sys.executable, "-P", *_flags(), "-c", PROGRAM],
+        [sys.executable, "-P", *(flag for flag, on in less.items() if on), "-c", PROGRAM],
         stdin=question,
         stdout=answer,
         stderr=subprocess.DEVNULL,
@@ -150,18 +140,11 @@ def _start(question: IO[bytes], answer: IO[bytes], lock: int) -> subprocess.Pope
     )
 
 
-def _flags() -> list[str]:
-    """Return the flags by which this process imports less than Python does by default."""
-    here = sys.flags
-    given = {"-E": here.ignore_environment, "-s": here.no_user_site, "-S": here.no_site}
-    return [flag for flag, on in given.items() if on]
-
-
 def _ended(child: subprocess.Popen[bytes], deadline: float, cancel: threading.Event) -> bool:
     try:
         while child.poll() is None:
             if cancel.wait(POLL):
-                raise ProbeCancelled
+                raise ChromaFault("closed while opening", damage=False)
             if time.monotonic() > deadline:
                 return False
         return True
@@ -193,7 +176,7 @@ def _examine(question: Mapping[str, Any]) -> str | None:
     if (problem := _check_database(folder / "chroma.sqlite3")) is not None:
         return problem
     opened = ChromaFolder(folder)
-    found = opened.ailment(samples, question["rows"]) or opened.inner_ailment()
+    found = opened.ailment(samples) or opened.inner_ailment()
     opened.close()
     return found
 

@@ -32,116 +32,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-
-ROWS_FILE = "data_level0.bin"
-HEADER = struct.Struct("<iQQQQ")
-"""Version, offset of level 0, places, rows stored, bytes of a row; more follows."""
-VERSION = 1
-SECOND = 1_000_000_000
-LENGTH_BYTES = 4
-"""Bytes of a row in ``length.bin``."""
-
-
-class UnknownLayout(Exception):
-    """A file of an index is damaged, or from a version of Chroma with another layout."""
-
-
-class Blanker:
-    """Tracks which indexes of a folder were allocated again since they were blanked.
-
-    Args:
-        folder: A Chroma folder whose indexes are blank.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._blanked = _written(folder)
-
-    def catch_up(self) -> list[Path]:
-        """Blank the indexes written since the last call; no thread may write during it.
-
-        Returns:
-            Their folders.
-
-        Raises:
-            UnknownLayout: If a file does not have the expected layout.
-            OSError: If a file cannot be read or written.
-        """
-        written = [
-            Path(index)
-            for index, at in _written(self._folder).items()
-            if self._blanked.get(index) != at
-        ]
-        for index in written:
-            blank(index)
-            self._blanked[str(index)] = _last_written(str(index))
-        return written
-
-
-def blank_files(folder: Path) -> None:
-    """Blank every index of a folder that no process has open.
-
-    Raises:
-        UnknownLayout: If a file does not have the expected layout.
-        OSError: If a file cannot be read or written.
-    """
-    for index in _written(folder):
-        blank(Path(index))
-
-
-def _written(folder: Path) -> dict[str, int]:
-    """Return the folders of indexes, each with the time its rows were last written."""
-    found = {}
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-                found[entry.path] = _last_written(entry.path)
-    return found
-
-
-def _last_written(index: str) -> int:
-    return os.stat(f"{index}/{ROWS_FILE}").st_mtime_ns  # noqa: PTH116 - half as fast, by the thousand
-
-
-def blank(index: Path) -> None:
-    """Overwrite the places of one index that have no row.
-
-    Raises:
-        UnknownLayout: If its files do not have the expected layout; nothing was changed.
-        OSError: If they cannot be read or written.
-    """
-    rows, row_bytes = _layout(index / "header.bin")
-    parts = {index / ROWS_FILE: rows * row_bytes, index / "length.bin": rows * LENGTH_BYTES}
-    for path, used in parts.items():
-        if path.stat(follow_symlinks=False).st_size < used:
-            raise UnknownLayout(f"{path.name} is shorter than the {rows} rows it should hold")
-    for path, used in parts.items():
-        _zero(path, used)
-
-
-def _layout(header: Path) -> tuple[int, int]:
-    """Read how many rows an index stores, and how many bytes each takes."""
-    data = read_regular(header)
-    if len(data) < HEADER.size:
-        raise UnknownLayout("header.bin is cut short")
-    version, _, places, rows, row_bytes = HEADER.unpack_from(data)
-    if version != VERSION or rows > places or not row_bytes:
-        raise UnknownLayout("header.bin is damaged, or has a layout that memento does not know")
-    return rows, row_bytes
-
-
-def _zero(path: Path, start: int) -> None:
-    fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
-    try:
-        before = os.fstat(fd)
-        if (unused := before.st_size - start) > 0:
-            os.pwrite(fd, bytes(unused), start)
-        # Clocks of file systems advance every few milliseconds; a later write must be visible.
-        os.utime(fd, ns=(before.st_atime_ns, before.st_mtime_ns - SECOND))
-    finally:
-        os.close(fd)
-
-
 Sample = tuple[str, "NDArray[np.float32]"]
 """An id and the vector it was stored with."""
 
@@ -150,30 +40,25 @@ LongSample = tuple[tuple[str, ...], str, "NDArray[np.float32]"]
 
 LOOK_AMONG = 10
 """A stored vector must be among this many of its nearest; equal vectors may push it out."""
-
 SAME = 0.9999
 """Cosine similarity from which two vectors are equal."""
-
 MISSES_ALLOWED = 0.05
 """Share of a collection's samples that may fail to find themselves. The graph is approximate (1 of
 400 failed in a sound one); in a damaged one most fail."""
+LOOK_BATCH = 64
+"""Vectors per query of a health check."""
 
 ROOTS = 32
 """Rows that a collection needs before larger pieces are written to it, see `ROOT_BATCH`."""
-
 ROOT_BATCH = 4
 """Rows in a piece while a collection is small. Chroma links the rows of a piece in parallel, and
 they do not see each other; in an almost empty graph some of them are then never found. Measured: 13
 of 30,000 rows lost in collections of 150 rows that were written 64 at a time; 0 of 195,000 when
 begun like this."""
 
-LOOK_BATCH = 64
-"""Vectors per query of a health check."""
-
 EF_SEARCH = 200
 """Neighbours that Chroma visits in one search. Retrieval asks for the 200 nearest; with Chroma's
 default of 100 it misses one in sixteen of the nearest 100."""
-
 EF_CONSTRUCTION, MAX_NEIGHBORS = 200, 24
 """Thoroughness of Chroma's index. With these values a search for 400 among 20,000 rows finds
 99.9 % of the nearest 200; with Chroma's defaults of 100 and 16 it finds 99.1 %. They cost 0.4 ms
@@ -184,10 +69,8 @@ WEATHER = (
     "after shutdown", "at interpreter shutdown",
 )  # fmt: skip
 """Words of temporary errors with an outside cause; the folder is not damaged."""
-
 CANNOT_OPEN = "unable to open database file"
 """All that SQLite says of a file that is missing, and of one for which no descriptor is left."""
-
 DESCRIPTORS = 16
 """File descriptors of which Chroma is sure to have enough: three times those of a connection."""
 
@@ -205,24 +88,49 @@ class ChromaFault(Exception):
         self.damage = damage
 
 
-class ForkedFolder(Exception):
-    """The folder was open when this process was forked; Chroma cannot open it here any more."""
+class UnknownLayout(Exception):
+    """A file of an index is damaged, or from a version of Chroma with another layout."""
 
 
-def blank_all(folder: Path) -> None:
-    """Overwrite the remains of process memory in a folder that no process has open.
+@contextlib.contextmanager
+def _faults(ids: Sequence[str] = ()) -> Iterator[None]:
+    """Turn every error of Chroma into `ChromaFault`, whose message names no id."""
+    try:
+        yield
+    except ChromaFault:
+        raise
+    except Exception as error:  # chromadb raises many types, none documented
+        raise _fault(error, ids) from error
+    except BaseException as error:  # a panic in Chroma's Rust code is not an Exception
+        if type(error).__name__ != "PanicException":
+            raise
+        raise _fault(error, ids) from error
 
-    Raises:
-        ChromaFault: If an index does not have Chroma's layout.
-    """
-    with _faults():
-        blank_files(folder)
+
+def _fault(error: BaseException, ids: Sequence[str]) -> ChromaFault:
+    said = str(error)
+    for memory_id in sorted(ids, key=len, reverse=True):  # one may be part of another
+        said = said.replace(memory_id, "...")
+    text = " ".join(said.split())[:300] or "no message"
+    if isinstance(error, UnknownLayout):
+        return ChromaFault(text, damage=True)
+    return ChromaFault(f"Chroma says {type(error).__name__}: {text}", damage=not will_pass(text))
 
 
-def chroma_version() -> str:
-    """Return the version of chromadb that is installed, without importing it."""
-    with whole():  # from Python 3.12 on it imports parts of itself at the first call
-        return version("chromadb")
+def will_pass(text: str) -> bool:
+    """Tell whether an error message is about a temporary cause outside the folder."""
+    return any(words in text for words in WEATHER) or (CANNOT_OPEN in text and _few_descriptors())
+
+
+def _few_descriptors() -> bool:
+    """Tell whether this process can open hardly any file."""
+    with contextlib.ExitStack() as opened:
+        try:
+            for _ in range(DESCRIPTORS):
+                opened.callback(os.close, os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))
+        except OSError:
+            return True
+    return False
 
 
 @lru_cache(maxsize=1024)
@@ -248,31 +156,30 @@ class ChromaFolder:
     """An open Chroma folder.
 
     Args:
-        folder: The folder; created if missing. The indexes in it are blank, see `unused`.
+        folder: The folder; created if missing. The indexes in it are blank, see `blank_all`.
 
     Raises:
-        ChromaFault: If Chroma cannot be imported or cannot open it, or if another client of
-            this process has it open.
-        ForkedFolder: If it was open when this process was forked.
+        ChromaFault: If Chroma cannot be imported or cannot open it, if another client of this
+            process has it open, or if it was open when this process was forked.
     """
 
     def __init__(self, folder: Path) -> None:
-        self._path = str(folder)
+        self._folder, self._path = folder, str(folder)
         if self._path in _forked:
-            raise ForkedFolder(self._path)
+            raise ChromaFault("it was open when this process was forked", damage=False)
         self._collections: dict[str, Any] = {}
         self._rooted: dict[str, int] = {}  # rows, at least, of collections written to
         self._used: set[str] = set()  # collections whose index is laid out
         self._writing = threading.Lock()
         with _faults():
             folder.mkdir(mode=0o700, exist_ok=True)
-            self._blanker = Blanker(folder)
+            self._blanked = _written(folder)
             with whole():  # it loads a library, and a forked child must know that it is open
                 self._client = _open[self._path] = _connect(self._path)
 
     @property
     def opened(self) -> int:
-        """Number of collections used since the folder was opened, >= 0."""
+        """Number of collections used since the folder was opened."""
         return len(self._collections)
 
     def close(self) -> None:
@@ -281,12 +188,11 @@ class ChromaFolder:
         with _faults(), whole():
             _open.pop(self._path, None)
             self._client.close()
-        _give_back()
-
-    def names(self) -> list[str]:
-        """List the collections, sorted."""
-        with _faults():
-            return sorted(collection.name for collection in self._client.list_collections())
+        # Chroma's threads allocate from arenas of their own, which glibc keeps even when they are
+        # empty: 50 collections cost 45 MB at each reopening, and nothing if they are trimmed.
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+        if trim is not None:
+            trim(0)
 
     def count(self, name: str) -> int:
         """Count the rows of a collection; 0 if it does not exist."""
@@ -301,14 +207,7 @@ class ChromaFolder:
         vectors: NDArray[np.float32],
         metadatas: Sequence[Mapping[str, str | int]],
     ) -> None:
-        """Store rows and replace those with the same ids.
-
-        Args:
-            name: The collection; created if missing.
-            ids: n >= 1 different ids.
-            vectors: (n, dim) float32.
-            metadatas: n mappings; empty ones are not stored.
-        """
+        """Store n >= 1 rows and replace those with the same ids; see `LongTier.upsert`."""
         with self._using(name, ids, writing=True) as laid_out:
             collection = self._find(name) or self._make(name)
             first = name not in self._rooted
@@ -334,18 +233,26 @@ class ChromaFolder:
         No other call writes or allocates an index during the block. Yields a function that the
         block calls right after the first use; the end of the block also calls it.
         """
+
+        def laid_out() -> None:
+            if name not in self._used:
+                self._blank_new()
+                self._used.add(name)
+
         alone = writing or name not in self._used
         with _faults(ids), self._writing if alone else contextlib.nullcontext():
             try:
-                yield lambda: self._laid_out(name)
+                yield laid_out
             finally:
-                self._laid_out(name)
+                laid_out()
 
-    def _laid_out(self, name: str) -> None:
-        if name not in self._used:
-            for index in self._blanker.catch_up():
-                make_private(index)
-            self._used.add(name)
+    def _blank_new(self) -> None:
+        """Blank the indexes written since the last call; no thread may write during it."""
+        for index, at in _written(self._folder).items():
+            if self._blanked.get(index) != at:
+                blank(Path(index))
+                self._blanked[index] = _last_written(index)
+                make_private(Path(index))
 
     def _pieces(self, name: str, collection: Any, n: int) -> Iterator[slice]:
         """Cut n rows into pieces that Chroma may take at once, and count them as written."""
@@ -368,12 +275,7 @@ class ChromaFolder:
     def search(
         self, name: str, vectors: NDArray[np.float32], n: int
     ) -> list[list[tuple[str, float]]]:
-        """Find the nearest rows of each vector.
-
-        Returns:
-            For each vector up to n pairs (id, cosine similarity in [-1, 1]), best first, ties by
-            id.
-        """
+        """Find for each vector up to n (id, cosine similarity), best first, ties by id."""
         with self._using(name):
             collection = self._find(name)
             if collection is None:
@@ -384,18 +286,8 @@ class ChromaFolder:
                 for ids, distances in zip(found["ids"], found["distances"], strict=True)
             ]
 
-    def ailment(
-        self, samples: Mapping[str, Sequence[Sample]], rows: Mapping[str, int]
-    ) -> str | None:
-        """Describe the fault of the index, or return None if stored vectors find themselves.
-
-        Args:
-            samples: Collection name to rows known to be stored there.
-            rows: Collection name to the number of rows it must hold, if known.
-        """
-        for name, expected in rows.items():
-            if (count := self.count(name)) != expected:
-                return f"a collection holds {count} rows instead of {expected}"
+    def ailment(self, samples: Mapping[str, Sequence[Sample]]) -> str | None:
+        """Describe the fault of the index; None if rows known to be stored find themselves."""
         for name, stored in samples.items():
             lost = self._lost(name, stored)
             if lost > int(len(stored) * MISSES_ALLOWED):
@@ -408,7 +300,9 @@ class ChromaFolder:
         The first row of each collection is read back and must find itself. This loads every index
         and takes as long as that.
         """
-        for name in self.names():
+        with _faults():
+            names = sorted(collection.name for collection in self._client.list_collections())
+        for name in names:
             with self._using(name):
                 first = self._find(name).get(limit=1, include=["embeddings"])  # type: ignore[union-attr]
                 stored = [
@@ -440,20 +334,18 @@ class ChromaFolder:
         return found
 
     def _make(self, name: str) -> Any:
-        made = self._client.get_or_create_collection(
+        hnsw = {
+            "space": "cosine",
+            "ef_search": EF_SEARCH,
+            "ef_construction": EF_CONSTRUCTION,
+            "max_neighbors": MAX_NEIGHBORS,
+        }
+        made = self._collections[name] = self._client.get_or_create_collection(
             name,
             embedding_function=None,
-            configuration={
-                "hnsw": {
-                    "space": "cosine",
-                    "ef_search": EF_SEARCH,
-                    "ef_construction": EF_CONSTRUCTION,
-                    "max_neighbors": MAX_NEIGHBORS,
-                }
-            },
+            configuration={"hnsw": hnsw},
             metadata={"memento_format": 1},
         )
-        self._collections[name] = made
         return made
 
 
@@ -470,45 +362,79 @@ def _among(row: str, near: Sequence[tuple[str, float]]) -> bool:
     return len(near) == LOOK_AMONG and near[-1][1] >= SAME
 
 
-@contextlib.contextmanager
-def _faults(ids: Sequence[str] = ()) -> Iterator[None]:
-    """Turn every error of Chroma into `ChromaFault`, whose message names no id."""
+# Chroma writes whole arrays to its files, also the places that no row fills: what was in the memory
+# of this process before, such as a text that was erased. It never reads those places.
+
+ROWS_FILE = "data_level0.bin"
+HEADER = struct.Struct("<iQQQQ")
+"""Version, offset of level 0, places, rows stored, bytes of a row; more follows."""
+VERSION = 1
+SECOND = 1_000_000_000
+LENGTH_BYTES = 4
+"""Bytes of a row in ``length.bin``."""
+
+
+def blank_all(folder: Path) -> None:
+    """Overwrite the remains of process memory in a folder that no process has open."""
+    with _faults():
+        for index in _written(folder):
+            blank(Path(index))
+
+
+def _written(folder: Path) -> dict[str, int]:
+    """Return the folders of indexes, each with the time its rows were last written."""
+    found = {}
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+                found[entry.path] = _last_written(entry.path)
+    return found
+
+
+def _last_written(index: str) -> int:
+    return os.stat(f"{index}/{ROWS_FILE}").st_mtime_ns  # noqa: PTH116 - half as fast, by the thousand
+
+
+def blank(index: Path) -> None:
+    """Overwrite the places of one index that have no row.
+
+    Raises:
+        UnknownLayout: If its files do not have the expected layout; nothing was changed.
+        OSError: If they cannot be read or written.
+    """
+    header = read_regular(index / "header.bin")
+    if len(header) < HEADER.size:
+        raise UnknownLayout("header.bin is cut short")
+    version, _, places, rows, row_bytes = HEADER.unpack_from(header)
+    if version != VERSION or rows > places or not row_bytes:
+        raise UnknownLayout("header.bin is damaged, or has a layout that memento does not know")
+    parts = {index / ROWS_FILE: rows * row_bytes, index / "length.bin": rows * LENGTH_BYTES}
+    for path, used in parts.items():
+        if path.stat(follow_symlinks=False).st_size < used:
+            raise UnknownLayout(f"{path.name} is shorter than the {rows} rows it should hold")
+    for path, used in parts.items():
+        _zero(path, used)
+
+
+def _zero(path: Path, start: int) -> None:
+    fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     try:
-        yield
-    except ChromaFault:
-        raise
-    except Exception as error:  # chromadb raises many types, none documented
-        raise _fault(error, ids) from error
-    except BaseException as error:  # a panic in Chroma's Rust code is not an Exception
-        if type(error).__name__ != "PanicException":
-            raise
-        raise _fault(error, ids) from error
+        before = os.fstat(fd)
+        if (unused := before.st_size - start) > 0:
+            os.pwrite(fd, bytes(unused), start)
+        # Clocks of file systems advance every few milliseconds; a later write must be visible.
+        os.utime(fd, ns=(before.st_atime_ns, before.st_mtime_ns - SECOND))
+    finally:
+        os.close(fd)
 
 
-def _fault(error: BaseException, ids: Sequence[str] = ()) -> ChromaFault:
-    said = str(error)
-    for memory_id in sorted(ids, key=len, reverse=True):  # one may be part of another
-        said = said.replace(memory_id, "...")
-    text = " ".join(said.split())[:300] or "no message"
-    if isinstance(error, UnknownLayout):
-        return ChromaFault(text, damage=True)
-    return ChromaFault(f"Chroma says {type(error).__name__}: {text}", damage=not will_pass(text))
+# The client.
 
 
-def will_pass(text: str) -> bool:
-    """Tell whether an error message is about a temporary cause outside the folder."""
-    return any(words in text for words in WEATHER) or (CANNOT_OPEN in text and _few_descriptors())
-
-
-def _few_descriptors() -> bool:
-    """Tell whether this process can open hardly any file."""
-    with contextlib.ExitStack() as opened:
-        try:
-            for _ in range(DESCRIPTORS):
-                opened.callback(os.close, os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))
-        except OSError:
-            return True
-    return False
+def chroma_version() -> str:
+    """Return the version of chromadb that is installed, without importing it."""
+    with whole():  # from Python 3.12 on it imports parts of itself at the first call
+        return version("chromadb")
 
 
 def load() -> None:
@@ -528,8 +454,18 @@ def _connect(path: str) -> Any:
     load()
     chromadb = sys.modules["chromadb"]
     refuse_if_shared(Path(path))
+    settings = chromadb.config.Settings(  # which no environment variable or ``.env`` file changes
+        _env_file=None,
+        anonymized_telemetry=False,
+        chroma_api_impl="chromadb.api.rust.RustBindingsAPI",
+        chroma_otel_collection_endpoint="",
+        chroma_server_nofile=None,
+        migrations="apply",
+        migrations_hash_algorithm="md5",
+        allow_reset=False,
+    )
     try:
-        return chromadb.PersistentClient(path, settings=_settings(chromadb))
+        return chromadb.PersistentClient(path, settings=settings)
     except BaseException:
         # Chroma caches a system before it starts it, and would return the failed one next time.
         _systems().pop(path, None)
@@ -549,17 +485,6 @@ def refuse_if_shared(folder: Path) -> None:
         raise ChromaFault("another Chroma client of this process has it open", damage=False)
 
 
-def _give_back() -> None:
-    """Return freed memory to the system, if the C library can.
-
-    Chroma's threads allocate from arenas of their own, which glibc keeps even when they are empty:
-    50 collections cost 45 MB at each reopening, and nothing if the arenas are trimmed.
-    """
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    if trim is not None:
-        trim(0)
-
-
 def _systems() -> dict[str, Any]:
     shared = sys.modules.get("chromadb.api.shared_system_client")
     client = getattr(shared, "SharedSystemClient", None)
@@ -567,20 +492,6 @@ def _systems() -> dict[str, Any]:
         return {}
     systems: dict[str, Any] = client._identifier_to_system  # noqa: SLF001 -- there is no other way to see them
     return systems
-
-
-def _settings(chromadb: Any) -> Any:
-    """Build settings that no environment variable or ``.env`` file of the host can change."""
-    return chromadb.config.Settings(
-        _env_file=None,
-        anonymized_telemetry=False,
-        chroma_api_impl="chromadb.api.rust.RustBindingsAPI",
-        chroma_otel_collection_endpoint="",
-        chroma_server_nofile=None,
-        migrations="apply",
-        migrations_hash_algorithm="md5",
-        allow_reset=False,
-    )
 
 
 _open: dict[str, Any] = {}

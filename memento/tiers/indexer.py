@@ -319,8 +319,9 @@ class Indexer:
 
     def want_index(self) -> None:
         """Open the long tier even without a backlog for it, because a search would use it."""
-        self._wanted = True
-        self.start()
+        if not self._wanted:
+            self._wanted = True
+            self.start()
 
     def retry(self) -> None:
         """Forget earlier failures and try again at once."""

@@ -1,12 +1,11 @@
 """The long tier: a Chroma folder that finds memories by meaning, and that can be rebuilt.
 
-Everything in it comes from the ledger, so every fault has the same cure: set the folder aside,
-start with an empty one, and tell the caller (``on_reset``) to feed it again. One that is damaged
-is replaced at most ``max_resets`` times per process; one that is missing, or of another embedder,
-without counting.
+Everything in it comes from the ledger, so any doubt has the same cure: set the folder aside, start
+with an empty one, and tell the caller (``on_reset``) to feed it again. Only a folder that a killed
+process left is taken over, if a look at it from a child process finds no fault. After damage while
+it was in use or in that look it is replaced at most ``max_resets`` times per process.
 
-    COLD ──open──▶ READY ──Chroma fails, or a vector is lost──▶ DAMAGED ──open──▶ READY (empty)
-      ╰──▶ ELSEWHERE (another process owns the folder)   too many resets ──▶ GIVEN_UP
+    COLD ──open──▶ READY ──Chroma fails, or a vector is lost──▶ ASIDE ──open──▶ READY (empty)
 
 It does not know the ledger. `search` may be called from any thread; `open`, `upsert`, `remove`
 and `healthy` only from the one background thread that feeds it.
@@ -29,14 +28,12 @@ import numpy as np
 
 from memento.base import layout
 from memento.config import LongConfig
-from memento.errors import InvalidInput, StoreUnusable, TierUnavailable
-from memento.tiers.check_in_child import ProbeCancelled, probe
+from memento.errors import StoreUnusable, TierUnavailable
+from memento.tiers.check_in_child import probe
 from memento.tiers.chroma import (
     ChromaFault,
     ChromaFolder,
-    ForkedFolder,
     LongSample,
-    Sample,
     blank_all,
     by_collection,
     chroma_version,
@@ -48,15 +45,14 @@ from memento.tiers.folder import (
     FolderLock,
     Stamp,
     Taken,
-    Trust,
     is_ours,
     is_stamp,
-    judge,
     make_private,
-    manifest,
     mark,
     read_stamp,
     set_aside,
+    sum_of,
+    why_not,
     write_stamp,
 )
 
@@ -79,25 +75,15 @@ _resets: Counter[Path] = Counter()
 """Resets after damage, by folder, in this process."""
 
 
-class TooManyResets(Exception):
-    """The folder is damaged again, and was replaced too often in this process."""
-
-
 class LongState(StrEnum):
-    """Whether the long tier can be searched."""
+    """Whether the long tier can be searched; `LongTier.reason` says why not."""
 
     COLD = "cold"
-    """Not open: not needed yet, opening, or prevented by a temporary cause."""
+    """Not open: not needed yet, opening, closed, of another owner, or prevented for a while."""
     READY = "ready"
     """It answers from the rows written to it so far."""
-    ELSEWHERE = "elsewhere"
-    """Another owner has the folder; a later `open` may succeed."""
-    DAMAGED = "damaged"
-    """Its index cannot be trusted; the next `open` starts a new one."""
-    GIVEN_UP = "given up"
-    """It was damaged too often in this process; a new process helps."""
-    CLOSED = "closed"
-    """Closed for good."""
+    ASIDE = "aside"
+    """Its index is damaged; the next `open` starts a new one, unless it was replaced too often."""
 
 
 class LongTier:
@@ -109,7 +95,6 @@ class LongTier:
         folder: The Chroma folder. ``<folder>.lock``, ``<folder>.json`` and at most one
             ``<folder>.bad-<time>`` that it made are beside it; its parent must exist.
         identity: Name of the embedder in use; a folder of another embedder is set aside.
-        dim: Length of its vectors, >= 1.
         samples: Returns some rows that the folder should hold; called while opening.
         on_reset: Called with the reason whenever the folder starts empty, before it takes
             rows: the caller must queue everything again. It may be called more than once.
@@ -123,7 +108,6 @@ class LongTier:
         folder: Path,
         *,
         identity: str,
-        dim: int,
         samples: Callable[[], Sequence[LongSample]],
         on_reset: Callable[[str], None],
         marks: Callable[[], Sequence[str]],
@@ -132,11 +116,10 @@ class LongTier:
     ) -> None:
         self._folder = Path(folder).absolute()
         self._stamp_path = layout.stamp_of(self._folder)
-        self._identity, self._mark = identity, ""
+        self._stamp = Stamp(identity, mark="")
         self._samples, self._on_reset = samples, on_reset
         self._marks, self._set_marks = marks, set_marks
         self._lock = FolderLock(layout.lock_of(self._folder))
-        self._dim = dim
         self._config = config
         self._pid = os.getpid()
         self._gate = threading.Lock()  # one open, reset or close at a time
@@ -149,19 +132,29 @@ class LongTier:
         self._refreshing = False
         self._served = 0
         self._written = 0
-        self._cancel = threading.Event()
+        self._closed = threading.Event()
 
     @property
     def state(self) -> LongState:
         """Whether it can be searched."""
-        return LongState.ELSEWHERE if os.getpid() != self._pid else self._state
+        return LongState.COLD if os.getpid() != self._pid else self._state
 
     @property
     def reason(self) -> str:
         """The reason of this state, as a sentence for people."""
         if os.getpid() != self._pid:
             return f"Chroma was opened by process {self._pid} before it was forked into this one"
+        if self._closed.is_set():
+            return "this memory is closed"
+        if self._state is LongState.ASIDE and self.given_up:
+            resets = _resets[self._folder]
+            return f"rebuilt {resets} times in this process, and again {self._reason}"
         return self._reason
+
+    @property
+    def given_up(self) -> bool:
+        """Whether the folder was damaged too often in this process to be replaced once more."""
+        return _resets[self._folder] >= self._config.max_resets
 
     def open(self) -> None:
         """Become the owner of the folder and open it; does nothing if it is open.
@@ -170,16 +163,20 @@ class LongTier:
         (it imports chromadb, and may first check the folder in a child process).
 
         Raises:
-            TierUnavailable: If another process owns the folder, this tier is closed or has
-                given up, or a temporary cause (a full disk, a lock) prevents it.
+            TierUnavailable: If another process owns the folder, this tier is closed, it was
+                damaged too often, or a temporary cause (a full disk, a lock) prevents it.
         """
-        self._import()
+        if self._chroma is None:
+            with self._opening():
+                pass  # who cannot own the folder is spared the import
+            try:
+                load()  # owning nothing, so that `close` need not wait for it
+            except ChromaFault as fault:
+                raise self._unavailable(LongState.COLD, str(fault)) from fault
         with self._opening():
             if self._state is LongState.READY:
                 return
-            if self._state is LongState.GIVEN_UP:
-                raise self._unavailable()
-            damaged = self._state is LongState.DAMAGED
+            damaged = self._state is LongState.ASIDE
             how = self._rebuild(self._reason) if damaged else self._enter()
             self._set(LongState.READY, how)
 
@@ -191,12 +188,10 @@ class LongTier:
         """
         if os.getpid() != self._pid:
             return
-        self._cancel.set()
+        self._closed.set()
         with self._gate:
-            if self._state is LongState.CLOSED:
-                return
             sound = self._state is LongState.READY
-            self._set(LongState.CLOSED, "this memory is closed")
+            self._set(LongState.COLD, "this memory is closed")
             try:
                 self._leave(sound=sound)
             finally:
@@ -218,31 +213,16 @@ class LongTier:
             metadatas: n mappings of facts for people who open Chroma; may be empty.
 
         Raises:
-            InvalidInput: If the arguments do not fit together.
             TierUnavailable: If it is not ready or Chroma fails; some rows may be stored.
         """
-        rows = self._checked("vectors", vectors, (len(ids), self._dim))
-        if len(metadatas) != len(ids):
-            raise InvalidInput("metadatas", f"{len(metadatas)} given for {len(ids)} ids")
-        if len(set(ids)) != len(ids):
-            raise InvalidInput("ids", "an id is given twice")
-        name = collection_name(namespace)
         for part in self._parts(len(ids)):
             with self._asking() as chroma:
-                chroma.upsert(name, ids[part], rows[part], metadatas[part])
-        self._hide_new_files(len(ids))
-        self._refresh()
-
-    def _hide_new_files(self, rows: int) -> None:
-        """Make Chroma's files private again when it may have made new ones.
-
-        It makes one more in the folder of an index when that reaches ``SYNC_ROWS`` rows. Those of a
-        new index are made private by `ChromaFolder`.
-        """
-        self._written += rows
-        if self._written >= SYNC_ROWS:
+                chroma.upsert(collection_name(namespace), ids[part], vectors[part], metadatas[part])
+        self._written += len(ids)
+        if self._written >= SYNC_ROWS:  # Chroma makes one more file in the folder of an index then
             self._written = 0
             make_private(self._folder)
+        self._refresh()
 
     def remove(self, namespace: tuple[str, ...], ids: Sequence[str]) -> None:
         """Remove rows from the index; unknown ids are ignored.
@@ -252,105 +232,64 @@ class LongTier:
         Raises:
             TierUnavailable: If it is not ready or Chroma fails; some rows may be removed.
         """
-        name = collection_name(namespace)
         for part in self._parts(len(ids)):
             with self._asking() as chroma:
-                chroma.remove(name, ids[part])
+                chroma.remove(collection_name(namespace), ids[part])
 
     def search(
         self, namespace: tuple[str, ...], vector: NDArray[np.float32], n: int
     ) -> list[tuple[str, float]]:
-        """Find the rows of a namespace nearest to a vector.
-
-        Args:
-            namespace: Namespace to search.
-            vector: (dim,) float32, finite.
-            n: Most rows to return, >= 1.
+        """Find the n rows of a namespace nearest to a vector, (dim,) float32.
 
         Returns:
             (id, cosine similarity in [-1, 1]), best first; equal ones by id.
 
         Raises:
-            InvalidInput: If the vector or `n` is not as described.
             TierUnavailable: If it is not ready or Chroma fails.
         """
-        row = self._checked("vector", vector, (self._dim,))
-        if n < 1:
-            raise InvalidInput("n", f"must be at least 1, not {n}")
         with self._asking() as chroma:
-            return chroma.search(collection_name(namespace), row[np.newaxis], n)[0]
+            return chroma.search(collection_name(namespace), vector[np.newaxis], n)[0]
 
     def count(self, namespace: tuple[str, ...]) -> int:
-        """Count the rows of a namespace.
-
-        Raises:
-            TierUnavailable: If it is not ready or Chroma fails.
-        """
+        """Count the rows of a namespace; raises `TierUnavailable` as the others do."""
         with self._asking() as chroma:
             return chroma.count(collection_name(namespace))
 
     def healthy(self, sample: Sequence[LongSample]) -> bool:
-        """Check that stored vectors find themselves; if not, the tier is damaged from now on.
-
-        Args:
-            sample: Rows that were stored in it and not removed.
-
-        Returns:
-            Whether they do. After False the state is `DAMAGED`, and `open` repairs it.
+        """Check that rows which were stored find themselves; if not, `open` repairs the tier.
 
         Raises:
-            TierUnavailable: If it is not ready, or a temporary cause prevents the check.
+            TierUnavailable: If it is not ready, a temporary cause prevents the check, or it was
+                damaged too often to be repaired.
         """
         try:
             with self._asking() as chroma:
-                if problem := chroma.ailment(by_collection(sample), {}):
+                if problem := chroma.ailment(by_collection(sample)):
                     raise ChromaFault(problem, damage=True)
         except TierUnavailable:
-            if self.state is LongState.DAMAGED:
+            if self.state is LongState.ASIDE and not self.given_up:
                 return False
             raise
         return True
 
-    # Opening.
-
-    def _import(self) -> None:
-        """Import chromadb before owning the folder, so that `close` need not wait for it."""
-        if self._chroma is not None:
-            return
-        with self._opening():
-            pass  # no import if the folder has another owner
-        try:
-            load()
-        except ChromaFault as fault:
-            self._set(LongState.COLD, str(fault))
-            raise self._unavailable() from fault
-
-    # Everything down to `_set` runs under the gate.
+    # Opening and closing. All of it runs under the gate.
 
     @contextlib.contextmanager
     def _opening(self) -> Iterator[None]:
         """Own the folder while the block runs, and afterwards unless the block fails."""
         if os.getpid() != self._pid:
-            raise self._unavailable()
+            raise TierUnavailable("long", self.reason)
         with self._gate:
-            if self._state is LongState.CLOSED:
-                raise self._unavailable()
+            if self._closed.is_set():
+                raise TierUnavailable("long", self.reason)
             self._claim()
             try:
                 if self._chroma is None:
                     refuse_if_shared(self._folder)
                 yield
-            except ForkedFolder:
-                self._set(LongState.ELSEWHERE, "it was open when this process was forked")
-                raise self._unavailable() from None
-            except TooManyResets as damage:
-                self._set(LongState.GIVEN_UP, str(damage))
-                raise self._unavailable() from None
-            except ProbeCancelled:
-                raise TierUnavailable("long", "closed while opening") from None
             except (ChromaFault, OSError) as error:
-                self._set(LongState.COLD, f"it could not be opened: {error}")
-                raise self._unavailable() from error
+                reason = f"it could not be opened: {error}"
+                raise self._unavailable(LongState.COLD, reason) from error
             finally:
                 if self._chroma is None:
                     self._lock.release()
@@ -359,34 +298,45 @@ class LongTier:
         try:
             owned = self._lock.acquire()
         except (OSError, StoreUnusable) as error:
-            self._set(LongState.COLD, f"its lock file cannot be used: {error}")
-            raise self._unavailable() from error
+            reason = f"its lock file cannot be used: {error}"
+            raise self._unavailable(LongState.COLD, reason) from error
         if not owned:
-            self._set(LongState.ELSEWHERE, f"{self._lock.holder()} owns the Chroma folder")
+            self._set(LongState.COLD, f"{self._lock.holder()} owns the Chroma folder")
             raise Taken("long", self._reason)
 
     def _enter(self) -> str:
-        """Open the folder as it is if it can be trusted; otherwise start with an empty one.
-
-        Returns:
-            How the tier became ready, for people; as do the next two.
-        """
-        stamp = read_stamp(self._stamp_path)
-        trust, why = judge(stamp, manifest(self._folder), self._stamp(), self._marks())
-        if trust is Trust.ANEW or not isinstance(stamp, Stamp):
+        """Take the folder over as it is, or start with an empty one; returns how, for people."""
+        stamp, there = read_stamp(self._stamp_path), sum_of(self._folder, chroma_version())
+        why = why_not(stamp, there, self._stamp.identity, self._marks())
+        if why is not None:
             return self._start_empty(why)
+        assert stamp is not None  # noqa: S101 - else there was a reason
         held = by_collection(self._samples())
-        if trust is Trust.CHECK and (problem := self._probe(held, stamp)):
-            return self._rebuild(f"{why}; {problem}")
-        if problem := self._load(held, stamp):
-            return self._rebuild(problem)
-        return "ready"
+        try:
+            if not stamp.left:
+                problem = probe(
+                    self._folder,
+                    held,
+                    seconds=self._config.probe_seconds,
+                    lock=self._lock.fileno(),
+                    cancel=self._closed,
+                )
+                if problem:
+                    return self._rebuild(f"not closed in order; {problem}")
+                blank_all(self._folder)
+            problem = self._attach(stamp.unclean + 1, before=stamp.mark).ailment(held)
+        except ChromaFault as fault:
+            if not fault.damage:
+                self._leave(sound=False)
+                raise
+            problem = str(fault)
+        return self._rebuild(problem) if problem else "ready"
 
     def _rebuild(self, why: str) -> str:
         """Start with an empty folder after damage, unless that happened too often."""
-        if (done := _resets[self._folder]) >= self._config.max_resets:
+        if self.given_up:
             self._leave(sound=False)
-            raise TooManyResets(f"rebuilt {done} times in this process, and again {why}")
+            raise self._unavailable(LongState.ASIDE, why)
         _resets[self._folder] += 1
         return self._start_empty(why)
 
@@ -408,43 +358,21 @@ class LongTier:
             set_aside(self._stamp_path)
         self._on_reset(why)
         self._folder.mkdir(mode=0o700)
-        self._attach(unclean=1)
+        self._attach(1)
         return f"started empty: {why}"
 
-    def _probe(self, held: Mapping[str, Sequence[Sample]], known: Stamp) -> str | None:
-        """Look at the folder in a child process; return its fault."""
-        seconds, lock = self._config.probe_seconds, self._lock.fileno()
-        return probe(
-            self._folder, held, known.rows, seconds=seconds, lock=lock, cancel=self._cancel
-        )
-
-    def _load(self, held: Mapping[str, Sequence[Sample]], known: Stamp) -> str | None:
-        """Open the folder as it is; return the damage that shows only then."""
-        try:
-            if not known.clean:
-                blank_all(self._folder)
-            chroma = self._attach(unclean=known.unclean + 1, before=known.mark)
-            return chroma.ailment(held, known.rows)
-        except ChromaFault as fault:
-            if fault.damage:
-                return str(fault)
-            self._leave(sound=False)
-            raise
-
-    def _attach(self, *, unclean: int, before: str | None = None) -> ChromaFolder:
+    def _attach(self, unclean: int, before: str | None = None) -> ChromaFolder:
         """Open the folder with a new mark; until the stamp has it, the old mark is valid also."""
-        self._mark = secrets.token_hex(8)
-        self._set_marks([self._mark] if before is None else [self._mark, before])
-        write_stamp(self._stamp_path, replace(self._stamp(), unclean=unclean))
+        new = secrets.token_hex(8)
+        self._set_marks([new] if before is None else [new, before])
+        self._stamp = Stamp(self._stamp.identity, new)
+        write_stamp(self._stamp_path, replace(self._stamp, unclean=unclean))
         if before is not None:
-            self._set_marks([self._mark])
+            self._set_marks([new])
         mark(self._folder)
         self._chroma, self._served = ChromaFolder(self._folder), 0
         make_private(self._folder)  # it is owned even if that fails
         return self._chroma
-
-    def _stamp(self) -> Stamp:
-        return Stamp(self._identity, self._dim, chroma_version(), mark=self._mark)
 
     def _refresh(self) -> None:
         """Open the folder again when too many graphs are in RAM; its state does not change.
@@ -472,22 +400,21 @@ class LongTier:
                     self._idle.notify_all()
 
     def _leave(self, *, sound: bool) -> None:
-        """Close the folder, if it is open; if `sound`, stamp it as trustworthy."""
+        """Close the folder, if it is open; if `sound`, stamp it as closed in order."""
         drained = self._drain()
         chroma, self._chroma = self._chroma, None
         if chroma is None:
             return
         try:
-            rows = {name: chroma.count(name) for name in chroma.names()} if sound else {}
             chroma.close()
         except ChromaFault as fault:
             logger.warning("Chroma did not close in order: %s", fault)
             return
         make_private(self._folder)
         if sound and drained:
-            stamp = replace(self._stamp(), clean=True, files=manifest(self._folder), rows=rows)
+            left = sum_of(self._folder, chroma_version())
             with contextlib.suppress(OSError):  # then it is probed next time
-                write_stamp(self._stamp_path, stamp)
+                write_stamp(self._stamp_path, replace(self._stamp, left=left))
 
     def _drain(self) -> bool:
         with self._guard:
@@ -497,12 +424,24 @@ class LongTier:
         with self._guard:
             self._state, self._reason = state, reason
 
+    def _unavailable(self, state: LongState, reason: str) -> TierUnavailable:
+        """Note why it cannot be used from now on; returns the error that says so."""
+        self._set(state, reason)
+        return TierUnavailable("long", self.reason)
+
     # Asking, from any thread.
 
     @contextlib.contextmanager
     def _asking(self) -> Iterator[ChromaFolder]:
         """Lend the open folder to one call, and record its errors."""
-        chroma = self._lend()
+        if os.getpid() != self._pid:  # before taking the lock, which a fork may have copied locked
+            raise TierUnavailable("long", self.reason)
+        with self._guard:
+            self._idle.wait_for(lambda: not self._refreshing, self._config.drain_seconds)
+            chroma = self._chroma
+            if self._state is not LongState.READY or chroma is None:
+                raise TierUnavailable("long", self.reason)
+            self._running += 1
         try:
             yield chroma
         except ChromaFault as fault:
@@ -512,16 +451,6 @@ class LongTier:
         finally:
             self._take_back()
 
-    def _lend(self) -> ChromaFolder:
-        if os.getpid() != self._pid:  # before taking the lock, which a fork may have copied locked
-            raise self._unavailable()
-        with self._guard:
-            self._idle.wait_for(lambda: not self._refreshing, self._config.drain_seconds)
-            if self._state is not LongState.READY or self._chroma is None:
-                raise TierUnavailable("long", self._reason)
-            self._running += 1
-            return self._chroma
-
     def _take_back(self) -> None:
         with self._guard:
             self._running -= 1
@@ -530,27 +459,14 @@ class LongTier:
             self._idle.notify_all()
             if settled and self._state is LongState.READY:
                 with contextlib.suppress(OSError):  # a lost note costs one rebuild
-                    write_stamp(self._stamp_path, self._stamp(), durable=False)
+                    write_stamp(self._stamp_path, self._stamp, durable=False)
 
     def _note_damage(self, chroma: ChromaFolder, problem: str) -> None:
         with self._guard:
             if self._chroma is chroma and self._state is LongState.READY:
                 logger.warning("the Chroma folder %s is damaged: %s", self._folder, problem)
-                self._state, self._reason = LongState.DAMAGED, problem
-
-    def _unavailable(self) -> TierUnavailable:
-        return TierUnavailable("long", self.reason)
+                self._state, self._reason = LongState.ASIDE, problem
 
     def _parts(self, n: int) -> Iterator[slice]:
         for start in range(0, n, self._config.batch):
             yield slice(start, start + self._config.batch)
-
-    def _checked(
-        self, field: str, given: NDArray[np.float32], shape: tuple[int, ...]
-    ) -> NDArray[np.float32]:
-        array = np.ascontiguousarray(given, np.float32)
-        if array.shape != shape:
-            raise InvalidInput(field, f"shape {array.shape}, expected {shape}")
-        if not np.isfinite(array).all():
-            raise InvalidInput(field, "holds NaN or infinity")
-        return array

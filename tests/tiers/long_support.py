@@ -58,7 +58,6 @@ class Feeder:
         return LongTier(
             self.folder,
             identity=identity,
-            dim=DIM,
             samples=self.samples,
             on_reset=self.resets.append,
             marks=marks.read,

@@ -14,17 +14,7 @@ from long_support import NS, Feeder, refusal
 from memento.config import LongConfig
 from memento.errors import TierUnavailable
 from memento.tiers import long_tier
-from memento.tiers.folder import (
-    FORMAT,
-    Stamp,
-    StampUnreadable,
-    Trust,
-    judge,
-    manifest,
-    read_stamp,
-    set_aside,
-    write_stamp,
-)
+from memento.tiers.folder import Stamp, read_stamp, set_aside, sum_of, why_not, write_stamp
 from memento.tiers.long_tier import LongState
 
 N = 1500
@@ -130,8 +120,9 @@ CASES = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_damage_is_survived(copy, case):
-    """After any damage to the files, open() ends READY, and once fed all is found."""
+    """After a kill and any damage to the files, open() ends READY, and once fed all is found."""
     damage, expected = CASES[case]
+    _mark_unclean(copy, 1)
     damage(copy.folder)
     tier = copy.tier()
     tier.open()
@@ -146,11 +137,22 @@ def test_damage_is_survived(copy, case):
     assert len(list(copy.folder.parent.glob("chroma.bad-*"))) <= 1
 
 
-@pytest.mark.parametrize("wrong", [{"identity": "other-8"}, {"dim": 9}, {"format": FORMAT + 1}])
-def test_vectors_of_another_embedder_are_set_aside(copy, wrong):
-    """Another identity, dimension or layout is never searched: rebuilt, and not as damage."""
+def test_what_changed_since_a_clean_close_is_rebuilt_unseen(copy, monkeypatch):
+    """However small the change is: nobody opens such a folder, and it is no damage."""
+    monkeypatch.setattr(
+        "memento.tiers.long_tier.probe", lambda *_, **__: pytest.fail("it was probed")
+    )
+    os.utime(find(copy.folder, "data_level0.bin"))
+    tier = copy.tier(config=LongConfig(max_resets=0))
+    tier.open()
+    assert copy.resets == ["changed since it was closed"]
+    tier.close()
+
+
+def test_vectors_of_another_embedder_are_set_aside(copy):
+    """They are never searched: rebuilt, and not as damage."""
     path = copy.folder.with_name("chroma.json")
-    write_stamp(path, replace(read_stamp(path), **wrong))
+    write_stamp(path, replace(read_stamp(path), identity="other-8"))
     tier = copy.tier(config=LongConfig(max_resets=0))
     tier.open()
     assert len(copy.resets) == 1
@@ -192,7 +194,7 @@ def test_a_crash_between_ledger_and_stamp_costs_nothing(copy, monkeypatch):
 
 def _mark_unclean(feeder, times):
     path = feeder.folder.with_name("chroma.json")
-    write_stamp(path, replace(read_stamp(path), clean=False, unclean=times, files={}, rows={}))
+    write_stamp(path, replace(read_stamp(path), left="", unclean=times))
 
 
 def test_an_unclean_end_is_probed_and_forgiven(copy):
@@ -226,7 +228,7 @@ def test_long_service_clears_the_count_of_unclean_ends(copy):
     for _ in range(3):
         tier.count(NS)
     after = read_stamp(path)
-    assert (before, after.unclean, after.clean) == (1, 0, False)
+    assert (before, after.unclean, after.left) == (1, 0, "")
     tier.close()
 
 
@@ -251,32 +253,21 @@ def test_close_stops_an_open_that_is_probing(copy):
     probing.wait()
     tier.close()
     opener.join()
-    assert said == ["long tier unavailable: closed while opening"]
+    assert said == ["long tier unavailable: this memory is closed"]
     assert copy.resets == []
-    assert tier.state is LongState.CLOSED
+    assert tier.state is LongState.COLD
 
 
 def test_the_number_of_resets_after_damage_is_limited(copy):
     """With no reset left, a damaged folder is left alone and the tier says why."""
+    _mark_unclean(copy, 1)
     truncate("chroma.sqlite3", 0.5)(copy.folder)
     tier = copy.tier(config=LongConfig(max_resets=0))
     with pytest.raises(TierUnavailable, match=r"rebuilt 0 times.*malformed"):
         tier.open()
-    assert tier.state is LongState.GIVEN_UP
+    assert tier.state is LongState.ASIDE
     assert copy.resets == []
     assert not tier._lock.held
-
-
-def test_rows_missing_since_a_clean_close_are_noticed(copy):
-    """A collection that holds fewer rows than when it was closed is rebuilt, samples or not."""
-    path = copy.folder.with_name("chroma.json")
-    stamp = read_stamp(path)
-    write_stamp(path, replace(stamp, rows={name: n + 1 for name, n in stamp.rows.items()}))
-    copy.samples = list
-    tier = copy.tier()
-    tier.open()
-    assert copy.resets == ["a collection holds 1500 rows instead of 1501"]
-    tier.close()
 
 
 def test_a_reset_that_the_caller_could_not_note_is_repeated(copy):
@@ -313,43 +304,36 @@ def _refused(*_):
 
 # The stamp on its own.
 
-EXPECTED = Stamp(identity="e", dim=8, chroma="1.5.9")
-FILES = {"chroma.sqlite3": (10, 1, 7)}
-LEFT = replace(EXPECTED, clean=True, files=FILES, mark="m1")
+LEFT = Stamp("e", "m1", left="sum")
 
 
 @pytest.mark.parametrize(
-    ("stamp", "files", "trust"),
+    ("stamp", "there", "why"),
     [
-        (None, {}, Trust.ANEW),
-        (LEFT, {}, Trust.ANEW),
-        (None, FILES, Trust.ANEW),
-        (StampUnreadable("torn"), FILES, Trust.ANEW),
-        (replace(LEFT, format=FORMAT + 1), FILES, Trust.ANEW),
-        (replace(LEFT, identity="other"), FILES, Trust.ANEW),
-        (replace(LEFT, dim=9), FILES, Trust.ANEW),
-        (replace(LEFT, mark="m0"), FILES, Trust.ANEW),
-        (replace(LEFT, mark="m2"), FILES, Trust.OPEN),
-        (replace(LEFT, clean=False), FILES, Trust.CHECK),
-        (replace(LEFT, clean=False, unclean=1), FILES, Trust.CHECK),
-        (replace(LEFT, clean=False, unclean=2), FILES, Trust.ANEW),
-        (replace(LEFT, chroma="1.4.0"), FILES, Trust.CHECK),
-        (LEFT, {"chroma.sqlite3": (11, 1, 7)}, Trust.CHECK),
-        (LEFT, {"chroma.sqlite3": (10, 2, 7)}, Trust.CHECK),
-        (LEFT, {"chroma.sqlite3": (10, 1, 8)}, Trust.CHECK),
-        (LEFT, {**FILES, "chroma.sqlite3-journal": (1, 1, 1)}, Trust.CHECK),
-        (LEFT, FILES, Trust.OPEN),
+        (None, "", "new"),
+        (LEFT, "", "gone or empty"),
+        (None, "sum", "missing or unreadable"),
+        (replace(LEFT, identity="other"), "sum", "holds vectors of other"),
+        (replace(LEFT, mark="m0"), "sum", "from another day"),
+        (replace(LEFT, mark="m2"), "sum", None),
+        (replace(LEFT, left=""), "sum", None),
+        (replace(LEFT, left="", unclean=1), "sum", None),
+        (replace(LEFT, left="", unclean=2), "sum", "not closed in order"),
+        (LEFT, "another", "changed since"),
+        (LEFT, "sum", None),
     ],
 )
-def test_trust_in_a_folder(stamp, files, trust):
-    """Only our own folder, closed in order and unchanged since, is opened unseen."""
-    assert judge(stamp, files, EXPECTED, ["m2", "m1"])[0] is trust
+def test_trust_in_a_folder(stamp, there, why):
+    """Only our own folder, as it was left, or left by a killed process, is taken over."""
+    said = why_not(stamp, there, "e", ["m2", "m1"])
+    assert (said is None) is (why is None)
+    assert why is None or why in said
 
 
 def test_a_stamp_reads_as_written(tmp_path):
     """Every field survives the file, which is private."""
     path = tmp_path / "chroma.json"
-    stamp = replace(LEFT, unclean=1, rows={"m-1": 3}, files={"a": (1, 2, None), "b": (0, 1, 2)})
+    stamp = replace(LEFT, unclean=1)
     write_stamp(path, stamp)
     assert read_stamp(path) == stamp
     assert path.stat().st_mode & 0o777 == 0o600
@@ -357,25 +341,24 @@ def test_a_stamp_reads_as_written(tmp_path):
 
 
 @pytest.mark.parametrize("text", ["", "[]", "null", '{"identity": 1}', "\ud800", "[" * 100_000])
-def test_an_unreadable_stamp_is_a_finding_not_a_crash(tmp_path, text):
-    """Any damaged stamp file is reported as unreadable."""
+def test_an_unreadable_stamp_is_none(tmp_path, text):
+    """A damaged stamp file counts as a missing one; it is no crash."""
     path = tmp_path / "chroma.json"
     path.write_bytes(text.encode("utf-8", "surrogatepass"))
-    assert isinstance(read_stamp(path), StampUnreadable)
+    assert read_stamp(path) is None
 
 
-def test_the_manifest_sees_each_file_and_its_change(tmp_path):
+def test_the_sum_sees_each_file_its_change_and_the_version_of_chroma(tmp_path):
     """Files in subfolders count; a small file's content counts even if size and time do not."""
+    assert sum_of(tmp_path, "1") == ""
     (tmp_path / "segment").mkdir()
     path = tmp_path / "segment" / "a"
     path.write_bytes(b"one")
-    before, when = manifest(tmp_path), path.stat().st_mtime_ns
+    before, when = sum_of(tmp_path, "1"), path.stat().st_mtime_ns
+    assert sum_of(tmp_path, "1") == before != sum_of(tmp_path, "2")
     path.write_bytes(b"two")
     os.utime(path, ns=(when, when))
-    after = manifest(tmp_path)
-    assert before.keys() == after.keys() == {"segment/a"}
-    assert before["segment/a"][:2] == after["segment/a"][:2]
-    assert before != after
+    assert sum_of(tmp_path, "1") != before
 
 
 def test_setting_aside_nothing_is_fine(tmp_path):

@@ -53,13 +53,13 @@ OWNER = """
 
 
 def test_another_process_owns_it_until_it_closes_or_dies(tmp_path):
-    """Not the owner: ELSEWHERE, naming the pid. After its kill -9: ours, and all rows found."""
+    """Not the owner: it names who is. After its kill -9: ours, and all rows found."""
     feeder = Feeder(tmp_path / "chroma", 150)
     tier = feeder.tier()
     with process(OWNER, feeder.folder) as owner:
         assert owner.stdout.readline() == "ready\n"
         assert f"process {owner.pid} owns the Chroma folder" in refusal(tier.open)
-        assert tier.state is LongState.ELSEWHERE
+        assert tier.state is LongState.COLD
         assert str(owner.pid) in refusal(tier.search, NS, feeder.vectors[0], 1)
         owner.send_signal(signal.SIGKILL)
         owner.wait()
@@ -79,13 +79,13 @@ def test_another_process_owns_it_until_it_closes_or_dies(tmp_path):
         again.close()
 
 
-def test_a_second_tier_in_one_process_is_elsewhere(tmp_path):
+def test_a_second_tier_in_one_process_is_refused(tmp_path):
     """Two managers on one folder exclude each other even in one process."""
     feeder = Feeder(tmp_path / "chroma", 10)
     first, second = feeder.tier(), feeder.tier()
     first.open()
     assert "another memory of this process" in refusal(second.open)
-    assert second.state is LongState.ELSEWHERE
+    assert second.state is LongState.COLD
     first.close()
     second.open()
     assert second.state is LongState.READY
@@ -106,7 +106,7 @@ FORKING = """
     if child == 0:
         os.close(let_go)
         os.read(hold, 1)  # until the parent has closed and opened again
-        assert tier.state is LongState.ELSEWHERE
+        assert tier.state is LongState.COLD
         for act in (tier.open, lambda: tier.count(NS)):
             assert "before it was forked" in refusal(act)
         tier.close()
@@ -150,7 +150,7 @@ ORPHAN = """
         said = refusal(fresh.open)
         if "when this process was forked" in said:
             break
-    assert fresh.state is LongState.ELSEWHERE
+    assert fresh.state is LongState.COLD
     assert not fresh._lock.held
 """
 
@@ -167,7 +167,7 @@ def test_closing_while_chromadb_is_imported_leaves_no_owner(tmp_path, monkeypatc
     tier = feeder.tier()
     monkeypatch.setattr("memento.tiers.long_tier.load", tier.close)  # the import takes that long
     assert "this memory is closed" in refusal(tier.open)
-    assert tier.state is LongState.CLOSED
+    assert tier.state is LongState.COLD
     other = feeder.tier()
     monkeypatch.undo()
     other.open()

@@ -10,7 +10,7 @@ from long_support import DIM, NS, Feeder
 
 from memento.errors import TierUnavailable
 from memento.tiers import chroma, long_tier
-from memento.tiers.chroma import HEADER, Blanker, UnknownLayout, blank
+from memento.tiers.chroma import HEADER, ChromaFolder, UnknownLayout, blank
 from memento.tiers.long_tier import LongState
 
 ROWS, PLACES, ROW_BYTES = 3, 10, 20
@@ -151,7 +151,7 @@ def test_an_index_that_was_blanked_grows_and_finds_its_rows(tmp_path):
 def test_what_a_killed_owner_left_is_blanked_by_the_next(feeder, monkeypatch):
     """Between Chroma's write and ours a process may die; the next one to open it does the rest."""
     with monkeypatch.context() as dying:
-        dying.setattr(Blanker, "catch_up", lambda _: [])
+        dying.setattr(ChromaFolder, "_blank_new", lambda _: None)
         dying.setattr(long_tier.LongTier, "_leave", lambda *_, **__: None)
         dead = feeder.tier()
         dead.open()
@@ -173,17 +173,8 @@ def test_a_layout_nobody_knows_is_not_fed(feeder, monkeypatch):
     tier.open()
     with pytest.raises(TierUnavailable, match="layout that memento does not know"):
         feeder.feed(tier)
-    assert tier.state == LongState.DAMAGED
+    assert tier.state == LongState.ASIDE
     tier.close()
-
-
-def test_a_second_layout_is_blanked_however_soon_it_comes(tmp_path):
-    """File systems tell times to some milliseconds only."""
-    blanker = Blanker(tmp_path)
-    for _ in range(20):
-        files = lay_out(tmp_path / "index")
-        blanker.catch_up()
-        assert not any(files["data_level0.bin"].read_bytes()[ROWS * ROW_BYTES :])
 
 
 def test_an_index_is_blanked_at_each_first_use(feeder, fed):

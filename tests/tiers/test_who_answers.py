@@ -8,7 +8,7 @@ from memento.tiers.long_tier import LongState
 
 BIG = CHROMA_FROM
 AUTO, CHROMA, EXACT = LongIndex
-READY, COLD, ELSEWHERE = LongState.READY, LongState.COLD, LongState.ELSEWHERE
+COLD, READY, ASIDE = LongState
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ READY, COLD, ELSEWHERE = LongState.READY, LongState.COLD, LongState.ELSEWHERE
         (AUTO, BIG, BIG // 4 - 1, READY, 0, (False, "the filters leave less than one in 4")),
         (CHROMA, 8, 1, READY, 0, (False, "the filters leave less than one in 4")),
         (AUTO, BIG, None, COLD, 0, (False, "Chroma is cold in this process")),
-        (CHROMA, 8, None, ELSEWHERE, 0, (False, "Chroma is elsewhere in this process")),
+        (CHROMA, 8, None, ASIDE, 0, (False, "Chroma is aside in this process")),
         (AUTO, BIG, None, READY, BIG // 2 + 1, (False, "Chroma lacks more than one in 2")),
         (EXACT, BIG, None, READY, 0, (False, "exact search is asked for")),
     ],

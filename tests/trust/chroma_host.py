@@ -29,7 +29,6 @@ from memento import Config, MemoryManager
 from memento.config import IndexConfig
 from memento.tiers import long_tier
 from memento.tiers.chroma import ChromaFolder
-from memento.tiers.folder import Trust
 from memento.tiers.long_tier import LongState, LongTier
 
 if TYPE_CHECKING:
@@ -112,7 +111,8 @@ def answers(memory: MemoryManager, questions: int, rows: int) -> list[list[str]]
 
 def unguarded() -> None:
     """Take the guards away: whatever lies there is opened and believed."""
-    long_tier.judge = lambda *_: (Trust.OPEN, "nobody looked")  # type: ignore[assignment]
+    long_tier.why_not = lambda stamp, *_: None if stamp else "new"  # type: ignore[assignment]
+    long_tier.probe = lambda *_, **__: None  # type: ignore[assignment]
     ChromaFolder.ailment = lambda *_: None  # type: ignore[method-assign]
 
 
@@ -167,7 +167,7 @@ def host(root: Path, questions: int, rows: int, wait: str) -> dict[str, Any]:
     at_once = answers(memory, min(questions, 20), rows)
     seconds = time.monotonic() - began
     if wait == "held":
-        while memory.store.stats().long != LongState.ELSEWHERE:
+        while "owns the Chroma folder" not in memory.store.stats().trouble.get("long", ""):
             memory.flush(wait=True, timeout=1)
         say_open()
     state = until_back(memory, 60)

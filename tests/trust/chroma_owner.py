@@ -91,7 +91,7 @@ def add(memory: MemoryManager, n: int) -> None:
 
 def settled(memory: MemoryManager) -> None:
     """Wait until it is known whose the Chroma folder is, and say so."""
-    while memory.store.stats().long not in {"ready", "elsewhere"}:
+    while (now := memory.store.stats()).long != "ready" and "long" not in now.trouble:
         memory.flush(wait=True, timeout=0.2)
     say("settled")
 

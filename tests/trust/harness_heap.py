@@ -19,7 +19,7 @@ from trust_result import TrustResult
 from memento import Config, MemoryManager
 from memento.config import IndexConfig
 from memento.testing import HashEmbedder
-from memento.tiers.chroma import Blanker
+from memento.tiers.chroma import ChromaFolder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -82,12 +82,12 @@ def a_round(root: Path, dice: random.Random, rows: int) -> tuple[list[str], int]
 @contextmanager
 def as_chroma_writes_them() -> Iterator[None]:
     """Leave what Chroma writes as it is."""
-    catch_up = Blanker.catch_up
-    Blanker.catch_up = lambda _: []  # type: ignore[method-assign]
+    blank_new = ChromaFolder._blank_new
+    ChromaFolder._blank_new = lambda _: None  # type: ignore[method-assign]
     try:
         yield
     finally:
-        Blanker.catch_up = catch_up  # type: ignore[method-assign]
+        ChromaFolder._blank_new = blank_new  # type: ignore[method-assign]
 
 
 def control(root: Path, dice: random.Random, rounds: int) -> tuple[int, int]:

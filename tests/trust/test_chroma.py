@@ -28,7 +28,7 @@ SAID = RIGHT | {"seconds": 1.0, "state": "ready", "backlog": 0, "by_chroma": 2}
         (SAID | {"at_once": [["x"]]}, 1),
         (SAID | {"after": [["a"], ["x"]]}, 1),
         (SAID | {"by_chroma": 1}, 1),
-        (SAID | {"state": "damaged"}, 1),
+        (SAID | {"state": "aside"}, 1),
         (SAID | {"backlog": 1}, 1),
     ],
 )
