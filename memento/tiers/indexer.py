@@ -16,9 +16,8 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from time import monotonic
-from typing import Any, TypeVar
+from contextlib import contextmanager, nullcontext
+from typing import TYPE_CHECKING, TypeVar
 
 from memento.config import IndexConfig
 from memento.errors import MementoError, StoreClosed, TierUnavailable
@@ -30,7 +29,11 @@ from memento.ledger.vectors import Owed
 from memento.protocols import Progress
 from memento.tiers.folder import Taken
 from memento.tiers.queue import SHORT, Turns, Wish, Wishes, within
-from memento.tiers.work import OPS, UNFIT, Embedding, Express, Index, Refused, Work, tell
+from memento.tiers.work import OPS, UNFIT, Express, Refused, Work, tell
+
+if TYPE_CHECKING:
+    from memento.tiers.long_tier import LongTier
+    from memento.tiers.store_embedder import StoreEmbedder
 
 log = logging.getLogger("memento.tiers.indexer")
 
@@ -73,8 +76,8 @@ class Indexer:
     def __init__(
         self,
         ledger: Ledger,
-        embedding: Embedding | None,
-        open_index: Callable[[], Index],
+        embedding: StoreEmbedder | None,
+        open_index: Callable[[], LongTier],
         index_lost: Callable[[], bool],
         *,
         chores: Callable[[], None],
@@ -86,30 +89,33 @@ class Indexer:
         streaming: Callable[[], bool],
         config: IndexConfig,
     ) -> None:
-        self._ledger = ledger
-        self._open_index = open_index
-        self._index_lost = index_lost
-        self._wanted = False
-        self._refused = Refused(ledger)
-        self._loading = False
+        self._ledger, self._config = ledger, config
+        self._open_index, self._index_lost = open_index, index_lost
+        self._chores, self._housekeeping, self._aside = chores, housekeeping, aside
+        self._take_up, self._waiting = take_up, waiting
+        self._busy, self._streaming = busy, streaming
         self.wishes = Wishes(ledger)
+        self._refused = Refused(ledger)
         self._turns = Turns(ledger)
         self._work: Work | None = None
         self._express: Express | None = None
-        self._rounds = 0
         if embedding is not None:
-            self._employ(embedding, take_up, texts=config.bite_texts)
-        self._chores = chores
-        self._take_up = take_up
-        self._waiting = waiting
-        self._aside = aside
-        self._housekeeping = housekeeping
+            self._work = Work(ledger, embedding, self.wishes, self._refused)
+            self._express = Express(
+                ledger,
+                self._work,
+                self.wishes,
+                self._refused,
+                take_up=take_up,
+                overseer=self,
+                texts=config.bite_texts,
+            )
+        self._wanted = False
+        self._loading = False
+        self._rounds = 0
+        self._behind = False
         self._turn = threading.Lock()
         self._pausing = 0
-        self._busy = busy
-        self._streaming = streaming
-        self._behind = False
-        self._config = config
         self._lock = threading.Lock()
         self._wake = threading.Event()
         self._settling = threading.RLock()
@@ -121,33 +127,17 @@ class Indexer:
 
         No reason names or quotes a memory. Problems of single texts are in ``trouble_for``.
         """
-        self._pauses: dict[str, tuple[float, float]] = {}
-
-    def _employ(
-        self, embedding: Embedding, take_up: Callable[[Sequence[int]], None], *, texts: int
-    ) -> None:
-        """Create the parts that turn texts into vectors."""
-        self._work = Work(self._ledger, embedding, self.wishes, self._refused)
-        self._express = Express(
-            self._ledger,
-            self._work,
-            self.wishes,
-            self._refused,
-            take_up=take_up,
-            overseer=self,
-            texts=texts,
-        )
+        self._pauses: dict[str, tuple[float, float]] = {}  # not before, and seconds of the last one
 
     def start(self) -> None:
         """Start the thread if it does not run, and tell it there is work."""
-        if self._thread is None or not self._thread.is_alive():
+        if self._thread is None or not self._thread.is_alive():  # each add asks: without the lock
             with self._lock:
                 if not self._stopping and (self._thread is None or not self._thread.is_alive()):
                     self._wanted |= self._work is not None and self._index_lost()
-                    self._thread = threading.Thread(
-                        target=self._run, name="memento-indexer", daemon=True
-                    )
-                    self._thread.start()
+                    run = threading.Thread(target=self._run, name="memento-indexer", daemon=True)
+                    self._thread = run
+                    run.start()
         if self._work is not None and not self._wake.is_set():
             self._wake.set()
 
@@ -199,9 +189,7 @@ class Indexer:
     ) -> bool | None:
         """Tell whether the backlog was processed; False if it cannot be, None if it may be.
 
-        Args:
-            owed: As for `wait`.
-            sees: As for `wait`.
+        The arguments are those of `wait`.
         """
         if not (self._owes(sees) if owed is None else owed()):
             return True
@@ -212,12 +200,8 @@ class Indexer:
     def wait_for(self, wish: Wish, timeout: float) -> bool:
         """Wait until the memories that a question needs are embedded, before all others.
 
-        Args:
-            wish: The memories.
-            timeout: Seconds to wait at most.
-
         Returns:
-            Whether they are.
+            Whether they are; False after ``timeout`` seconds.
         """
         deadline = time.monotonic() + timeout
         with self.wishes.hold(wish):
@@ -236,19 +220,14 @@ class Indexer:
         """
         if self.wishes.fulfilled(wish):
             return True
-        if self._stopping or self._hopeless(wish):
+        refused = {docid for docid, _ in self._refused.lines()}
+        hopeless = bool(refused) and refused.issuperset(wish.left)
+        if self._stopping or hopeless or self.trouble.keys() & {"embedder", "store"}:
             return False
         if self._express is not None:
             self._express.start()
         self.start()
         return None
-
-    def _hopeless(self, wish: Wish) -> bool:
-        """Tell whether a problem prevents what is left of a wish from being embedded."""
-        if self.trouble.keys() & {"embedder", "store"}:
-            return True
-        refused = {docid for docid, _ in self._refused.lines()}
-        return bool(refused) and refused.issuperset(wish.left)
 
     def stop(self, timeout: float) -> None:
         """End the threads after their current batches; the rest stays in the backlog.
@@ -271,24 +250,17 @@ class Indexer:
         return self._stop.is_set()
 
     def _owes(self, sees: Sees = everyone) -> bool:
-        ops = self._ops()
-
         def on_backlog() -> bool:
             if others := self._refused.unseen(sees):
                 return sum(self._ledger.read(vectors.backlog_size).values()) > others
-            return bool(self._ledger.read(lambda c: vectors.owed(c, ops, 1)))
+            return bool(self._ledger.read(lambda c: vectors.owed(c, ("embed", *OPS), 1)))
 
-        return bool(ops) and (
+        return self._work is not None and (
             self._wanted
             or on_backlog()
             or self._waiting()
             or on_backlog()  # memories put on the backlog since the first check
         )
-
-    def _ops(self) -> tuple[str, ...]:
-        if self._work is None:
-            return ()
-        return ("embed", "index", "drop")
 
     def _given_up(self) -> bool:
         """Whether the rest of the backlog cannot be processed while the problem lasts."""
@@ -304,14 +276,11 @@ class Indexer:
         with self._lock:
             self._pausing += 1
         try:
-            with self._turn, self._express_turn():
+            with self._turn, nullcontext() if self._express is None else self._express.turn:
                 yield
         finally:
             with self._lock:
                 self._pausing -= 1
-
-    def _express_turn(self) -> AbstractContextManager[Any]:
-        return nullcontext() if self._express is None else self._express.turn
 
     def may_embed(self) -> bool:
         """Tell whether the embedder may be used now: nobody paused it, and it works."""
@@ -347,7 +316,8 @@ class Indexer:
                 return
             except BaseException as error:  # noqa: BLE001 - recorded; the thread must go on
                 self.failed("store", error)
-            self._tell_waiting()
+            with self._settling:
+                self._settled.notify_all()
             told = self._wake.wait(self._config.poll_seconds)
             self._stop.wait(self._config.start_seconds)  # a burst of writes is processed together
             if told:  # else what somebody says just now would be lost
@@ -400,7 +370,8 @@ class Indexer:
                     self._serve_waiting(work, model)
                     if not self._stopping and (still := self._still(part)):
                         work.do(model, still)
-            self._tell_waiting()
+            with self._settling:
+                self._settled.notify_all()
         except UNFIT as error:
             self.failed("embedder", error)
             return False
@@ -430,17 +401,13 @@ class Indexer:
 
     def _bites(self, lines: Sequence[Owed]) -> list[list[Owed]]:
         """Cut lines into batches of texts of similar length, short ones first."""
-        bites: list[list[Owed]] = []
+        bites: list[list[Owed]] = [[]]
         for line in sorted(lines, key=lambda line: len(line.text)):
-            last = bites[-1] if bites else None
-            if (
-                last
-                and len(last) < self._config.bite_texts
-                and (len(last) + 1) * len(line.text) <= self._config.bite_chars
-            ):
-                last.append(line)
-            else:
-                bites.append([line])
+            size = len(bites[-1]) + 1
+            most = size <= self._config.bite_texts
+            if size > 1 and not (most and size * len(line.text) <= self._config.bite_chars):
+                bites.append([])
+            bites[-1].append(line)
         return bites
 
     def _feed_index(self, work: Work) -> bool:
@@ -455,8 +422,8 @@ class Indexer:
                 index, model = self._open_index(), work.model()
             self._wanted = False
             for start in range(0, len(lines), rows):
-                if start and self._is_wanted_elsewhere():
-                    break
+                if start and (self._stopping or self._pausing or self.wishes):
+                    break  # somebody waits for this thread who cannot wait for a long batch
                 self._give_way()
                 part = lines[start : start + rows]
                 tell(self._ledger, index, part, model)
@@ -466,10 +433,6 @@ class Indexer:
             return False
         self.works("long")
         return bool(lines)
-
-    def _is_wanted_elsewhere(self) -> bool:
-        """Tell whether somebody waits for this thread who cannot wait for a long batch."""
-        return self._stopping or bool(self._pausing) or bool(self.wishes)
 
     @contextmanager
     def _at_leisure(self) -> Iterator[None]:
@@ -527,10 +490,6 @@ class Indexer:
         ):
             time.sleep(0.001)
 
-    def _tell_waiting(self) -> None:
-        with self._settling:
-            self._settled.notify_all()
-
 
 def _join(thread: threading.Thread | None, loading: Callable[[], bool], deadline: float) -> None:
     """Wait for a thread that ends, unless it is loading, until a ``time.monotonic`` moment."""
@@ -587,24 +546,18 @@ def _told(items: Sequence[A], progress: Progress) -> Iterator[A]:
 
 
 class Remaining:
-    """Reports how much of a backlog is done, while others may add to it.
-
-    Args:
-        left: Returns the number of items that are left.
-        progress: Receives the number that is done and the number of all items.
-    """
+    """Reports to ``progress`` how much of a backlog is done, while others may add to it."""
 
     def __init__(self, left: Callable[[], int], progress: Progress) -> None:
-        self._count = left
-        self._progress = progress
+        self._count, self._progress = left, progress
         self._left = self._total = left()
         self._next = 0.0
 
     def glance(self) -> None:
         """Report, unless the last report was a moment ago."""
-        if monotonic() >= self._next:
+        if time.monotonic() >= self._next:
             self.report()
-            self._next = monotonic() + SECONDS
+            self._next = time.monotonic() + SECONDS
 
     def report(self) -> None:
         """Report how many of the items are done; new items add to the total."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import groupby
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING
 
 from memento.errors import EmbedderError, InvalidInput, MissingExtra, StoreClosed
 from memento.ledger import embedding_queue, vectors
@@ -22,9 +22,17 @@ from memento.ledger.vectors import Owed
 from memento.tiers.queue import SHORT, Wishes, within
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    from memento.tiers.indexer import Indexer
+    from memento.tiers.long_tier import LongTier
+    from memento.tiers.store_embedder import StoreEmbedder
 
+log = logging.getLogger("memento.tiers.indexer")
+
+UNFIT = (EmbedderError, InvalidInput, MissingExtra)
+"""Errors of an embedder that cannot work: broken, misnamed or not installed."""
+
+OPS = ("index", "drop")
+"""Operations of the backlog that the index is owed."""
 
 MAX_REASON = 300
 """Characters of an embedder's message that are kept; one may quote a whole text."""
@@ -33,48 +41,39 @@ Line = tuple[int, int]
 """Row id and revision; a new text of the same memory is tried again."""
 
 
-class _Refusal(NamedTuple):
-    id: str
-    why: str
-
-
 class Refused:
-    """The texts refused in this process that still lack a vector. Thread-safe.
-
-    Args:
-        ledger: Ledger of the backlog.
-    """
+    """The texts refused in this process that still lack a vector. Thread-safe."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
-        self._refusals: dict[Line, _Refusal] = {}
+        self._why: dict[Line, tuple[str, str]] = {}  # the memory's id, and the reason
 
     def __len__(self) -> int:
-        return len(self._refusals)
+        return len(self._why)
 
     def __contains__(self, line: Owed) -> bool:
-        return (line.docid, line.rev) in self._refusals
+        return (line.docid, line.rev) in self._why
 
     def lines(self) -> set[Line]:
         """Return the lines to skip, some of which may have changed since."""
-        return set(self._refusals)
+        return set(self._why)
 
     def note(self, line: Owed, error: Exception) -> None:
         """Skip a line of the backlog from now on."""
-        self._refusals[line.docid, line.rev] = _Refusal(line.id, f"{error}"[:MAX_REASON])
+        self._why[line.docid, line.rev] = line.id, f"{error}"[:MAX_REASON]
 
     def clear(self) -> None:
         """Let every text be tried again."""
-        self._refusals.clear()
+        self._why.clear()
 
     def owed(self) -> list[Line]:
         """List the lines that still lack a vector; drop those changed or erased since."""
-        known = list(self._refusals)
+        known = list(self._why)
         if not known:
             return []
         still = self._ledger.read(lambda c: vectors.still_owed(c, known))
         for line in set(known).difference(still):
-            self._refusals.pop(line, None)
+            self._why.pop(line, None)
         return still
 
     def told(self, sees: Sees) -> str | None:
@@ -84,62 +83,35 @@ class Refused:
         depends on what other namespaces owe.
         """
         lines = sorted(line for line in self.owed() if sees(line[0] >> SEQ_BITS))
-        mine = [one for line in lines if (one := self._refusals.get(line))]
+        mine = [one for line in lines if (one := self._why.get(line))]
         if not mine:
             return None
-        return f"{len(mine)} texts refused, the last one {mine[-1].id}: {mine[-1].why}"
+        return f"{len(mine)} texts refused, the last one {mine[-1][0]}: {mine[-1][1]}"
 
     def unseen(self, sees: Sees) -> int:
         """Count the refused texts of the namespaces that a caller does not see."""
         return sum(not sees(docid >> SEQ_BITS) for docid, _ in self.owed())
 
 
-log = logging.getLogger("memento.tiers.indexer")
-
-UNFIT = (EmbedderError, InvalidInput, MissingExtra)
-"""Errors of an embedder that cannot work: broken, misnamed or not installed."""
-
-
-OPS = ("index", "drop")
-"""Operations of the backlog that the index is owed."""
-
-
-class Embedding(Protocol):
-    """The part of the embedder that the indexer uses: vectors, and the number they get."""
-
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]: ...  # noqa: D102 - see Embedder
-
-    def warm(self) -> None: ...  # noqa: D102 - loads what embed() needs
-
-    def model(self) -> int: ...  # noqa: D102 - number in the ledger
-
-
 class Work:
-    """Turns lines of the backlog into stored vectors. Thread-safe.
-
-    Args:
-        ledger: The ledger with the backlog and the vectors.
-        embedding: The embedder.
-        wishes: The questions that wait for vectors.
-        refused: The texts that the embedder refused.
-    """
+    """Turns lines of the backlog into stored vectors. Thread-safe."""
 
     def __init__(
-        self, ledger: Ledger, embedding: Embedding, wishes: Wishes, refused: Refused
+        self, ledger: Ledger, embedding: StoreEmbedder, wishes: Wishes, refused: Refused
     ) -> None:
-        self._ledger = ledger
-        self._embedding = _Contained(embedding)
-        self._wishes = wishes
-        self._refused = refused
+        self._ledger, self._embedding = ledger, embedding
+        self._wishes, self._refused = wishes, refused
 
     def model(self) -> int:
         """Return the number of the embedder."""
-        return self._embedding.model()
+        with _contained():
+            return self._embedding.model()
 
     def ready(self) -> int:
         """Load what embedding needs; return the number of the embedder."""
-        model = self._embedding.model()
-        self._embedding.warm()
+        model = self.model()
+        with _contained():
+            self._embedding.warm()
         return model
 
     def do(self, model: int, lines: Sequence[Owed]) -> None:
@@ -152,47 +124,50 @@ class Work:
         self._ledger.write(lambda c: vectors.store(c, model, made))
         self._wishes.embedded(line.docid for line, _ in made)
 
-    def _embedded(self, bite: Sequence[Owed]) -> list[tuple[Owed, bytes]]:
+    def _embedded(self, lines: Sequence[Owed]) -> list[tuple[Owed, bytes]]:
         """Embed a batch; if that fails, each text alone, so that one bad text delays no other.
 
         Raises:
             EmbedderError: If it embeds no text at all: the fault is the embedder's, not a text's.
         """
         try:
-            made = self._embedding.embed([spoken(line) for line in bite])
+            with _contained():
+                made = self._embedding.embed([spoken(line) for line in lines])
         except UNFIT as error:
-            if len(bite) == 1:
+            if len(lines) > 1:
+                return [pair for line in lines for pair in self._embedded([line])]
+            with _contained():
                 self._embedding.embed(["Does the embedder take any text?"])
-                self._refuse(bite[0], error)
-                return []
-            return [pair for line in bite for pair in self._embedded([line])]
-        return [(line, made[at].tobytes()) for at, line in enumerate(bite)]
-
-    def _refuse(self, line: Owed, error: Exception) -> None:
-        """Skip a text until this process ends; full text still finds it."""
-        self._refused.note(line, error)
-        log.warning(
-            "the embedder refused a text (%s); see store.stats().trouble of its namespace",
-            type(error).__name__,
-        )
-        self._wishes.ring()
+            self._refused.note(lines[0], error)  # until this process ends; full text finds it
+            log.warning(
+                "the embedder refused a text (%s); see store.stats().trouble of its namespace",
+                type(error).__name__,
+            )
+            self._wishes.ring()
+            return []
+        return [(line, made[at].tobytes()) for at, line in enumerate(lines)]
 
 
-class Index(Protocol):
-    """The part of the long tier that the indexer uses."""
+@contextmanager
+def _contained() -> Iterator[None]:
+    """Let foreign code end no thread: some libraries raise SystemExit.
 
-    def upsert(  # noqa: D102 - see LongTier
-        self,
-        namespace: tuple[str, ...],
-        ids: Sequence[str],
-        vectors: NDArray[np.float32],
-        metadatas: Sequence[dict[str, str | int]],
-    ) -> None: ...
+    No signal handler runs in a background thread, so nobody else meant it.
+    """
+    try:
+        yield
+    except Exception:  # the indexer knows what to do about it
+        raise
+    except BaseException as error:
+        raise EmbedderError(f"the embedder raised {type(error).__name__}: {error}") from error
 
-    def remove(self, namespace: tuple[str, ...], ids: Sequence[str]) -> None: ...  # noqa: D102
+
+def spoken(line: Owed) -> str:
+    """Compose the text to embed for a memory: the speaker and the text."""
+    return f"{line.speaker}: {line.text}" if line.speaker else line.text
 
 
-def tell(ledger: Ledger, index: Index, lines: Sequence[Owed], model: int) -> None:
+def tell(ledger: Ledger, index: LongTier, lines: Sequence[Owed], model: int) -> None:
     """Bring the index to the present state of some memories.
 
     Args:
@@ -216,55 +191,8 @@ def tell(ledger: Ledger, index: Index, lines: Sequence[Owed], model: int) -> Non
             index.remove(labels, gone)
 
 
-class _Contained:
-    """An embedder that ends no thread: it may raise SystemExit, and some libraries do.
-
-    No signal handler runs in a background thread, so nobody else meant it.
-    """
-
-    def __init__(self, embedding: Embedding) -> None:
-        self._embedding = embedding
-
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        with _contained():
-            return self._embedding.embed(texts)
-
-    def warm(self) -> None:
-        with _contained():
-            self._embedding.warm()
-
-    def model(self) -> int:
-        with _contained():
-            return self._embedding.model()
-
-
-@contextmanager
-def _contained() -> Iterator[None]:
-    try:
-        yield
-    except Exception:  # the indexer knows what to do about it
-        raise
-    except BaseException as error:  # such as SystemExit: foreign code must not end the thread
-        raise EmbedderError(f"the embedder raised {type(error).__name__}: {error}") from error
-
-
-def spoken(line: Owed) -> str:
-    """Compose the text to embed for a memory: the speaker and the text."""
-    return f"{line.speaker}: {line.text}" if line.speaker else line.text
-
-
-class Overseer(Protocol):
-    """The part of the indexer that this thread uses."""
-
-    def may_embed(self) -> bool: ...  # noqa: D102 - see Indexer
-
-    def failed(self, where: str, error: BaseException) -> None: ...  # noqa: D102 - see Indexer
-
-    def works(self, where: str) -> None: ...  # noqa: D102 - see Indexer
-
-
 class Express:
-    """Serves the wishes in one daemon thread, started with the first of them.
+    """Embeds what questions wait for, in one daemon thread, started with the first of them.
 
     Args:
         ledger: The ledger with the backlog.
@@ -289,16 +217,11 @@ class Express:
         refused: Refused,
         *,
         take_up: Callable[[Sequence[int]], None],
-        overseer: Overseer,
+        overseer: Indexer,
         texts: int,
     ) -> None:
-        self._ledger = ledger
-        self._work = work
-        self._wishes = wishes
-        self._refused = refused
-        self._take_up = take_up
-        self._overseer = overseer
-        self._texts = texts
+        self._ledger, self._work, self._wishes, self._refused = ledger, work, wishes, refused
+        self._take_up, self._overseer, self._texts = take_up, overseer, texts
         self._bell: SimpleQueue[None] = SimpleQueue()
         self._lock = threading.Lock()
         self._stopping = False
@@ -308,13 +231,11 @@ class Express:
 
     def start(self) -> None:
         """Start the thread if it does not run, and tell it that a question waits."""
-        if self.thread is None or not self.thread.is_alive():
-            with self._lock:
-                if not self._stopping and (self.thread is None or not self.thread.is_alive()):
-                    self.thread = threading.Thread(
-                        target=self._run, name="memento-express", daemon=True
-                    )
-                    self.thread.start()
+        with self._lock:
+            if not self._stopping and (self.thread is None or not self.thread.is_alive()):
+                run = threading.Thread(target=self._run, name="memento-express", daemon=True)
+                self.thread = run
+                run.start()
         self._bell.put(None)
 
     def stop(self) -> None:
@@ -351,26 +272,20 @@ class Express:
         if not self._wishes or not self._overseer.may_embed():
             return False
         with self.turn:
-            self._take_up_wishes()
+            if new := self._wishes.not_taken_up():
+                self._take_up(list(dict.fromkeys(wish.ns for wish in new)))
+                for wish in new:
+                    wish.taken_up = True
             docids = self._wishes.next(self._texts, long=False)
             if lines := self._lines(docids):
-                self._work.do(self._ready(), lines)
+                self.loading = True
+                try:
+                    model = self._work.ready()
+                finally:
+                    self.loading = False
+                self._work.do(model, lines)
                 self._overseer.works("embedder")
         return bool(docids)
-
-    def _ready(self) -> int:
-        self.loading = True
-        try:
-            return self._work.ready()
-        finally:
-            self.loading = False
-
-    def _take_up_wishes(self) -> None:
-        new = self._wishes.not_taken_up()
-        if new:
-            self._take_up(list(dict.fromkeys(wish.ns for wish in new)))
-        for wish in new:
-            wish.taken_up = True
 
     def _lines(self, docids: Sequence[int]) -> list[Owed]:
         """Read a batch of short texts; the rest of them stay for the next one."""
