@@ -32,6 +32,17 @@ from memento.ledger import vectors as facts_of
 from memento.ledger.contract import Ledger, Session
 from memento.tiers.folder import FolderLock
 
+log = logging.getLogger("memento.tiers.derived")
+
+PAUSE = 30.0
+"""Seconds until files that could not be written are tried again."""
+PATIENCE = 0.5
+"""Seconds that a query waits at most for a transaction of another process to end."""
+_LOOK_AGAIN = 0.002
+
+NameIt = Callable[[str, Callable[[], None]], None]
+"""Gives a file its name: called with its mark, and with what names it."""
+
 MAGIC = b"memento derived\n"
 """The first bytes of each file."""
 HEAD = 4096
@@ -45,11 +56,7 @@ class Unusable(Exception):
 
 
 def spell(head: Mapping[str, Any]) -> bytes:
-    """Write the head of a file.
-
-    Raises:
-        ValueError: If it is too long.
-    """
+    """Write the head of a file."""
     text = json.dumps(head, separators=(",", ":")).encode()
     line = MAGIC + b"%08x " % zlib.crc32(text) + text + b"\n"
     if len(line) > HEAD:
@@ -57,12 +64,13 @@ def spell(head: Mapping[str, Any]) -> bytes:
     return line.ljust(HEAD, b"\0")
 
 
-def read_head(data: bytes) -> dict[str, Any]:
-    """Read the head of a file from its first bytes.
+def read_head(file: int) -> dict[str, Any]:
+    """Read the head of an open file.
 
     Raises:
         Unusable: If it has none, or a damaged one.
     """
+    data = os.pread(file, HEAD, 0)
     if not data.startswith(MAGIC):
         raise Unusable("not a file of this store")
     found = _LINE.match(data, len(MAGIC))
@@ -75,9 +83,7 @@ def read_head(data: bytes) -> dict[str, Any]:
 def opened(root: Path, *, make: bool = False) -> Iterator[int]:
     """Lend a descriptor of the folder of derived files, never through a link.
 
-    Args:
-        root: The folder of the store.
-        make: Whether to make it, private to its owner, if it is not there.
+    ``make`` makes it, private to its owner, if it is not there.
 
     Raises:
         OSError: If it is not there, cannot be made, or is not a folder.
@@ -126,20 +132,10 @@ def open_file(folder: int, name: str, *, write: bool = False) -> int:
     raise Unusable("not a regular file")
 
 
-def make_file(folder: int, name: str) -> int:
-    """Make a file, private to its owner; returns its descriptor.
-
-    Raises:
-        OSError: If there is one, or it cannot be made.
-    """
-    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    return os.open(name, flags, 0o600, dir_fd=folder)
-
-
 def read_file(
     folder: int, name: str, expected: Mapping[str, Any], marks: Collection[str]
 ) -> tuple[dict[str, Any], bytes]:
-    """Read a file whose content has a checksum, and check it.
+    """Read a file whose content has a checksum, and check it; returns its head and its content.
 
     It is not mapped: a file that is cut off while it is mapped ends the process that reads on.
 
@@ -149,20 +145,17 @@ def read_file(
         expected: What its head must say.
         marks: The words of which its head must have one.
 
-    Returns:
-        Its head and its content.
-
     Raises:
         Unusable: If it is missing, damaged, outdated or another's.
         OSError: If it cannot be read.
     """
-    file = open_file(folder, name)
-    try:
-        head = read_head(os.pread(file, HEAD, 0))
+    with os.fdopen(open_file(folder, name), "rb") as file:
+        head = read_head(file.fileno())
         compare(head, expected, marks)
-        content = _rest(file, int(head.get("size", 0)) - HEAD)
-    finally:
-        os.close(file)
+        if head.get("size") != os.fstat(file.fileno()).st_size:
+            raise Unusable("cut off, or longer than written")
+        file.seek(HEAD)
+        content = file.read()
     if zlib.crc32(content) != head.get("crc"):
         raise Unusable("its content is damaged")
     return head, content
@@ -179,15 +172,6 @@ def compare(head: Mapping[str, Any], expected: Mapping[str, Any], marks: Collect
             raise Unusable(f"has {key} {head.get(key)!r}, not {value!r}")
     if head.get("mark") not in marks:
         raise Unusable("from another day, or another store's")
-
-
-def _rest(file: int, size: int) -> bytes:
-    """Read what follows the head."""
-    if size != os.fstat(file).st_size - HEAD:
-        raise Unusable("cut off, or longer than written")
-    with os.fdopen(os.dup(file), "rb") as whole:
-        whole.seek(HEAD)
-        return whole.read()
 
 
 def write_file(
@@ -216,7 +200,8 @@ def write_file(
         if litter.startswith(f"{name}.") and is_ours(folder, litter):
             remove(folder, litter)
     draft = f"{name}.{token_hex(4)}.tmp"
-    file = make_file(folder, draft)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    file = os.open(draft, flags, 0o600, dir_fd=folder)
     try:
         with os.fdopen(file, "wb") as out:
             out.write(bytes(HEAD))
@@ -287,15 +272,16 @@ def _stays(folder: int, name: str, keep: Callable[[Mapping[str, Any]], bool]) ->
 
 
 def head_of(folder: int, name: str) -> dict[str, Any]:
-    """Read the head of a file.
+    """Read the head of a file; raises `Unusable` if it has none."""
+    with _lent(folder, name) as file:
+        return read_head(file)
 
-    Raises:
-        Unusable: If it has none.
-        OSError: If it cannot be read.
-    """
+
+@contextlib.contextmanager
+def _lent(folder: int, name: str) -> Iterator[int]:
     file = open_file(folder, name)
     try:
-        return read_head(os.pread(file, HEAD, 0))
+        yield file
     finally:
         os.close(file)
 
@@ -307,17 +293,12 @@ def is_ours(folder: int, name: str) -> bool:
         OSError: If it cannot be read.
     """
     try:
-        file = open_file(folder, name)
-    except (Unusable, OSError) as error:
-        if isinstance(error, OSError) and not stat.S_ISLNK(
-            os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
-        ):
-            raise
+        if stat.S_ISLNK(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
+            return False
+        with _lent(folder, name) as file:
+            start = os.pread(file, len(MAGIC), 0)
+    except (Unusable, FileNotFoundError):
         return False
-    try:
-        start = os.pread(file, len(MAGIC), 0)
-    finally:
-        os.close(file)
     return start == MAGIC or not start.strip(b"\0")
 
 
@@ -337,36 +318,15 @@ def strangers(root: Path) -> list[str]:
         return sorted(f"{layout.DERIVED}/{n}" for n in _entries(folder) if n not in ours)
 
 
-log = logging.getLogger("memento.tiers.derived")
-
-PAUSE = 30.0
-"""Seconds until files that could not be written are tried again."""
-PATIENCE = 0.5
-"""Seconds that a query waits at most for a transaction of another process to end."""
-_LOOK_AGAIN = 0.002
-
-NameIt = Callable[[str, Callable[[], None]], None]
-"""Gives a file its name: called with its mark, and with what names it."""
-
-
 class Filing:
-    """Writes one kind of derived files.
-
-    Args:
-        ledger: The store.
-        kind: The kind of file.
-    """
+    """Writes one kind of derived files of a store."""
 
     def __init__(self, ledger: Ledger, kind: str) -> None:
         self._ledger, self._kind = ledger, kind
         self._not_before: dict[int, float] = {}
 
     def write(self, ns: int, job: Callable[[int], bool]) -> bool:
-        """Do a job as the one writer of derived files.
-
-        Args:
-            ns: Namespace number.
-            job: Called with a descriptor of their folder.
+        """Do a job as the one writer of derived files; it gets a descriptor of their folder.
 
         Returns:
             The answer of the job; False if it was not possible now.
@@ -388,11 +348,7 @@ class Filing:
             return False
 
     def _await_turn(self) -> None:
-        """Wait a moment for who is in a transaction: the one that names a file would wait long.
-
-        Raises:
-            Unusable: If it did not end.
-        """
+        """Wait a moment for who is in a transaction: the one that names a file would wait long."""
         until = time.monotonic() + PATIENCE
         while self._ledger.is_writing():
             if time.monotonic() > until:

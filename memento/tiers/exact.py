@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +31,8 @@ _NOWHERE = np.int32(-1)
 @dataclass(frozen=True, slots=True, eq=False)
 class Vectors:
     """Where the vector of each row is. Never changed: a query may go on with an earlier one.
+
+    What reads the file raises `Unusable` if it is damaged.
 
     Attributes:
         dim: Length of a vector.
@@ -58,14 +61,7 @@ class Vectors:
 
     @classmethod
     def of(cls, table: Table | None, docids: Docids, dim: int, source: tuple[int, int]) -> Vectors:
-        """Start with the vectors of a file.
-
-        Args:
-            table: The file; None if there is none.
-            docids: Row ids of all rows, ascending.
-            dim: Length of a vector.
-            source: Number of the embedder, and newest erasure of the namespace.
-        """
+        """Start with the vectors of a file; ``docids`` are those of all rows, ascending."""
         none, no_ids = np.zeros((0, dim), np.float32), np.zeros(0, np.int64)
         stamp = 0 if table is None else int(table.head["stamp"])
         at, known = np.full(1, _NOWHERE), np.zeros(1, np.bool_)
@@ -80,18 +76,12 @@ class Vectors:
     @property
     def nbytes(self) -> int:
         """Bytes it holds in RAM."""
-        table = self.table
-        read = 0 if table is None or table.mapped else table.blocks.nbytes
-        docids = 0 if table is None else table.docids.nbytes
-        return (
-            read
-            + docids
-            + self.tail_docids.nbytes
-            + self._room.nbytes
-            + self.at.nbytes
-            + self.known.nbytes
-            + self._lengths.nbytes
-        )
+        held: list[NDArray[Any] | Lengths] = [
+            self.tail_docids, self._room, self.at, self.known, self._lengths
+        ]  # fmt: skip
+        if self.table is not None:
+            held += [self.table.docids, *([] if self.table.mapped else [self.table.blocks])]
+        return sum(one.nbytes for one in held)
 
     @property
     def outdated(self) -> bool:
@@ -101,10 +91,7 @@ class Vectors:
     def take(self, new: Docids, matrix: Floats, docids: Docids) -> Vectors:
         """Return the vectors with more of them, which were stored after the others.
 
-        Args:
-            new: Their row ids, no repeats; those of unknown rows are left out.
-            matrix: (len(new), dim) float32.
-            docids: Row ids of all rows, ascending.
+        Those of rows that are not among ``docids``, the row ids of all, are left out.
         """
         _, known = rows_of(new, docids)
         new, start = new[known], len(self.tail)
@@ -133,11 +120,7 @@ class Vectors:
         return self.tail_docids[live], self.tail[live]
 
     def cosines(self, vector: Floats) -> Floats:
-        """Return the dot product of each row with a vector, 0 for one without; and 0 for row -1.
-
-        Raises:
-            Unusable: If the file is damaged.
-        """
+        """Return the dot product of each row with a vector, 0 for one without; and 0 for row -1."""
         parts = [dots(self.tail, vector), np.zeros(1, np.float32)]
         if self.table is not None:
             parts.insert(0, self.table.cosines(vector))
@@ -145,11 +128,7 @@ class Vectors:
         return found
 
     def of_rows(self, rows: Rows) -> Floats:
-        """Return the vectors of rows; zeros for a row without one.
-
-        Raises:
-            Unusable: If one of them is damaged in the file.
-        """
+        """Return the vectors of rows; zeros for a row without one."""
         return self._read(self.at[rows])
 
     def _read(self, at: Places) -> Floats:
@@ -165,14 +144,8 @@ class Vectors:
     def lengths(self, rows: Rows, before: Links, after: Links, share: np.float32) -> Floats:
         """Return the lengths of vectors with shares of those before and after; 1 for none.
 
-        Args:
-            rows: The rows.
-            before: For each the row that comes before it; -1 for none.
-            after: For each the row that comes after it; -1 for none.
-            share: Weight of the vectors beside it, the same at every call.
-
-        Raises:
-            Unusable: If a vector is damaged in the file.
+        ``before`` and ``after`` hold the row beside each, -1 for none; ``share``, the weight of
+        their vectors, is the same at every call.
         """
         places = self.at[np.concatenate([rows, before, after])].reshape(3, -1)
         found, known = self._lengths.find(rows, places)

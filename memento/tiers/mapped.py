@@ -48,20 +48,12 @@ class _File:
         self.descriptor = descriptor
 
     def require(self, size: int) -> None:
-        """Refuse a file that was cut off: reading what is gone from memory would end the process.
-
-        Raises:
-            Unusable: If it is shorter than this.
-        """
+        """Refuse a file that was cut off: to read from memory what is gone ends the process."""
         if os.fstat(self.descriptor).st_size < size:
             raise Unusable("the vectors are cut off")
 
     def read(self, into: Blocks) -> Blocks:
-        """Read what comes after the head.
-
-        Raises:
-            Unusable: If it is shorter than that.
-        """
+        """Read what comes after the head."""
         view, at = into.view(np.uint8).data, HEAD
         while view:
             done = os.preadv(self.descriptor, [view], at)
@@ -106,11 +98,7 @@ class Table:
         return str(self.head["mark"])
 
     def vectors(self, places: NDArray[np.int32]) -> Floats:
-        """Read vectors by their places in the file.
-
-        Raises:
-            Unusable: If one is damaged, or the file was cut off.
-        """
+        """Read vectors by their places; `Unusable` if one is damaged or the file was cut off."""
         self._require()
         at = np.divmod(places, BLOCK)
         found: Floats = self.blocks["vector"][at]  # a copy: what was checked does not change
@@ -119,11 +107,7 @@ class Table:
         return found
 
     def cosines(self, vector: Floats) -> Floats:
-        """Return the dot product of every vector with one; all are checked at the first time.
-
-        Raises:
-            Unusable: If one is damaged, or the file was cut off.
-        """
+        """Return the dot product of every vector with one; all are checked at the first time."""
         self._require()
         if not self._checked:
             for first, block in zip(range(0, len(self), BLOCK), self.blocks, strict=True):
@@ -201,14 +185,7 @@ def _filled(blocks: Blocks, start: int, docids: Docids, matrix: Floats) -> Block
 
 
 def open_table(root: Path, ns: int, facts: Facts, *, model: int, dim: int) -> Table:
-    """Open the file of a namespace.
-
-    Args:
-        root: The folder of the store.
-        ns: Namespace number.
-        facts: What the ledger says; the file may be older and must not be newer.
-        model: Number of the embedder in use.
-        dim: Length of its vectors.
+    """Open the file of a namespace, which may be older than what the ledger says, but not newer.
 
     Raises:
         Unusable: If it is missing, damaged, or of something else.
@@ -216,7 +193,7 @@ def open_table(root: Path, ns: int, facts: Facts, *, model: int, dim: int) -> Ta
     """
     with derived.opened(root) as folder:
         file = _File(derived.open_file(folder, f"{ns}.{KIND}"))
-    head = derived.read_head(os.pread(file.descriptor, HEAD, 0))
+    head = derived.read_head(file.descriptor)
     derived.compare(head, _head(ns, facts.erased, model, dim), facts.marks)
     rows, stamp = head.get("rows"), head.get("stamp")
     if not isinstance(rows, int) or not isinstance(stamp, int) or rows < 1:
@@ -255,14 +232,7 @@ def write_all(
 ) -> None:
     """Write all vectors of a namespace into a new file. Only for the lock holder.
 
-    Args:
-        folder: Descriptor of the folder of derived files.
-        ns: Namespace number.
-        facts: What the ledger says at the moment of the vectors.
-        bites: Row ids and vectors, a block at a time.
-        name_it: Gives the file its name, or raises.
-        model: Number of the embedder.
-        dim: Length of its vectors.
+    The vectors come a block at a time, and ``facts`` are of the same moment.
 
     Raises:
         OSError: If it cannot be written.
@@ -281,15 +251,7 @@ def write_all(
 def append(
     folder: int, table: Table, docids: Docids, matrix: Floats, stamp: int, name_it: NameIt
 ) -> None:
-    """Append vectors to a file. Only for the lock holder.
-
-    Args:
-        folder: Descriptor of the folder of derived files.
-        table: The file as it is.
-        docids: Row ids of the vectors.
-        matrix: The vectors, (n, dim).
-        stamp: Stamp of the newest of them.
-        name_it: Notes the mark of what the file is now, or raises.
+    """Append vectors to a file; ``stamp`` is that of the newest. Only for the lock holder.
 
     Raises:
         Unusable: If it is not there any more.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import islice
 from queue import Empty, SimpleQueue
 from time import monotonic
@@ -58,11 +58,7 @@ def within(lines: Sequence[Owed], chars: int) -> list[Owed]:
 
 
 class Turns:
-    """Chooses the lines of the backlog to embed next. For one thread.
-
-    Args:
-        ledger: Ledger of the backlog.
-    """
+    """Chooses the lines of the backlog to embed next. For one thread."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
@@ -72,16 +68,13 @@ class Turns:
     def take(self, rows: int, chars: int, skip: Collection[tuple[int, int]] = ()) -> list[Owed]:
         """Choose lines, in turns; the next call goes on with the namespace after the last one.
 
-        Args:
-            rows: Most lines, >= 1.
-            chars: Most characters of them together; one line is taken in any case.
-            skip: Lines to leave out, as (row id, revision).
+        ``skip`` leaves lines out, as (row id, revision). One line is taken in any case, however
+        many ``chars`` it has.
         """
         lines = self._ledger.read(lambda c: self._chosen(c, rows, skip))
         taken = within(lines, chars)
         if taken:
-            reached = list(dict.fromkeys(line.ns for line in taken))
-            self._last = reached[-1]
+            self._last = list(dict.fromkeys(line.ns for line in taken))[-1]
         self._taken += 1
         return taken
 
@@ -133,10 +126,6 @@ LATELY = 5.0
 class Wish:
     """The memories that one question waits for.
 
-    Args:
-        ns: Number of their namespace.
-        lacking: The memories, newest first.
-
     Attributes:
         ns: Number of their namespace.
         lacking: Row ids of the memories, with the number of characters, newest first.
@@ -150,26 +139,17 @@ class Wish:
         self.lacking = dict(lacking)
         self.left = dict(self.lacking)
         self.taken_up = False
-        self.ring: Callable[[], None] = self._ring
         self._bell: SimpleQueue[None] = SimpleQueue()  # in C: an interrupt leaves no lock held
-
-    def _ring(self) -> None:
-        self._bell.put(None)
+        self.ring: Callable[[], None] = lambda: self._bell.put(None)
 
     def wait(self, seconds: float) -> None:
         """Block until somebody rings, for so many seconds at most."""
-        try:
+        with suppress(Empty):
             self._bell.get(timeout=max(0.0, seconds))
-        except Empty:
-            return
 
 
 class Wishes:
-    """The wishes of all questions that wait now. Thread-safe.
-
-    Args:
-        ledger: The store.
-    """
+    """The wishes of all questions that wait now. Thread-safe."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
@@ -194,8 +174,7 @@ class Wishes:
             yield
         finally:
             with self._lock:
-                if wish in self._wishes:
-                    self._wishes.remove(wish)
+                self._wishes = [one for one in self._wishes if one is not wish]
                 self._expected_until = monotonic() + LATELY
 
     def fulfilled(self, wish: Wish) -> bool:
@@ -239,17 +218,9 @@ class Wishes:
     def next(self, most: int, *, long: bool) -> list[int]:
         """Choose memories that questions wait for, newest first; the questions take turns.
 
-        Args:
-            most: Most memories, >= 1.
-            long: Whether to choose among the texts longer than `SHORT`, or among the others.
-
-        Returns:
-            Their row ids, no repeats.
+        ``long`` chooses among the texts longer than `SHORT`, else among the others.
         """
         with self._lock:
-            queues = [
-                [docid for docid, chars in wish.left.items() if (chars > SHORT) is long]
-                for wish in self._wishes
-                if wish.taken_up
-            ]
+            ready = [wish.left for wish in self._wishes if wish.taken_up]
+            queues = [[at for at, n in left.items() if (n > SHORT) is long] for left in ready]
         return list(islice(dict.fromkeys(in_turns(queues)), most))

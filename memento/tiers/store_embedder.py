@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from memento.base.forks import whole
@@ -95,9 +96,7 @@ class StoreEmbedder:
     def known_model(self, moment: Moment | None = None) -> int | None:
         """Return the number if vectors of this embedder are stored, without writing.
 
-        Args:
-            moment: The present one of the ledger, so that it is not read again before something
-                is written; None to read it in any case.
+        With the present ``moment`` of the ledger, it is not read again before something is written.
 
         Raises:
             EmbeddingMismatch: If the store's vectors come from another embedder or other weights.
@@ -116,11 +115,7 @@ class StoreEmbedder:
         return model
 
     def adopt(self) -> int:
-        """Make this the embedder of the store, and queue every row without a vector from it.
-
-        Returns:
-            Number of rows to embed.
-        """
+        """Make this the embedder of the store, and queue every row without its vector; count them."""
         embedder, identity = self.loaded(), self.identity
         _, known = self._working(embedder)
         changed = known is not None and self._likeness(known) < SAME
@@ -153,10 +148,7 @@ class StoreEmbedder:
         """Compare the embedder with a vector it made before; once per process.
 
         Two threads may do so at the same time: a query must not wait for the indexer here.
-
-        Args:
-            model: Its number.
-            keep: Whether to store that vector if the store has none yet.
+        ``keep`` stores that vector if the store has none yet.
         """
         if (likeness := self._likeness(model)) < SAME:
             raise EmbeddingMismatch(
@@ -184,9 +176,7 @@ class StoreEmbedder:
 
     def embed(self, texts: Sequence[str], *, queries: bool = False) -> NDArray[np.float32]:
         """Embed texts and check the answer against the contract; see ``embed.embed_checked``."""
-        if self._warm:
-            return embed_checked(self.loaded(), texts, queries=queries)
-        with whole():  # the first text loads libraries and the model
+        with nullcontext() if self._warm else whole():  # the first text loads libraries
             made = embed_checked(self.loaded(), texts, queries=queries)
         self._warm = True
         return made
@@ -205,9 +195,7 @@ class StoreEmbedder:
         embedder = self.loaded()
         if not hasattr(embedder, "count_tokens"):  # isinstance of a protocol would take 20 µs
             return least
-        if self._warm:
-            return max(least, int(embedder.count_tokens(text)))
-        with whole():  # the first text loads libraries and the model
+        with nullcontext() if self._warm else whole():  # the first text loads libraries
             return max(least, int(embedder.count_tokens(text)))
 
     def nearness(self, query: str) -> Callable[[Sequence[str]], Sequence[float]] | None:
