@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from memento import Kind
-from memento.text.sentences import _ENDS_OF_QUESTIONS, PIECE, cut, merely_asks, statements
+from memento.text.sentences import PIECE, QUESTION_MARKS, cut, merely_asks, statements
 
 TERSE = 5
 """A result of fewer words says nothing without its question: both are kept together."""
@@ -51,7 +51,7 @@ def kind_of(text: str) -> Kind:
     >>> kind_of("Who is the client?").value, kind_of("What is the budget? 42").value
     ('question', 'fact')
     """
-    asks = text.rstrip().endswith(_ENDS_OF_QUESTIONS) and merely_asks(text)
+    asks = text.rstrip().endswith(tuple(QUESTION_MARKS)) and merely_asks(text)
     return Kind.QUESTION if asks else Kind.FACT
 
 
@@ -83,7 +83,7 @@ def _answer(asked: str, said: str) -> list[str]:
     told = statements(result)
     if asked.strip() and told and len(result.split()) < TERSE:
         question = cut(" ".join(asked.split()), PIECE // 2)[0]
-        return cut(f"{question}{'' if question.endswith(_ENDS_OF_QUESTIONS) else ':'} {result}")
+        return cut(f"{question}{'' if question.endswith(tuple(QUESTION_MARKS)) else ':'} {result}")
     return told
 
 

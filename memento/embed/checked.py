@@ -45,6 +45,12 @@ def require_texts(texts: Sequence[str]) -> list[str]:
     return list(texts)
 
 
+def at_least(field: str, value: float, least: float) -> None:
+    """Accept a number that is not too small; `InvalidInput` names the field otherwise."""
+    if not value >= least:
+        raise InvalidInput(field, f"must be >= {least}, not {value!r}")
+
+
 def rerank_checked(reranker: Reranker, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
     """Score texts with any reranker and check its answer against the contract.
 

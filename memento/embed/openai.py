@@ -17,12 +17,13 @@ from memento.embed.checked import (
     KNOWN_DIMS,
     OPENAI_URL,
     address_of,
+    at_least,
     openai_dim,
     openai_server,
     require_texts,
 )
 from memento.embed.windows import MAX_WINDOWS, combine, split
-from memento.errors import EmbedderError, InvalidInput, MissingExtra
+from memento.errors import EmbedderError, MissingExtra
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -81,12 +82,13 @@ class OpenAIEmbedder:
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._httpx = _import_httpx()
-        self.dim = _dim(model, dim)
-        _at_least("timeout", timeout, 0.001)
-        _at_least("max_batch", max_batch, 1)
-        _at_least("max_chars", max_chars, 100)
-        _at_least("max_windows", max_windows, 2)
-        _at_least("retries", retries, 0)
+        self.dim = openai_dim(model) if dim is None else dim
+        at_least("dim", self.dim, 1)
+        at_least("timeout", timeout, 0.001)
+        at_least("max_batch", max_batch, 1)
+        at_least("max_chars", max_chars, 100)
+        at_least("max_windows", max_windows, 2)
+        at_least("retries", retries, 0)
         address = address_of(base_url)
         self._url = f"{address}/embeddings"
         server = "" if address == OPENAI_URL else f"@{address}"
@@ -219,17 +221,6 @@ def _import_httpx() -> Any:
     except ImportError as error:
         raise MissingExtra("openai", "httpx") from error
     return httpx
-
-
-def _dim(model: str, dim: int | None) -> int:
-    known = openai_dim(model) if dim is None else dim
-    _at_least("dim", known, 1)
-    return known
-
-
-def _at_least(field: str, value: float, least: float) -> None:
-    if not value >= least:
-        raise InvalidInput(field, f"must be >= {least}, not {value!r}")
 
 
 def _wait(response: Any, attempt: int) -> float:

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from memento.embed.checked import at_least
 from memento.embed.sentence_transformers import load_model
-from memento.errors import InvalidInput, MissingExtra, RerankerError
+from memento.errors import MissingExtra, RerankerError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,8 +47,7 @@ class LateInteraction:
     """
 
     def __init__(self, model: str | Path, *, device: str | None = None, kept: int = 1000) -> None:
-        if kept < 0:
-            raise InvalidInput("kept", f"must be >= 0, not {kept}")
+        at_least("kept", kept, 0)
         self._model = load_model(str(model), device)
         self._most = kept
         self._kept: OrderedDict[str, NDArray[np.float16]] = OrderedDict()
@@ -111,8 +111,7 @@ class CrossEncoderReranker:
     def __init__(
         self, model: str | Path, *, device: str | None = None, batch_size: int = 16
     ) -> None:
-        if batch_size < 1:
-            raise InvalidInput("batch_size", f"must be >= 1, not {batch_size}")
+        at_least("batch_size", batch_size, 1)
         self._model = _cross_encoder(str(model), device)
         self._reading = threading.Lock()  # see above
         self._batch_size = batch_size

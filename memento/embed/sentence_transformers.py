@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from memento.base.files import open_regular
-from memento.embed.checked import require_texts
+from memento.embed.checked import at_least, require_texts
 from memento.embed.windows import MAX_WINDOWS, combine, split
 from memento.errors import EmbedderError, InvalidInput, MissingExtra
 
@@ -63,10 +63,8 @@ class SentenceTransformerEmbedder:
         batch_size: int = 16,
         max_windows: int = MAX_WINDOWS,
     ) -> None:
-        if batch_size < 1:
-            raise InvalidInput("batch_size", f"must be >= 1, not {batch_size}")
-        if max_windows < 2:  # noqa: PLR2004 - first and last
-            raise InvalidInput("max_windows", f"must be >= 2, not {max_windows}")
+        at_least("batch_size", batch_size, 1)
+        at_least("max_windows", max_windows, 2)  # first and last
         self._model = load_model(str(model), device)
         self._lock = threading.Lock()  # a tokenizer keeps its padding between calls
         self._prompt = prompt

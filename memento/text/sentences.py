@@ -125,7 +125,6 @@ def _size(spoken: Sequence[str]) -> float:
 
 PIECE = 400
 """Longest statement, characters; about 100 tokens, so that a few fit any prompt."""
-_ENDS_OF_QUESTIONS = ("?", "？", "؟")  # noqa: RUF001 - real question marks
 
 _FENCE = re.compile(r"\s*(```|~~~)")
 _HEADING = re.compile(r"#{1,6}\s++(?P<text>.*)")

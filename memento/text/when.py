@@ -150,27 +150,31 @@ _ASKS_WHEN = re.compile(
     r"\s*(?:when|how\s+long|wann|quand|cu[aá]ndo|¿cu[aá]ndo)\b|いつ|什么时候|什麼時候|何时",
     re.IGNORECASE,
 )
-_PARTS = {
-    "early": re.compile(
-        r"\b(?:early|(?:the\s+)?(?:start|beginning)\s+of|anfang|début|debut|(?:a\s+)?principios\s+de)"
-        r"[\s-]*(?:in\s+|de\s+)?$",
-        re.IGNORECASE,
+_PARTS = (
+    (
+        re.compile(
+            r"\b(?:early|(?:the\s+)?(?:start|beginning)\s+of|anfang|début|debut"
+            r"|(?:a\s+)?principios\s+de)[\s-]*(?:in\s+|de\s+)?$",
+            re.IGNORECASE,
+        ),
+        re.compile("の?(?:初め|はじめ|上旬|初)"),
+        (0, 9),
     ),
-    "mid": re.compile(
-        r"\b(?:mid|(?:the\s+)?middle\s+of|mitte|mi|mediados\s+de)[\s-]*$", re.IGNORECASE
+    (
+        re.compile(
+            r"\b(?:mid|(?:the\s+)?middle\s+of|mitte|mi|mediados\s+de)[\s-]*$", re.IGNORECASE
+        ),
+        re.compile("の?(?:半ば|中旬)"),
+        (10, 19),
     ),
-    "late": re.compile(
-        r"\b(?:late|(?:the\s+)?end\s+of|ende|fin|finales\s+de)[\s-]*$", re.IGNORECASE
+    (
+        re.compile(r"\b(?:late|(?:the\s+)?end\s+of|ende|fin|finales\s+de)[\s-]*$", re.IGNORECASE),
+        re.compile("の?(?:終わり|末|下旬|底)"),
+        (20, 30),
     ),
-}
-"""Words before a month that mean a part of it."""
-_PARTS_AFTER = {
-    "early": re.compile("の?(?:初め|はじめ|上旬|初)"),
-    "mid": re.compile("の?(?:半ば|中旬)"),
-    "late": re.compile("の?(?:終わり|末|下旬|底)"),
-}
+)
+"""Words before and after a month that mean a part of it, and its days, from 0."""
 _MONTHS = range(28, 32)  # days
-_PART = {"early": (0, 9), "mid": (10, 19), "late": (20, 30)}  # days of the month, from 0
 _LED_BY = 48  # characters before a time, in which "since the" or "at the beginning of" stands
 _FEAST = 3  # days that a feast is taken to last
 _FAR = 3653  # days before a day that are meant by "before" it
@@ -315,9 +319,9 @@ def _part(one: Mention, text: str) -> Mention:
     """Read "mid February" and "end of May" as a part of the month."""
     if not all(period.days in _MONTHS for period in one.periods):
         return one
-    for name, (first, last) in _PART.items():
-        before = _PARTS[name].search(text, _near(one), one.start)
-        after = _PARTS_AFTER[name].match(text, one.end)
+    for words_before, words_after, (first, last) in _PARTS:
+        before = words_before.search(text, _near(one), one.start)
+        after = words_after.match(text, one.end)
         if before or after:
             start = before.start() if before else one.start
             end = after.end() if after else one.end

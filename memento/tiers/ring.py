@@ -11,7 +11,7 @@ import json
 import logging
 import threading
 from collections import OrderedDict, deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from hashlib import sha256
 from typing import Any, NamedTuple
 
@@ -44,12 +44,7 @@ class _Spelt(NamedTuple):
 
 
 class ShortTier:
-    """Rings over the newest rows of the ledger, one per session. Thread-safe.
-
-    Args:
-        ledger: Where the rows are.
-        config: Sizes.
-    """
+    """Rings over the newest rows of the ledger, one per session. Thread-safe."""
 
     def __init__(self, ledger: Ledger, config: ShortConfig) -> None:
         self._ledger = ledger
@@ -64,14 +59,7 @@ class ShortTier:
         self._saved = ""
 
     def recent(self, ns: int, session: str | None, n: int | None, now: int) -> list[Row]:
-        """Return the newest live rows of a session's ring, oldest first.
-
-        Args:
-            ns: Namespace number.
-            session: The session, None for memories without one.
-            n: Most rows to return, or None for all.
-            now: The present moment, microseconds; rows that expired or ended are left out.
-        """
+        """Return the n newest rows of a session's ring that hold now, or all; oldest first."""
         with self._lock:
             ring = self._ledger.read(lambda connection: self._follow(connection, (ns, session)))
             live = [row for row in ring if _holds(row, now)]
@@ -177,7 +165,7 @@ class ShortTier:
 
     def _apply(self, ns: int, seen: int, connection: Session) -> None:
         if gone := set(earlier_states.erased_since(connection, ns, seen)):
-            self._drop(ns, gone)
+            self._keep(ns, lambda row, _session: row.docid not in gone)
         changed = earlier_states.changes_since(connection, ns, seen, limit=CATCH_UP + 1)
         if len(changed) > CATCH_UP:
             for key in [key for key in self._rings if key[0] == ns]:
@@ -187,26 +175,17 @@ class ShortTier:
             ring = self._rings.get((ns, session))
             if ring is not None and ring.maxlen:
                 _place(ring, [row for row in changed if row.session == session])
-        if rewritten := [row for row in changed if row.version != 1]:  # or damaged
-            self._leave(ns, rewritten)
+        moved = {row.docid: row.session for row in changed if row.version != 1}  # or damaged
+        if moved:
+            self._keep(ns, lambda row, session: moved.get(row.docid, session) == session)
 
-    def _drop(self, ns: int, gone: set[int]) -> None:
-        """Remove erased rows from every ring."""
-        for (at, _), ring in self._rings.items():
-            if at == ns and any(row.docid in gone for row in ring):
-                kept = [row for row in ring if row.docid not in gone]
+    def _keep(self, ns: int, stays: Callable[[Row, str | None], bool]) -> None:
+        """Remove rows from the rings of a namespace that do not stay in the session of a ring."""
+        for (at, session), ring in self._rings.items():
+            if at == ns and not all(stays(row, session) for row in ring):
+                kept = [row for row in ring if stays(row, session)]
                 ring.clear()
                 ring.extend(kept)
-
-    def _leave(self, ns: int, rewritten: Sequence[Row]) -> None:
-        """Remove rows from the rings of sessions that they left."""
-        now_in = {row.docid: row.session for row in rewritten}
-        for (at, session), ring in self._rings.items():
-            if at == ns:
-                kept = [row for row in ring if now_in.get(row.docid, session) == session]
-                if len(kept) < len(ring):
-                    ring.clear()
-                    ring.extend(kept)
 
     def _read_ring(self, connection: Session, key: Key) -> deque[Row]:
         rows = memories.newest_short(connection, key[0], key[1], self._config.capacity)

@@ -9,6 +9,7 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -432,3 +433,10 @@ def test_a_folder_that_cannot_be_opened_again_is_opened_by_the_next_open(tier, f
     tier.open()
     assert tier.search(NS, feeder.vectors[7], 1)[0][0] == feeder.ids[7]
     assert tier.search(("other",), feeder.vectors[0], 1)[0][0] == "a"
+
+
+def test_a_module_that_another_thread_is_importing_has_no_clients(monkeypatch, tmp_path):
+    """Two stores of a process may look for clients while one of them imports Chroma."""
+    half = ModuleType("chromadb.api.shared_system_client")
+    monkeypatch.setitem(sys.modules, half.__name__, half)
+    chroma.refuse_if_shared(tmp_path)
