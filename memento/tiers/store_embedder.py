@@ -115,7 +115,7 @@ class StoreEmbedder:
         return model
 
     def adopt(self) -> int:
-        """Make this the embedder of the store; queue all rows without its vector, and count them."""
+        """Make this the embedder of the store, and queue every row without its vector."""
         embedder, identity = self.loaded(), self.identity
         _, known = self._working(embedder)
         changed = known is not None and self._likeness(known) < SAME
