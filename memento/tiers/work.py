@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import groupby
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from memento.errors import EmbedderError, InvalidInput, MissingExtra, StoreClosed
 from memento.ledger import embedding_queue, vectors
@@ -22,7 +22,6 @@ from memento.ledger.vectors import Owed
 from memento.tiers.queue import SHORT, Wishes, within
 
 if TYPE_CHECKING:
-    from memento.tiers.indexer import Indexer
     from memento.tiers.long_tier import LongTier
     from memento.tiers.store_embedder import StoreEmbedder
 
@@ -191,6 +190,16 @@ def tell(ledger: Ledger, index: LongTier, lines: Sequence[Owed], model: int) -> 
             index.remove(labels, gone)
 
 
+class Overseer(Protocol):
+    """The part of the indexer that `Express` uses."""
+
+    def may_embed(self) -> bool: ...  # noqa: D102 - see Indexer, as for the next two
+
+    def failed(self, where: str, error: BaseException) -> None: ...  # noqa: D102
+
+    def works(self, where: str) -> None: ...  # noqa: D102
+
+
 class Express:
     """Embeds what questions wait for, in one daemon thread, started with the first of them.
 
@@ -217,7 +226,7 @@ class Express:
         refused: Refused,
         *,
         take_up: Callable[[Sequence[int]], None],
-        overseer: Indexer,
+        overseer: Overseer,
         texts: int,
     ) -> None:
         self._ledger, self._work, self._wishes, self._refused = ledger, work, wishes, refused
