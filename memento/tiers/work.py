@@ -157,7 +157,7 @@ def _contained() -> Iterator[None]:
         yield
     except Exception:  # the indexer knows what to do about it
         raise
-    except BaseException as error:
+    except BaseException as error:  # such as SystemExit: it must not end the thread
         raise EmbedderError(f"the embedder raised {type(error).__name__}: {error}") from error
 
 
