@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from memento.observe import cues, guards, mask, split
 from memento.observe import language as languages
-from memento.observe.carried import MOST_READ, PROSE, carries
+from memento.observe.carried import LONGEST, MOST_READ, PROSE, are_own, carries
 from memento.observe.signals import (
     DOUBT_AT,
     SENTENCES,
@@ -103,6 +103,10 @@ def find(
         )
         for one, span in zip(_judged(kept, masked, embedder, code), kept, strict=True)
     ]
+    if carried == PROSE and len(text) <= LONGEST and len(text.splitlines()) > 1:
+        sure = {span for span, one in zip(kept, judged, strict=True) if one.is_sure(store_at)}
+        if are_own(masked, {span: span in sure for span in read}, code):
+            carried = None
     return Found(
         candidates=tuple(
             Candidate(

@@ -12,12 +12,15 @@ other messages nothing is.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from unicodedata import category, normalize
 
 from memento.base.blocks import SHOWN
-from memento.observe import cues
-from memento.observe.mask import HIDDEN, OWN
+from memento.observe import cues, mask
+from memento.observe.mask import HIDDEN
 from memento.observe.shown import is_own_lead
+from memento.observe.signals import Span
+from memento.observe.split import all_sentences
 
 LONGEST = 600
 """Most characters of a message that is taken for typed. Of 1,367 messages to an assistant, all but
@@ -69,28 +72,82 @@ _SIGN = re.compile(
     re.VERBOSE,
 )
 """Any other sign, or one in another place: it may part the words of two people."""
-_AGAIN = re.compile(
-    r"""(?<![\s.!?"“”„«»「」。])[\s@/&\#%+'’_-]\s*(?:From|Always|Never|Please|Use|Call|My|Forget|Don['’]t|Do|Our|No|We|Stop
-    |You|Your|When|If|Whenever|Before|After|Make|Keep|Send|Delete|Answer|Reply|Write|Remember|Ab|Von
-    |Immer|Nie|Niemals|Bitte|Ich|Mein|Meine|Vergiss|Nenn|Wir|Unser|Unsere|Benutze|Verwende|Antworte
-    |Désormais|Toujours|Jamais|Je|Oublie|Appelle|Utilise|Nous|Notre|Siempre|Nunca|Mi|Olvida|Llámame
-    |Usa|Sempre|Dimentica|Chiamami|Meu|Minha|Esquece|Altijd|Nooit|Vanaf|Mijn|Vergeet|Noem|Gebruik|Ik)\b
-    | ^(?!(?i:at|by|from|until|till|before|after|around|um|ab|bis|om|vers|à|alle|às)\b)
-      \S{1,40}\s\d{1,2}:\d\d\b
-    | ^\d{1,3}[.)]\s
-    | (?<!\s\d)(?<!\s\d\d)[.!?]\s(?!(?:Thanks|Thank\ you|Thx|Please|Ok|OK|Danke|Merci|Gracias)\W?$)
-      (?:[A-ZÀ-Þ][\w'.-]{0,30},?\s?){1,4}$""",  # noqa: RUF001 - real apostrophes
-    re.VERBOSE,
+_TELLS = (
+    r"""(?:I|We|My|Our|Ich|Wir|Meine?|Unsere?|Je|Nous|Notre|Yo|Mi|Meu|Minha|Ik|Mijn)\b"""
 )
-"""Where a line begins anew or ends before its end: a sentence starts inside another, a time or a
-number stands before it, or a name behind it."""
-_TELLS = re.compile(
-    r"""(?P<own>\b(?:i|we|you)(?:['’](?:ve|d|re))?\s(?:(?:have|had|just|already|also|never|ever|once|always
-      |actually|really|only|clearly|then)\s){0,3})?
-    \b(?:says|(?<=\bthey\s)say|(?<=\bpeople\s)say|said|writes|wrote|asks|asked|tells|told|replies|replied|answered|stated|announced
-      |mentioned|insists|insisted|demands|demanded|messaged|texted|according\sto)\b""",  # noqa: RUF001
+_ASKS = r"""(?:(?:Always|Never|Please|Pls|Use|Call\sme|Forget|Don['’]t|Do\snot|No|Only|Stop
+    |You\s(?:must|should)|Avoid|Keep|Answer|Reply|Respond|Write|Remember
+    |(?:From|Ab|Von|Vanaf)\s(?:now|today|jetzt|heute|nun|nu)
+    |Immer|Nie|Niemals|Bitte|Vergiss|Nenn|Benutze|Verwende|Antworte|Désormais|Toujours|Jamais|Oublie
+    |Appelle|Utilise|Siempre|Nunca|Olvida|Llámame|Usa|Sempre|Dimentica|Chiamami|Esquece|Altijd|Nooit
+    |Vergeet|Noem|Gebruik)\b)"""  # noqa: RUF001 - real apostrophe
+_START = rf"""(?:{_TELLS}|{_ASKS}|(?:From|When|If|Whenever|Before|After|Make|Do|Send|Delete|You
+    |Your)\b)"""
+_POLITE = r"""(?:(?:hi|hey|hello|hallo|hola|salut|bonjour|good\s(?:morning|evening|afternoon)
+    |ok(?:ay)?|great|sure|please|pls|danke|merci|gracias|thanks?|thank\syou|thx|cheers|sorry|yes|no|wait|ps)
+    (?:\s(?:all|there|again|everyone|so\smuch|a\slot|for\severything))?\b)"""
+_OWN = re.compile(
+    rf"""(?:(?:{_POLITE}|(?:oh|so|and|but|also|btw|well|by\sthe\sway)\b)\W+){{0,3}}
+    (?:(?P<tells>{_TELLS})|{_ASKS})""",
     re.IGNORECASE | re.VERBOSE,
 )
+"""The start of a sentence in which the user tells something of their own, or asks for something."""
+_COURTESY = re.compile(
+    rf"(?:{_POLITE}[\s,.!…]*){{1,4}}|(?:thanks|thank\syou|thx)[\s,!]+[^\W\d_]{{2,20}}[.!]?",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""A greeting, thanks or assent, and nothing else; thanks may be signed."""
+_LABEL = re.compile(
+    r"my (?:[\w-]+ ){0,2}?"
+    r"(?:name|phone|mobile|number|e-?mail|address|birthday|time ?zone|pronouns):(?= )",
+    re.IGNORECASE,
+)
+"""What of the user's follows: "My phone number: 555 010 4477"."""
+_ANEW = re.compile(rf"(?:[^\w\s.!?…,]|_)\s*{_START}|(?<=[\w,])\s(?!I\b){_START}", re.VERBOSE)
+"""A sentence that starts inside another one: no stop before its capital."""
+_PARTED = re.compile(
+    r"""[|\\\t¶] | &\#?\w+; | </ | :\s | \S\s\s
+    | \b(?:this|these|below|above|following)\s*[^\w\s.,!?'’]
+    | (?:\s[^\w\s.,!?'’"]\s*|[^\w\s.,!?'’"]\s+|\()(?:[A-Z][\w'-]*[\s,]*){1,4}[.!)]*$""",  # noqa: RUF001 - real
+    re.VERBOSE,
+)
+"""What makes two of one sentence all the same: a mark, a sign after "this", a name at its end."""
+_GOES_ON = re.compile(rf"""[^\w\s.,!?'’"]\s*{_START}""", re.IGNORECASE | re.VERBOSE)  # noqa: RUF001 - real
+_SIGNED = re.compile(
+    r"(?i:signed|(?:\w+ )?regards|best|yours(?: \w+)?|(?:yours )?sincerely|love),"
+    r"|(?:[A-ZÀ-Þ][\w'.-]{0,30},?\s?){1,4}[.!]?$"
+)
+"""A sentence that is a name: it tells whose the words before it are."""
+_POINTS = re.compile(
+    r"""\b(?:this|these|those|the\sfollowing|as\sfollows|below|above)\b
+      (?=\s*(?:[,.:;?!]|$|(?:just|came|is|was|from|to\sme|for\s(?:me|us))\b))
+    | ^(?:so\s)?here(?:['’]s|\sis|\sare)\b | \b(?:got|received|found|sent)\sthis\b""",  # noqa: RUF001 - real
+    re.IGNORECASE | re.VERBOSE,
+)
+"""Words that point to a text beside them."""
+_LISTED = re.compile(r"\s*(?:[-*•]|\d{1,2}[.)])\s")
+_AT = re.compile(
+    r"(?!(?i:at|by|from|until|till|before|after|around|um|ab|bis|om|vers|à|alle|às)\b)"
+    r"\S{1,40}\s\d{1,2}:\d\d\b|\d{1,3}[.)]\s"
+)
+"""A time or a number that stands before a line."""
+_TOLD = r"""(?:says|said|writes|wrote|tells|told|replied|insists|insisted|demands|demanded|messaged
+    |texted|asks|(?<!\bbe\s)(?<!\bbeen\s)(?:asked|answered|stated|announced|mentioned))\b"""
+_REPORTS = re.compile(
+    rf"""(?P<own>\b(?:i|we|you)(?:['’](?:ve|d|re))?\s(?:(?:have|had|just|already|also|never|ever|once|always
+      |actually|really|only|clearly|then)\s){{0,3}})?
+    (?:\b{_TOLD} | \b(?:they|people)\ssay\b | \breplies\b(?=\W*(?:that\b|[,:]|(?-i:[A-Z])|{_START}))
+    | (?-i:\bAccording)\sto\b | \baccording\sto\b(?!\s(?-i:[A-Z]{{2}})|\sour\b))""",  # noqa: RUF001
+    re.IGNORECASE | re.VERBOSE,
+)
+"""A verb that gives somebody else the word: "replies" is one only before what is said."""
+_BEHIND = re.compile(
+    rf"""[^\w\s'’"]\s*(?:(?:he|she|they|it|(?:the|my)\s\w+|(?-i:[A-Z])\w*)\s)?\b(?:{_TOLD}|replies\b)
+    | \b(?:{_TOLD}|replies\b|according\sto\b)\s(?:(?-i:[A-Z][a-z])|(?:the|my|he|she)\b)
+    | \b(?:he|she|they|(?-i:[A-Z][a-z]+))\s(?:{_TOLD}|replies\b)\W*$""",  # noqa: RUF001 - real
+    re.IGNORECASE | re.VERBOSE,
+)
+"""One that does so behind the words: "..., said Bob"."""
 _SUPPOSED = re.compile(
     r"(?:^|[.,!?]\s)(?:\w{1,20}\s)?(?:if|when|whenever|unless|until|once)\b[^,.!?]{0,200}$",
     re.IGNORECASE,
@@ -122,17 +179,67 @@ def carries(text: str, masked: str, language: str = "en") -> str | None:
     said = text.strip()
     if len(said) > MOST_READ:
         return "length"
-    if SHOWN in said or HIDDEN in said or OWN.search(said):
+    if SHOWN in said or HIDDEN in said or mask.OWN.search(said):
         return "marks"
     if len(_QUOTE.findall(said)) not in (0, 2):
         return "quotes"
     lines = [line.strip() for line in masked.splitlines() if line.strip()]
+    short = len(said.splitlines()) == 1 and len(said) <= LONGEST
+    rest = _without_own(masked, language) if short else None
+    if rest == "":
+        return None
     if any(line.endswith((":", "：")) and not is_own_lead(line) for line in lines[:-1]):  # noqa: RUF001
         return "speaker"
     hard = next((why for line in lines if (why := _hard(line.replace(HIDDEN, "x"), line))), None)
-    if hard or len(said.splitlines()) > 1 or len(said) > LONGEST:
-        return hard or PROSE
-    return None if all(_is_typed(line, language) for line in lines) else PROSE
+    return hard or (None if rest is not None and _is_typed(rest, language) else PROSE)
+
+
+def _without_own(masked: str, language: str) -> str | None:
+    """Return a line without the user's own sentences; None if one names or shows another's."""
+    spans = all_sentences(masked, masked)
+    rest, at = "", 0
+    for span in spans:
+        own = _is_own(span.text, language, alone=len(spans) == 1)
+        if not own and (
+            (span.start > spans[0].start and _SIGNED.match(span.text))
+            or (len(spans) > 1 and _POINTS.search(span.text))
+        ):
+            return None
+        rest += masked[at : span.start] + ("" if own else span.text)
+        at = span.end
+    rest += masked[at:]
+    return rest if re.search(rf"[\w{HIDDEN}]", rest) or not spans else ""
+
+
+def are_own(masked: str, sentences: Mapping[Span, bool], language: str) -> bool:
+    """Tell whether each of several lines is a whole sentence of the user's, and they are no list.
+
+    Args:
+        masked: The message after ``mask.hide``; ``carries`` finds it prose.
+        sentences: Its sentences, and whether each states something for sure.
+        language: ISO 639-1 code of the message.
+    """
+    listed = sum(_LISTED.match(line) is not None for line in masked.splitlines())
+    return listed <= 1 and all(
+        _COURTESY.fullmatch(span.text)
+        or (sure and _is_own(masked[span.start : span.end], language, alone=False))
+        for span, sure in sentences.items()
+    )
+
+
+def _is_own(sentence: str, language: str, *, alone: bool) -> bool:
+    """Tell whether the user begins a sentence, and nobody else goes on or has the word."""
+    line = _LABEL.sub("my own is", normalize("NFKC", sentence.replace(HIDDEN, "x")))
+    begun = _OWN.match(line)
+    if begun is None or any(map(_is_odd, set(sentence))):
+        return _COURTESY.fullmatch(line) is not None
+    if _ANEW.search(line, begun.end()) or _PARTED.search(line):
+        return False
+    if begun["tells"] and _GOES_ON.search(line):
+        return False
+    if alone and not begun["tells"]:
+        return not _BEHIND.search(line)
+    return not _POINTS.search(line) and not _reports(line, language)
 
 
 def _hard(line: str, masked: str) -> str | None:
@@ -156,9 +263,14 @@ def _is_typed(masked: str, language: str) -> bool:
         return False
     line = normalize("NFKC", line).strip()
     line = _LEAD.sub(lambda m: " " if is_own_lead(m["lead"]) else m[0], line).strip()
-    if _SIGN.search(_WITHIN.sub("x", line)) or _AGAIN.search(line):
+    if _SIGN.search(_WITHIN.sub("x", line)) or _ANEW.search(line) or _AT.match(line):
         return False
+    return not _reports(line, language)
+
+
+def _reports(line: str, language: str) -> bool:
+    """Tell whether a verb gives somebody else the word."""
     if language in cues.LANGUAGES:
-        return not cues.load(language).refuses["reports"].search(line)
-    told = (one for one in _TELLS.finditer(line) if not one["own"])
-    return all(_SUPPOSED.search(line, 0, one.start()) for one in told)
+        return cues.load(language).refuses["reports"].search(line) is not None
+    told = (one for one in _REPORTS.finditer(line) if not one["own"])
+    return not all(_SUPPOSED.search(line, 0, one.start()) for one in told)
