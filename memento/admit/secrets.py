@@ -11,7 +11,8 @@ away the rest.
 
 Source: the providers' documentation of their tokens. GitHub's and npm's checksum: "Behind
 GitHub's new authentication token formats", github.blog, 2021. age: the C2SP specification of age
-keys. JWT: RFC 7519. PEM: RFC 7468. Basic: RFC 7617.
+keys. JWT: RFC 7519. PEM: RFC 7468. PuTTY: its manual, appendix
+C. Basic: RFC 7617.
 """
 
 from __future__ import annotations
@@ -107,7 +108,7 @@ _URL = "[A-Za-z0-9_-]"
 _END_OF_URL = "(?!_*[A-Za-z0-9-])"
 """It ends here, but for underscores that set it off in Markdown."""
 _HEX = "[a-f0-9]"
-_PEM = r"(?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----"
+_PEM = r"(?:[A-Z0-9]+ )*(?:PRIVATE|SECRET) KEY(?: BLOCK)?-----"
 _GAP = r"(?:[\s>]|\\[nr])++"
 """What parts the lines of a key: their ends, perhaps escaped, and how a mail quotes the next."""
 _HEADER = r"[A-Z][A-Za-z-]{1,40}: [^\n\\]{1,200}+"
@@ -188,6 +189,14 @@ FORMATS: tuple[SecretFormat, ...] = (
         "-----begin",
         rf"-----BEGIN {_PEM}(?:(?!-----BEGIN)[\s\S]){{32,20000}}?-----END {_PEM}",
         rf"|-----BEGIN {_PEM}(?:{_GAP}{_HEADER})*+(?:{_GAP}[A-Za-z0-9+/=]{{32,}}+)++",
+        place=SecretPlace.ANYWHERE,
+    ),
+    _shape(
+        "private-key",
+        "private-lines:",
+        rf"Private-Lines: \d{{1,4}}(?:{_GAP}[A-Za-z0-9+/=]{{32,}}+)++",
+        rf"(?:{_GAP}[A-Za-z0-9+/=]++(?={_GAP}Private-))?+",
+        rf"(?:{_GAP}Private-(?:MAC|Hash): [0-9a-f]{{40,64}})?+",
         place=SecretPlace.ANYWHERE,
     ),
     _token("age-key", "AGE-SECRET-KEY-1", "[A-Z0-9]{58}", start="", end=""),

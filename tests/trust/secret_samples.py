@@ -102,10 +102,22 @@ def _pgp(rng: Random) -> str:
     body = base64.b64encode(rng.randbytes(rng.choice([400, 1190, 2500]))).decode()
     lines = [body[at : at + 64] for at in range(0, len(body), 64)]
     said = rng.choice([[], ["Version: GnuPG v2"], ["Comment: ada", "Hash: SHA256"]])
-    armour = ["-----BEGIN PGP PRIVATE KEY BLOCK-----", *said, "", *lines]
-    whole = [f"={some(rng, BASE64, 4)}", "-----END PGP PRIVATE KEY BLOCK-----"]
+    kind = rng.choice(["PRIVATE", "SECRET"])  # the latter as PGP 5 and older wrote it
+    armour = [f"-----BEGIN PGP {kind} KEY BLOCK-----", *said, "", *lines]
+    whole = [f"={some(rng, BASE64, 4)}", f"-----END PGP {kind} KEY BLOCK-----"]
     gap = rng.choice(["\n", "\n", "\r\n", "\\n", "\n> "])
     return gap.join(armour + (whole if rng.random() < 0.8 else []))
+
+
+def _putty(rng: Random) -> str:
+    """Make the private half of a key file of PuTTY, of version 2 or 3."""
+    body = base64.b64encode(rng.randbytes(rng.choice([36, 100, 580, 1160]))).decode()
+    lines = [body[at : at + 64] for at in range(0, len(body), 64)]
+    mac = f"Private-MAC: {some(rng, HEX, rng.choice([40, 64]))}"
+    gap = rng.choice(["\n", "\r\n", "\\n"])
+    return gap.join(
+        [f"Private-Lines: {len(lines)}", *lines, *([mac] if rng.random() < 0.8 else [])]
+    )
 
 
 def _discord(rng: Random) -> str:
@@ -361,7 +373,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "perplexity-key": (after("pplx-", ALNUM, 48),),
     "planetscale-token": (after("pscale_tkn_", URLSAFE, 43), after("pscale_pw_", URLSAFE, 43)),
     "postman-key": (lambda rng: f"PMAK-{some(rng, HEX, 24)}-{some(rng, HEX, 34)}",),
-    "private-key": (_pem, _pgp),
+    "private-key": (_pem, _pgp, _putty),
     "pulumi-token": (after("pul-", HEX, 40),),
     "pypi-token": (_pypi,),
     "replicate-token": (after("r8_", ALNUM, 37),),
