@@ -16,6 +16,8 @@ _NAMED = re.compile(
     r"(?P<about>(?:my|our|the)\s+.+)$",
     re.IGNORECASE,
 )
+_ASIDE = re.compile(r"\s*[;(…—].*$|\s[-–]\s.*$|,?\s(?:please|pls|thanks)\W*$", re.IGNORECASE)  # noqa: RUF001
+"""What a request says besides: "..., please", "... (the old one)"."""
 _FROM_MEMORY = re.compile(r"\s(?:from|in) (?:your |the )?memory$", re.IGNORECASE)
 _OWN = re.compile(r"(?:my|our|the|me|myself)\s+", re.IGNORECASE)
 _WORD = re.compile(r"\w{3,}")
@@ -61,7 +63,8 @@ def subject_of(request: str) -> str:
     >>> subject_of("Forget what I said about the Berlin office.")
     'Berlin office'
     """
-    said = _FROM_MEMORY.sub("", request.replace("’", "'").rstrip(".! \n"))  # noqa: RUF001 - a real apostrophe
+    said = _ASIDE.sub("", request.replace("’", "'").rstrip(".! \n"))  # noqa: RUF001 - real
+    said = _FROM_MEMORY.sub("", said.rstrip(".! "))
     match = _ABOUT.search(said) or _NAMED.search(said) or _CLAUSE.search(said)
     return "" if match is None else _OWN.sub("", match["about"], count=1).strip(" \"'")
 

@@ -21,6 +21,7 @@ from memento.observe.mask import HIDDEN
 from memento.observe.shown import is_own_lead
 from memento.observe.signals import Span
 from memento.observe.split import all_sentences
+from memento.observe.wording import labelled
 
 LONGEST = 600
 """Most characters of a message that is taken for typed. Of 1,367 messages to an assistant, all but
@@ -72,9 +73,7 @@ _SIGN = re.compile(
     re.VERBOSE,
 )
 """Any other sign, or one in another place: it may part the words of two people."""
-_TELLS = (
-    r"""(?:I|We|My|Our|Ich|Wir|Meine?|Unsere?|Je|Nous|Notre|Yo|Mi|Meu|Minha|Ik|Mijn)\b"""
-)
+_TELLS = r"""(?:I|We|My|Our|Ich|Wir|Meine?|Unsere?|Je|Nous|Notre|Yo|Mi|Meu|Minha|Ik|Mijn)\b"""
 _ASKS = r"""(?:(?:Always|Never|Please|Pls|Use|Call\sme|Forget|Don['’]t|Do\snot|No|Only|Stop
     |You\s(?:must|should)|Avoid|Keep|Answer|Reply|Respond|Write|Remember
     |(?:From|Ab|Von|Vanaf)\s(?:now|today|jetzt|heute|nun|nu)
@@ -97,12 +96,6 @@ _COURTESY = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 """A greeting, thanks or assent, and nothing else; thanks may be signed."""
-_LABEL = re.compile(
-    r"my (?:[\w-]+ ){0,2}?"
-    r"(?:name|phone|mobile|number|e-?mail|address|birthday|time ?zone|pronouns):(?= )",
-    re.IGNORECASE,
-)
-"""What of the user's follows: "My phone number: 555 010 4477"."""
 _ANEW = re.compile(rf"(?:[^\w\s.!?…,]|_)\s*{_START}|(?<=[\w,])\s(?!I\b){_START}", re.VERBOSE)
 """A sentence that starts inside another one: no stop before its capital."""
 _PARTED = re.compile(
@@ -229,7 +222,7 @@ def are_own(masked: str, sentences: Mapping[Span, bool], language: str) -> bool:
 
 def _is_own(sentence: str, language: str, *, alone: bool) -> bool:
     """Tell whether the user begins a sentence, and nobody else goes on or has the word."""
-    line = _LABEL.sub("my own is", normalize("NFKC", sentence.replace(HIDDEN, "x")))
+    line = labelled(normalize("NFKC", sentence.replace(HIDDEN, "x")))
     begun = _OWN.match(line)
     if begun is None or any(map(_is_odd, set(sentence))):
         return _COURTESY.fullmatch(line) is not None

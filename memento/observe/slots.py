@@ -10,16 +10,16 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 from typing import Any
 
-from memento.observe.nouns import KIN, OCCUPATIONS, OURS, POSSESSIONS, TONGUES
+from memento.observe.nouns import KIN, OCCUPATIONS, OURS, PLACES, POSSESSIONS, TONGUES
 from memento.observe.signals import Signal
-from memento.observe.sorts import is_date, names
-from memento.observe.wording import condition_of, without_condition, without_lead
+from memento.observe.sorts import is_date, is_day_of_year, names
+from memento.observe.wording import condition_of, labelled, without_condition, without_lead
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +40,9 @@ class Slot:
 _CAPITAL = r"(?-i:[^\W\d_a-z][\w'-]*)"
 _PATTERNS = {
     "NAME": rf"{_CAPITAL}(?: {_CAPITAL}){{0,2}}",
-    "CITY": rf"{_CAPITAL}(?: {_CAPITAL}){{0,2}}",
-    "PLACE": r"(?!(?:fear|hope|peace|denial|the (?:past|moment|future|now))\b)[\w' -]{2,50}",
+    "CITY": rf"(?:(?:st|mt|ft)\. )?{_CAPITAL}(?: {_CAPITAL}){{0,2}}",
+    "PLACE": r"(?!(?:fear|hope|peace|denial|the (?:past|moment|future|now))\b)"
+    r"(?:(?:st|mt|ft)\. )?[\w' -]{2,50}",
     "THING": r"(?:the )?(?-i:[A-Z0-9][\w&.'-]*)(?: (?-i:[A-Z0-9&])[\w&.'-]*){0,3}",
     "TONGUE": rf"(?:(?:british|american|simple|plain) )?(?:{'|'.join(TONGUES)})\b",
     "OCCUPATION": rf"(?:[\w-]+ ){{0,3}}(?:{'|'.join(OCCUPATIONS)})\b(?! (?:of|myself))",
@@ -65,7 +66,7 @@ def slot_of(text: str, signal: Signal) -> Slot | None:
     """
     if signal not in _FILLING:
         return None
-    plain = without_lead(text.translate(_TYPED)).strip()
+    plain = labelled(without_lead(text.translate(_TYPED)).strip())
     plain = _FROM_NOW_ON.sub("", plain.rstrip(".!;: ")).rstrip(".!;:, ")
     if "?" in plain or _HEARSAY.search(plain):
         return None
@@ -131,7 +132,7 @@ def _of_form(plain: str, signal: Signal) -> Slot | None:
             continue
         for pattern in form.patterns:
             match = pattern.match(plain)
-            if match is not None and _is_sane(form.key, match["value"], plain):
+            if match is not None and _is_sane(form.key, match, plain):
                 return Slot(form.key, _value_in(form.key, plain, match["value"]), single=True)
     return None
 
@@ -152,23 +153,64 @@ _NO_PLACE = re.compile(
     re.IGNORECASE,
 )
 """Parts of a firm, to which people move as well."""
+_MOVED = re.compile(r"\b(?:moved|am moving) (?:from [\w' ]+ )?to\b", re.IGNORECASE)
+_DWELLS = re.compile(
+    r"\b(?:live|living|rent(?:ing)?|relocat\w+|home|house|flat|apartment|room in|city|town"
+    r"|village|suburbs?|neighbou?rhood|street|address|country|abroad|with my (?:family|partner|wife|husband|kids))\b"
+    r"|\w(?:street|road|avenue|lane|stra(?:ße|sse|at)|gata|gade)\b|\b(?:st|ave|rd|rue|via|calle)\b",
+    re.IGNORECASE,
+)
+"""Words by which a place that people moved to is one where they live."""
+_FOR_NOW = re.compile(
+    r"\b(?:today|tonight|tomorrow|sometimes|often"
+    r"|this (?:week|morning|afternoon|evening|summer|month)|on (?:mon|tues|wednes|thurs|fri|satur|sun)days?|on (?:the )?weekends?|in (?:an?|the) "
+    r"(?:game|book|film|movie|play|story|novel))\b",
+    re.IGNORECASE,
+)
+"""What holds for a time, or in a story, is nobody's job or employer."""
+_OF_ANOTHER = re.compile(r"[.,;]? (?:he|she|they)\b", re.IGNORECASE)
+"""The sentence goes on with somebody else, whose the value may be."""
 _NO_JOB = re.compile(
-    r"(?:team|group|couple|pair|duo|unit|family|favou?r|result|rule)\b", re.IGNORECASE
+    r"(?:team|group|couple|pair|duo|unit|family|favou?r|result|rule|volunteer)\b", re.IGNORECASE
 )
 
 
-def _is_sane(key: str, value: str, plain: str) -> bool:
+def _is_sane(key: str, match: re.Match[str], plain: str) -> bool:
     """Tell whether a value can be one of its slot; "I'm German and ..." gives no name."""
-    if key == "user/name":
-        known = value.casefold() in (*TONGUES, *KIN)
-        return not _DEMONYM.search(value) and not known and names(value)
-    if key == "user/home":
-        place = _PLACE_NAME if plain != plain.casefold() else _LOWER_PLACE
-        named = place.match(value) and not _NO_PLACE.match(value)
-        return bool(named) and not is_choice(value) and not is_date(value)
-    if key == "user/job":
-        return not _NO_JOB.match(value)
-    return True
+    value = match["value"]
+    if key.startswith("user/") and _OF_ANOTHER.match(plain, match.end()):
+        return False
+    test = _SANE.get(key)
+    return test is None or test(value, plain)
+
+
+def _is_name(value: str, plain: str) -> bool:
+    known = value.casefold() in (*TONGUES, *KIN)
+    return not _DEMONYM.search(value) and not known and not is_date(value) and names(value)
+
+
+def _is_home(value: str, plain: str) -> bool:
+    """Tell whether a value is a home; what people moved to is one if it is known for a place."""
+    if _MOVED.search(plain) and not _DWELLS.search(plain):
+        return value.casefold() in PLACES
+    place = _PLACE_NAME if plain != plain.casefold() else _LOWER_PLACE
+    named = place.match(value) and not _NO_PLACE.match(value)
+    return bool(named) and not is_choice(value) and not is_date(value)
+
+
+def _is_job(value: str, plain: str) -> bool:
+    return not _NO_JOB.match(value) and not _FOR_NOW.search(plain)
+
+
+_SANE: Mapping[str, Callable[[str, str], bool]] = {
+    "user/name": _is_name,
+    "user/home": _is_home,
+    "user/job": _is_job,
+    "user/employer": lambda _, plain: not _FOR_NOW.search(plain),
+    "user/birthday": lambda value, _: is_day_of_year(value),
+    "user/timezone": lambda value, _: names(value),
+}
+"""Slots whose forms also match what is no value of theirs, and what tells one."""
 
 
 def _value_in(key: str, plain: str, value: str) -> str:

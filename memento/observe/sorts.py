@@ -62,10 +62,11 @@ _COMPARED = re.compile(
     r"|spent|used|left|over|short|better|worse|bigger|smaller|longer|shorter|percent)\b",
     re.IGNORECASE,
 )
-_DAYS = (
-    r"(?:mon|tues|wednes|thurs|fri|satur|sun)day|jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may"
+_MONTHS = (
+    r"jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may"
     r"|june?|july?|aug(?:ust)?|sep(?:t|tember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?"
 )
+_DAYS = rf"(?:mon|tues|wednes|thurs|fri|satur|sun)days?|{_MONTHS}"
 _DATE = re.compile(
     rf"(?:on |in |at |the |next |this )*(?:{_DAYS})\b|(?:on |the )+\d+(?:st|nd|rd|th)"
     r"|(?:today|tomorrow|tonight|next|this)\b|in \w+ (?:days?|weeks?|months?|years?)\b"
@@ -221,3 +222,15 @@ def names(value: str) -> bool:
 def is_date(value: str) -> bool:
     """Tell whether a value is a day or a month: "Monday"."""
     return _DATE.match(value) is not None
+
+
+_DAY_OF_YEAR = re.compile(
+    rf"(?:the )?(?:\d{{1,2}}(?:st|nd|rd|th)?\.?(?: of)? [^\W\d_]{{3,}}|(?:{_MONTHS})\b.*\d"
+    r"|\d{1,4}[-/.]\d{1,2}(?:[-/.]\d{1,4})?(?![.\d]))",
+    re.IGNORECASE,
+)
+
+
+def is_day_of_year(value: str) -> bool:
+    """Tell whether a value is a day that comes every year: "3 May", "24/12", not "tomorrow"."""
+    return _DAY_OF_YEAR.match(value) is not None

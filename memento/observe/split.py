@@ -9,14 +9,18 @@ from memento.observe.signals import SENTENCES, Span
 
 _END = re.compile(r"(?:(?<=[.!?…])[\"')\]”’»]*\s+|(?<=[。！？])[」』”]?\s*)")  # noqa: RUF001 - real stops
 _ABBREVIATION = re.compile(
-    r"(?:\b(?:mr|mrs|ms|dr|prof|st|no|nr|vs|etc|e\.g|i\.e|approx|inc|ltd|co|jr|sr|bzw|ca|z\.b|u\.a"
-    r"|sra?|dra|mme|mlle|m)|\b[A-Z]|^\s*\d{1,3})\.$",
+    r"(?:\b(?:mr|mrs|ms|dr|prof|st|mt|ft|ste|gen|sgt|capt|col|rev|hon|no|nr|vs|etc|e\.g|i\.e|approx"
+    r"|inc|ltd|co|jr|sr|bzw|ca|z\.b|u\.a|sra?|dra|mme|mlle|m)|\b[A-Z]|^\s*\d{1,3})\.$",
     re.IGNORECASE,
 )
 _ABBREVIATED = 12
 """Characters before a stop in which an abbreviation is looked for."""
 _LEAD = re.compile(rf"[\s{HIDDEN}]*(?:(?:[-*+•‣◦]|\d{{1,3}}[.)]|\#{{1,6}})\s+)?")
 """The sign of a list item or a heading, before the first word of a line."""
+_SMILES = re.compile(
+    r"(?:[:;]-?[)(DP]|[\u2600-\u27bf\U0001f000-\U0001faff\ufe0f\u200d]|\s){1,20}\Z"
+)
+"""Emoticons and emoji at the end of a sentence: they say nothing."""
 _WORD = re.compile(r"[^\W_]")
 LONGEST = 600
 """Longest sentence, characters. A longer one is pasted text."""
@@ -95,6 +99,8 @@ def _trimmed(masked: str, original: str, start: int, end: int) -> Span | None:
     """Return the span without blanks, list signs and hidden ends, or None if nothing is left."""
     lead = _LEAD.match(masked, start, end)
     start = lead.end() if lead else start
+    smiles = _SMILES.search(masked, max(start, end - 20), end)
+    end = smiles.start() if smiles else end
     while end > start and masked[end - 1].isspace():
         end -= 1
     if end - start > LONGEST or not _WORD.search(masked, start, end):

@@ -12,7 +12,7 @@ from memento.observe.anchors import licenses
 from memento.observe.signals import Detection, Signal
 from memento.observe.slots import is_choice, slot_of
 from memento.observe.sorts import names
-from memento.observe.wording import without_lead
+from memento.observe.wording import labelled, without_lead
 
 _DENIES = re.compile(
     r"""^\W*(?:(?:and|but|so|well|oh|also|ok|okay|by\s++the\s++way|btw|sadly|unfortunately)\W+)*
@@ -67,7 +67,8 @@ _NO_NAME = re.compile(
 )
 """Words in lower case that say something else about a name."""
 _NAMED = frozenset(
-    f"user/{one}" for one in ("pronouns", "timezone", "language", "email", "phone", "age")
+    f"user/{one}"
+    for one in ("pronouns", "timezone", "language", "email", "phone", "age", "birthday")
 )
 """Slots whose names are said of nothing but their values."""
 
@@ -86,7 +87,7 @@ def judged_by_wording(
     if detection.signal is not None and detection.is_sure(store_at):
         return detection
     plain = said.replace("’", "'")  # noqa: RUF001 - a real apostrophe
-    named = _named(without_lead(plain.replace("\u00a0", " ")))
+    named = _named(labelled(without_lead(plain.replace("\u00a0", " "))))
     if named is not None and licenses(named, plain):
         reasons = (*detection.reasons, "names a value")
         return Detection(named, store_at, licensed=True, reasons=reasons)

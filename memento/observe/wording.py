@@ -38,6 +38,22 @@ def without_lead(sentence: str) -> str:
     return rest
 
 
+_LABEL = re.compile(
+    r"(?P<label>my (?:[\w-]+ ){0,2}?"
+    r"(?:name|phone|mobile|number|e-?mail|address|birthday|time ?zone|pronouns)):(?= )",
+    re.IGNORECASE,
+)
+
+
+def labelled(statement: str) -> str:
+    """Return a statement with a verb in place of the colon behind what it gives a value to.
+
+    >>> labelled("My phone number: 555 010 4477")
+    'My phone number is 555 010 4477'
+    """
+    return _LABEL.sub(r"\g<label> is", statement, count=1)
+
+
 _OPENS = re.compile(
     r"(?P<clause>(?:when(?:ever)?|every time|each time|any time|if|before|after|once|while|until"
     r"|as soon as|on|in|for|during|at)\b[^,;:]{2,100}),\s*\w",
