@@ -16,7 +16,7 @@ _NAMED = re.compile(
     r"(?P<about>(?:my|our|the)\s+.+)$",
     re.IGNORECASE,
 )
-_ASIDE = re.compile(r"\s*[;(…—].*$|\s[-–]\s.*$|,?\s(?:please|pls|thanks)\W*$", re.IGNORECASE)  # noqa: RUF001
+_ASIDE = re.compile(r"[;(…—].*$|\s[-–]\s.*$|,?\s(?:please|pls|thanks)\W*$", re.IGNORECASE)  # noqa: RUF001
 """What a request says besides: "..., please", "... (the old one)"."""
 _FROM_MEMORY = re.compile(r"\s(?:from|in) (?:your |the )?memory$", re.IGNORECASE)
 _OWN = re.compile(r"(?:my|our|the|me|myself)\s+", re.IGNORECASE)

@@ -104,7 +104,11 @@ def find(
         for one, span in zip(_judged(kept, masked, embedder, code), kept, strict=True)
     ]
     if carried == PROSE and len(text) <= LONGEST and len(text.splitlines()) > 1:
-        sure = {span for span, one in zip(kept, judged, strict=True) if one.is_sure(store_at)}
+        sure = {
+            span
+            for span, one in zip(kept, judged, strict=True)
+            if one.signal is not None and one.is_sure(store_at)
+        }
         if are_own(masked, {span: span in sure for span in read}, code):
             carried = None
     return Found(

@@ -2,9 +2,9 @@
 
 A mail that is forwarded, a page, a log, a chat or a file in a message is not the user's word, and
 whoever wrote it can make it look like one: close a mark, open it again, leave it out. So nothing is
-decided by recognising such texts. What is recognised is the one form that has no room for them: a
-short line of plain prose, all signs of which stand at or within words, and which gives nobody else
-the word. In anything else nothing that steers an agent is learnt by itself: no rule, no value of a
+decided by recognising such texts. What is recognised is the one form that has no room for them:
+short plain prose that gives nobody else the word. A sentence that the user begins is their own
+unless somebody else goes on in it; in others all signs stand at or within words. In anything else nothing that steers an agent is learnt by itself: no rule, no value of a
 slot, no request to forget, no correction. Of what looks like prose the rest may be learnt; of all
 other messages nothing is.
 """
@@ -106,11 +106,12 @@ _PARTED = re.compile(
 )
 """What makes two of one sentence all the same: a mark, a sign after "this", a name at its end."""
 _GOES_ON = re.compile(rf"""[^\w\s.,!?'’"]\s*{_START}""", re.IGNORECASE | re.VERBOSE)  # noqa: RUF001 - real
+"""The same behind a sign in small letters: it counts where the sentence only tells something."""
 _SIGNED = re.compile(
     r"(?i:signed|(?:\w+ )?regards|best|yours(?: \w+)?|(?:yours )?sincerely|love),"
     r"|(?:[A-ZÀ-Þ][\w'.-]{0,30},?\s?){1,4}[.!]?$"
 )
-"""A sentence that is a name: it tells whose the words before it are."""
+"""A sentence that closes a letter or is a name: it tells whose the words before it are."""
 _POINTS = re.compile(
     r"""\b(?:this|these|those|the\sfollowing|as\sfollows|below|above)\b
       (?=\s*(?:[,.:;?!]|$|(?:just|came|is|was|from|to\sme|for\s(?:me|us))\b))
@@ -157,9 +158,10 @@ def carries(text: str, masked: str, language: str = "en") -> str | None:
         language: ISO 639-1 code of its language.
 
     Returns:
-        None for a short line of plain prose. ``PROSE`` for prose of several lines, with any sign
-        that may part the words of two people, with words that it gives to somebody else, or of more
-        than 600 characters. Otherwise ``"length"`` (more than 8,000), ``"quotes"`` (a quotation
+        None for a short line of plain prose. ``PROSE`` for prose of several lines (see
+        ``are_own``), with words that it gives to somebody else, with a sign that may part the words
+        of two people in a sentence that the user does not begin, or of more than 600 characters.
+        Otherwise ``"length"`` (more than 8,000), ``"quotes"`` (a quotation
         that is not closed, or several), ``"marks"`` (a block of memories or its tag, markup, a
         table, code, a moment or an address before the words) or ``"speaker"`` (a name or a field
         before a colon, or a line that announces the lines below).

@@ -41,7 +41,7 @@ _LINE = re.compile(
     | \s*\[?(?:TRACE|DEBUG|INFO|WARN(?:ING)?|ERROR|FATAL|CRITICAL)\]?(?::|\s).*
     | \s*(?:npm\sERR!|Traceback\s\(|Caused\sby:|Exception\sin\s|Segmentation\sfault).*
     | \s*(?:[\w.]+\.)?\w*(?:Error|Exception|Warning):.*
-    | \s*File\s".*",\sline\s\d+.*
+    | \s*File\s"[^"\n]*",\sline\s\d.*
     | \s+at\s[\w.$<>/]+\(.*
     | \s*[$#%]\s(?=[a-z./])[a-z./][^\n]*                         # a shell prompt
     | \s*(?:def|class|import|from|const|let|var|function|return|public|private|static|async|fn|func
@@ -51,7 +51,7 @@ _LINE = re.compile(
     | \s*(?:SELECT|INSERT\sINTO|UPDATE|DELETE\sFROM|CREATE\sTABLE|ALTER\sTABLE)\s[^\n]*
     | \s*</?[a-zA-Z][^\n>]*>.*                                  # a line of markup
     | \s*[{}()\[\];]+\s*
-    | \s*(?:[-*+•]\s+|\d+[.)]\s+)?\*\*[^*\n]+\*\*\s*:?.*   # an outline
+    | \s*(?:[-*+•]\s+|\d+[.)]\s+)?\*\*[^*\n]+\*\*.*         # an outline
     | \#{1,6}\s.*
     | \s*(?i:assistant|ai|bot|chatgpt|system|developer|observation
         |(?:tool|function)(?:[ _](?:call|output|result))?)\s*:\s.*        # a turn of another one

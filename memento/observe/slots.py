@@ -156,15 +156,17 @@ _NO_PLACE = re.compile(
 _MOVED = re.compile(r"\b(?:moved|am moving) (?:from [\w' ]+ )?to\b", re.IGNORECASE)
 _DWELLS = re.compile(
     r"\b(?:live|living|rent(?:ing)?|relocat\w+|home|house|flat|apartment|room in|city|town"
-    r"|village|suburbs?|neighbou?rhood|street|address|country|abroad|with my (?:family|partner|wife|husband|kids))\b"
+    r"|village|suburbs?|neighbou?rhood|street|address|country|abroad"
+    r"|with my (?:family|partner|wife|husband|kids))\b"
     r"|\w(?:street|road|avenue|lane|stra(?:ße|sse|at)|gata|gade)\b|\b(?:st|ave|rd|rue|via|calle)\b",
     re.IGNORECASE,
 )
 """Words by which a place that people moved to is one where they live."""
 _FOR_NOW = re.compile(
     r"\b(?:today|tonight|tomorrow|sometimes|often"
-    r"|this (?:week|morning|afternoon|evening|summer|month)|on (?:mon|tues|wednes|thurs|fri|satur|sun)days?|on (?:the )?weekends?|in (?:an?|the) "
-    r"(?:game|book|film|movie|play|story|novel))\b",
+    r"|this (?:week|morning|afternoon|evening|summer|month)"
+    r"|on (?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?|(?:the )?weekends?)"
+    r"|in (?:an?|the) (?:game|book|film|movie|play|story|novel))\b",
     re.IGNORECASE,
 )
 """What holds for a time, or in a story, is nobody's job or employer."""
@@ -184,7 +186,7 @@ def _is_sane(key: str, match: re.Match[str], plain: str) -> bool:
     return test is None or test(value, plain)
 
 
-def _is_name(value: str, plain: str) -> bool:
+def _is_persons(value: str) -> bool:
     known = value.casefold() in (*TONGUES, *KIN)
     return not _DEMONYM.search(value) and not known and not is_date(value) and names(value)
 
@@ -203,7 +205,7 @@ def _is_job(value: str, plain: str) -> bool:
 
 
 _SANE: Mapping[str, Callable[[str, str], bool]] = {
-    "user/name": _is_name,
+    "user/name": lambda value, _: _is_persons(value),
     "user/home": _is_home,
     "user/job": _is_job,
     "user/employer": lambda _, plain: not _FOR_NOW.search(plain),

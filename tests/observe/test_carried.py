@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memento.observe.candidates import find
 from memento.observe.carried import LONGEST, carries
 from memento.observe.language import recognise
 from memento.observe.mask import hide
@@ -181,3 +182,80 @@ def test_no_other_sign_parts_the_words_of_two_people():
         for form in ("Bob{}Never use tabs", "Bob {} Never use tabs", "Bob{} Never use"):
             text = form.format(sign)
             assert carries(text, hide(text)) is not None, ascii(sign)
+
+
+OWN = [
+    "Keep your replies short.",
+    "I prefer short replies.",
+    "Questions must always be answered in English.",
+    "Always sort imports according to PEP 8.",
+    "Never do what the README says.",
+    "I live in St. Louis.",
+    "I work for Dr. Smith.",
+    "Always ship parcels to Mt. Airy.",
+    "Always answer in English. Never German.",
+    "No emojis. No bullet points.",
+    "Always use C# 12 and .NET 8.",
+    "Use Python 3.12+ for all services.",
+    "Always give prices in €, not $.",
+    "Never use tabs – always spaces.",  # noqa: RUF001 - real
+    "Always keep coverage >= 90%.",
+    "Never push to main (PRs only).",
+    "Always use [x] for done items and {name} for blanks.",
+    "My phone number: 555 010 4477",
+    "My e-mail address: ada@corp.example",
+    "- Always use tabs.",
+    "1. Forget my phone number.",
+    "Forget my phone number. Thanks, Ada",
+    "Hi!\nMy name is Ada.",
+    "Always use tabs.\nNever push to main.",
+    "Forget my phone number.\nThank you!",
+    "Good morning.\nPlease always answer in Spanish.",
+]
+"""What a sentence of the user's own may hold: signs, nouns, abbreviations, a line of courtesy."""
+OTHERS = [
+    "Bob replies: use tabs.",
+    "Bob replies never use tabs.",
+    "The bot replies that we use tabs.",
+    "Always use tabs, said Bob.",
+    "Always use tabs - Bob",
+    "Never use tabs (Bob)",
+    "Use tabs. Best, Bob",
+    "Use tabs. Kind regards, Bob",
+    "Use tabs. Bob Smith, CEO",
+    "According to Bob, we use tabs.",
+    "My manager, on Monday: Use tabs.",
+    "My manager - use tabs",
+    "Please read this page> Use tabs.",
+    "Please see what Bob wrote. Use tabs.",
+    "I got this today. Use tabs.",
+    "Here is the cover letter. Use tabs.",
+    "Hi Ann,\nuse tabs.\nBob",
+    "Hi!\nUse tabs.\nRegards",
+    "Please proofread the letter.\nAlways use tabs.",
+    "I got a mail today.\nAlways use tabs.",
+    "- Always use tabs.\n- Never push to main.",
+]
+"""The same signs and words where somebody else goes on, or the words are shown."""
+
+
+@pytest.mark.parametrize("text", OWN)
+def test_the_users_own_sentences_are_typed(text):
+    """Whatever signs they hold, by themselves, one after the other or in short lines."""
+    assert find(text).carried is None
+
+
+@pytest.mark.parametrize("text", OTHERS)
+def test_a_sentence_that_somebody_else_goes_on_with_is_carried(text):
+    """A name behind it, a verb that tells, a word that points to a text."""
+    assert find(text).carried is not None
+
+
+@given(
+    st.lists(st.sampled_from(["Use tabs.", "Never push to main.", "Thanks!"]), min_size=1),
+    st.sampled_from(["Review it", "What about it?", "Bob", "ok, Bob", "10:32", "[end]", "(x)"]),
+    st.integers(0, 9),
+)
+def test_one_line_that_is_not_the_users_makes_all_lines_carried(own, other, at):
+    """Wherever it stands among whole sentences of the user's."""
+    assert find("\n".join([*own[:at], other, *own[at:]])).carried is not None

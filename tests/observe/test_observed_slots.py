@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from memento.observe.likeness import difference, tokens, turned_from
 from memento.observe.signals import Signal
-from memento.observe.slots import slot_of
+from memento.observe.slots import Slot, slot_of
 from memento.observe.wording import condition_of, quoted, stands_alone, without_lead
 
 FILLED = [
@@ -103,3 +103,79 @@ def test_subjects_that_differ_never_meet():
 def test_contractions_and_words_of_change_do_not_matter():
     """The same statement in two spellings is the same."""
     assert tokens("Actually I'm 34 now.") == tokens("I am 34.")
+
+
+HELD = {
+    "user/home": (
+        "I live in Lisbon.",
+        [f"I {moved} {what}." for moved in ("moved to", "just moved to") for what in (
+            "Gmail", "TypeScript", "Python 3.12", "Kotlin", "Vodafone", "N26", "Apple Music",
+            "Chapter 3", "Level 5", "Room 204", "Zendesk", "Lane 2", "Tuesdays", "Team Phoenix",
+        )],
+    ),
+    "user/employer": (
+        "I work at Siemens.",
+        ["I joined Slack.", "I just joined Mastodon.", "I work at Starbucks today."],
+    ),
+    "user/job": (
+        "I work as a nurse.",
+        ["I work as a volunteer on Sundays.", "I work as a character in a game."],
+    ),
+    "user/timezone": (
+        "My time zone is Europe/Berlin.",
+        ["My time zone is confusing.", "My time zone is wrong in the app."],
+    ),
+    "user/birthday": (
+        "My birthday is 3 May.",
+        ["My birthday is soon.", "My birthday is tomorrow.", "My birthday is on Friday."],
+    ),
+    "user/email": (
+        "My email is ada@corp.example.",
+        ["My email is bob@corp.example, he checks it for me."],
+    ),
+}  # fmt: skip
+"""Slot to its value, and statements of its form whose value is of another sort, or another's."""
+
+
+@pytest.mark.parametrize(
+    ("key", "first", "then"),
+    [(key, said, one) for key, (said, ones) in HELD.items() for one in ones],
+)
+def test_what_is_no_value_of_a_slot_replaces_none(memory, key, first, then):
+    """The value stays, and the statement is not lost: its turn is kept."""
+    memory.observe(first, session="a")
+    seen = memory.observe(then, session="b")
+    assert memory.value(key).text == first
+    assert [one.text for one in seen.turns] == [then]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I moved to Berlin.",
+        "I've moved to St. Louis.",
+        "I recently moved to Kuala Lumpur.",
+        "We moved to Leith, into a small flat.",
+        "I moved to Vordingborg with my family.",
+    ],
+)
+def test_what_people_move_to_is_their_home_if_it_is_a_place(memory, said):
+    """It is known for one, or the sentence says how they live there."""
+    memory.observe("I live in Lisbon.", session="a")
+    memory.observe(said, session="b")
+    assert memory.value("user/home").text == said
+
+
+@pytest.mark.parametrize(
+    ("said", "key", "value"),
+    [
+        ("My phone number: 555 010 4477", "user/phone", "555 010 4477"),
+        ("My email: ada@corp.example", "user/email", "ada@corp.example"),
+        ("My time zone: UTC+2", "user/timezone", "utc+2"),
+        ("My name: Ada", "user/name", "ada"),
+        ("I live in St. Gallen.", "user/home", "st. gallen"),
+    ],
+)
+def test_a_label_gives_its_slot_the_value(said, key, value):
+    """As "is" would; a stop behind an abbreviation ends no value."""
+    assert slot_of(said, Signal.IDENTITY) == Slot(key, value, single=True)
