@@ -4,9 +4,9 @@ A mail that is forwarded, a page, a log, a chat or a file in a message is not th
 whoever wrote it can make it look like one: close a mark, open it again, leave it out. So nothing is
 decided by recognising such texts. What is recognised is the one form that has no room for them:
 short plain prose that gives nobody else the word. A sentence that the user begins is their own
-unless somebody else goes on in it; in others all signs stand at or within words. In anything else nothing that steers an agent is learnt by itself: no rule, no value of a
-slot, no request to forget, no correction. Of what looks like prose the rest may be learnt; of all
-other messages nothing is.
+unless somebody else goes on in it; in others all signs stand at or within words. In anything else
+nothing that steers an agent is learnt by itself: no rule, no value of a slot, no request to forget,
+no correction. Of what looks like prose the rest may be learnt; of all other messages nothing is.
 """
 
 from __future__ import annotations
