@@ -9,7 +9,7 @@ import memento
 from memento.base import plain as plain_module
 from memento.base.lazy import later
 
-ROOMS = ["observe.guards", "consolidate.tick", "claims.reading"]
+ROOMS = ["observe.guards", "sleep.run", "claims.claim_reader"]
 """Parts that only their own verbs need."""
 
 

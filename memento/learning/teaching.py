@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from memento.admit.draft import to_json
@@ -11,6 +12,7 @@ from memento.config import Config
 from memento.learning.reading import Message, Ready, Request, candidate_of
 from memento.ledger import changes, memories, model_rows, slot_rows, usage_events
 from memento.ledger.contract import Session, Work
+from memento.ledger.match import All, Word
 from memento.ledger.rows import Row, docid_of, strings_in, to_memory
 from memento.observe.asked import keys_of, mentions_all
 from memento.observe.values import (
@@ -21,11 +23,16 @@ from memento.observe.values import (
     Learned,
     Observation,
 )
+from memento.text import sentences, words
 from memento.types import Event, Kind, Trust
 from memento.write import change, locks, observed, slots
 from memento.write.steps import FOUND, log_event
 
+MOST_SAYING = 1_000
+"""Most memories that are looked through for a value that is to be forgotten."""
+
 _TURNS = (Kind.EPISODE, Kind.QUESTION)
+_NUMBER = re.compile(r"\d[\d.,:/ -]{0,40}\d")
 
 
 @dataclass(slots=True)
@@ -248,7 +255,7 @@ def _forgotten(work: Work, done: Done, request: Request, mode: str) -> ForgetReq
     model_rows.drop_all(work.db, work.ns)
     hidden: list[str] = []
     meant = [memories.by_id(work.db, work.ns, one) for one in _meant(work, request, mode)]
-    for row in (*meant, *_turns_that_say(work, meant)):
+    for row in (*meant, *_all_that_say(work, meant)):
         if row.status in FOUND and not locks.is_locked(row):
             done.rows.append(change.forget(work, row.id))
             hidden.append(row.id)
@@ -270,34 +277,60 @@ def _meant(work: Work, request: Request, mode: str) -> list[str]:
     return [*dict.fromkeys([*(row.id for row in rows if row is not None), *named, *spoken])]
 
 
-def _turns_that_say(work: Work, rows: Sequence[Row]) -> list[Row]:
-    """Return the turns that told what is to be forgotten, and the answers that repeat it.
+def _all_that_say(work: Work, rows: Sequence[Row]) -> list[Row]:
+    """Return the turns that told what is to be forgotten, and all else that tells it.
 
-    A turn that told an earlier value of the same slot is one of them.
+    Answers that repeat it and turns that told an earlier value of the same slot are among them. A
+    value with a digit or of several words tells it wherever it stands, another one where it fills
+    the slot.
     """
-    values = [
-        value
-        for row in rows
-        for value in (
-            slot_rows.values(work.db, work.ns, (row.key, row.scope), work.now) if row.key else [row]
-        )
-    ]
-    parents = [one for row in (*rows, *values) for one in strings_in(row.source_parents)]
-    told = [
-        turn
-        for turn in memories.by_ids(work.db, work.ns, [*dict.fromkeys(parents)]).values()
-        if turn.kind in _TURNS
-    ]
-    said = [value for row in (*rows, *values) if (value := observed.value_of(row))]
-    answers = [memories.next_turn(work.db, turn) for turn in told]
-    repeats = [
-        one
+    told: dict[int, Row] = {}
+    said: set[str] = set()
+    for row in rows:
+        past: Sequence[Row] = ()
+        if row.key is not None:
+            past = slot_rows.values(work.db, work.ns, (row.key, row.scope), work.now)
+        for state in (row, *past):
+            parents = memories.by_ids(work.db, work.ns, strings_in(state.source_parents))
+            told.update((turn.docid, turn) for turn in parents.values() if turn.kind in _TURNS)
+            for value in _telling(state):
+                said.add(value)
+                told.update((other.docid, other) for other in _saying(work, value, row))
+    answers = [memories.next_turn(work.db, one) for one in told.values() if one.role == "user"]
+    told.update(
+        (one.docid, one)
         for one in answers
         if one is not None
         and one.role == "assistant"
         and any(value in one.text.casefold() for value in said)
-    ]
-    return list({row.docid: row for row in (*told, *repeats)}.values())
+    )
+    return list(told.values())
+
+
+def _telling(row: Row) -> list[str]:
+    """Return what of a memory gives it away, folded: the value of its slot, else its numbers."""
+    value, text = observed.value_of(row), row.text.casefold()
+    return [value] if value and value in text else _NUMBER.findall(text)
+
+
+def _saying(work: Work, value: str, row: Row) -> Iterator[Row]:
+    """Yield the memories that tell a value which a memory gives."""
+    named = words.terms(value)
+    if not named:
+        return
+    work.db.words.catch_up(work.ns)
+    (seqs,) = work.db.words.postings(work.ns, [All(tuple(map(Word, named)))], MOST_SAYING)
+    sure = len(named) > 1 or any(map(str.isdigit, value))
+    docids = [docid_of(work.ns, int(seq)) for seq in seqs]
+    for other in memories.by_docids(work.db, work.ns, docids).values():
+        if value in other.text.casefold() and (sure or _fills(other, row, value)):
+            yield other
+
+
+def _fills(turn: Row, row: Row, value: str) -> bool:
+    """Tell whether a sentence of a turn gives a value to the slot of a memory."""
+    said = sentences.statements(turn.text) if turn.kind in _TURNS else ()
+    return any(observed.value_of(replace(row, text=one)) == value for one in said)
 
 
 def _note(work: Work, message: Message, turn: Row | None) -> None:

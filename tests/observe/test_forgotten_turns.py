@@ -45,3 +45,36 @@ def test_a_turn_without_a_session_is_hidden_too(tmp_path):
         memory.observe("I live in Porto.")
         memory.observe("Forget my home address.")
         assert "Porto" not in everything_told(memory, "Where do I live?")
+
+
+@pytest.mark.parametrize(
+    ("first", "again"),
+    [
+        ("My phone number is 555 010 4477.", "My phone number is 555 010 4477."),
+        ("My phone number is 555 010 4477.", "Hi! My phone number is 555 010 4477."),
+        ("Hi! My phone number is 555 010 4477.", "My phone number is 555 010 4477."),
+        ("My phone number is 555 010 4477.", "Put this under my letters:\nAda\n555 010 4477"),
+        ("My phone number is 555 010 4477.", "Call me at 555 010 4477 please."),
+        ("My email is ada@corp.example.", "Send the invoice to ada@corp.example, please."),
+        ("I live in Porto.", "By the way. I live in Porto."),
+        ("My salary is 5100 euros.", "By the way. My salary is 5100 euros."),
+    ],
+)
+def test_a_turn_that_said_it_again_is_hidden_too(tmp_path, first, again):
+    """In another session, in other words, in a message that taught nothing."""
+    with MemoryManager(tmp_path, embedder=None) as memory:
+        for n, said in enumerate([first, again]):
+            memory.observe(said, f"Noted: {said}", session=f"s{n}")
+        about = "salary" if "salary" in first else "email" if "@" in first else "phone number"
+        memory.observe(f"Forget my {'home address' if 'Porto' in first else about}.", session="t")
+        told = everything_told(memory, f"What is my {about}? Where do I live?")
+        assert not any(value in told for value in ("4477", "ada@corp", "Porto", "5100"))
+
+
+def test_a_turn_that_only_names_a_place_stays(tmp_path):
+    """A value of one word is said where it fills the slot, not wherever the word stands."""
+    with MemoryManager(tmp_path, embedder=None) as memory:
+        memory.observe("I live in Porto.", session="a")
+        memory.observe("The train from Porto was late.", session="b")
+        memory.observe("Forget my home address.", session="c")
+        assert "train from Porto" in everything_told(memory, "Was the train late?")
