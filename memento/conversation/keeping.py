@@ -12,7 +12,7 @@ from typing import Any
 
 from memento.base.plain import composed
 from memento.check import MAX_IDS, check_source
-from memento.conversation.turns import Said, Turn, kept_here, placed, session_of, turn_id
+from memento.conversation.turns import Said, Turn, kept_here, placed, turn_id
 from memento.errors import IdConflict, TurnErased
 from memento.ledger import memories, replays
 from memento.ledger.filters import filters_of
@@ -62,7 +62,8 @@ def said_anew(view: View, said: Sequence[Said], *, now: bool = True, scope: str 
     """Let the user say again what was erased or forgotten: from the last message on, it may be new.
 
     Turns before that, and those with an id, are given again. So is one that stands where it stood
-    when it was taken out, after the same turns: nobody can tell it from a retry.
+    when it was taken out, after the same turns: nobody can tell it from a retry. A message alone
+    stands nowhere: it is said now.
 
     Args:
         view: The manager, and the namespace.
@@ -78,12 +79,13 @@ def said_anew(view: View, said: Sequence[Said], *, now: bool = True, scope: str 
     gone = _nameless_gone(view, said[:start], scope)
     found = [_begun(one) for one in said[:start] if not (one.nameless and one.key in gone)]
     taken: set[str] = set()
+    alone = [one.after for one in said] == [""]
     for one in said[start:]:
         words, places = taken_away(view, [one])
         while (
             one.count is not None
             and not one.nameless
-            and not (one.key in places and _is_retry(view, one))
+            and not (one.key in places and not alone)
             and (one.key in words or one.key in taken)
         ):
             one = one.numbered(one.count + 1)  # noqa: PLW2901 - the same turn, later
@@ -96,14 +98,6 @@ def said_anew(view: View, said: Sequence[Said], *, now: bool = True, scope: str 
 def _begun(said: Said) -> Said:
     """Leave out the place of a first turn that others follow: alone, it begins another talk."""
     return said if said.after else replace(said, after=None)
-
-
-def _is_retry(view: View, said: Said) -> bool:
-    """Tell whether what stands where it stood is given again: the session is given whole."""
-    if said.after:
-        return True
-    session = session_of(said.session or "")
-    return not view._ask(lambda c, ns: replays.begins_often(c, ns, session))
 
 
 def taken_away(view: View, said: Iterable[Said]) -> replays.Away:

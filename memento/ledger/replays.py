@@ -190,15 +190,6 @@ def kept(db: Session, ns: int, ids: Iterable[str]) -> dict[str, Kept]:
     }
 
 
-def begins_often(db: Session, ns: int, session: str) -> bool:
-    """Tell whether the user said something first in a session, so that it is not given whole."""
-    query = (
-        "SELECT metadata FROM memories WHERE ns = ? AND session = ? AND role = 'user'"
-        f" AND status <> '{Status.FORGOTTEN.value}' AND {NOT_ERASED}"
-    )
-    return any(mapping_in(one).get(AFTER) == "" for (one,) in db.execute(query, (ns, session)))
-
-
 def is_digest(text: str) -> bool:
     """Tell whether a text may be the digest of a turn."""
     return _DIGEST.fullmatch(text) is not None
