@@ -21,7 +21,6 @@ from memento.ledger.rows import Row
 from memento.status import having
 from memento.types import Draft, Memory, Status, Trust
 from memento.views import View
-from memento.write.change import Corrections
 
 MOST_PIECES = 1_000
 """Pieces looked for that an edited message no longer has."""
@@ -256,7 +255,7 @@ def _keep_edited(view: View, draft: Draft) -> Memory:
         source = check_source(draft.source).kind
         return view._update(
             kept.id,
-            Corrections(text=draft.text, kind=draft.kind, metadata=said, source=source),
+            {"text": draft.text, "kind": draft.kind, "metadata": said, "source": source},
         )
     return view._add([draft], replace=True)[0]
 
@@ -302,8 +301,8 @@ def _forget_leftover(view: View, counts: Sequence[tuple[Said, int]]) -> None:
         theirs = SHOWN_OR_WAITING if _trusted(view, one) else Status.QUARANTINED
         there = _listed(view, left, theirs)
         for memory in sorted(there, key=lambda memory: left.index(memory.id), reverse=True):
-            unsaid = Corrections(metadata={**memory.metadata, SAID: ""})  # nothing says it now
-            view._update(memory.id, unsaid)
+            nothing_says_it = {**memory.metadata, SAID: ""}
+            view._update(memory.id, {"metadata": nothing_says_it})
             view._forget(memory.id)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from heapq import nlargest
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -300,9 +300,9 @@ class Reader:
         before = {docid: older[docid] for docid in on_chains if older.get(docid)}
         linked = self.ledger.read(lambda c: {one: _against(c, one) for one in on_chains})
         beside = chain.from_iterable((*before.values(), *linked.values()))
-        docids, asked = sorted({*on_chains, *beside}), replace(self.filters, ids=())
-        rows = self.ledger.read(lambda c: memories.fitting_all(c, self.ns, asked, docids))
-        seen = {docid: row for docid, row in rows.items() if is_sound(row)}
+        docids = sorted({*on_chains, *beside})
+        rows = self.ledger.read(lambda c: memories.fitting(c, self.ns, self.filters, docids))
+        seen = {row.docid: row for row in rows if is_sound(row)}
         whole = [path for path in paths if path.facts <= seen.keys()]
         said = {
             word[: names.STEM]

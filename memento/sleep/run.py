@@ -18,7 +18,7 @@ from typing import Any
 from memento.config import Config
 from memento.dynamics.fold import DAY
 from memento.errors import StoreError
-from memento.ledger import changes, co_use, memories, sleep_rows, strength_fold
+from memento.ledger import changes, co_use, memories, sleep_rows, strength_fold, usage_events
 from memento.ledger.contract import Ledger, Rules, Session, Work
 from memento.ledger.rows import Row
 from memento.ledger.sleep_rows import Lease
@@ -277,7 +277,7 @@ class Sleeper:
         return self._ledger.read(lambda c: report.notes(c, self._ns, self._now, self._config))
 
     def _reach(self, session: Session) -> tuple[int, int]:
-        return memories.latest_rev(session, self._ns), sleep_rows.last_event(session)
+        return memories.latest_rev(session, self._ns), usage_events.newest(session)
 
     def _mark(self, session: Session) -> Mark:
         return [*self._reach(session), self._now // DAY]

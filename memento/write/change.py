@@ -74,7 +74,7 @@ class Accepted:
 
 
 def accept(asked: Mapping[str, Any], *, now: int, config: Config) -> Accepted:
-    """Check the arguments of ``update`` and take the secrets out, before the writer is asked for.
+    """Check some arguments of ``update`` and take the secrets out, before the writer is asked for.
 
     Raises:
         InvalidInput: If a value cannot be accepted.
@@ -84,15 +84,15 @@ def accept(asked: Mapping[str, Any], *, now: int, config: Config) -> Accepted:
     columns = {
         name: check_it(value, clean, config.limits)
         for name, check_it in _CHECKS.items()
-        if (value := asked[name]) is not KEEP
+        if (value := asked.get(name, KEEP)) is not KEEP
     }
-    if asked["expires_in"] is not KEEP:
-        columns["expires_at"] = check.expiry(asked["expires_in"], now)
-    source = asked["source"]
+    if (expires_in := asked.get("expires_in", KEEP)) is not KEEP:
+        columns["expires_at"] = check.expiry(expires_in, now)
+    source = asked.get("source")
     return Accepted(
         columns=columns,
-        added=clean.names("add_aliases", check.names("add_aliases", asked["add_aliases"])),
-        removed=frozenset(check.names("remove_aliases", asked["remove_aliases"])),
+        added=clean.names("add_aliases", check.names("add_aliases", asked.get("add_aliases", ()))),
+        removed=frozenset(check.names("remove_aliases", asked.get("remove_aliases", ()))),
         author=Trust.USER if source is None else check.member(Trust, "source", source),
         found=clean.found,
     )
