@@ -27,7 +27,7 @@ from memento.cli import (
     group_rules,
     group_sessions,
 )
-from memento.cli.options import examples, moment_of, option
+from memento.cli.options import epilog, moment_of, option
 from memento.cli.output import (
     ABSENT,
     INTERRUPTED,
@@ -82,7 +82,7 @@ def _show_version(wanted: bool) -> None:
 
 @app.callback(
     invoke_without_command=True,
-    epilog=examples(
+    epilog=epilog(
         "memento demo",
         'memento add "Rami is allergic to nuts" --tier long',
         'memento retrieve "what can Rami not eat?"',

@@ -1,4 +1,4 @@
-"""The command that lets an agent in."""
+"""Commands that let an agent in, and show a stranger round."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import json
 import logging
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from memento.cli.options import HERE, EmbedderName, Namespace, Root, examples, option
-from memento.cli.output import open_store, warn
+from memento.cli.options import Store, command, option
+from memento.cli.output import warn
 from memento.errors import InvalidInput
 
 SESSIONS = ("CLAUDE_CODE_SESSION_ID", "COPILOT_AGENT_SESSION_ID")
@@ -21,14 +22,14 @@ SESSIONS = ("CLAUDE_CODE_SESSION_ID", "COPILOT_AGENT_SESSION_ID")
 app = typer.Typer()
 
 
-@app.command(
-    epilog=examples(
-        "memento mcp --root ~/.local/share/memento",
-        "claude mcp add -s user memento -- memento mcp --root ~/.local/share/memento",
-        "memento mcp --print-tools",
-    )
+@command(
+    app,
+    "memento mcp --root ~/.local/share/memento",
+    "claude mcp add -s user memento -- memento mcp --root ~/.local/share/memento",
+    "memento mcp --print-tools",
 )
 def mcp(
+    store: Store,
     *,
     scope: Annotated[
         str | None,
@@ -45,9 +46,6 @@ def mcp(
     print_tools: Annotated[
         bool, option("--print-tools", help="Print what a model is told, and end.")
     ] = False,
-    root: Root = HERE,
-    namespace: Namespace = "default",
-    embedder: EmbedderName = "default",
 ) -> None:
     """Serve an agent that speaks MCP, over standard input and output, until it leaves."""
     from memento_mcp import Doors, serve_stdio  # noqa: PLC0415 - the other commands need none of it
@@ -56,7 +54,7 @@ def mcp(
     if everywhere and scope is not None:
         raise InvalidInput("--everywhere", "contradicts --scope")
     doors = Doors(
-        lambda: open_store(root, namespace, embedder, make=not read_only),
+        replace(store, make=not read_only).open,
         scope=("" if everywhere else project_scope(_here())) if scope is None else scope,
         session=next((said for name in SESSIONS if (said := os.environ.get(name))), None),
         read_only=read_only,
@@ -91,7 +89,7 @@ def _print(tools: list[dict[str, Any]]) -> None:
         typer.echo(json.dumps(tool, ensure_ascii=False, indent=2))
 
 
-@app.command(epilog=examples("memento demo", "memento demo --root demo_memory"))
+@command(app, "memento demo", "memento demo --root demo_memory")
 def demo(
     *,
     root: Annotated[

@@ -1,8 +1,8 @@
-"""Commands that hide memories and bring them back."""
+"""Commands that hide memories, correct them, bring them back, and settle or judge them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
@@ -10,38 +10,27 @@ from typing import Annotated
 
 import typer
 
+from memento import Change, Diff, MemoryManager
 from memento.base.display import one_line
-from memento.cli.group_maintain import restore_file
-from memento.cli.options import (
-    HERE,
-    AsJson,
-    EmbedderName,
-    Ids,
-    KnownAt,
-    Namespace,
-    Root,
-    examples,
-    moment_of,
-    option,
-)
-from memento.cli.output import counted, open_store, print_json, print_memories
+from memento.cli.options import ID, AsJson, Ids, KnownAt, Store, command, moment_of, option
+from memento.cli.output import Shown, counted, each, one_memory
 from memento.errors import InvalidInput
-from memento.types import Event, Memory
+from memento.types import Belief, Event, Strength
+from memento.upkeep.backup import restore as restore_file
 
 app = typer.Typer()
 
 FromSource = Annotated[
     str | None, option("--source", metavar="URI", help="All memories from this address.")
 ]
+WholeId = Annotated[str, typer.Argument(metavar="ID", help="Id of the memory, or a part of it.")]
+Key = Annotated[str, typer.Argument(help="Key of the slot, such as user/editor.")]
+SlotScope = Annotated[str, option("--scope", help="Scope of the slot, exactly.")]
 
 
-@app.command(
-    epilog=examples(
-        "memento forget 0198c2f0-5d7e-7a11-b0a4-3f1f0c9e2d10",
-        "memento forget --source https://example.org/page --dry-run",
-    )
-)
+@command(app, f"memento forget {ID}", "memento forget --source https://example.org/page --dry-run")
 def forget(
+    store: Store,
     ids: Annotated[
         list[str] | None, typer.Argument(metavar="ID...", help="Ids, or parts of them.")
     ] = None,
@@ -50,9 +39,6 @@ def forget(
     dry_run: Annotated[
         bool, option("--dry-run", help="With --source: only report what would be hidden.")
     ] = False,
-    root: Root = HERE,
-    namespace: Namespace = "default",
-    embedder: EmbedderName = "default",
 ) -> None:
     """Hide memories at once; `memento restore` brings them back.
 
@@ -60,9 +46,8 @@ def forget(
     """
     if (source is None) == (not ids) or (dry_run and source is None):
         raise InvalidInput("ID", "give either ids or --source; only --source takes --dry-run")
-    with open_store(root, namespace, embedder) as memory:
-        for memory_id in ids or ():
-            typer.echo(f"{memory.forget(memory.full_id(memory_id)).id}  forgotten")
+    with store.open() as memory:
+        each(memory, ids or (), memory.forget, lambda _one: "forgotten")
         if source is not None:
             found = memory.quarantine.forget_source(source, dry_run=dry_run)
             for one in found:
@@ -70,15 +55,15 @@ def forget(
             typer.echo(f"{counted(len(found))} from {source} or derived from it")
 
 
-@app.command(
-    epilog=examples(
-        "memento restore 0198c2f0-5d7e-7a11-b0a4-3f1f0c9e2d10",
-        "memento restore --source https://example.org/page",
-        "memento restore monday.db --root agent_memory",
-        "memento restore monday.db --at 2025-05-01T14:30 --set-aside",
-    )
+@command(
+    app,
+    f"memento restore {ID}",
+    "memento restore --source https://example.org/page",
+    "memento restore monday.db --root agent_memory",
+    "memento restore monday.db --at 2025-05-01T14:30 --set-aside",
 )
 def restore(
+    store: Store,
     what: Annotated[
         list[str] | None,
         typer.Argument(help="A backup file, or ids, or parts of them.", metavar="FILE|ID..."),
@@ -93,10 +78,7 @@ def restore(
         bool, option("--set-aside", help="With FILE: rename an existing store and keep it.")
     ] = False,
     as_json: AsJson = False,
-    root: Root = HERE,
-    namespace: Namespace = "default",
-    embedder: EmbedderName = "default",
-) -> None:
+) -> int:
     """Make a store from a backup FILE, or bring forgotten memories back.
 
     A single argument that names a file, or any argument with --at or --set-aside, is a backup;
@@ -108,96 +90,73 @@ def restore(
     if at is not None or set_aside or (len(what) == 1 and Path(what[0]).is_file()):
         if len(what) > 1:
             raise InvalidInput("FILE", "give one backup, not several")
-        restore_file(Path(what[0]), root, at=at, set_aside=set_aside, as_json=as_json)
-        return
-    with open_store(root, namespace, embedder) as memory:
+        made = _from_file(Path(what[0]), store.root, at=at, set_aside=set_aside)
+        return made.show(as_json=as_json)
+    with store.open() as memory:
         back = [] if source is None else memory.quarantine.restore_source(source)
         for found in (*back, *(memory.restore(memory.full_id(one)) for one in what)):
-            if as_json:
-                print_json(found)
-            else:
-                typer.echo(f"{found.id}  {found.status}")
+            Shown(found, [f"{found.id}  {found.status}"]).show(as_json=as_json)
+    return 0
 
 
-ID = "0198c2f0-5d7e-7a11-b0a4-3f1f0c9e2d10"
-Since = Annotated[
-    datetime | None,
-    option("--since", parser=moment_of, metavar="MOMENT", help="From this moment on."),
-]
-_SIGNS = {
-    "added": "+",
-    "changed": "~",
-    "superseded": "-",
-    "archived": "-",
-    "forgotten": "-",
-    "restored": "+",
-}
+def _from_file(file: Path, root: Path, *, at: datetime | None, set_aside: bool) -> Shown:
+    done = restore_file(file, root, at=at, set_aside=set_aside)
+    moment = "" if done.moment is None else f" as of {done.moment.isoformat()}"
+    lines = [f"{done.root}  {counted(done.memories)}{moment}"]
+    lines += [] if done.aside is None else [f"{done.aside}  the store that was there"]
+    return Shown(done, lines)
 
 
-@app.command(epilog=examples(f'memento correct {ID} "Rami lives in Oslo"'))
+@command(app, f'memento correct {ID} "Rami lives in Oslo"')
 def correct(
-    id: Annotated[  # noqa: A002 - the field's own name
-        str, typer.Argument(metavar="ID", help="Id of the memory, or a part of it.")
-    ],
+    memory: MemoryManager,
+    id: WholeId,  # noqa: A002 - the field's own name
     text: Annotated[str, typer.Argument(help="The right text.")],
     *,
     occurred_at: Annotated[
         datetime | None,
         option("--when", parser=moment_of, metavar="MOMENT", help="Since when it is right."),
     ] = None,
-    as_json: AsJson = False,
-    root: Root = HERE,
-    namespace: Namespace = "default",
-    embedder: EmbedderName = "default",
-) -> None:
+) -> Shown:
     """Replace what a memory says by a new memory; the old one stays in the history."""
-    with open_store(root, namespace, embedder) as memory:
-        found = memory.correct(memory.full_id(id), text, occurred_at=occurred_at)
-    if as_json:
-        print_json(found)
-    else:
-        print_memories([found], as_json=False)
+    return one_memory(memory.correct(memory.full_id(id), text, occurred_at=occurred_at))
 
 
-@app.command(epilog=examples("memento changes --since 1d", f"memento changes --id {ID}"))
+@command(app, "memento changes --since 1d", f"memento changes --id {ID}")
 def changes(
+    memory: MemoryManager,
     *,
-    since: Since = None,
+    since: Annotated[
+        datetime | None,
+        option("--since", parser=moment_of, metavar="MOMENT", help="From this moment on."),
+    ] = None,
     id: Annotated[  # noqa: A002 - the field's own name
         str | None, option("--id", help="Of this memory only: its id, or a part of it.")
     ] = None,
     run: Annotated[int | None, option("--run", help="Of this run only.")] = None,
     limit: Annotated[int, option("-n", "--limit", help="Most changes to show.")] = 20,
-    as_json: AsJson = False,
-    root: Root = HERE,
-    namespace: Namespace = "default",
-    embedder: EmbedderName = "default",
-) -> None:
+) -> Shown:
     """List the calls that changed memories, the newest first; `memento undo` takes them back."""
-    with open_store(root, namespace, embedder) as memory:
-        name = None if id is None else memory.full_id(id)
-        found = memory.changes(since=since, id=name, run=run, limit=limit)
-    if as_json:
-        print_json(found)
-        return
-    for one in found:
-        parts = [f"{len(ids)} {what}" for ids, what in ((one.changed, "changed"),
-                                                        (one.added, "added")) if ids]  # fmt: skip
-        notes = [
-            f"{what} {number}"
-            for what, number in (
-                ("run", one.run), ("undoes", one.undoes), ("undone by", one.undone_by),
-            )
-            if number is not None
-        ]  # fmt: skip
-        words = [f"{one.number:>5}  {one.at:%Y-%m-%d %H:%M:%S}  {one.kind} by {one.by}"]
-        typer.echo("; ".join([*words, ", ".join(parts), *notes]))
-    if not found:
-        typer.echo("nothing here")
+    name = None if id is None else memory.full_id(id)
+    found = memory.changes(since=since, id=name, run=run, limit=limit)
+    return Shown(found, map(_change_line, found))
 
 
-@app.command(epilog=examples("memento undo 17", "memento undo --run 17", "memento undo 17 --force"))
+def _change_line(one: Change) -> str:
+    counts = [(one.changed, "changed"), (one.added, "added")]
+    notes = [("run", one.run), ("undoes", one.undoes), ("undone by", one.undone_by)]
+    return "; ".join(
+        [
+            f"{one.number:>5}  {one.at:%Y-%m-%d %H:%M:%S}  {one.kind} by {one.by}",
+            ", ".join(f"{len(ids)} {what}" for ids, what in counts if ids),
+            *(f"{what} {number}" for what, number in notes if number is not None),
+        ]
+    )
+
+
+@command(app, "memento undo 17", "memento undo --run 17", "memento undo 17 --force")
 def undo(
+    store: Store,
     change: Annotated[
         int | None, typer.Argument(help="Number of the change, see `memento changes`.")
     ] = None,
@@ -206,28 +165,23 @@ def undo(
     force: Annotated[
         bool, option("--force", help="Undo first the later changes that stand in the way.")
     ] = False,
-    as_json: AsJson = False,
-    root: Root = HERE,
-    namespace: Namespace = "default",
-    embedder: EmbedderName = "default",
-) -> None:
+) -> Shown:
     """Set back what a change did; undoing the undo is redo. Later changes are left as they are."""
     if (change is None) == (run is None):
         raise InvalidInput("CHANGE", "give either the number of a change or --run")
-    with open_store(root, namespace, embedder) as memory:
+    with store.open() as memory:
         done = memory.undo(change, run=run, force=force)
-    if as_json:
-        print_json(done)
-        return
     made = ", ".join(map(str, done.changes))
-    typer.echo(f"{counted(len(done.memories))} set back" + (f" by change {made}" if made else ""))
+    lines = [f"{counted(len(done.memories))} set back" + (f" by change {made}" if made else "")]
     for name, why in done.left.items():
         because = "" if why is None else f", see change {why}"
-        typer.echo(f"{name}  left as it is{because}")
+        lines.append(f"{name}  left as it is{because}")
+    return Shown(done, lines)
 
 
-@app.command(epilog=examples("memento diff --since yesterday", "memento diff --since 7d --json"))
+@command(app, "memento diff --since yesterday", "memento diff --since 7d --json")
 def diff(
+    memory: MemoryManager,
     *,
     since: Annotated[
         datetime, option("--since", parser=moment_of, metavar="MOMENT", help="Earlier moment.")
@@ -236,119 +190,80 @@ def diff(
         datetime | None,
         option("--until", parser=moment_of, metavar="MOMENT", help="Later moment; now if absent."),
     ] = None,
-    as_json: AsJson = False,
-    root: Root = HERE,
-    namespace: Namespace = "default",
-    embedder: EmbedderName = "default",
-) -> None:
+) -> Shown:
     """Show what was recorded, changed, hidden and brought back between two moments."""
-    with open_store(root, namespace, embedder) as memory:
-        found = memory.diff(since, until)
-    if as_json:
-        print_json(found)
-        return
-    for part, sign in _SIGNS.items():
+    found = memory.diff(since, until)
+    return Shown(found, _diff_lines(found))
+
+
+def _diff_lines(found: Diff) -> Iterator[str]:
+    for part, sign in (
+        ("added", "+"),
+        ("changed", "~"),
+        ("superseded", "-"),
+        ("archived", "-"),
+        ("forgotten", "-"),
+        ("restored", "+"),
+    ):
         for name, (before, after) in getattr(found, part).items():
-            _print_pair(sign, part, name, before, after)
-    if not found:
-        typer.echo("nothing here")
+            said = one_line(after.text)
+            if part == "changed" and before is not None and before.text != after.text:
+                said = f"{one_line(before.text)} -> {said}"
+            yield f"{sign} {part:10} {name}  {said}"
 
 
-def _print_pair(sign: str, part: str, name: str, before: Memory | None, after: Memory) -> None:
-    texts: Sequence[str] = [after.text]
-    if part == "changed" and before is not None and before.text != after.text:
-        texts = [before.text, after.text]
-    said = " -> ".join(one_line(text) for text in texts)
-    typer.echo(f"{sign} {part:10} {name}  {said}")
-
-
-Key = Annotated[str, typer.Argument(help="Key of the slot, such as user/editor.")]
-Scope = Annotated[str, option("--scope", help="Scope of the slot, exactly.")]
-
-
-@app.command(
-    epilog=examples("memento value user/editor", "memento value user/editor --as-of 2025-05-01")
-)
+@command(app, "memento value user/editor", "memento value user/editor --as-of 2025-05-01")
 def value(
+    memory: MemoryManager,
     key: Key,
     *,
-    scope: Scope = "",
+    scope: SlotScope = "",
     as_of: Annotated[
         datetime | None,
         option("--as-of", parser=moment_of, metavar="MOMENT", help="Its value at this moment."),
     ] = None,
     known_at: KnownAt = None,
-    as_json: AsJson = False,
-    root: Root = HERE,
-    namespace: Namespace = "default",
-    embedder: EmbedderName = "default",
-) -> None:
+) -> Shown:
     """Show the memory that holds a slot. Exits with 0 also if none does."""
-    with open_store(root, namespace, embedder) as memory:
-        found = memory.value(key, scope=scope, as_of=as_of, known_at=known_at)
-    if as_json:
-        print_json(found)
-    else:
-        print_memories([] if found is None else [found], as_json=False)
+    return one_memory(memory.value(key, scope=scope, as_of=as_of, known_at=known_at))
 
 
-@app.command(
-    epilog=examples(
-        "memento history 0198c2f0-5d7e-7a11-b0a4-3f1f0c9e2d10",
-        "memento history 0198c2f0-5d7e-7a11-b0a4-3f1f0c9e2d10 --chain",
-        "memento history --key user/editor",
-    )
+@command(
+    app,
+    f"memento history {ID}",
+    f"memento history {ID} --chain",
+    "memento history --key user/editor",
 )
 def history(
     context: typer.Context,
+    store: Store,
     id: Annotated[  # noqa: A002 - the field's own name
         str | None, typer.Argument(help="Id of the memory, or a part of it.")
     ] = None,
     *,
     key: Annotated[str | None, option("--key", help="A slot, instead of an id.")] = None,
-    scope: Scope = "",
+    scope: SlotScope = "",
     chain: Annotated[
         bool,
         option("--chain", help="Also of what superseded the memory, and what that superseded."),
     ] = False,
-    as_json: AsJson = False,
-    root: Root = HERE,
-    namespace: Namespace = "default",
-    embedder: EmbedderName = "default",
-) -> None:
+) -> Shown:
     """Show every state a memory had, or every value of a slot, oldest first."""
-    from memento.cli import tables  # noqa: PLC0415 - rich is slow to load
-
     if (id is None) == (key is None) or (key is None and scope) or (id is None and chain):
         raise typer.BadParameter("give either an id, or --key and perhaps --scope", ctx=context)
-    with open_store(root, namespace, embedder) as memory:
-        values = [] if key is None else memory.history(key=key, scope=scope)
-        states = [] if id is None else memory.history(memory.full_id(id), chain=chain)
-    if as_json:
-        print_json(values or states)
-    elif values or states:
-        tables.console().print(tables.slot_values(values) if values else tables.versions(states))
-    else:
-        typer.echo("nothing here")
+    with store.open() as memory:
+        if key is not None:
+            values = memory.history(key=key, scope=scope)
+            return Shown(values, (lambda tables: tables.slot_values(values)) if values else ())
+        assert id is not None  # noqa: S101 - checked above
+        states = memory.history(memory.full_id(id), chain=chain)
+        return Shown(states, (lambda tables: tables.versions(states)) if states else ())
 
 
-@app.command(epilog=examples("memento revert user/editor"))
-def revert(
-    key: Key,
-    *,
-    scope: Scope = "",
-    as_json: AsJson = False,
-    root: Root = HERE,
-    namespace: Namespace = "default",
-    embedder: EmbedderName = "default",
-) -> None:
+@command(app, "memento revert user/editor")
+def revert(memory: MemoryManager, key: Key, *, scope: SlotScope = "") -> Shown:
     """Let the value that a slot had before hold again, from now on; again undoes it."""
-    with open_store(root, namespace, embedder) as memory:
-        found = memory.revert(key, scope=scope)
-    if as_json:
-        print_json(found)
-    else:
-        print_memories([found], as_json=False)
+    return one_memory(memory.revert(key, scope=scope))
 
 
 class Keep(StrEnum):
@@ -360,56 +275,39 @@ class Keep(StrEnum):
     NEITHER = "neither"
 
 
-@app.command("conflicts", epilog=examples("memento conflicts", "memento conflicts --resolved"))
+@command(app, "memento conflicts", "memento conflicts --resolved", name="conflicts")
 def list_conflicts(
+    memory: MemoryManager,
     *,
     resolved: Annotated[
         bool, option("--resolved", help="The pairs that were settled instead.")
     ] = False,
     limit: Annotated[int, option("--limit", help="Most pairs.")] = 20,
-    root: Root = HERE,
-    namespace: Namespace = "default",
-    embedder: EmbedderName = "default",
 ) -> None:
     """List pairs of memories that seem to contradict each other, the newest first."""
-    with open_store(root, namespace, embedder) as memory:
-        for one in memory.conflicts(status="resolved" if resolved else "open", limit=limit):
-            typer.echo(f"{one.relation}{': ' if one.reason else ''}{one.reason}")
-            for name, end in (("a", one.a), ("b", one.b)):
-                mark = "  (higher)" if end.id == one.higher else ""
-                typer.echo(
-                    f"  {name}  {end.id}  {end.valid_from:%Y-%m-%d}  {one_line(end.text)}{mark}"
-                )
+    for one in memory.conflicts(status="resolved" if resolved else "open", limit=limit):
+        typer.echo(f"{one.relation}{': ' if one.reason else ''}{one.reason}")
+        for name, end in (("a", one.a), ("b", one.b)):
+            mark = "  (higher)" if end.id == one.higher else ""
+            typer.echo(f"  {name}  {end.id}  {end.valid_from:%Y-%m-%d}  {one_line(end.text)}{mark}")
 
 
-@app.command(
-    epilog=examples(
-        "memento resolve 0198c2f0-5d7e-7a11-b0a4-3f1f0c9e2d10"
-        " 0198c2f0-5d7e-7a11-b0a4-3f1f0c9e2d11 --keep b"
-    )
-)
+@command(app, f"memento resolve {ID} {ID[:-1]}1 --keep b")
 def resolve(
+    memory: MemoryManager,
     a: Annotated[str, typer.Argument(help="Id of a memory.", metavar="A")],
     b: Annotated[str, typer.Argument(help="Id of the other one.", metavar="B")],
     *,
     keep: Annotated[Keep, option("--keep", help="The one that remains: a, b, both or neither.")],
-    root: Root = HERE,
-    namespace: Namespace = "default",
-    embedder: EmbedderName = "default",
 ) -> None:
     """Settle a pair of memories that conflict; it is never listed again."""
-    with open_store(root, namespace, embedder) as memory:
-        for end in memory.resolve(memory.full_id(a), memory.full_id(b), keep.value):
-            typer.echo(f"{end.id}  {end.status}")
+    for end in memory.resolve(memory.full_id(a), memory.full_id(b), keep.value):
+        typer.echo(f"{end.id}  {end.status}")
 
 
-@app.command(
-    epilog=examples(
-        "memento feedback 0198c2f0-5d7e-7a11-b0a4-3f1f0c9e2d10 --useful",
-        'memento feedback 0198c2f0-5d7e-7a11-b0a4-3f1f0c9e2d10 --wrong --note "It moved"',
-    )
-)
+@command(app, f"memento feedback {ID} --useful", f'memento feedback {ID} --wrong --note "It moved"')
 def feedback(
+    store: Store,
     ids: Ids,
     *,
     useful: Annotated[bool, option("--useful", help="It helped.")] = False,
@@ -417,11 +315,7 @@ def feedback(
     right: Annotated[bool, option("--right", help="It is right.")] = False,
     wrong: Annotated[bool, option("--wrong", help="It is wrong.")] = False,
     note: Annotated[str | None, option("--note", help="Why; kept with the verdict.")] = None,
-    as_json: AsJson = False,
-    root: Root = HERE,
-    namespace: Namespace = "default",
-    embedder: EmbedderName = "default",
-) -> None:
+) -> Shown:
     """Say whether memories helped, or whether they are right or wrong."""
     said = {
         Event.USED: useful,
@@ -432,46 +326,35 @@ def feedback(
     chosen = [verdict for verdict, given in said.items() if given]
     if len(chosen) != 1:
         raise InvalidInput("verdict", "give one of --useful, --useless, --right, --wrong")
-    with open_store(root, namespace, embedder) as memory:
+    with store.open() as memory:
         names = [memory.full_id(one) for one in ids]
         found = memory.feedback(names, verdict=chosen[0], note=note)
-    if as_json:
-        print_json(found)
-        return
-    for one in found:
-        typer.echo(
-            f"{one.id}  {chosen[0]}, believed to {one.mean:.0%} (before any: {one.prior:.0%})"
-        )
+    lines = (
+        f"{one.id}  {chosen[0]}, believed to {one.mean:.0%} (before any: {one.prior:.0%})"
+        for one in found
+    )
+    return Shown(found, lines)
 
 
-@app.command(epilog=examples("memento strength 0198c2f0-5d7e-7a11-b0a4-3f1f0c9e2d10"))
+@command(app, f"memento strength {ID}")
 def strength(
-    id: Annotated[  # noqa: A002 - the field's own name
-        str, typer.Argument(metavar="ID", help="Id of the memory, or a part of it.")
-    ],
-    *,
-    as_json: AsJson = False,
-    root: Root = HERE,
-    namespace: Namespace = "default",
-    embedder: EmbedderName = "default",
-) -> None:
+    memory: MemoryManager,
+    id: WholeId,  # noqa: A002 - the field's own name
+) -> Shown:
     """Show how much a memory was used, how far it is believed, and every verdict on it."""
-    with open_store(root, namespace, embedder) as memory:
-        name = memory.full_id(id)
-        found, belief = memory.strength(name), memory.belief(name)
-    if as_json:
-        print_json({"strength": found, "belief": belief})
-        return
+    name = memory.full_id(id)
+    found, belief = memory.strength(name), memory.belief(name)
+    return Shown({"strength": found, "belief": belief}, _strength_lines(found, belief))
+
+
+def _strength_lines(found: Strength, belief: Belief) -> Iterator[str]:
     last = "never" if found.used_at is None else f"{found.used_at:%Y-%m-%d %H:%M}"
-    for name, value in (
-        ("uses", f"{found.uses:.4g}, last {last}"),
-        ("use", f"{found.use:+.2f} nats"),
-        ("belief", f"{belief.mean:.0%} (before any verdict {belief.prior:.0%})"),
-        ("worth", f"{found.worth:+.2f}"),
-        ("retention", f"{found.retention:.0%}, stability {found.stability:.0f} active days"),
-        ("strength", f"short {found.short:.2f}, long {found.long:.2f}"),
-    ):
-        typer.echo(f"{name:10} {value}")
+    yield f"uses       {found.uses:.4g}, last {last}"
+    yield f"use        {found.use:+.2f} nats"
+    yield f"belief     {belief.mean:.0%} (before any verdict {belief.prior:.0%})"
+    yield f"worth      {found.worth:+.2f}"
+    yield f"retention  {found.retention:.0%}, stability {found.stability:.0f} active days"
+    yield f"strength   short {found.short:.2f}, long {found.long:.2f}"
     for one in belief.evidence:
         gone = "  (retracted)" if one.retracted else ""
-        typer.echo(f"  {one.at:%Y-%m-%d %H:%M}  {one.verdict} by {one.source}{gone}")
+        yield f"  {one.at:%Y-%m-%d %H:%M}  {one.verdict} by {one.source}{gone}"

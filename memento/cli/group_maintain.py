@@ -1,10 +1,11 @@
-"""Commands that back up, restore, export and import a store."""
+"""Commands that keep a store in order: backup, export, checks, erasure, sleep."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
-from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -14,76 +15,53 @@ from memento import MemoryManager
 from memento.base.display import cut, one_line
 from memento.base.plain import composed
 from memento.check import MOST_NAMED
-from memento.cli.options import (
-    HERE,
-    AsJson,
-    EmbedderName,
-    Ids,
-    Namespace,
-    Root,
-    examples,
-    given,
-    option,
-)
-from memento.cli.output import NOT_WELL, counted, open_store, print_json, wait_for_index, warn
+from memento.cli.options import HERE, ID, AsJson, Ids, Root, Store, command, given, option
+from memento.cli.output import NOT_WELL, Shown, as_text, counted, each, wait_for_index, warn
 from memento.errors import InvalidInput, NotFound
+from memento.sleep.tick_values import Tick
 from memento.text.when import seconds_of
 from memento.types import Kind, Trust
-from memento.upkeep import backup as backups
 from memento.upkeep.backup import salvage as make_anew
 from memento.upkeep.erase import Erasure
 
 app = typer.Typer()
 
+WAIT_SECONDS = 30.0
+"""Longest wait of ``erase`` for other processes, seconds, if none is given."""
+
 Overwrite = Annotated[bool, option("--overwrite", help="Replace an existing file.")]
 
 
-@app.command(
-    epilog=examples("memento backup monday.db", "memento backup /mnt/safe/notes.db --root notes")
+@command(
+    app,
+    "memento backup monday.db",
+    "memento backup /mnt/safe/notes.db --root notes",
+    embeds=False,
 )
 def backup(
+    memory: MemoryManager,
     file: Annotated[Path, typer.Argument(help="Name of the backup; outside the store's folder.")],
     *,
     overwrite: Overwrite = False,
-    as_json: AsJson = False,
-    root: Root = HERE,
-    namespace: Namespace = "default",
-) -> None:
+) -> Shown:
     """Write the whole store into one file, while it is in use, and check the file.
 
     It holds every namespace. `memento restore FILE` makes a store of it again.
     """
-    with open_store(root, namespace, "none") as memory:
-        kept = memory.store.backup(file, overwrite=overwrite)
-    if as_json:
-        print_json(kept)
-    else:
-        typer.echo(f"{kept.path}  {counted(kept.memories)}, {kept.bytes:,} bytes, checked")
+    kept = memory.store.backup(file, overwrite=overwrite)
+    return Shown(kept, [f"{kept.path}  {counted(kept.memories)}, {kept.bytes:,} bytes, checked"])
 
 
-def restore_file(
-    file: Path, root: Path, *, at: datetime | None, set_aside: bool, as_json: bool
-) -> None:
-    """Make a store from a backup: the part of `memento restore` that takes a file."""
-    done = backups.restore(file, root, at=at, set_aside=set_aside)
-    if as_json:
-        print_json(done)
-        return
-    moment = "" if done.moment is None else f" as of {done.moment.isoformat()}"
-    typer.echo(f"{done.root}  {counted(done.memories)}{moment}")
-    if done.aside is not None:
-        typer.echo(f"{done.aside}  the store that was there")
-
-
-@app.command(
-    epilog=examples(
-        "memento export all.jsonl",
-        "memento export rami.jsonl --namespace acme/rami --vectors",
-        "memento export - | ssh other memento import - --trust user",
-    )
+@command(
+    app,
+    "memento export all.jsonl",
+    "memento export rami.jsonl --namespace acme/rami --vectors",
+    "memento export - | ssh other memento import - --trust user",
+    embeds=False,
 )
 def export(
     context: typer.Context,
+    memory: MemoryManager,
     file: Annotated[str, typer.Argument(help="Name of the export; - writes to stdout.")],
     *,
     vectors: Annotated[
@@ -91,49 +69,42 @@ def export(
     ] = False,
     overwrite: Overwrite = False,
     as_json: AsJson = False,
-    root: Root = HERE,
-    namespace: Namespace = "default",
 ) -> None:
     """Write the store as JSON Lines, which any program can read and `memento import` imports.
 
     Writes all namespaces, unless --namespace or MEMENTO_NAMESPACE names one. If the export goes to
     stdout, the output of --json goes to stderr.
     """
-    from memento.cli import tables  # noqa: PLC0415 - rich is slow to load
-
-    with open_store(root, namespace, "none") as memory:
-        done = memory.store.export(
-            sys.stdout.buffer if file == "-" else file,
-            vectors=vectors,
-            all_namespaces=not given(context, "namespace"),
-            overwrite=overwrite,
-        )
+    done = memory.store.export(
+        sys.stdout.buffer if file == "-" else file,
+        vectors=vectors,
+        all_namespaces=not given(context, "namespace"),
+        overwrite=overwrite,
+    )
     said = f"{file}  {counted(done.memories)}, {done.links} links, {done.events} events"
-    typer.echo(tables.to_json(done) if as_json else said, err=file == "-")
+    typer.echo(as_text(done) if as_json else said, err=file == "-")
     for memory_id in done.damaged:
         warn(f"{memory_id} is damaged and marked so; an import leaves it out")
     for memory_id in done.damaged_history:
         warn(f"{memory_id}: an earlier state is damaged and left out; the memory is whole")
 
 
-@app.command(
-    "import",
-    epilog=examples(
-        "memento import mine.jsonl --trust user",
-        "memento import theirs.jsonl --namespace acme/rami",
-    ),
+@command(
+    app,
+    "memento import mine.jsonl --trust user",
+    "memento import theirs.jsonl --namespace acme/rami",
+    name="import",
+    make=True,
 )
 def import_(
     context: typer.Context,
+    memory: MemoryManager,
     file: Annotated[str, typer.Argument(help="A file of `memento export`; - reads stdin.")],
     *,
     trust: Annotated[
         Trust, option("--trust", help="Trust in the file; user if it is your own.")
     ] = Trust.IMPORT,
     as_json: AsJson = False,
-    root: Root = HERE,
-    namespace: Namespace = "default",
-    embedder: EmbedderName = "default",
 ) -> None:
     """Import an export; if any part is refused, nothing is imported. Importing twice adds nothing.
 
@@ -146,10 +117,7 @@ def import_(
     """
     from memento.cli import tables  # noqa: PLC0415 - rich is slow to load
 
-    with (
-        open_store(root, namespace, embedder, make=True) as memory,
-        tables.Bar("importing").drawn() as bar,
-    ):
+    with tables.Bar("importing").drawn() as bar:
         done = memory.store.import_from(
             sys.stdin.buffer if file == "-" else file,
             all_namespaces=not given(context, "namespace"),
@@ -160,89 +128,64 @@ def import_(
     waiting = f", {done.quarantined} of them in quarantine" if done.quarantined else ""
     hidden = f", {done.hidden} hidden ones left out" if done.hidden else ""
     said = f"{counted(done.memories)} new{waiting}{known}{hidden}"
-    typer.echo(tables.to_json(done) if as_json else said)
+    typer.echo(as_text(done) if as_json else said)
     for memory_id in done.damaged:
         warn(f"{memory_id} left out: it was damaged where it comes from")
 
 
-@app.command(epilog=examples("memento stats", "memento stats --root ~/notes --json"))
-def stats(
-    *,
-    as_json: AsJson = False,
-    root: Root = HERE,
-    namespace: Namespace = "default",
-    embedder: EmbedderName = "default",
-) -> None:
+@command(app, "memento stats", "memento stats --root ~/notes --json")
+def stats(store: Store) -> Shown:
     """Count the memories, by tier, and those that are not indexed yet."""
-    from memento.cli import tables  # noqa: PLC0415 - rich is slow to load
-
-    with open_store(root, namespace, embedder) as memory:
+    with store.open() as memory:
         found = memory.store.stats()
-    if as_json:
-        print_json(found)
-    else:
-        tables.console().print(tables.stats(found, f"{namespace} in {root}"))
+    where = f"{store.namespace} in {store.root}"
+    return Shown(found, lambda tables: tables.stats(found, where))
 
 
-@app.command(epilog=examples("memento doctor", "memento doctor --no-repair --json"))
+@command(app, "memento doctor", "memento doctor --no-repair --json")
 def doctor(
     context: typer.Context,
+    memory: MemoryManager,
     *,
     repair: Annotated[bool, option("--repair/--no-repair", help="Repair derived data.")] = True,
-    as_json: AsJson = False,
-    root: Root = HERE,
-    namespace: Namespace = "default",
-    embedder: EmbedderName = "default",
-) -> int:
+) -> Shown:
     """Look for damage in the store. Exits with 1 if any check failed.
 
     Memories are never changed; data derived from them is repaired. Damaged memories are named, for
     all namespaces unless --namespace or MEMENTO_NAMESPACE names one.
     """
-    from memento.cli import tables  # noqa: PLC0415 - rich is slow to load
-
-    with open_store(root, namespace, embedder) as memory:
-        found = memory.store.doctor(repair=repair, all_namespaces=not given(context, "namespace"))
-    if as_json:
-        print_json(found)
-    else:
-        tables.console().print(tables.findings(found))
-    return 0 if all(finding.ok for finding in found) else NOT_WELL
+    found = memory.store.doctor(repair=repair, all_namespaces=not given(context, "namespace"))
+    status = 0 if all(finding.ok for finding in found) else NOT_WELL
+    return Shown(found, lambda tables: tables.findings(found), status=status)
 
 
-@app.command(
-    epilog=examples(
-        "memento reindex", "memento reindex --embedder sentence-transformers:all-mpnet-base-v2"
-    )
+@command(
+    app,
+    "memento reindex",
+    "memento reindex --embedder sentence-transformers:all-mpnet-base-v2",
 )
 def reindex(
+    store: Store,
     *,
     wait: Annotated[bool, option("--wait/--no-wait", help="Wait until it is done.")] = True,
-    root: Root = HERE,
-    namespace: Namespace = "default",
-    embedder: EmbedderName = "default",
 ) -> int:
     """Embed all memories again, after the embedder was changed. Exits with 1 if it got stuck."""
-    with open_store(root, namespace, embedder) as memory:
-        owed = memory.store.reindex()
-        typer.echo(f"{counted(owed)} to embed with {embedder}")
+    with store.open() as memory:
+        typer.echo(f"{counted(memory.store.reindex())} to embed with {store.embedder}")
         return wait_for_index(memory) if wait else 0
 
 
-WAIT_SECONDS = 30.0
-"""Default longest wait for other processes, seconds."""
-
-
-@app.command(
-    epilog=examples(
-        "memento erase 0198c2f0-5d7e-7a11-b0a4-3f1f0c9e2d10",
-        "memento erase --source https://example.org/page --dry-run",
-        "memento erase --session standup --yes",
-        "memento erase --namespace acme/rami --yes",
-    )
+@command(
+    app,
+    f"memento erase {ID}",
+    "memento erase --source https://example.org/page --dry-run",
+    "memento erase --session standup --yes",
+    "memento erase --namespace acme/rami --yes",
+    embeds=False,
 )
 def erase(
     context: typer.Context,
+    memory: MemoryManager,
     ids: Annotated[
         list[str] | None, typer.Argument(help="Ids of memories.", metavar="[ID...]")
     ] = None,
@@ -266,40 +209,31 @@ def erase(
             help="Longest wait for other processes that have the store open; 30 s if not given.",
         ),
     ] = None,
-    as_json: AsJson = False,
-    root: Root = HERE,
-    namespace: Namespace = "default",
-) -> int:
+) -> Shown:
     """Remove memories for good, from every file of the store; unlike `forget`, it cannot be undone.
 
     Give ids, --source, --session, or --namespace alone for all of that namespace. Exits with 1 if
     work is left, which the next process that opens the store finishes.
     """
-    everything = not ids and source is None and session is None and _typed(context, "namespace")
-    with open_store(root, namespace, "none") as memory:
-        for one in ids or ():
-            _refuse_part(memory, one)
-
-        def ask(*, dry_run: bool) -> Erasure:
-            return memory.store.erase(
-                ids or None,
-                source=source,
-                session=session,
-                everything=everything,
-                derived=derived,
-                dry_run=dry_run,
-                timeout=WAIT_SECONDS if timeout is None else timeout,
-            )
-
-        planned = ask(dry_run=True)
-        if not dry_run and not yes:
-            _confirm(memory, planned, derived=derived)
-        done = planned if dry_run else ask(dry_run=False)
-    if as_json:
-        print_json(done)
-    else:
-        _print_receipt(done, derived=derived)
-    return 0 if done.complete else NOT_WELL
+    everything = not ids and source is None and session is None
+    everything = everything and given(context, "namespace", "COMMANDLINE")
+    for one in ids or ():
+        _refuse_part(memory, one)
+    ask = partial(
+        memory.store.erase,
+        ids or None,
+        source=source,
+        session=session,
+        everything=everything,
+        derived=derived,
+        timeout=WAIT_SECONDS if timeout is None else timeout,
+    )
+    planned = ask(dry_run=True)
+    if not dry_run and not yes:
+        _confirm(memory, planned, derived=derived)
+    done = planned if dry_run else ask(dry_run=False)
+    status = 0 if done.complete else NOT_WELL
+    return Shown(done, _receipt(done, derived=derived), empty="", status=status)
 
 
 def _refuse_part(memory: MemoryManager, given: str) -> None:
@@ -308,12 +242,6 @@ def _refuse_part(memory: MemoryManager, given: str) -> None:
         whole = memory.full_id(given)
         if whole != composed(given):
             raise InvalidInput("ID", f"erase takes whole ids: {given} is {whole}")
-
-
-def _typed(context: typer.Context, name: str) -> bool:
-    """Tell whether an option was on the command line; the environment is ignored."""
-    source = context.get_parameter_source(name)
-    return source is not None and source.name == "COMMANDLINE"
 
 
 def _confirm(memory: MemoryManager, planned: Erasure, *, derived: bool) -> None:
@@ -329,29 +257,29 @@ def _confirm(memory: MemoryManager, planned: Erasure, *, derived: bool) -> None:
         raise typer.Abort
 
 
-def _print_receipt(done: Erasure, *, derived: bool) -> None:
+def _receipt(done: Erasure, *, derived: bool) -> Iterator[str]:
     said = "would be erased" if done.dry_run else "erased"
     for memory_id in done.ids:
-        typer.echo(f"{memory_id}  {said}")
+        yield f"{memory_id}  {said}"
     for memory_id in done.derived:
-        typer.echo(f"{memory_id}  {said if derived else 'kept'}, derived")
+        yield f"{memory_id}  {said if derived else 'kept'}, derived"
     for memory_id in done.locked:
-        typer.echo(f"{memory_id}  {'is' if done.dry_run else 'was'} locked")
+        yield f"{memory_id}  {'is' if done.dry_run else 'was'} locked"
     if done.dry_run:
         return
     rows = ", ".join(f"{count} {table}" for table, count in sorted(done.rows.items()) if count)
-    typer.echo(f"{done.at.isoformat()}  {rows or 'nothing there'}")
+    yield f"{done.at.isoformat()}  {rows or 'nothing there'}"
     for word, names in (("rewritten", done.rewritten), ("removed", done.removed)):
         if names:
-            typer.echo(f"{word}: {', '.join(dict.fromkeys(names))}")
+            yield f"{word}: {', '.join(dict.fromkeys(names))}"
     for part, why in done.pending.items():
         warn(f"{part} not done yet: {why}; that process or the next one to open the store does it")
     if done.untouched:
-        typer.echo(f"not files of the store, not checked: {', '.join(done.untouched)}")
-    typer.echo(f"not reached: {'; '.join(done.not_reached)}")
+        yield f"not files of the store, not checked: {', '.join(done.untouched)}"
+    yield f"not reached: {'; '.join(done.not_reached)}"
 
 
-@app.command(epilog=examples("memento salvage", "memento salvage --root ~/notes --json"))
+@command(app, "memento salvage", "memento salvage --root ~/notes --json")
 def salvage(*, as_json: AsJson = False, root: Root = HERE) -> int:
     """Make a new store from the intact memories of a damaged one. Exits with 1 if any was lost.
 
@@ -359,60 +287,41 @@ def salvage(*, as_json: AsJson = False, root: Root = HERE) -> int:
     damaged store is kept beside the new one. Close it in every process first.
     """
     done = make_anew(root)
-    if as_json:
-        print_json(done)
-    else:
-        typer.echo(f"{done.root}  {counted(done.kept)} kept, {done.lost} lost")
-        for memory_id in done.changed:
-            typer.echo(f"  {memory_id} was changed outside memento and is left out")
-        if done.lost_links:
-            typer.echo(f"  links lost between the memories that are kept: {done.lost_links}")
-        typer.echo(f"{done.aside}  the damaged store")
-    return NOT_WELL if done.lost or done.lost_links else 0
+    lines = [
+        f"{done.root}  {counted(done.kept)} kept, {done.lost} lost",
+        *(f"  {one} was changed outside memento and is left out" for one in done.changed),
+    ]
+    if done.lost_links:
+        lines.append(f"  links lost between the memories that are kept: {done.lost_links}")
+    lines.append(f"{done.aside}  the damaged store")
+    status = NOT_WELL if done.lost or done.lost_links else 0
+    return Shown(done, lines, status=status).show(as_json=as_json)
 
 
-@app.command(epilog=examples("memento archive 0198c2f0-5d7e-7a11-b0a4-3f1f0c9e2d10"))
-def archive(
-    ids: Ids,
-    *,
-    root: Root = HERE,
-    namespace: Namespace = "default",
-    embedder: EmbedderName = "default",
-) -> None:
+@command(app, f"memento archive {ID}")
+def archive(memory: MemoryManager, ids: Ids) -> None:
     """Set memories aside: only `--archived`, or a query that names them, finds them.
 
     `memento unarchive` brings them back.
     """
-    with open_store(root, namespace, embedder) as memory:
-        for one in ids:
-            found = memory.archive(memory.full_id(one))
-            typer.echo(f"{found.id}  {found.status}")
+    each(memory, ids, memory.archive)
 
 
-@app.command(epilog=examples("memento unarchive 0198c2f0-5d7e-7a11-b0a4-3f1f0c9e2d10"))
-def unarchive(
-    ids: Ids,
-    *,
-    root: Root = HERE,
-    namespace: Namespace = "default",
-    embedder: EmbedderName = "default",
-) -> None:
+@command(app, f"memento unarchive {ID}")
+def unarchive(memory: MemoryManager, ids: Ids) -> None:
     """Bring memories back from the archive."""
-    with open_store(root, namespace, embedder) as memory:
-        for one in ids:
-            found = memory.unarchive(memory.full_id(one))
-            typer.echo(f"{found.id}  {found.status}")
+    each(memory, ids, memory.unarchive)
 
 
-@app.command(
-    epilog=examples(
-        "memento sleep",
-        "memento sleep --seconds 60",
-        "memento sleep --dry-run",
-        "memento sleep --steps articles",
-    )
+@command(
+    app,
+    "memento sleep",
+    "memento sleep --seconds 60",
+    "memento sleep --dry-run",
+    "memento sleep --steps articles",
 )
 def sleep(
+    memory: MemoryManager,
     *,
     seconds: Annotated[
         float,
@@ -429,52 +338,42 @@ def sleep(
     dry_run: Annotated[
         bool, option("--dry-run", help="Only report what would be changed.")
     ] = False,
-    as_json: AsJson = False,
-    root: Root = HERE,
-    namespace: Namespace = "default",
-    embedder: EmbedderName = "default",
-) -> None:
+) -> Shown:
     """Tidy up: fold near-equal statements, move memories between tiers, archive what nobody needs.
 
     Nothing is deleted; `memento undo --run N` takes it all back. When time is up, the next call
     goes on. With `--steps articles` it writes articles: texts that quote what is known of a topic.
     """
-    with open_store(root, namespace, embedder) as memory:
-        found = memory.consolidate(seconds=seconds, steps=steps or None, dry_run=dry_run)
-    if as_json:
-        print_json(found)
-        return
+    found = memory.consolidate(seconds=seconds, steps=steps or None, dry_run=dry_run)
+    return Shown(found, _sleep_lines(found), empty="")
+
+
+def _sleep_lines(found: Tick) -> Iterator[str]:
     if found.skipped:
-        typer.echo(f"nothing done: {found.skipped}")
+        yield f"nothing done: {found.skipped}"
     for name, one in found.steps.items():
         why = "".join(f", {count} {reason}" for reason, count in one.skipped.items() if count)
-        typer.echo(f"{name:10} looked at {one.looked:,}, changed {one.changed:,}{why}")
+        yield f"{name:10} looked at {one.looked:,}, changed {one.changed:,}{why}"
     if found.run is not None:
-        typer.echo(f"memento undo --run {found.run} takes it back")
+        yield f"memento undo --run {found.run} takes it back"
     if not found.done and not found.skipped:
-        typer.echo("not done yet: the next call goes on")
+        yield "not done yet: the next call goes on"
 
 
-@app.command(epilog=examples("memento stale", "memento stale --kind fact --limit 20"))
+@command(app, "memento stale", "memento stale --kind fact --limit 20")
 def stale(
+    memory: MemoryManager,
     *,
     kinds: Annotated[
         list[Kind] | None, option("--kind", help="Only this kind; repeatable.")
     ] = None,
     limit: Annotated[int, option("--limit", help="Most memories.")] = 20,
-    as_json: AsJson = False,
-    root: Root = HERE,
-    namespace: Namespace = "default",
-    embedder: EmbedderName = "default",
-) -> None:
+) -> Shown:
     """List memories that somebody should look at: expired, doubted, or nearly forgotten."""
-    with open_store(root, namespace, embedder) as memory:
-        found = memory.stale(kinds=[kind.value for kind in kinds or ()] or None, limit=limit)
-    if as_json:
-        print_json(found)
-        return
-    for one in found:
-        why = ", ".join(one.reasons)
-        typer.echo(
-            f"{one.memory.id}  {why} ({one.retention:.0%} left)  {one_line(one.memory.text)}"
-        )
+    found = memory.stale(kinds=[kind.value for kind in kinds or ()] or None, limit=limit)
+    lines = (
+        f"{one.memory.id}  {', '.join(one.reasons)} ({one.retention:.0%} left)"
+        f"  {one_line(one.memory.text)}"
+        for one in found
+    )
+    return Shown(found, lines, empty="")

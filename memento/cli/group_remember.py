@@ -1,10 +1,11 @@
-"""Commands that add memories."""
+"""Commands that add memories: by themselves, from files, and from what a user says."""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
@@ -18,26 +19,15 @@ from memento.base.clock import system_clock
 from memento.base.display import one_line
 from memento.base.layout import LEDGER
 from memento.cli.options import (
-    HERE,
-    AsJson,
-    EmbedderName,
-    Namespace,
-    Root,
+    Scope,
     Session,
+    Store,
     coming_moment_of,
-    examples,
+    command,
     moment_of,
     option,
 )
-from memento.cli.output import (
-    counted,
-    masked,
-    open_store,
-    print_json,
-    print_masked,
-    wait_for_index,
-    warn,
-)
+from memento.cli.output import Shown, counted, masked, wait_for_index, warn
 from memento.errors import InvalidInput
 from memento.ingest import Format
 from memento.messages import is_one
@@ -48,7 +38,6 @@ from memento.types import Kind, Memory, Source, Status, Tier, Trust
 if TYPE_CHECKING:
     from memento.types import Draft
 
-
 BATCH = 256
 """Most drafts of a file written in one transaction."""
 
@@ -58,15 +47,20 @@ FORMATS = f"{', '.join(_OTHERS)} or {_LAST}"
 
 app = typer.Typer()
 
+Origin = Annotated[
+    Trust, option("--trust", help="Its origin; tool, web and import are quarantined.")
+]
 
-@app.command(
-    epilog=examples(
-        'memento add "The deploy key expires on 3 May" --tier long --tag ops',
-        'memento add "Rami uses Helix" --key rami/editor --kind preference',
-        "git log -1 --format=%B | memento add - --session standup",
-    )
+
+@command(
+    app,
+    'memento add "The deploy key expires on 3 May" --tier long --tag ops',
+    'memento add "Rami uses Helix" --key rami/editor --kind preference',
+    "git log -1 --format=%B | memento add - --session standup",
+    make=True,
 )
 def add(
+    store: Store,
     text: Annotated[
         list[str], typer.Argument(metavar="TEXT...", help="Text to remember; - reads from stdin.")
     ],
@@ -85,7 +79,7 @@ def add(
     alias: Annotated[
         list[str] | None, option("--alias", help="Another name to find it by; repeatable.")
     ] = None,
-    scope: Annotated[str, option("--scope", help="Where it applies, such as project/x.")] = "",
+    scope: Scope = "",
     session: Session = None,
     actor: Annotated[str | None, option("--actor", help="Who said it.")] = None,
     tag: Annotated[list[str] | None, option("--tag", help="Label; repeatable.")] = None,
@@ -109,9 +103,7 @@ def add(
         datetime | None,
         option("--due", parser=coming_moment_of, metavar="MOMENT", help="When a plan is due."),
     ] = None,
-    trust: Annotated[
-        Trust, option("--trust", help="Its origin; tool, web and import are quarantined.")
-    ] = Trust.USER,
+    trust: Origin = Trust.USER,
     source: Annotated[
         str | None, option("--source", metavar="URI", help="Address it comes from.")
     ] = None,
@@ -122,14 +114,10 @@ def add(
     id: Annotated[  # noqa: A002 - the field's own name
         str | None, option("--id", help="Your own id; makes a retry harmless.")
     ] = None,
-    as_json: AsJson = False,
-    root: Root = HERE,
-    namespace: Namespace = "default",
-    embedder: EmbedderName = "default",
-) -> None:
+) -> Shown:
     """Remember TEXT. When the command returns, it is on the disk."""
     said = _from_stdin() if text == ["-"] else " ".join(text)
-    with open_store(root, namespace, embedder, make=True) as memory:
+    with store.open() as memory:
         kept = memory.add(
             said,
             tier,
@@ -150,48 +138,37 @@ def add(
             supersedes=supersedes or (),
             id=id,
         )
-    if as_json:
-        print_json(kept)
-    else:
-        typer.echo(f"{kept.id}  {kept.tier} tier, importance {kept.importance:.2f}")
-        _say_waiting([kept])
+    line = f"{kept.id}  {kept.tier} tier, importance {kept.importance:.2f}"
+    return Shown(kept, [line, *_waiting([kept])])
 
 
-@app.command(
-    epilog=examples(
-        "memento ingest chat.jsonl",
-        "memento ingest notes.md --scope project/alpha",
-        "memento ingest contract.md --document",
-        "memento ingest export.json --format sharegpt --no-wait",
-        "memento ingest page.md --trust web --name https://example.org/page",
-    )
+@command(
+    app,
+    "memento ingest chat.jsonl",
+    "memento ingest notes.md --scope project/alpha",
+    "memento ingest contract.md --document",
+    "memento ingest export.json --format sharegpt --no-wait",
+    "memento ingest page.md --trust web --name https://example.org/page",
+    make=True,
 )
 def ingest(
+    store: Store,
     file: Annotated[
         Path, typer.Argument(help="Text, Markdown, HTML, CSV, JSON or JSON Lines; may be gzipped.")
     ],
     *,
     format: Annotated[  # noqa: A002 - the word for it
-        str | None,
-        option(
-            "--format",
-            help=f"{FORMATS}; detected if none.",
-        ),
+        str | None, option("--format", help=f"{FORMATS}; detected if none.")
     ] = None,
     name: Annotated[
         str | None, option("--name", help="Name of the source; the file's name if not given.")
     ] = None,
-    scope: Annotated[str, option("--scope", help="Where it applies, such as project/x.")] = "",
-    trust: Annotated[
-        Trust, option("--trust", help="Its origin; tool, web and import are quarantined.")
-    ] = Trust.USER,
+    scope: Scope = "",
+    trust: Origin = Trust.USER,
     document: Annotated[
         bool, option("--document", help="Follow the file: what it no longer says is hidden.")
     ] = False,
     wait: Annotated[bool, option("--wait/--no-wait", help="Wait until it is indexed.")] = True,
-    root: Root = HERE,
-    namespace: Namespace = "default",
-    embedder: EmbedderName = "default",
 ) -> int:
     """Remember a file: notes, a document or a conversation.
 
@@ -202,12 +179,17 @@ def ingest(
     run it again: new parts supersede the old ones, and parts that are gone are hidden.
     """
     from memento.cli import tables  # noqa: PLC0415 - rich is slow to load
+    from memento.ingest import read  # noqa: PLC0415 - used by this command only
 
-    if document:
-        with open_store(root, namespace, embedder, make=True) as memory:
-            began = system_clock()
-            with tables.Bar("adding").drawn() as bar:
-                parts = memory.add_document(
+    def drafts() -> Iterator[Draft]:
+        return read(file, format, name=name, scope=scope, trust=trust)
+
+    total = None if document else sum(1 for _ in drafts())
+    with store.open() as memory:
+        with tables.Bar("adding", total).drawn() as bar:
+            if total is None:
+                began = system_clock()
+                kept = memory.add_document(
                     file,
                     name=name,
                     format=cast("Literal['text', 'markdown'] | None", format),  # refused if not
@@ -215,18 +197,13 @@ def ingest(
                     source=Source(trust),
                     progress=bar.to,
                 )
-            new = sum(one.created_at >= began for one in parts)
-            typer.echo(f"{file.name}: {len(parts)} parts, {new} new")
-            _say_waiting(parts)
-            return wait_for_index(memory) if wait else 0
-    from memento.ingest import read  # noqa: PLC0415 - used by this command only
-
-    total = sum(1 for _ in read(file, format, name=name, scope=scope, trust=trust))
-    drafts = read(file, format, name=name, scope=scope, trust=trust)
-    with open_store(root, namespace, embedder, make=True) as memory:
-        waiting, new = _add_all(memory, drafts, total)
-        typer.echo(f"{file.name}: {counted(total)} read, {new} new, {total - new} known already")
-        _say_waiting(waiting)
+                new = sum(one.created_at >= began for one in kept)
+                told = f"{len(kept)} parts, {new} new"
+            else:
+                kept, new = _add_all(memory, drafts(), bar.to)
+                told = f"{counted(total)} read, {new} new, {total - new} known already"
+        for line in (f"{file.name}: {told}", *_waiting(kept)):
+            typer.echo(line)
         return wait_for_index(memory) if wait else 0
 
 
@@ -237,40 +214,37 @@ def _from_stdin() -> str:
     return sys.stdin.read()
 
 
-def _say_waiting(kept: Sequence[Memory]) -> None:
-    """Print how many of the new memories are quarantined."""
+def _waiting(kept: Sequence[Memory]) -> list[str]:
+    """Say how many of the new memories are quarantined."""
     waiting = len({memory.id for memory in kept if memory.status is Status.QUARANTINED})
-    if waiting:
-        typer.echo(f"{waiting} quarantined until approved: see `memento quarantine list`")
+    return [f"{waiting} quarantined until approved: see `memento quarantine list`"] * bool(waiting)
 
 
 def _add_all(
-    memory: MemoryManager, drafts: Iterator[Draft], total: int
+    memory: MemoryManager, drafts: Iterator[Draft], progress: Callable[[int], None]
 ) -> tuple[list[Memory], int]:
     """Add drafts in batches; returns the quarantined memories and the number of new ones."""
-    from memento.cli import tables  # noqa: PLC0415 - rich is slow to load
-
     done = new = 0
     waiting: list[Memory] = []
-    with tables.Bar("adding", total).drawn() as bar:
-        while batch := list(islice(drafts, BATCH)):
-            began = system_clock()
-            kept = memory.add_many(batch)
-            waiting += [one for one in kept if one.status is Status.QUARANTINED]
-            new += len({one.id for one in kept if one.created_at >= began})
-            done += len(batch)
-            bar.to(done)
+    while batch := list(islice(drafts, BATCH)):
+        began = system_clock()
+        kept = memory.add_many(batch)
+        waiting += [one for one in kept if one.status is Status.QUARANTINED]
+        new += len({one.id for one in kept if one.created_at >= began})
+        done += len(batch)
+        progress(done)
     return waiting, new
 
 
-@app.command(
-    epilog=examples(
-        'memento observe --user "No, use uv instead of pip" --dry-run',
-        'memento observe --user "I live in Porto" --assistant "Noted." --session monday',
-        "memento observe --session standup < transcript.txt",
-    )
+@command(
+    app,
+    'memento observe --user "No, use uv instead of pip" --dry-run',
+    'memento observe --user "I live in Porto" --assistant "Noted." --session monday',
+    "memento observe --session standup < transcript.txt",
+    make=True,
 )
 def observe(
+    store: Store,
     text: Annotated[
         str | None, typer.Argument(help="Message of the user, as --user.", show_default=False)
     ] = None,
@@ -287,11 +261,7 @@ def observe(
     dry_run: Annotated[
         bool, option("--dry-run", help="Only show what would be learnt, and why.")
     ] = False,
-    as_json: AsJson = False,
-    root: Root = HERE,
-    namespace: Namespace = "default",
-    embedder: EmbedderName = "default",
-) -> None:
+) -> Shown:
     """Keep a turn of a conversation and learn from what the user states in it.
 
     With --mode assist or full a language model points at further sentences of the user; a dry run
@@ -307,112 +277,38 @@ def observe(
         raise InvalidInput("--assistant", "is given with a message of the user")
     turns = _transcript(sys.stdin.read()) if user is None else [{"role": "user", "content": user}]
     if dry_run:
-        found = _foreseen(turns, session, scope, (root, namespace, embedder))
-        _show_foresights(found, as_json=as_json)
-        return
-    with open_store(root, namespace, embedder, make=True) as memory:
+        found = _foreseen(store, turns, session, scope)
+        return Shown(masked(found), _foresight_lines(found), empty="nothing to learn")
+    with store.open() as memory:
         if user is None:
             seen = memory.observe(messages=turns, session=session, scope=scope, mode=mode)
         else:
             seen = memory.observe(user, assistant, session=session, scope=scope, mode=mode)
-    if as_json:
-        print_masked(seen)
-    else:
-        typer.echo(one_line_each(masked(seen.explain())))
-
-
-@app.command(epilog=examples("memento usage", "memento usage --since 2026-01-01 --json"))
-def usage(
-    *,
-    since: Annotated[
-        datetime | None, option("--since", help="First day (UTC).", formats=["%Y-%m-%d"])
-    ] = None,
-    as_json: AsJson = False,
-    root: Root = HERE,
-    namespace: Namespace = "default",
-) -> None:
-    """Show how much language models were used, and what is left of the day."""
-    first = None if since is None else since.replace(tzinfo=UTC)
-    with open_store(root, namespace, "none") as memory:
-        used = memory.usage(first)
-    if as_json:
-        print_json(used)
-        return
-    for name, one in [*used.models.items(), ("all", used.total)]:
-        typer.echo(
-            f"{one_line(name)}: {one.calls} requests, {one.tokens_in} tokens sent, "
-            f"{one.tokens_out} received, {one.failures} failures, {one.seconds:.1f} s"
-        )
-    typer.echo(f"left today: {used.calls_left} requests, {used.tokens_left} tokens")
-
-
-@app.command(
-    epilog=examples(
-        'memento direct "Never commit .env files" --lock',
-        'memento direct "Answer in German" --scope project/alpha',
-    )
-)
-def direct(
-    rules: Annotated[list[str], typer.Argument(metavar="RULE...", help="Rules, each in quotes.")],
-    *,
-    scope: Annotated[str, option("--scope", help="Where they apply.")] = "",
-    lock: Annotated[bool, option("--lock", help="Nothing but the user changes them.")] = False,
-    condition: Annotated[
-        str | None, option("--condition", help="When they apply, in words.")
-    ] = None,
-    as_json: AsJson = False,
-    root: Root = HERE,
-    namespace: Namespace = "default",
-    embedder: EmbedderName = "default",
-) -> None:
-    """State rules outright: each is stored as given."""
-    with open_store(root, namespace, embedder, make=True) as memory:
-        made = memory.direct(rules, scope=scope, lock=lock, condition=condition)
-    if as_json:
-        print_json(made)
-    else:
-        for one in made:
-            typer.echo(f"{one.id}  {one_line(one.text)}")
+    return Shown(masked(seen), map(one_line, masked(seen.explain()).split("\n")))
 
 
 def _foreseen(
-    turns: list[dict[str, Any]], session: str | None, scope: str, store: tuple[Path, str, str]
+    store: Store, turns: list[dict[str, Any]], session: str | None, scope: str
 ) -> list[Foresight]:
     """Say what a store would learn; without a store, what a new one would."""
-    root, namespace, embedder = store
     with TemporaryDirectory() as empty:
-        there = (root / LEDGER).exists()
-        with open_store(root if there else Path(empty), namespace, embedder, make=True) as memory:
+        there = store if (store.root / LEDGER).exists() else replace(store, root=Path(empty))
+        with there.open() as memory:
             return memory.foresee(turns, session=session, scope=scope)
 
 
-def _show_foresights(found: list[Foresight], *, as_json: bool) -> None:
-    if as_json:
-        print_masked(found)
-        return
+def _foresight_lines(found: list[Foresight]) -> Iterator[str]:
     for one in found:
         said = one.candidate
         slot = f", slot {said.key}" if said.key else ""
         others = f" ({', '.join(one.others)})" if one.others else ""
-        typer.echo(f"{one.action}{others}: {one_line(masked(said.text))}")
-        typer.echo(
-            f"    {said.signal} {said.confidence:.2f}{slot}: {one_line(', '.join(said.reasons))}"
-        )
-    if not found:
-        typer.echo("nothing to learn")
-
-
-def one_line_each(text: str) -> str:
-    """Make each line safe for a terminal."""
-    return "\n".join(one_line(line) for line in text.split("\n"))
+        yield f"{one.action}{others}: {one_line(masked(said.text))}"
+        reasons = one_line(", ".join(said.reasons))
+        yield f"    {said.signal} {said.confidence:.2f}{slot}: {reasons}"
 
 
 def _transcript(text: str) -> list[dict[str, Any]]:
-    """Read a transcript: JSON lines, or speakers before a colon.
-
-    Raises:
-        InvalidInput: If a line is neither.
-    """
+    """Read a transcript: JSON lines, or speakers before a colon."""
     turns: list[dict[str, Any]] = []
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip():
@@ -438,3 +334,44 @@ def _message(line: str, number: int) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise InvalidInput(f"line {number}", "is not a JSON object")
     return found
+
+
+@command(app, "memento usage", "memento usage --since 2026-01-01 --json", embeds=False)
+def usage(
+    memory: MemoryManager,
+    *,
+    since: Annotated[
+        datetime | None, option("--since", help="First day (UTC).", formats=["%Y-%m-%d"])
+    ] = None,
+) -> Shown:
+    """Show how much language models were used, and what is left of the day."""
+    first = None if since is None else since.replace(tzinfo=UTC)
+    used = memory.usage(first)
+    lines = [
+        f"{one_line(name)}: {one.calls} requests, {one.tokens_in} tokens sent, "
+        f"{one.tokens_out} received, {one.failures} failures, {one.seconds:.1f} s"
+        for name, one in [*used.models.items(), ("all", used.total)]
+    ]
+    left = f"left today: {used.calls_left} requests, {used.tokens_left} tokens"
+    return Shown(used, [*lines, left])
+
+
+@command(
+    app,
+    'memento direct "Never commit .env files" --lock',
+    'memento direct "Answer in German" --scope project/alpha',
+    make=True,
+)
+def direct(
+    memory: MemoryManager,
+    rules: Annotated[list[str], typer.Argument(metavar="RULE...", help="Rules, each in quotes.")],
+    *,
+    scope: Annotated[str, option("--scope", help="Where they apply.")] = "",
+    lock: Annotated[bool, option("--lock", help="Nothing but the user changes them.")] = False,
+    condition: Annotated[
+        str | None, option("--condition", help="When they apply, in words.")
+    ] = None,
+) -> Shown:
+    """State rules outright: each is stored as given."""
+    made = memory.direct(rules, scope=scope, lock=lock, condition=condition)
+    return Shown(made, [f"{one.id}  {one_line(one.text)}" for one in made], empty="")

@@ -1,28 +1,16 @@
-"""The command that prints the policy of a prompt."""
+"""Commands for rules and for what may change: the policy, locks, pins, the quarantine."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from memento.cli.options import (
-    HERE,
-    AsJson,
-    EmbedderName,
-    Ids,
-    Namespace,
-    Root,
-    Session,
-    examples,
-    option,
-)
-from memento.cli.output import open_store, print_json, print_memories
+from memento import MemoryManager
+from memento.cli.options import ID, Ids, Session, Store, command, option
+from memento.cli.output import Shown, each, memories
 from memento.errors import InvalidInput
-from memento.manager import MemoryManager
 from memento.prompt.policy_values import TOKENS
 from memento.types import Memory
 from memento.verbs.rules import RECALL, TAIL_TOKENS
@@ -30,8 +18,9 @@ from memento.verbs.rules import RECALL, TAIL_TOKENS
 app = typer.Typer()
 
 
-@app.command(epilog=examples("memento policy", 'memento policy --for "deploy it" --explain'))
+@command(app, "memento policy", 'memento policy --for "deploy it" --explain')
 def policy(
+    store: Store,
     *,
     scope: Annotated[str, option("--scope", help="Where the agent works, a path.")] = "",
     message: Annotated[
@@ -48,15 +37,11 @@ def policy(
         int, option("--tail-tokens", help="Most tokens of the tail.")
     ] = TAIL_TOKENS,
     recall: Annotated[int, option("--recall", help="Most memories to recall.")] = RECALL,
-    as_json: AsJson = False,
-    root: Root = HERE,
-    namespace: Namespace = "default",
-    embedder: EmbedderName = "default",
-) -> None:
+) -> Shown:
     """Print what a prompt should hold: the rules of the user, and what bears on a message."""
     if head + tail + explain > 1:
         raise InvalidInput("--head", "give one of --head, --tail and --explain")
-    with open_store(root, namespace, embedder) as memory:
+    with store.open() as memory:
         found = memory.policy(
             message,
             scope=scope,
@@ -65,11 +50,9 @@ def policy(
             tail_tokens=tail_tokens,
             recall=recall,
         )
-    if as_json:
-        print_json(found)
-        return
     text = found.head if head else found.tail if tail else found.text
-    typer.echo((found.explain() if explain else text) or "nothing here")
+    text = found.explain() if explain else text
+    return Shown(found, [text] if text else [])
 
 
 class Level(StrEnum):
@@ -79,77 +62,43 @@ class Level(StrEnum):
     PROMOTED = "promoted"
 
 
-@app.command(epilog=examples("memento lock 0198c2f0-5d7e-7a11-b0a4-3f1f0c9e2d10"))
+@command(app, f"memento lock {ID}")
 def lock(
+    memory: MemoryManager,
     ids: Ids,
     *,
     level: Annotated[
         Level, option("--level", help="Nothing changes it, or only the user may replace it.")
     ] = Level.USER,
-    root: Root = HERE,
-    namespace: Namespace = "default",
-    embedder: EmbedderName = "default",
 ) -> None:
     """Lock memories: nothing updates, forgets, moves or replaces them until `memento unlock`.
 
     `memento erase` removes a locked memory all the same.
     """
-    _each(ids, root, namespace, embedder, lambda memory, one: memory.lock(one, level.value))
+    each(memory, ids, lambda one: memory.lock(one, level.value), _protection)
 
 
-@app.command(epilog=examples("memento unlock 0198c2f0-5d7e-7a11-b0a4-3f1f0c9e2d10"))
-def unlock(
-    ids: Ids,
-    *,
-    root: Root = HERE,
-    namespace: Namespace = "default",
-    embedder: EmbedderName = "default",
-) -> None:
+@command(app, f"memento unlock {ID}")
+def unlock(memory: MemoryManager, ids: Ids) -> None:
     """Take the locks of memories away."""
-    _each(ids, root, namespace, embedder, lambda memory, one: memory.unlock(one))
+    each(memory, ids, memory.unlock, _protection)
 
 
-@app.command(epilog=examples("memento pin 0198c2f0-5d7e-7a11-b0a4-3f1f0c9e2d10"))
-def pin(
-    ids: Ids,
-    *,
-    root: Root = HERE,
-    namespace: Namespace = "default",
-    embedder: EmbedderName = "default",
-) -> None:
+@command(app, f"memento pin {ID}")
+def pin(memory: MemoryManager, ids: Ids) -> None:
     """Let memories never fade."""
-    _each(ids, root, namespace, embedder, lambda memory, one: memory.pin(one))
+    each(memory, ids, memory.pin, _protection)
 
 
-@app.command(epilog=examples("memento unpin 0198c2f0-5d7e-7a11-b0a4-3f1f0c9e2d10"))
-def unpin(
-    ids: Ids,
-    *,
-    root: Root = HERE,
-    namespace: Namespace = "default",
-    embedder: EmbedderName = "default",
-) -> None:
+@command(app, f"memento unpin {ID}")
+def unpin(memory: MemoryManager, ids: Ids) -> None:
     """Let memories fade again."""
-    _each(ids, root, namespace, embedder, lambda memory, one: memory.unpin(one))
+    each(memory, ids, memory.unpin, _protection)
 
 
-def _each(
-    ids: list[str],
-    root: Path,
-    namespace: str,
-    embedder: str,
-    change: Callable[[MemoryManager, str], Memory],
-) -> None:
-    """Change memories one by one and print what each is then."""
-    with open_store(root, namespace, embedder) as memory:
-        for one in ids:
-            found = change(memory, memory.full_id(one))
-            said = ", ".join(filter(None, ("pinned" * found.pinned, _lock(found))))
-            typer.echo(f"{found.id}  {said or 'neither pinned nor locked'}")
-
-
-def _lock(memory: Memory) -> str:
-    return "" if memory.lock is None else f"locked ({memory.lock})"
+def _protection(found: Memory) -> str:
+    lock = "" if found.lock is None else f"locked ({found.lock})"
+    return ", ".join(filter(None, ("pinned" * found.pinned, lock))) or "neither pinned nor locked"
 
 
 quarantine = typer.Typer(
@@ -159,55 +108,31 @@ quarantine = typer.Typer(
 app.add_typer(quarantine, name="quarantine")
 
 
-@quarantine.command(
-    "list", epilog=examples("memento quarantine list", "memento quarantine list --json")
-)
+@command(quarantine, "memento quarantine list", "memento quarantine list --json", name="list")
 def list_(
+    memory: MemoryManager,
     *,
     limit: Annotated[int, option("--limit", help="Most memories.")] = 100,
     offset: Annotated[int, option("--offset", help="Memories to skip first.")] = 0,
-    as_json: AsJson = False,
-    root: Root = HERE,
-    namespace: Namespace = "default",
-    embedder: EmbedderName = "default",
-) -> None:
+) -> Shown:
     """List quarantined memories, in order of arrival."""
-    with open_store(root, namespace, embedder) as memory:
-        found = memory.quarantine.list(limit=limit, offset=offset)
-    print_memories(found, as_json=as_json)
+    return memories(memory.quarantine.list(limit=limit, offset=offset))
 
 
-@quarantine.command(
-    epilog=examples("memento quarantine approve 0198c2f0-5d7e-7a11-b0a4-3f1f0c9e2d10")
-)
+@command(quarantine, f"memento quarantine approve {ID}")
 def approve(
+    memory: MemoryManager,
     ids: Ids,
     *,
     version: Annotated[
         int | None, option("--version", help="The version that you read, if it changed meanwhile.")
     ] = None,
-    root: Root = HERE,
-    namespace: Namespace = "default",
-    embedder: EmbedderName = "default",
 ) -> None:
     """Make quarantined memories active. They still cannot become rules or be pinned."""
-    with open_store(root, namespace, embedder) as memory:
-        for memory_id in map(memory.full_id, ids):
-            approved = memory.quarantine.approve(memory_id, version=version)
-            typer.echo(f"{memory_id}  {approved.status}")
+    each(memory, ids, lambda one: memory.quarantine.approve(one, version=version))
 
 
-@quarantine.command(
-    epilog=examples("memento quarantine reject 0198c2f0-5d7e-7a11-b0a4-3f1f0c9e2d10")
-)
-def reject(
-    ids: Ids,
-    *,
-    root: Root = HERE,
-    namespace: Namespace = "default",
-    embedder: EmbedderName = "default",
-) -> None:
+@command(quarantine, f"memento quarantine reject {ID}")
+def reject(memory: MemoryManager, ids: Ids) -> None:
     """Forget quarantined memories; `memento restore` puts them back into quarantine."""
-    with open_store(root, namespace, embedder) as memory:
-        for memory_id in map(memory.full_id, ids):
-            typer.echo(f"{memory_id}  {memory.quarantine.reject(memory_id).status}")
+    each(memory, ids, memory.quarantine.reject)

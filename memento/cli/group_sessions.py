@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, cast
 
 import typer
 
+from memento import MemoryManager
 from memento.base.display import one_line
-from memento.cli.options import (
-    HERE,
-    AsJson,
-    EmbedderName,
-    Namespace,
-    Root,
-    examples,
-    option,
-)
-from memento.cli.output import open_store, print_json
+from memento.cli.options import ID, AsJson, Store, command, option
+from memento.cli.output import Shown
 from memento.errors import InvalidInput
-from memento.verbs.scopes import ScopeInfo
+from memento.verbs.scopes import Promotion, ScopeInfo
 from memento.verbs.session_handle import TOKENS, CheckpointKind, SessionInfo
 from memento.verbs.sessions import Session
 
@@ -31,53 +25,40 @@ Name = Annotated[str, typer.Argument(metavar="SESSION", help="Name of the sessio
 Scope = Annotated[str, option("--scope", help="Where it applies, a path.")]
 
 
-@session.command(epilog=examples('memento session start s1 --goal "Move the tests to pytest"'))
+@command(session, 'memento session start s1 --goal "Move the tests to pytest"', make=True)
 def start(
+    memory: MemoryManager,
     id: Annotated[  # noqa: A002 - the field's own name
         str | None, typer.Argument(metavar="SESSION", help="Its name; a new one if absent.")
     ] = None,
     *,
     goal: Annotated[str | None, option("--goal", help="The task in one sentence.")] = None,
     scope: Scope = "",
-    as_json: AsJson = False,
-    root: Root = HERE,
-    namespace: Namespace = "default",
-    embedder: EmbedderName = "default",
-) -> None:
+) -> Shown:
     """Begin a session, or go on with one, and print its name."""
-    with open_store(root, namespace, embedder, make=True) as memory:
-        info = memory.session(id, goal=goal, scope=scope).info
-    if as_json:
-        print_json(info)
-    else:
-        typer.echo(one_line(info.id))
+    info = memory.session(id, goal=goal, scope=scope).info
+    return Shown(info, [one_line(info.id)])
 
 
-@session.command(epilog=examples("memento session end s1 --outcome done"))
+@command(session, "memento session end s1 --outcome done")
 def end(
+    memory: MemoryManager,
     id: Name,  # noqa: A002 - the field's own name
     *,
     outcome: Annotated[str | None, option("--outcome", help="How it ended.")] = None,
     summary: Annotated[
         str | None, option("--summary", help="The text to keep of it; its own words if absent.")
     ] = None,
-    as_json: AsJson = False,
-    root: Root = HERE,
-    namespace: Namespace = "default",
-    embedder: EmbedderName = "default",
-) -> None:
+) -> Shown:
     """End a session and keep a summary of it as a memory."""
-    with open_store(root, namespace, embedder) as memory:
-        work = Session(memory, id)
-        kept = None if work.info.state == "ended" else work.end(outcome, summary)
-    if as_json:
-        print_json(kept)
-    else:
-        typer.echo("ended" if kept is None else f"ended; kept {kept.id}")
+    work = Session(memory, id)
+    kept = None if work.info.state == "ended" else work.end(outcome, summary)
+    return Shown(kept, ["ended" if kept is None else f"ended; kept {kept.id}"])
 
 
-@session.command(name="list", epilog=examples("memento session list --open"))
+@command(session, "memento session list --open", name="list")
 def list_sessions(
+    memory: MemoryManager,
     *,
     open: Annotated[  # noqa: A002 - the field's own name
         bool | None, option("--open/--ended", help="Only those that have not ended, or that have.")
@@ -86,21 +67,10 @@ def list_sessions(
         str | None, option("--scope", help="Only those at this scope or below it.")
     ] = None,
     limit: Annotated[int, option("-n", "--limit", help="Most sessions to show.")] = 20,
-    as_json: AsJson = False,
-    root: Root = HERE,
-    namespace: Namespace = "default",
-    embedder: EmbedderName = "default",
-) -> None:
+) -> Shown:
     """List sessions, the one written to last first."""
-    with open_store(root, namespace, embedder) as memory:
-        found = memory.sessions(open, scope, limit)
-    if as_json:
-        print_json(found)
-        return
-    for one in found:
-        typer.echo(_session_line(one))
-    if not found:
-        typer.echo("nothing here")
+    found = memory.sessions(open, scope, limit)
+    return Shown(found, map(_session_line, found))
 
 
 def _session_line(one: SessionInfo) -> str:
@@ -109,8 +79,9 @@ def _session_line(one: SessionInfo) -> str:
     return f"{one.touched_at:%Y-%m-%d %H:%M}  {one.state:11}  {one_line(one.id)}{where}{said}"
 
 
-@app.command(epilog=examples('memento checkpoint s1 --done fixtures --next "run the tests"'))
+@command(app, 'memento checkpoint s1 --done fixtures --next "run the tests"', make=True)
 def checkpoint(
+    memory: MemoryManager,
     id: Name,  # noqa: A002 - the field's own name
     *,
     goal: Annotated[str | None, option("--goal", help="The task in one sentence.")] = None,
@@ -129,28 +100,20 @@ def checkpoint(
     note: Annotated[str, option("--note", help="Anything else.")] = "",
     kind: Annotated[str, option("--kind", help="task, decision, error or compaction.")] = "task",
     data: Annotated[str, option("--data", metavar="JSON", help="A JSON object of yours.")] = "{}",
-    as_json: AsJson = False,
-    root: Root = HERE,
-    namespace: Namespace = "default",
-    embedder: EmbedderName = "default",
-) -> None:
+) -> Shown:
     """Note where the work of a session stands."""
-    with open_store(root, namespace, embedder, make=True) as memory:
-        made = memory.checkpoint(
-            id,
-            goal=goal,
-            done=done or (),
-            next=next or (),
-            blocked=blocked or (),
-            files=files or (),
-            note=note,
-            kind=cast("CheckpointKind", kind),
-            data=_object("--data", data),
-        )
-    if as_json:
-        print_json(made)
-    else:
-        typer.echo(f"checkpoint {made.number} of {one_line(made.session)}")
+    made = memory.checkpoint(
+        id,
+        goal=goal,
+        done=done or (),
+        next=next or (),
+        blocked=blocked or (),
+        files=files or (),
+        note=note,
+        kind=cast("CheckpointKind", kind),
+        data=_object("--data", data),
+    )
+    return Shown(made, [f"checkpoint {made.number} of {one_line(made.session)}"])
 
 
 def _object(name: str, text: str) -> dict[str, Any]:
@@ -164,8 +127,9 @@ def _object(name: str, text: str) -> dict[str, Any]:
     return found
 
 
-@app.command(epilog=examples("memento resume", "memento resume s1 --tokens 200"))
+@command(app, "memento resume", "memento resume s1 --tokens 200")
 def resume(
+    memory: MemoryManager,
     id: Annotated[  # noqa: A002 - the field's own name
         str | None,
         typer.Argument(metavar="SESSION", help="The session; what broke off last if absent."),
@@ -173,18 +137,10 @@ def resume(
     *,
     scope: Scope = "",
     tokens: Annotated[int, option("--tokens", help="Most tokens of the block.")] = TOKENS,
-    as_json: AsJson = False,
-    root: Root = HERE,
-    namespace: Namespace = "default",
-    embedder: EmbedderName = "default",
-) -> None:
+) -> Shown:
     """Say what was being done when a session broke off, as a block for a prompt."""
-    with open_store(root, namespace, embedder) as memory:
-        found = memory.resume(id, scope=scope, tokens=tokens)
-    if as_json:
-        print_json(found)
-    else:
-        typer.echo("nothing here" if found is None else found.text)
+    found = memory.resume(id, scope=scope, tokens=tokens)
+    return Shown(found, [] if found is None else [found.text])
 
 
 scopes = typer.Typer(help="List, name, guess, merge and share scopes.", no_args_is_help=True)
@@ -194,24 +150,13 @@ Path = Annotated[str, typer.Argument(metavar="SCOPE", help="A path, such as proj
 Other = Annotated[str, option("--with", help="The other namespace, labels joined by /.")]
 
 
-@scopes.command(name="list", epilog=examples("memento scopes list"))
+@command(scopes, "memento scopes list", name="list")
 def list_scopes(
-    *,
-    as_json: AsJson = False,
-    root: Root = HERE,
-    namespace: Namespace = "default",
-    embedder: EmbedderName = "default",
-) -> None:
+    memory: MemoryManager,
+) -> Shown:
     """List the scopes, and those that other namespaces share with this one."""
-    with open_store(root, namespace, embedder) as memory:
-        found, mine = memory.scopes(), memory.namespace
-    if as_json:
-        print_json(found)
-        return
-    for one in found:
-        typer.echo(_scope_line(one, mine))
-    if not found:
-        typer.echo("nothing here")
+    found, mine = memory.scopes(), memory.namespace
+    return Shown(found, (_scope_line(one, mine) for one in found))
 
 
 def _scope_line(one: ScopeInfo, mine: tuple[str, ...]) -> str:
@@ -226,47 +171,35 @@ def _scope_line(one: ScopeInfo, mine: tuple[str, ...]) -> str:
     return "  ".join([*parts, *([f"seen by {seen}"] if seen else [])])
 
 
-@scopes.command(epilog=examples('memento scopes define project/shop --alias "web shop"'))
+@command(scopes, 'memento scopes define project/shop --alias "web shop"', make=True)
 def define(
+    memory: MemoryManager,
     path: Path,
     *,
     title: Annotated[str, option("--title", help="Its name for people.")] = "",
     alias: Annotated[list[str] | None, option("--alias", help="Another name; repeatable.")] = None,
-    as_json: AsJson = False,
-    root: Root = HERE,
-    namespace: Namespace = "default",
-    embedder: EmbedderName = "default",
-) -> None:
+) -> Shown:
     """Name a scope, so that it is guessed from a text and known by other names."""
-    with open_store(root, namespace, embedder, make=True) as memory:
-        made = memory.define_scope(path, title=title, aliases=alias or ())
-    _told(made, as_json=as_json)
+    made = memory.define_scope(path, title=title, aliases=alias or ())
+    return Shown(made, [_scope_line(made, made.namespace)])
 
 
-@scopes.command(epilog=examples('memento scopes infer "the web shop needs a logo"'))
+@command(scopes, 'memento scopes infer "the web shop needs a logo"')
 def infer(
+    store: Store,
     text: Annotated[list[str], typer.Argument(metavar="TEXT", help="The text.")],
     *,
     context: Annotated[
         list[str] | None,
         option("--context", metavar="NAME=VALUE", help="Such as folder=/src/shop; repeatable."),
     ] = None,
-    as_json: AsJson = False,
-    root: Root = HERE,
-    namespace: Namespace = "default",
-    embedder: EmbedderName = "default",
-) -> None:
+) -> Shown:
     """Guess which scope a text belongs to, best first. Writes nothing."""
     given = dict(_pair(one) for one in context or ())
-    with open_store(root, namespace, embedder) as memory:
+    with store.open() as memory:
         found = memory.infer_scope(" ".join(text), context=given)
-    if as_json:
-        print_json(found)
-        return
-    for one in found:
-        typer.echo(f"{one.confidence:.2f}  {one_line(one.path)}  ({', '.join(one.why)})")
-    if not found:
-        typer.echo("nothing found")
+    lines = (f"{one.confidence:.2f}  {one_line(one.path)}  ({', '.join(one.why)})" for one in found)
+    return Shown(found, lines, empty="nothing found")
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -276,77 +209,52 @@ def _pair(text: str) -> tuple[str, str]:
     return name, value
 
 
-@scopes.command(epilog=examples("memento scopes merge web project/site"))
+@command(scopes, "memento scopes merge web project/site")
 def merge(
+    memory: MemoryManager,
     src: Annotated[str, typer.Argument(metavar="SOURCE", help="The scope that is merged.")],
     dst: Annotated[str, typer.Argument(metavar="TARGET", help="The scope it becomes a part of.")],
-    *,
-    root: Root = HERE,
-    namespace: Namespace = "default",
-    embedder: EmbedderName = "default",
 ) -> None:
     """Move all memories of a scope into another one; `memento scopes unmerge` undoes it."""
-    with open_store(root, namespace, embedder) as memory:
-        typer.echo(f"{memory.merge_scopes(src, dst)} memories moved")
+    typer.echo(f"{memory.merge_scopes(src, dst)} memories moved")
 
 
-@scopes.command(epilog=examples("memento scopes unmerge web"))
+@command(scopes, "memento scopes unmerge web")
 def unmerge(
+    memory: MemoryManager,
     src: Annotated[str, typer.Argument(metavar="SOURCE", help="The scope that was merged.")],
-    *,
-    root: Root = HERE,
-    namespace: Namespace = "default",
-    embedder: EmbedderName = "default",
 ) -> None:
     """Undo a merge."""
-    with open_store(root, namespace, embedder) as memory:
-        typer.echo(f"{memory.unmerge(src)} memories moved back")
+    typer.echo(f"{memory.unmerge(src)} memories moved back")
 
 
-@scopes.command(epilog=examples("memento scopes share ops --with acme/rami"))
+@command(scopes, "memento scopes share ops --with acme/rami", make=True)
 def share(
+    memory: MemoryManager,
     path: Path,
     *,
     other: Other,
-    as_json: AsJson = False,
-    root: Root = HERE,
-    namespace: Namespace = "default",
-    embedder: EmbedderName = "default",
-) -> None:
+) -> Shown:
     """Let another namespace see the memories of a scope, and change none of them."""
-    with open_store(root, namespace, embedder, make=True) as memory:
-        made = memory.share(path, _labels(other))
-    _told(made, as_json=as_json)
+    made = memory.share(path, other.split("/"))
+    return Shown(made, [_scope_line(made, made.namespace)])
 
 
-@scopes.command(epilog=examples("memento scopes unshare ops --with acme/rami"))
+@command(scopes, "memento scopes unshare ops --with acme/rami")
 def unshare(
+    memory: MemoryManager,
     path: Path,
     *,
     other: Other,
-    root: Root = HERE,
-    namespace: Namespace = "default",
-    embedder: EmbedderName = "default",
 ) -> None:
     """Take a share back, at once and for every process."""
-    with open_store(root, namespace, embedder) as memory:
-        there = memory.unshare(path, _labels(other))
+    there = memory.unshare(path, other.split("/"))
     typer.echo("not shared any more" if there else "it was not shared")
 
 
-def _labels(text: str) -> list[str]:
-    return text.split("/")
-
-
-def _told(made: ScopeInfo, *, as_json: bool) -> None:
-    if as_json:
-        print_json(made)
-    else:
-        typer.echo(_scope_line(made, made.namespace))
-
-
-@app.command(epilog=examples("memento promote 0198c2f0-5d7e-7a11-b0a4-3f1f0c9e2d10 --scope team"))
+@command(app, f"memento promote {ID} --scope team")
 def promote(
+    memory: MemoryManager,
     id: Annotated[  # noqa: A002 - the field's own name
         str | None,
         typer.Argument(metavar="ID", help="The memory; if absent, list what could be promoted."),
@@ -354,23 +262,18 @@ def promote(
     *,
     scope: Annotated[str, option("--scope", help="The wider scope; everywhere if absent.")] = "",
     as_json: AsJson = False,
-    root: Root = HERE,
-    namespace: Namespace = "default",
-    embedder: EmbedderName = "default",
-) -> None:
+) -> int:
     """Move a memory to a wider scope, or list rules that several scopes have alike."""
-    with open_store(root, namespace, embedder) as memory:
-        if id is not None:
-            moved = memory.promote(memory.full_id(id), scope)
-            typer.echo(f"{moved.id}  {one_line(moved.scope or '(everywhere)')}")
-            return
-        found = memory.promotable()
-    if as_json:
-        print_json(found)
-        return
+    if id is not None:
+        moved = memory.promote(memory.full_id(id), scope)
+        typer.echo(f"{moved.id}  {one_line(moved.scope or '(everywhere)')}")
+        return 0
+    found = memory.promotable()
+    return Shown(found, _promotable_lines(found)).show(as_json=as_json)
+
+
+def _promotable_lines(found: Sequence[Promotion]) -> Iterator[str]:
     for group in found:
-        typer.echo(f"to {one_line(group.scope or '(everywhere)')}:")
+        yield f"to {one_line(group.scope or '(everywhere)')}:"
         for one in group.memories:
-            typer.echo(f"  {one.id}  {one_line(one.scope)}  {one_line(one.text)}")
-    if not found:
-        typer.echo("nothing here")
+            yield f"  {one.id}  {one_line(one.scope)}  {one_line(one.text)}"

@@ -1,4 +1,7 @@
-"""The options that several commands share, and the parsers of their values."""
+"""Commands and the options that they share.
+
+``command`` registers a function as a command; what its signature says is all that Typer gets.
+"""
 
 from __future__ import annotations
 
@@ -6,63 +9,49 @@ import functools
 import inspect
 import json
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, TypeVar
 
 import typer
 
 from memento import MemoryManager
+from memento.base import layout
 from memento.base.clock import system_clock
+from memento.cli.output import Shown
 from memento.config import Config
-from memento.errors import InvalidInput
+from memento.errors import InvalidInput, StoreUnusable
 from memento.ledger.filters import Filtering
 from memento.protocols import Clock
 from memento.text import when
 from memento.types import Kind, Tier
 
 
-def given(context: typer.Context, name: str) -> bool:
-    """Tell whether an option was given, on the command line or in the environment."""
+def given(context: typer.Context, name: str, *sources: str) -> bool:
+    """Tell whether an option was given in one of the places, else anywhere but by default."""
     source = context.get_parameter_source(name)
-    return source is not None and source.name in {"COMMANDLINE", "ENVIRONMENT"}
+    return source is not None and source.name in (sources or ("COMMANDLINE", "ENVIRONMENT"))
 
 
-def moment_of(text: str, now: Clock = system_clock) -> datetime:
-    """Read a moment of the past, or one that is exact; see ``memento.text.when``.
-
-    Args:
-        text: One without a zone is in that of ``Config.timezone``.
-        now: Returns the present moment.
-
-    Returns:
-        The moment, UTC.
-
-    Raises:
-        ValueError: If the text is not a moment.
-        InvalidInput: If a ``MEMENTO_*`` variable of the environment cannot be read.
+def moment_of(text: str, now: Clock = system_clock, *, ahead: bool = False) -> datetime:
+    """Read a moment, as ``memento.text.when`` does; one without a zone is in ``Config.timezone``.
 
     >>> moment_of("2025-05-01").isoformat()
     '2025-05-01T00:00:00+00:00'
     """
-    return _moment(text, now, ahead=False)
-
-
-def coming_moment_of(text: str, now: Clock = system_clock) -> datetime:
-    """Read a moment to come, or one that is exact; as ``moment_of``."""
-    return _moment(text, now, ahead=True)
-
-
-def _moment(text: str, now: Clock, *, ahead: bool) -> datetime:
     present = now().astimezone(Config.from_env().zone)
     return when.moment_of(text, present, ahead=ahead).astimezone(UTC)
 
 
+def coming_moment_of(text: str) -> datetime:
+    """Read a moment to come, or one that is exact."""
+    return moment_of(text, ahead=True)
+
+
 def count_of(text: str) -> int | None:
     """Read a number of hits: a whole number, or ``auto`` for as many as the query wants.
-
-    Raises:
-        InvalidInput: If it is neither.
 
     >>> count_of("3"), count_of("auto")
     (3, None)
@@ -79,9 +68,6 @@ def where_of(given: Sequence[str]) -> dict[str, Any]:
     """Read conditions on metadata: each ``KEY=VALUE``, or a JSON object as ``where`` takes it.
 
     A value that is JSON, such as a number, ``true`` or a list, is read; any other is text.
-
-    Raises:
-        InvalidInput: If one is neither, or a key is named twice.
 
     >>> where_of(["city=Utrecht", "n=3", '{"price": {"$gt": 3}}'])
     {'city': 'Utrecht', 'n': 3, 'price': {'$gt': 3}}
@@ -142,54 +128,14 @@ EmbedderName = Annotated[
         help="'default', 'none', 'sentence-transformers:NAME' or 'openai:MODEL'.",
     ),
 ]
-OneLine = Annotated[bool, option("--oneline", help="Print one line for each memory.")]
 AsJson = Annotated[bool, option("--json", help="Print JSON.")]
+Scope = Annotated[str, option("--scope", help="Where it applies, such as project/x.")]
 Scopes = Annotated[list[str] | None, option("--scope", help="Where it applies; repeatable.")]
-Session = Annotated[str | None, option("--session", help="Conversation it belongs to.")]
-Sessions = Annotated[list[str] | None, option("--session", help="In this session; repeatable.")]
-Tiers = Annotated[list[Tier] | None, option("--tier", help="In this tier; repeatable.")]
-Kinds = Annotated[list[Kind] | None, option("--kind", help="Of this kind; repeatable.")]
-Tags = Annotated[list[str] | None, option("--tag", help="With this tag; repeat for all of them.")]
-AnyTags = Annotated[
-    list[str] | None, option("--any-tag", help="With this tag; repeat for at least one of them.")
-]
 Within = Annotated[
     list[str] | None,
     option("--within", metavar="SCOPE", help="At this scope or below it; repeatable."),
 ]
-Keys = Annotated[list[str] | None, option("--key", help="In this slot; repeatable.")]
-Actors = Annotated[list[str] | None, option("--actor", help="Said by; repeatable.")]
-Roles = Annotated[list[str] | None, option("--role", help="In this role; repeatable.")]
-Sources = Annotated[
-    list[str] | None, option("--source", help="From this trust class or address; repeatable.")
-]
-Where = Annotated[
-    list[str] | None,
-    option("--where", metavar="KEY=VALUE|JSON", help="With this metadata; repeatable."),
-]
-Without = Annotated[
-    list[str] | None,
-    option("--without", metavar="ID", help="Not this memory; an id or a part of it; repeatable."),
-]
-Since = Annotated[
-    datetime | None,
-    option(
-        "--since",
-        parser=moment_of,
-        metavar="MOMENT",
-        help="Said since: a date, last monday, 7d.",
-    ),
-]
-Until = Annotated[
-    datetime | None,
-    option("--until", parser=moment_of, metavar="MOMENT", help="Said before; as for --since."),
-]
-Query = Annotated[list[str], typer.Argument(help="The query, in plain words.")]
-Id = Annotated[str, typer.Argument(help="Id of the memory, or a part of it.")]
-AsOf = Annotated[
-    datetime | None,
-    option("--as-of", parser=moment_of, metavar="MOMENT", help="Those valid at this moment."),
-]
+Session = Annotated[str | None, option("--session", help="Conversation it belongs to.")]
 KnownAt = Annotated[
     datetime | None,
     option(
@@ -199,74 +145,99 @@ KnownAt = Annotated[
         help="As it was recorded at this moment.",
     ),
 ]
+Query = Annotated[list[str], typer.Argument(help="The query, in plain words.")]
+Id = Annotated[str, typer.Argument(help="Id of the memory, or a part of it.")]
 Ids = Annotated[
     list[str], typer.Argument(metavar="ID...", help="Ids of memories, or parts of them.")
 ]
 HERE = Path("agent_memory")
 """Default folder of the store."""
+ID = "0198c2f0-5d7e-7a11-b0a4-3f1f0c9e2d10"
+"""An id for examples."""
 
 
-def examples(*lines: str) -> str:
-    """Compose the examples at the end of a command's help; the backspace keeps their lines."""
-    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
+@dataclass(frozen=True)
+class Store:
+    """The store that a command names; the first fields are the options."""
+
+    root: Root = HERE
+    namespace: Namespace = "default"
+    embedder: EmbedderName = "default"
+    make: bool = False
+
+    def open(self) -> MemoryManager:
+        """Open it; only a command that writes memories creates one."""
+        if not self.make and not (self.root / layout.LEDGER).exists():
+            problem = "holds no store; name its folder with --root, or make one with `memento add`"
+            raise StoreUnusable(self.root, problem)
+        return MemoryManager(
+            self.root,
+            namespace=self.namespace.split("/"),
+            config=Config.from_env(),
+            embedder=None if self.embedder == "none" else self.embedder,
+        )
 
 
-class Given(Filtering, total=False):
-    """The values of the options, as ``retrieve``, ``prompt`` and ``list`` take them."""
+class Filters(Filtering, total=False):
+    """The options that filter memories, as ``retrieve``, ``prompt`` and ``list`` take them."""
 
     as_of: datetime | None
     known_at: datetime | None
 
 
-Filters: TypeAlias = Callable[[MemoryManager], Given]
-"""Returns the values of the options, with whole ids of memories."""
-
-
-def filtered(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options that filter memories.
-
-    Args:
-        command: Has a parameter ``filters``, a ``Filters``; the options stand where it stands.
-
-    Returns:
-        The command as Typer is to see it.
-    """
-    own = inspect.signature(command, eval_str=True).parameters
-    shared = inspect.signature(_given, eval_str=True).parameters
-    rest = [one for name, one in shared.items() if name != "memory"]
-    shown = [one for name in own for one in (rest if name == "filters" else [own[name]])]
-
-    @functools.wraps(command)
-    def run(**options: Any) -> None:
-        chosen = {one.name: options.pop(one.name) for one in rest}
-        command(**options, filters=functools.partial(_given, **chosen))
-
-    run.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]  # Typer reads it
-    run.__annotations__ = {one.name: one.annotation for one in shown}
-    return run
-
-
-def _given(
+def filters_of(
     memory: MemoryManager,
     *,
-    tier: Tiers = None,
-    kind: Kinds = None,
+    tier: Annotated[list[Tier] | None, option("--tier", help="In this tier; repeatable.")] = None,
+    kind: Annotated[list[Kind] | None, option("--kind", help="Of this kind; repeatable.")] = None,
     scope: Scopes = None,
     within: Within = None,
-    session: Sessions = None,
-    tag: Tags = None,
-    any_tag: AnyTags = None,
-    key: Keys = None,
-    actor: Actors = None,
-    role: Roles = None,
-    source: Sources = None,
-    where: Where = None,
-    without: Without = None,
-    since: Since = None,
-    until: Until = None,
-    as_of: AsOf = None,
+    session: Annotated[
+        list[str] | None, option("--session", help="In this session; repeatable.")
+    ] = None,
+    tag: Annotated[
+        list[str] | None, option("--tag", help="With this tag; repeat for all of them.")
+    ] = None,
+    any_tag: Annotated[
+        list[str] | None,
+        option("--any-tag", help="With this tag; repeat for at least one of them."),
+    ] = None,
+    key: Annotated[list[str] | None, option("--key", help="In this slot; repeatable.")] = None,
+    actor: Annotated[list[str] | None, option("--actor", help="Said by; repeatable.")] = None,
+    role: Annotated[list[str] | None, option("--role", help="In this role; repeatable.")] = None,
+    source: Annotated[
+        list[str] | None, option("--source", help="From this trust class or address; repeatable.")
+    ] = None,
+    where: Annotated[
+        list[str] | None,
+        option("--where", metavar="KEY=VALUE|JSON", help="With this metadata; repeatable."),
+    ] = None,
+    without: Annotated[
+        list[str] | None,
+        option(
+            "--without", metavar="ID", help="Not this memory; an id or a part of it; repeatable."
+        ),
+    ] = None,
+    since: Annotated[
+        datetime | None,
+        option(
+            "--since",
+            parser=moment_of,
+            metavar="MOMENT",
+            help="Said since: a date, last monday, 7d.",
+        ),
+    ] = None,
+    until: Annotated[
+        datetime | None,
+        option("--until", parser=moment_of, metavar="MOMENT", help="Said before; as for --since."),
+    ] = None,
+    as_of: Annotated[
+        datetime | None,
+        option("--as-of", parser=moment_of, metavar="MOMENT", help="Those valid at this moment."),
+    ] = None,
     known_at: KnownAt = None,
-) -> Given:
+) -> Filters:
+    """Return the values of the options, with whole ids of memories."""
     return {
         "tiers": tier or None,
         "kinds": kind or None,
@@ -286,3 +257,75 @@ def _given(
         "as_of": as_of,
         "known_at": known_at,
     }
+
+
+_FILTERS = [*inspect.signature(filters_of, eval_str=True).parameters.values()][1:]
+_STORE = [*inspect.signature(Store, eval_str=True).parameters.values()][:3]
+_JSON = inspect.Parameter(
+    "as_json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=AsJson
+)
+_Body = TypeVar("_Body", bound=Callable[..., "Shown | int | None"])
+
+
+def epilog(*examples: str) -> str:
+    """Compose the end of a command's help; the backspace makes click keep its lines."""
+    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in examples)
+
+
+def command(
+    app: typer.Typer,
+    *examples: str,
+    name: str | None = None,
+    make: bool = False,
+    embeds: bool = True,
+) -> Callable[[_Body], _Body]:
+    """Register a function as a command: its parameters are the arguments and options.
+
+    Three parameters stand for several options. ``memory`` is the store that --root, --namespace
+    and --embedder name, open while the function runs. ``store`` is the same for a function that
+    opens it itself, say after a check of its arguments. ``filters`` are the options that filter
+    memories. A command that returns ``Shown`` has --json as well.
+
+    Args:
+        app: The group of the command.
+        examples: Command lines for the end of its help.
+        name: The command's name if it is not the function's.
+        make: Whether the store is made if it is not there.
+        embeds: Whether the command takes --embedder.
+    """
+
+    def register(body: _Body) -> _Body:
+        own = inspect.signature(body, eval_str=True)
+        asked, shows = own.parameters, own.return_annotation is Shown
+        stored = (_STORE if embeds else _STORE[:2]) if {"memory", "store"} & {*asked} else []
+
+        @functools.wraps(body)
+        def run(**values: Any) -> int | None:
+            as_json = values.pop("as_json") if shows else False
+            named = {one.name: values.pop(one.name) for one in stored}
+            store = Store(**{"embedder": "none", **named}, make=make)
+            with ExitStack() as opened:
+                if "store" in asked:
+                    values["store"] = store
+                if "memory" in asked:
+                    values["memory"] = opened.enter_context(store.open())
+                if "filters" in asked:
+                    chosen = {one.name: values.pop(one.name) for one in _FILTERS}
+                    values["filters"] = filters_of(values["memory"], **chosen)
+                told = body(**values)
+            return told.show(as_json=as_json) if isinstance(told, Shown) else told
+
+        options: list[inspect.Parameter] = []
+        for one in asked.values():
+            if one.name not in {"memory", "store"}:
+                options += _FILTERS if one.name == "filters" else [one]
+        options = [
+            one.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+            for one in [*options, *([_JSON] if shows else []), *stored]
+        ]
+        run.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]  # for Typer
+        run.__annotations__ = {one.name: one.annotation for one in options}
+        app.command(name, epilog=epilog(*examples))(run)
+        return body
+
+    return register

@@ -8,19 +8,23 @@ import logging
 import os
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, replace
 from io import UnsupportedOperation
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from memento import Config, MemoryManager
-from memento.admit.redact import redact, redact_value
-from memento.base import layout
-from memento.base.display import data
-from memento.errors import StoreUnusable
+from memento import MemoryManager
+from memento.admit.redact import redact_value
+from memento.base.display import data, plain
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from memento.insight.findings import Dossier, Health, Lineage, Reasoning
+    from memento.types import Memory
 
 NOT_WELL, USAGE, ABSENT, STORE, OTHER, INTERRUPTED = 1, 2, 3, 4, 5, 130
 
@@ -102,51 +106,72 @@ def counted(count: int) -> str:
     return f"{count} {'memory' if count == 1 else 'memories'}"
 
 
-def print_json(value: object) -> None:
-    """Print a value, or several, as JSON."""
-    from memento.cli import tables  # noqa: PLC0415 - rich is slow to load
+@dataclass(frozen=True)
+class Shown:
+    """The result of a command, printed when its store is closed.
 
-    typer.echo(tables.to_json(value))
+    Attributes:
+        value: Printed with --json.
+        words: Lines for people, or a function that lays them out with ``memento.cli.tables``, which
+            loads rich and so is handed in only when needed.
+        empty: The line if there are none.
+        status: Exit status.
+    """
 
+    value: object
+    words: Iterable[str] | Callable[[Any], RenderableType]
+    empty: str = "nothing here"
+    status: int = 0
 
-def print_masked(value: object) -> None:
-    """Print a value as JSON without its secrets: it quotes messages as they were typed."""
-    from memento.cli import tables  # noqa: PLC0415 - rich is slow to load
+    def show(self, *, as_json: bool) -> int:
+        """Print it and return the exit status."""
+        if as_json:
+            typer.echo(as_text(self.value))
+        elif callable(self.words):
+            from memento.cli import tables  # noqa: PLC0415 - rich is slow to load
 
-    typer.echo(tables.to_json(redact_value(data(value), Counter())))
-
-
-def masked(text: str) -> str:
-    """Return a text without its secrets, to be printed."""
-    return redact(text, Counter())
-
-
-def print_memories(found: Sequence[Any], *, as_json: bool, oneline: bool = False) -> None:
-    """Print memories as a table, in one line each, or as JSON."""
-    from memento.cli import tables  # noqa: PLC0415 - rich is slow to load
-
-    if as_json:
-        print_json(found)
-    elif found and oneline:
-        tables.print_lines(found)
-    elif found:
-        tables.console().print(tables.memories(found))
-    else:
-        typer.echo("nothing here")
+            tables.console().print(self.words(tables))
+        else:
+            for line in [*self.words] or filter(None, [self.empty]):
+                typer.echo(line)
+        return self.status
 
 
-def open_store(root: Path, namespace: str, embedder: str, *, make: bool = False) -> MemoryManager:
-    """Open the store; only a command that writes memories creates one."""
-    if not make and not (root / layout.LEDGER).exists():
-        raise StoreUnusable(
-            root, "holds no store; name its folder with --root, or make one with `memento add`"
-        )
-    return MemoryManager(
-        root,
-        namespace=namespace.split("/"),
-        config=Config.from_env(),
-        embedder=None if embedder == "none" else embedder,
-    )
+def as_text(value: object) -> str:
+    """Encode a value of memento, or several, as indented JSON, with moments in ISO 8601."""
+    return json.dumps(data(value), ensure_ascii=False, indent=2)
+
+
+def masked(value: Any) -> Any:
+    """Return a value as JSON has it, without its secrets: it quotes messages as they were typed."""
+    return redact_value(data(value), Counter())
+
+
+def memories(found: Sequence[Memory]) -> Shown:
+    """Show memories as a table."""
+    return Shown(found, (lambda tables: tables.memories(found)) if found else ())
+
+
+def one_memory(found: Memory | None) -> Shown:
+    """Show a memory as a table, as JSON by itself."""
+    return replace(memories([found] if found else []), value=found)
+
+
+def explained(found: Reasoning | Lineage | Dossier | Health) -> Shown:
+    """Show an overview in its own words."""
+    return Shown(found, [plain(found.explain())])
+
+
+def each(
+    memory: MemoryManager,
+    ids: Iterable[str],
+    change: Callable[[str], Memory],
+    words: Callable[[Memory], object] = lambda one: one.status,
+) -> None:
+    """Change memories one by one, and print what each is then."""
+    for one in ids:
+        found = change(memory.full_id(one))
+        typer.echo(f"{found.id}  {words(found)}")
 
 
 def wait_for_index(memory: MemoryManager) -> int:

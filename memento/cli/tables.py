@@ -6,7 +6,6 @@ memory reaches the terminal.
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,7 +17,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from memento.base.display import data, one_line, plain, spelt
+from memento.base.display import one_line, plain, spelt
 
 if TYPE_CHECKING:
     from memento.types import Finding, Hit, Memory, Related, Retrieval, SlotValue, Version
@@ -80,11 +79,6 @@ STYLES = {"short": "cyan", "medium": "yellow", "long": "green"}
 def moment(at: datetime | None) -> str:
     """Format a moment to the minute, UTC; ``""`` for None."""
     return "" if at is None else at.strftime("%Y-%m-%d %H:%M")
-
-
-def to_json(value: object) -> str:
-    """Encode any of memento's values as indented JSON, with moments in ISO 8601."""
-    return json.dumps(data(value), ensure_ascii=False, indent=2)
 
 
 def console(*, error: bool = False) -> Console:
@@ -202,15 +196,6 @@ def _lead(rank: int, hit: Hit, after: Hit, alike: Mapping[str, float]) -> Text:
 def memories(found: Iterable[Memory]) -> Group:
     """Lay out memories in the order given: a line of facts and the text below it."""
     return Group(_header(), *(_entry("", memory) for memory in found))
-
-
-def print_lines(found: Iterable[Memory]) -> None:
-    """Print one line for each memory: id, tier, day and text, which is cut to fit a terminal."""
-    screen = console()
-    most = screen.width if sys.stdout.isatty() else None
-    for one in found:
-        facts = f"{one_line(one.id)}  {one.tier:<6}  {moment(one.occurred_at)[:10]}  "
-        screen.print(Text((facts + one_line(one.text))[:most]), soft_wrap=True)
 
 
 def memory(found: Memory) -> Table:

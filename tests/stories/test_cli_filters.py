@@ -98,7 +98,7 @@ def test_a_filter_that_cannot_be_is_refused(memento, command):
 def test_an_option_has_the_same_words_everywhere():
     """Name, help and order of each filter are the same in the help of the three commands."""
     commands = typer.main.get_command(app).commands
-    names = [name for name in inspect.signature(options._given).parameters if name != "memory"]
+    names = [name for name in inspect.signature(options.filters_of).parameters if name != "memory"]
     told = [
         [
             (one.name, one.opts, one.help, one.multiple)
