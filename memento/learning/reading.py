@@ -329,7 +329,9 @@ class Reader:
             for c in typed
             if c.signal is Signal.FEEDBACK and c.sure
         ]
-        message.private = any(means_this_turn(c.span.text) for c in asked)
+        message.private = any(  # whoever's words they are: it only keeps less
+            means_this_turn(c.span.text) for c in sentences if c.signal is Signal.FORGET and c.sure
+        )
         if message.private:
             return message
         if found.carried and (

@@ -91,8 +91,9 @@ def export(
     """
 
     def job(connection: Session) -> Exported:
-        chosen = namespaces.every(connection)
-        if only is not None:  # unaffected by damaged labels of other namespaces
+        if only is None:
+            chosen = namespaces.every(connection)
+        else:  # unaffected by damaged labels of other namespaces
             ns = namespaces.find(connection, only)
             chosen = [] if ns is None else [(ns, only)]
         embedder = vectors.current_model(connection) if with_vectors else None

@@ -125,7 +125,7 @@ SLOT = {
 
 def test_slots_are_read_from_python_as_from_json(tmp_path):
     """A file of one set gives its names; of several sets, each name begins with its set."""
-    file = tmp_path / "verbs/slots.py"
+    file = tmp_path / "slots.py"
     file.write_text(f"import string\nDEV = dict(city={SLOT!r})\n")
     assert life_drift.read(file) == {"city": SLOT}
     file.write_text(f"DEV = dict(city={SLOT!r})\nTEST = dict(city={SLOT!r})\nx = {{}}\n")
@@ -142,7 +142,7 @@ def test_dev_names_our_own_slots(monkeypatch):
 @pytest.mark.parametrize(("text", "match"), [("x = 1", "capital"), ("A = {'a': {}}", "a: needs")])
 def test_a_python_file_without_slots_is_refused(tmp_path, text, match):
     """The message names the file."""
-    file = tmp_path / "verbs/slots.py"
+    file = tmp_path / "slots.py"
     file.write_text(text)
     with pytest.raises(ValueError, match=match):
         life_drift.read(file)

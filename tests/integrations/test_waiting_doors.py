@@ -131,7 +131,7 @@ def test_without_a_wait_nothing_is_waited_for(door, manager):
 def test_the_wait_is_the_one_given(door, manager, monkeypatch):
     """The ``wait`` given to the adapter reaches the search."""
     waits = []
-    for verb in ("retrieve", "nearest"):
+    for verb in ("_retrieve", "nearest"):
         original = getattr(MemoryManager, verb)
 
         def noted(self, *args, original=original, **kwargs):
