@@ -325,7 +325,7 @@ def control_fails(base: Path, place: Path) -> bool:
 
 def again(work: Any, night: Any, docid: int) -> Sequence[Any]:
     """Replay a memory without a look at whether that was done today."""
-    with mock.patch.object(replay.happenings, "last_of", return_value=0):
+    with mock.patch.object(replay.usage_events, "last_of", return_value=0):
         return replay.carry_out(work, night, docid)
 
 
