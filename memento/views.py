@@ -224,8 +224,9 @@ class View:
             )
 
     def _get(self, memory_id: str) -> Memory:
-        ns = self._known_namespace(check_id(memory_id))
-        return self._memory(self._engine.ledger.read(lambda c: memories.by_id(c, ns, memory_id)))
+        name = check_id(memory_id)
+        ns = self._known_namespace(name)
+        return self._memory(self._engine.ledger.read(lambda c: memories.by_id(c, ns, name)))
 
     def _update(self, memory_id: str, corrections: Mapping[str, Any]) -> Memory:
         now = self._engine.now()
