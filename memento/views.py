@@ -224,9 +224,8 @@ class View:
             )
 
     def _get(self, memory_id: str) -> Memory:
-        name = check_id(memory_id)
-        ns = self._known_namespace(name)
-        return self._memory(self._engine.ledger.read(lambda c: memories.by_id(c, ns, name)))
+        ns = self._known_namespace(check_id(memory_id))
+        return self._memory(self._engine.ledger.read(lambda c: memories.by_id(c, ns, memory_id)))
 
     def _update(self, memory_id: str, corrections: Mapping[str, Any]) -> Memory:
         now = self._engine.now()

@@ -62,6 +62,21 @@ def test_a_name_is_found_in_either_form(tmp_path: Path, name: str, kept: str, as
         assert same.store.erase(session=there, dry_run=True).ids == (same.get(there).id,)
 
 
+@pytest.mark.parametrize(
+    "verb", ["update", "forget", "restore", "history", "evolution", "strength", "pin", "lock"]
+)
+@pytest.mark.parametrize(("kept", "asked"), [FORMS, FORMS[::-1]])
+def test_an_id_is_taken_in_either_form(tmp_path: Path, verb: str, kept: str, asked: str) -> None:
+    """Each verb finds the memory by its id in the other Unicode form."""
+    with MemoryManager(tmp_path, embedder=None) as memory:
+        memory.add("One fact.", id=written(kept, NAMES[0]))
+        if verb == "restore":
+            memory.forget(written(asked, NAMES[0]))
+        getattr(memory, verb)(
+            written(asked, NAMES[0]), **({"text": "b"} if verb == "update" else {})
+        )
+
+
 def test_a_slot_has_one_value_whatever_the_form_of_its_key(tmp_path: Path) -> None:
     """A second value under the same key in the other form takes the place of the first."""
     with MemoryManager(tmp_path, embedder=None) as memory:

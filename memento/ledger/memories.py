@@ -16,6 +16,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
+from memento.base.plain import composed
 from memento.errors import NotFound
 from memento.ledger import rows
 from memento.ledger.contract import Session, Work
@@ -73,10 +74,10 @@ def by_id(db: Session, ns: int, memory_id: str, *, damaged: bool = False) -> Row
     """Read one memory; one that is damaged only to hide it or to take its place (``damaged``).
 
     Raises:
-        NotFound: If the namespace has no such id.
+        NotFound: If the namespace has no such id, in whatever Unicode form it is given.
         StoreUnusable: If it is damaged and that will not do, or it is perhaps another's.
     """
-    row = first(db, f"ns = ? AND id = ? AND {NOT_ERASED}", (ns, memory_id))
+    row = first(db, f"ns = ? AND id = ? AND {NOT_ERASED}", (ns, composed(memory_id)))
     if row is None:
         raise NotFound(memory_id)
     return row if damaged and row.docid >> SEQ_BITS == ns else sound(row, memory_id)
