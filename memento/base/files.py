@@ -45,6 +45,10 @@ def explain_os(path: Path, error: OSError) -> StoreError:
     return StoreError(path, f"the system says: {said}")
 
 
+MOST_OF_A_PART, MOST_BYTES = 255, 4095
+"""Longest name of a file or folder, and longest path, in bytes: what Linux and macOS take."""
+
+
 def path_of(field: str, name: object) -> Path:
     """Accept the name of a file or folder, given as a parameter; returns it absolute.
 
@@ -59,6 +63,11 @@ def path_of(field: str, name: object) -> Path:
         raise InvalidInput(field, "holds characters that no name of a file can have") from None
     if b"\0" in spelt:
         raise InvalidInput(field, "holds a NUL character")
+    if len(spelt) > MOST_BYTES or any(len(part) > MOST_OF_A_PART for part in spelt.split(b"/")):
+        problem = (
+            f"is longer than a name can be: {MOST_OF_A_PART} bytes a part, {MOST_BYTES:,} in all"
+        )
+        raise InvalidInput(field, problem)
     try:
         return Path(name).absolute()
     except FileNotFoundError:

@@ -400,9 +400,7 @@ def _comes_back(work: Work, row: Row, entry: Entry) -> bool:
     found = row.status in FOUND or row.status == entry.row.status
     if (found and holds(row, work.now)) or not holds(entry.row, work.now):
         return False
-    if _outranks(sound(row), entry) and row.status != Status.FORGOTTEN:
-        raise _no_place(entry, 0, 1)
-    if not _is_accepted(entry) and not _gives_way(work, row):
+    if _outranks(sound(row), entry) or not (_is_accepted(entry) or _gives_way(work, row)):
         raise _no_place(entry, 0, 1)
     return True
 

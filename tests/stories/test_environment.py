@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from memento import MemoryManager
-from memento.errors import StoreUnusable
+from memento.errors import InvalidInput, StoreUnusable
 
 FULL = Path("/dev/full")
 MEMENTO = f"'{sys.executable}' -m memento"
@@ -128,6 +128,13 @@ def test_a_longer_path_is_refused_with_the_reason(tmp_path, length, linked):
     with pytest.raises(StoreUnusable, match=f"{length} bytes.* 480 "):
         MemoryManager(tmp_path / "link" if linked else root, embedder=None)
     assert linked or not root.exists()
+
+
+@pytest.mark.parametrize("name", ["x" * 256, "\u8bb0" * 86, "/".join(["x" * 200] * 25)])
+def test_a_name_that_no_folder_can_have_is_refused(tmp_path, name):
+    """A part of more than 255 bytes, or a path of more than 4,095, is an error of the argument."""
+    with pytest.raises(InvalidInput, match="longer than a name can be"):
+        MemoryManager(tmp_path / name, embedder=None)
 
 
 @pytest.mark.parametrize("line", ["add 'Tea'", "add 'Tea' --root other"])

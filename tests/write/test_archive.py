@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from memento.errors import InvalidInput, LockedMemory
+from memento.errors import InvalidInput, LockedMemory, UntrustedSource
 from memento.testing import HashEmbedder
 
 
@@ -167,3 +167,14 @@ def test_forgetting_by_filters_forgets_what_is_archived_too(kept):
     """Somebody who says to forget everything means this as well."""
     kept.archive("jetty")
     assert set(kept.forget_many(within="")) == {"jetty", "theo"}
+
+
+@pytest.mark.parametrize("status", ["forgotten", "archived"])
+def test_an_agent_does_not_take_over_what_the_user_put_away(memory, status):
+    """The same words under the same id stay the user's, however they were hidden."""
+    mine = memory.add("Never deploy on Fridays", "long", kind="rule")
+    memory.forget(mine.id) if status == "forgotten" else memory.archive(mine.id)
+    with pytest.raises(UntrustedSource):
+        memory.add("Never deploy on Fridays", "long", kind="rule", id=mine.id, source="agent")
+    memory.restore(mine.id) if status == "forgotten" else memory.unarchive(mine.id)
+    assert memory.get(mine.id).source.kind == "user"
