@@ -6,7 +6,7 @@ from datetime import datetime, tzinfo
 import pytest
 
 from memento import Config, MemoryManager
-from memento.errors import ArchiveDamaged, InvalidInput, InvalidScope, StoreGone
+from memento.errors import InvalidInput, InvalidScope, StoreGone
 from memento.upkeep.backup import restore
 
 NO_NAMES = [3, None, b"bytes"]
@@ -63,9 +63,9 @@ def test_a_name_that_no_file_can_have_is_refused(memory, name):
             call(name)
 
 
-def test_an_import_that_cannot_be_read_is_damaged(memory):
-    """A name that is too long is an error of the archive."""
-    with pytest.raises(ArchiveDamaged, match="cannot be read"):
+def test_a_name_that_no_file_can_have_is_an_error_of_the_argument(memory):
+    """A name that is too long is refused before anything is read."""
+    with pytest.raises(InvalidInput, match="longer than a name can be"):
         memory.store.import_from("x" * 300)
 
 
