@@ -19,14 +19,6 @@ import typer
 
 import memento
 from memento import check, config, errors, types
-from memento import config as articles_config
-from memento import config as llm_config
-from memento import config as policy_config
-from memento import config as retrieve_config
-from memento import config as scopes_config
-from memento import config as sessions_config
-from memento import config as sleep_config
-from memento import config as tiers_config
 from memento.admit import importance
 from memento.cli import __doc__ as cli_words
 from memento.cli import app
@@ -141,18 +133,18 @@ CONFIGS = (
     ("Config", config.Config),
     ("limits", check.Limits),
     ("tier_choice", importance.TierChoice),
-    ("short", tiers_config.ShortConfig),
-    ("index", tiers_config.IndexConfig),
-    ("long", tiers_config.LongConfig),
-    ("retrieve", retrieve_config.RetrieveConfig),
-    ("retrieve.weights", retrieve_config.Weights),
+    ("short", config.ShortConfig),
+    ("index", config.IndexConfig),
+    ("long", config.LongConfig),
+    ("retrieve", config.RetrieveConfig),
+    ("retrieve.weights", config.Weights),
     ("dynamics", dynamics_config.Dynamics),
-    ("sleep", sleep_config.Sleep),
-    ("articles", articles_config.Articles),
-    ("sessions", sessions_config.SessionConfig),
-    ("scopes", scopes_config.ScopeConfig),
-    ("policy", policy_config.PolicyConfig),
-    ("llm", llm_config.LLMConfig),
+    ("sleep", config.Sleep),
+    ("articles", config.Articles),
+    ("sessions", config.SessionConfig),
+    ("scopes", config.ScopeConfig),
+    ("policy", config.PolicyConfig),
+    ("llm", config.LLMConfig),
     ("dynamics.stability", dynamics_config.Stability),
     ("effect", formulas.Effect),
 )

@@ -46,7 +46,7 @@ def explain_os(path: Path, error: OSError) -> StoreError:
 
 
 MOST_OF_A_PART, MOST_BYTES = 255, 4095
-"""Longest name of a file or folder, and longest path, in bytes: what Linux and macOS take."""
+"""Longest name of a file or folder, and longest path, in bytes; no usual file system takes more."""
 
 
 def path_of(field: str, name: object) -> Path:

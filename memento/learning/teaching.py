@@ -286,6 +286,8 @@ def _all_that_say(work: Work, rows: Sequence[Row]) -> list[Row]:
     """
     told: dict[int, Row] = {}
     said: set[str] = set()
+    if rows:
+        work.db.words.catch_up(work.ns)  # the newest turns may still wait for full text
     for row in rows:
         past: Sequence[Row] = ()
         if row.key is not None:
@@ -318,7 +320,6 @@ def _saying(work: Work, value: str, row: Row) -> Iterator[Row]:
     named = words.terms(value)
     if not named:
         return
-    work.db.words.catch_up(work.ns)
     (seqs,) = work.db.words.postings(work.ns, [All(tuple(map(Word, named)))], MOST_SAYING)
     sure = len(named) > 1 or any(map(str.isdigit, value))
     docids = [docid_of(work.ns, int(seq)) for seq in seqs]

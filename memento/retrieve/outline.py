@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from memento.ledger import vectors as facts_of
+from memento.ledger import vectors
 from memento.ledger.contract import Ledger, Session
 from memento.retrieve.by_name import Names
 from memento.retrieve.columns import COLUMNS, INTERNED, KINDS, STATUSES, TIERS, Roster, State
@@ -76,7 +76,7 @@ class Outlines:
         """
         if rev < MANY:
             return None
-        facts = facts_of.facts(connection, KIND, ns)
+        facts = vectors.facts(connection, KIND, ns)
         try:
             return read(self._ledger.root, ns, erased=facts.erased, rev=rev, marks=facts.marks)
         except (Unusable, OSError) as error:
@@ -93,7 +93,7 @@ class Outlines:
         """
 
         def job(folder: int) -> bool:
-            facts = self._ledger.read(lambda c: facts_of.facts(c, KIND, ns))
+            facts = self._ledger.read(lambda c: vectors.facts(c, KIND, ns))
             if facts.erased > rev:
                 return False  # these rows are of before
             n, parts = parts_of(roster)

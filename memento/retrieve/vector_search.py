@@ -21,7 +21,6 @@ import numpy as np
 from memento.config import Config, LongIndex
 from memento.errors import TierUnavailable
 from memento.ledger import memories, vectors
-from memento.ledger import vectors as facts_of
 from memento.ledger.contract import Ledger, Session
 from memento.retrieve.by_meaning import best_rows, even
 from memento.retrieve.cache import Held
@@ -90,7 +89,7 @@ class VectorSearch:
         dim = self._embedding.dim
 
         def is_due(connection: Session) -> bool:
-            facts = facts_of.facts(connection, KIND, ns)
+            facts = vectors.facts(connection, KIND, ns)
             return vectors.count(connection, ns) >= TAIL and not self._table(ns, facts, model, dim)
 
         if self._ledger.read(is_due):
@@ -109,7 +108,7 @@ class VectorSearch:
         if model is None or self._embedding is None:
             return
         docids, dim = held.roster.snapshot().docid, self._embedding.dim
-        facts = facts_of.facts(connection, KIND, ns)
+        facts = vectors.facts(connection, KIND, ns)
         found = held.vectors if self.is_at_hand(held) else None
         if found is not None and (found.source != (model, facts.erased) or found.outdated):
             found = None
@@ -129,7 +128,7 @@ class VectorSearch:
             found = found.placed(docids[:0], docids, 0)
         held.vectors = found
 
-    def _table(self, ns: int, facts: facts_of.Facts, model: int, dim: int) -> Table | None:
+    def _table(self, ns: int, facts: vectors.Facts, model: int, dim: int) -> Table | None:
         """Open the file of a namespace, if it agrees with the ledger."""
         try:
             table = mapped.open_table(self._ledger.root, ns, facts, model=model, dim=dim)
@@ -238,7 +237,7 @@ class VectorSearch:
             raise Unusable("too little room on the disk")
 
         def job(connection: Session) -> None:
-            facts = facts_of.facts(connection, KIND, ns)
+            facts = vectors.facts(connection, KIND, ns)
             bites = _arrays(vectors.since(connection, ns, model, 0), dim)
             name_it = self._filing.naming(ns, facts.erased, None)
             mapped.write_all(folder, ns, facts, bites, name_it, model=model, dim=dim)

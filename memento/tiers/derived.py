@@ -28,7 +28,7 @@ from typing import Any
 
 from memento.base import layout
 from memento.errors import StoreClosed, StoreError
-from memento.ledger import vectors as facts_of
+from memento.ledger import vectors
 from memento.ledger.contract import Ledger, Session
 from memento.tiers.folder import FolderLock
 
@@ -369,7 +369,7 @@ class Filing:
 
             def job(connection: Session) -> bool:
                 nonlocal named
-                known = facts_of.adopt(
+                known = vectors.adopt(
                     connection, self._kind, ns, mark, replaced=replaced, erased=erased
                 )
                 if known and not named:  # the job may run twice

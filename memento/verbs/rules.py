@@ -40,7 +40,6 @@ from memento.text.words import estimate
 from memento.types import Kind, Trust
 from memento.views import View
 from memento.write import session_marks
-from memento.write import session_marks as rules
 from memento.write.steps import holds
 
 if TYPE_CHECKING:
@@ -290,7 +289,7 @@ class Guidance(View):
             begun = session_rows.find(work.db, work.ns, name)
             if begun is None:
                 owner = session_marks.name(self._engine.ledger)
-                begun = rules.begin(work, name, goal=None, scope=asked.scope, owner=owner)
+                begun = session_marks.begin(work, name, goal=None, scope=asked.scope, owner=owner)
             theirs = None if begun.head is None else kept_heads.read_head(begun.head, asked.fixed)
             if theirs is not None and (stored is None or theirs.text != stored.text):
                 return theirs

@@ -47,7 +47,6 @@ from memento.verbs.session_handle import (
 )
 from memento.views import View
 from memento.write import session_marks
-from memento.write import session_marks as rules
 
 TURNS = 8
 """Most turns after the checkpoint that ``resume`` shows."""
@@ -123,7 +122,7 @@ class Session(Named):
         if error is None:
             self.end()
         else:
-            self._memory._write(lambda work: rules.leave(work, self.id))
+            self._memory._write(lambda work: session_marks.leave(work, self.id))
 
 
 class Sessions(View):
@@ -167,7 +166,7 @@ class Sessions(View):
 
         def job(work: Work) -> None:
             namespaces.make(work.db)
-            rules.begin(
+            session_marks.begin(
                 work, name, goal=said, scope=path, owner=session_marks.name(self._engine.ledger)
             )
 
@@ -197,7 +196,7 @@ class Sessions(View):
         path = parse_scope("" if scope is None else scope)
 
         def job(c: Reading, ns: int) -> list[Begun]:
-            found = rules.within(c, ns, path, open_only=wanted is True)
+            found = session_marks.within(c, ns, path, open_only=wanted is True)
             fitting = (one for one in found if wanted in (None, one.ended is None))
             return [*islice(fitting, limit)]
 
@@ -254,7 +253,7 @@ class Sessions(View):
         keep = self._engine.config.sessions.checkpoints
         return _checkpoint(
             self._write(
-                lambda work: rules.note(
+                lambda work: session_marks.note(
                     work, name, body, session_marks.name(self._engine.ledger), keep
                 )
             )
@@ -288,7 +287,7 @@ class Sessions(View):
             c: Reading, ns: int
         ) -> tuple[Begun, list[Noted], list[Row], list[Row], bytes | None] | None:
             if name is None:
-                begun = rules.interrupted(c, ns, path, now, settings)
+                begun = session_marks.interrupted(c, ns, path, now, settings)
             else:
                 begun = rows.find(c, ns, name)
             if begun is None:
@@ -319,7 +318,7 @@ class Sessions(View):
 
     def _info(self, one: Begun) -> SessionInfo:
         now, settings = self._engine.now(), self._engine.config.sessions
-        broken = rules.is_interrupted(one, now, settings)
+        broken = session_marks.is_interrupted(one, now, settings)
         return SessionInfo(
             id=one.id,
             namespace=self._namespace,
@@ -353,11 +352,11 @@ class Sessions(View):
             if said is None:
                 said, quoted = self._extract(session, how)
             if not said:
-                self._write(lambda work: rules.end(work, session, how))
+                self._write(lambda work: session_marks.end(work, session, how))
                 return None
             draft = self._summary(session, said, quoted)
             guard = partial(_ended_with, session=session, outcome=how, quoted=quoted)
-            quote = partial(rules.quote, quoted=quoted)
+            quote = partial(session_marks.quote, quoted=quoted)
             try:
                 kept = self._engine.add(
                     self._namespace, [draft], verb="end", guard=guard, then=quote
@@ -428,9 +427,9 @@ def _ended_with(work: Work, *, session: str, outcome: str | None, quoted: Sequen
         _Ended: If it had ended before.
         _Outdated: If a quoted memory was erased, hidden or changed since it was read.
     """
-    if not rules.end(work, session, outcome):
+    if not session_marks.end(work, session, outcome):
         raise _Ended
-    if not rules.are_as_read(work, quoted):
+    if not session_marks.are_as_read(work, quoted):
         raise _Outdated
 
 

@@ -173,8 +173,11 @@ def test_forgetting_by_filters_forgets_what_is_archived_too(kept):
 def test_an_agent_does_not_take_over_what_the_user_put_away(memory, status):
     """The same words under the same id stay the user's, however they were hidden."""
     mine = memory.add("Never deploy on Fridays", "long", kind="rule")
-    memory.forget(mine.id) if status == "forgotten" else memory.archive(mine.id)
+    hide, show = {
+        "forgotten": (memory.forget, memory.restore),
+        "archived": (memory.archive, memory.unarchive),
+    }[status]
+    hide(mine.id)
     with pytest.raises(UntrustedSource):
         memory.add("Never deploy on Fridays", "long", kind="rule", id=mine.id, source="agent")
-    memory.restore(mine.id) if status == "forgotten" else memory.unarchive(mine.id)
-    assert memory.get(mine.id).source.kind == "user"
+    assert show(mine.id).source.kind == "user"
