@@ -145,7 +145,7 @@ async def settle(
     sessions = filters_of(0, session=session).sessions
     if not seconds:
         return 0.0
-    engine = memory._engine
+    engine = memory._view.engine
     wish = await asyncio.to_thread(engine.wish, memory.namespace, sessions)
     if wish is not None:
         await _fulfilled(engine, wish, deadline)
@@ -173,7 +173,7 @@ async def _fulfilled(engine: Engine, wish: Wish, deadline: float) -> None:
 async def _drained(memory: View, seconds: float | None, progress: Progress | None = None) -> bool:
     """Wait as ``flush(wait=True)`` does, but without holding a thread."""
     deadline = None if seconds is None else monotonic() + seconds
-    engine, pause = memory._engine, FIRST_LOOK
+    engine, pause = memory._view.engine, FIRST_LOOK
     owed = None
     if progress is not None:
         owed = await asyncio.to_thread(engine.owed, memory.namespace, progress)

@@ -78,25 +78,7 @@ else:
 KEEP = change.KEEP
 
 
-class MemoryManager(
-    Browse,
-    Slots,
-    Locks,
-    Archive,
-    Conversations,
-    Verdicts,
-    Changes,
-    Sessions,
-    Reasons,
-    Conflicting,
-    Sleeping,
-    Learning,
-    Guidance,
-    Loops,
-    Overviews,
-    Spending,
-    Scoping,
-):
+class MemoryManager(Part):
     """Remembers, finds and corrects what an agent should know.
 
     One folder on disk holds everything; several processes may open it. Every method may be called
@@ -148,19 +130,9 @@ class MemoryManager(
         labels = parse_namespace(namespace)
         config = Config() if config is None else config
         clock = system_clock if clock is None else clock
-        super().__init__(hold(root, config, embedder, clock, reranker), labels)
+        super().__init__(View(hold(root, config, embedder, clock, reranker), labels))
         if config.llm.background:
-            model_later.attend(self._engine)
-
-    @property
-    def quarantine(self) -> QuarantineView:
-        """Memories from untrusted sources: list, approve or reject them, or hide a source."""
-        return QuarantineView(self._hold, self._namespace)
-
-    @property
-    def store(self) -> StoreView:
-        """The care of the store: statistics, backup, export, import, erase, doctor, reindex."""
-        return StoreView(self._hold, self._namespace)
+            model_later.attend(self._view.engine)
 
     def of(self, *labels: str) -> MemoryManager:
         """Return a view of another namespace of the same store.
@@ -170,10 +142,9 @@ class MemoryManager(
         Args:
             labels: One label or several, such as ``of("acme", "rami")``.
         """
-        view = object.__new__(type(self))
-        view._namespace = parse_namespace(labels)
-        view._hold = self._hold
-        return view
+        memory = object.__new__(type(self))
+        Part.__init__(memory, View(self._view.hold, parse_namespace(labels)))
+        return memory
 
     def add(
         self,
@@ -310,7 +281,270 @@ class MemoryManager(
             due_at=due_at,
         )
         check_flag("replace", replace)
-        return self._add([draft], replace=replace)[0]
+        return self._view.add([draft], replace=replace)[0]
+
+    def add_many(
+        self,
+        items: Iterable[str | Mapping[str, Any] | Draft],
+        *,
+        replace: bool = False,
+        progress: Progress | None = None,
+    ) -> Memories:
+        """Remember several texts in one transaction: all of them, or none.
+
+        Other writers wait during it, about 0.1 s for a thousand: split a large number into several
+        calls.
+
+        Args:
+            items: Texts, mappings with the arguments of ``add``, or drafts.
+            replace: As for ``add``; each item needs an ``id``, and if several have the same id, the
+                last one wins.
+            progress: Called with the number of items that are checked and of all items, about every
+                hundred, and with the total twice when all are on the disk; see
+                ``memento.protocols.Progress``. If it raises before that, nothing was written. A
+                turn in parts counts as its parts.
+
+        Returns:
+            The memories as stored, one per item, in order; see ``add`` for turns that are too long.
+
+        Raises:
+            InvalidInput: If an item cannot be accepted; the message names its position.
+            IdConflict: If an ``id`` is taken by a memory with other content and ``replace`` is
+                False.
+            SecretFound: As for ``add``.
+            UntrustedSource: As for ``add``.
+            StoreError: If they could not be written.
+        """
+        check_progress(progress)
+        drafts = drafts_of(items)
+        check_flag("replace", replace)
+        if not drafts:
+            return []
+        return self._view.add(drafts, replace=replace, progress=progress)
+
+    def observe(
+        self,
+        user: str | None = None,
+        assistant: str | None = None,
+        *,
+        messages: Messages | None = None,
+        session: str | None = None,
+        scope: str | None = None,
+        actor: str | None = None,
+        occurred_at: datetime | None = None,
+        source: Source | Trust | TrustName | None = None,
+        keep: bool = True,
+        turn_id: str | None = None,
+        mode: str | None = None,
+        id: str | None = None,  # noqa: A002 - the field's own name
+    ) -> Observation:
+        """Learn from a turn of a conversation; nothing that was said is lost.
+
+        The turns are kept as ``keep`` does it. From the messages of the user, and from nothing
+        else, statements that are worth it become memories: who the user is, preferences, rules,
+        corrections, decisions, plans. A statement is stored in the user's own words and names its
+        turn as its parent. Another value of the same slot supersedes the one before; ``undo`` of
+        ``Observation.change`` takes back all that one call learnt.
+
+        In the mode ``off``, the default, no language model is asked. In the others it may point at
+        further sentences of the user; it writes no text, and a failure of it loses nothing.
+
+        Observing the same turn twice changes nothing the second time: a turn is known by its
+        session and ``id``, or else by its session and text if it is the last of its speaker there.
+        A language model that did not see it then is shown it now. A turn that was erased or
+        forgotten is left out, as ``keep`` does it.
+
+        With ``LLMConfig.background`` the call does not wait for the model: ``Observation.pending``
+        messages wait in the ledger and are shown to it later.
+
+        Args:
+            user: Message of the user.
+            assistant: The answer of the assistant to it. It is kept; the next message of the user
+                in the session is read as an answer to it. Nothing is learnt from it.
+            messages: Turns in order, as for ``keep``, instead of ``user`` and ``assistant``.
+            session: Name of the conversation.
+            scope: Where it takes place, a path; ``""`` is everywhere. None for that of the session,
+                or for the scope named with ``define_scope`` that the words of the user name.
+                Statements of the user about themselves apply everywhere.
+            actor: Name of the user.
+            occurred_at: When it was said, with a time zone; None for now. Dates such as "on Friday"
+                are read from there.
+            source: Who writes as the user; None for the user. From any other source nothing is
+                learnt.
+            keep: Whether to store the turns.
+            turn_id: With ``keep=False``: id of the memory that holds the message of the user.
+            mode: ``off``, ``assist`` or ``full``, see ``ObserveConfig``; None for
+                ``Config.observe.mode``. With a language model the call waits for its reply, after
+                the turns and all that is sure are on the disk.
+            id: Id of the user's message in its conversation.
+
+        Raises:
+            InvalidInput: If an argument cannot be accepted, or the mode needs a language model and
+                ``Config.llm`` names none that can be used.
+            MissingExtra: If the package of the language model is not installed.
+            NotFound: If ``turn_id`` is no memory of this namespace.
+            SecretFound: If a text holds a secret and ``Config.secrets`` says to refuse it.
+            StoreError: If it could not be written; then nothing was.
+            TurnErased: If a turn was erased while it was written; then nothing was.
+
+        >>> import tempfile
+        >>> from memento import MemoryManager
+        >>> with tempfile.TemporaryDirectory() as tmp, MemoryManager(tmp, embedder=None) as memory:
+        ...     for said in ("I live in Utrecht.", "I live in Porto now."):
+        ...         seen = memory.observe(said, "Will do.", session="monday")
+        ...     memory.value("user/home").text
+        'I live in Porto now.'
+        """
+        return Learning(self._view).observe(
+            user,
+            assistant,
+            messages=messages,
+            session=session,
+            scope=scope,
+            actor=actor,
+            occurred_at=occurred_at,
+            source=source,
+            keep=keep,
+            turn_id=turn_id,
+            mode=mode,
+            id=id,
+        )
+
+    def keep(
+        self,
+        messages: Messages,
+        *,
+        session: str | None = None,
+        speaker: Trust | str = Trust.USER,
+    ) -> Memories:
+        """Keep the turns of a conversation, each exactly once, however often it is given.
+
+        A turn is known by its session and its ``id``. Without an id it is known by its text and by
+        how often that was said before, so give the conversation from its beginning. With neither a
+        session nor an id, equal texts of one role are stored once.
+
+        A turn that is edited, that is, has other words under its id, corrects its memory; the
+        earlier words stay in the history. The edit of an untrusted source is quarantined beside a
+        memory that was approved.
+
+        Nothing in a text is refused: a NUL or half of a surrogate pair becomes the replacement
+        character, and a turn of more than 16,000 characters is kept in pieces. A block that memento
+        rendered for a prompt is no part of what is said, and a payload, such as a picture as a
+        ``data:`` URI, becomes a short note.
+
+        A turn that was erased or forgotten stays away when it is given again, also in words that
+        its message said earlier. A new message is stored, whatever its words: one with another id
+        or other words, and without an id the last message of the user with what follows it, unless
+        it stands behind the same turns as when it was taken out: then nobody can tell it from a
+        retry. With neither a session nor an id the last message is always new, and what stands
+        before it is given again.
+
+        A turn is trusted as far as who wrote it: ``user`` as ``speaker``, ``tool`` as a tool, so it
+        is quarantined by default, and everything else as an agent. Other names and spellings of
+        ``tool``, such as ``function`` and ``TOOL``, are the same to this.
+
+        Args:
+            messages: The turns in order: ``Turn``, texts of the user, or mappings as chat APIs and
+                frameworks have them: ``role`` and ``content``, ``type`` and ``parts``, also with
+                ``id`` and ``name``; see the how-to on conversations. One that does not say who
+                speaks, or holds words where none are known to be, is refused. Only blocks of text
+                are kept: a file or a tool's result among the blocks is not what the speaker says,
+                see ``add_document`` and ``add(source=...)``.
+            session: Name of the conversation; any string.
+            speaker: Who writes the turns of the role ``user``: ``agent`` if it is another agent, as
+                in a subagent. These turns are then not shown as the user's.
+
+        Returns:
+            The memories, in order: one per turn, several for a long one, none for a blank or an
+            erased one.
+
+        Raises:
+            InvalidInput: If an argument cannot be accepted.
+            SecretFound: If a text holds a secret and ``Config.secrets`` says to refuse it.
+            StoreError: If they could not be written.
+
+        >>> import tempfile
+        >>> from memento import MemoryManager
+        >>> with tempfile.TemporaryDirectory() as tmp, MemoryManager(tmp, embedder=None) as memory:
+        ...     talk = [{"role": "user", "content": "My bike is red.", "id": "1"}]
+        ...     for _ in range(2):
+        ...         kept = memory.keep(talk, session="monday")
+        ...     [one.text for one in memory.list()]
+        ['My bike is red.']
+        """
+        return conversation.keep(self._view, messages, session=session, speaker=speaker)
+
+    def recall(
+        self,
+        messages: Messages,
+        *,
+        session: str | None = None,
+        k: int = 8,
+        tokens: int | None = TOKENS,
+        min_confidence: float | None = None,
+        fold: bool = True,
+        diverse: bool = False,
+        wait: float = 0.0,
+        record: bool = True,
+        filters: Filtering | None = None,
+    ) -> Recalled:
+        """Find what bears on the last message of the user, as a block for the prompt.
+
+        The query is the last message, and beside it the last three messages of the user, which
+        weigh less: so "And the sister?" is understood, and so is a new subject. After thanks or a
+        greeting, and if nothing is likely to be an answer, the block is empty.
+
+        Turns that the conversation shows are left out; give the same ``session`` and messages as to
+        ``keep``. Equal texts are shown once, even if several people said them; of texts that say
+        nearly the same the newest comes first and the others last. Earlier questions of the user
+        come after statements, in at most a quarter of the places, and more only if they are free.
+
+        Args:
+            messages: The conversation so far, as for ``keep``; it ends with what is to be answered.
+                One text is a question outside any conversation: it shows nothing that could be left
+                out.
+            session: Name of the conversation; memories of every session are found.
+            k: Most memories, 1 to 10,000.
+            tokens: Most tokens of the block, as for ``prompt``; None for no limit.
+            min_confidence: Least chance that an answer is among them, [0, 1]; None for
+                ``prompt_confidence``.
+            fold: Show equal texts once, and near repetitions last; False shows each by itself.
+            diverse: Give the places to memories that differ from each other in meaning, instead of
+                to the best ones: what several agents report in other words then takes one place.
+            wait: As for ``retrieve``.
+            record: Record in the event log which memories the block shows.
+            filters: Only memories that match; see ``Filtering``. ``without`` names memories that
+                are shown already, beside those of the conversation.
+
+        Returns:
+            The block, and what was found.
+
+        Raises:
+            InvalidInput: If an argument cannot be accepted.
+            StoreError: If the ledger cannot be read.
+
+        >>> import tempfile
+        >>> from memento import MemoryManager
+        >>> with tempfile.TemporaryDirectory() as tmp, MemoryManager(tmp, embedder=None) as memory:
+        ...     for text in ("Bob repairs harps", "Bob's sister is Ines", "Lena's sister is Carla"):
+        ...         fact = memory.add(text, "long")
+        ...     talk = ["Tell me about Bob.", "And the sister?"]
+        ...     memory.recall(talk, session="monday").hits[0].text
+        "Bob's sister is Ines"
+        """
+        return conversation.recall(
+            self._view,
+            messages,
+            session=session,
+            k=k,
+            tokens=tokens,
+            min_confidence=min_confidence,
+            fold=fold,
+            diverse=diverse,
+            wait=wait,
+            record=record,
+            filters=filters,
+        )
 
     def retrieve(
         self,
@@ -398,7 +632,7 @@ class MemoryManager(
         ['The berth of Kittiwake is number 14']
         ['Theo moved to berth 3']
         """
-        return self._retrieve(
+        return self._view.retrieve(
             query,
             k,
             match=match,
@@ -418,69 +652,6 @@ class MemoryManager(
             shared=shared,
             **filters,
         )
-
-    def nearest(
-        self,
-        vector: Sequence[float] | NDArray[np.floating[Any]],
-        k: int = 5,
-        *,
-        min_score: float = 0.0,
-        wait: float = 0.0,
-        record: bool = True,
-        **filters: Unpack[Filtering],
-    ) -> Retrieval:
-        """Find memories by your own vector, nearest first: no words, no ranking, no folding.
-
-        ``retrieve`` finds more; use it whenever there is a text to look for.
-
-        Args:
-            vector: (dim,) vector of the store's own embedder, see ``embed``; its length must not
-                be 0.
-            k: Most hits to return, 1 to 10,000.
-            min_score: Drop hits below this cosine, [0, 1].
-            wait: Seconds to wait, at most, until memories added before are embedded, the newest
-                ones as for ``retrieve``; up to a day.
-            record: Record in the event log which memories were retrieved.
-            filters: See ``Filtering``.
-
-        Returns:
-            Hits whose ``score`` is the cosine, [0, 1]; ``missing`` reports memories that are not
-            embedded yet and could not be searched.
-
-        Raises:
-            InvalidInput: If an argument cannot be accepted.
-            EmbeddingMismatch: If the vector or the stored vectors come from another embedder.
-            TierUnavailable: If this manager has no embedder.
-            StoreError: If the ledger cannot be read.
-        """
-        searcher = self._engine.searcher
-        asked = self._looked(filtering(self._engine.now(), filters, MemoryManager.nearest))
-        return self._searched(
-            lambda: searcher.nearest(
-                self._namespace, vector, k=k, min_score=min_score, filters=asked
-            ),
-            wait=check_seconds("wait", wait),
-            sessions=asked.sessions,
-            record=check_flag("record", record),
-        )
-
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Embed texts with the embedder of this manager, in the same way as its memories.
-
-        Args:
-            texts: Any number of texts, none empty.
-
-        Returns:
-            (len(texts), dim) float32, each row of unit length.
-
-        Raises:
-            InvalidInput: If a text cannot be embedded, or this manager has no embedder.
-            EmbedderError: If the embedder fails.
-        """
-        embedding = self._engine.embedding
-        if embedding is None:
-            raise InvalidInput("embedder", "is None: this memory cannot embed texts")
-        return embedding.embed(texts)
 
     def prompt(
         self,
@@ -521,7 +692,7 @@ class MemoryManager(
             StoreError: If the ledger cannot be read.
         """
         check_names(options, Retrieving, MemoryManager.prompt)
-        options.setdefault("min_confidence", self.prompt_confidence)
+        options.setdefault("min_confidence", self._view.prompt_confidence)
         if tokens is not None:
             check_count("tokens", tokens, most=MAX_TOKENS)
         record = check_flag("record", options.get("record", True))
@@ -533,14 +704,14 @@ class MemoryManager(
             found,
             nonce=rendering.new_nonce(),
             tokens=tokens,
-            count_tokens=count_tokens or self._engine.count_tokens,
+            count_tokens=count_tokens or self._view.engine.count_tokens,
             ids=show_ids,
-            cut=self._cut_for(found, budget=tokens is not None),
-            zone=self.config.zone,
-            against={} if past else self._contradicted(found),
+            cut=self._view.cut_for(found, budget=tokens is not None),
+            zone=self._view.config.zone,
+            against={} if past else self._view.contradicted(found),
         )
         if record and block.shown:
-            self._engine.accessed(self._namespace, list(block.shown))
+            self._view.engine.accessed(self._view.namespace, list(block.shown))
         return block.text
 
     def get(self, id: str) -> Memory:  # noqa: A002 - the field's own name
@@ -550,7 +721,94 @@ class MemoryManager(
             NotFound: If this namespace has no such id.
             StoreUnusable: If the memory was damaged on the disk.
         """
-        return self._get(id)
+        return self._view.get(id)
+
+    def list(
+        self,
+        *,
+        status: Status | StatusName | Sequence[Status | StatusName] | None = None,
+        order: Literal["arrival", "occurred"] = "arrival",
+        newest_first: bool = False,
+        limit: int = 100,
+        offset: int = 0,
+        as_of: datetime | None = None,
+        known_at: datetime | None = None,
+        **filters: Unpack[Filtering],
+    ) -> Memories:
+        """List memories in order, without ranking.
+
+        Args:
+            status: ``active`` (the default), ``superseded``, ``archived``, ``forgotten``,
+                ``quarantined``, or several of these.
+            order: ``arrival``, or ``occurred`` for the order of ``occurred_at``.
+            newest_first: Reverse the order.
+            limit: Most memories to return, 1 to 1,000,000.
+            offset: Number of memories to skip first, >= 0.
+            as_of: Only memories that were valid at this moment, with the text that they had then;
+                unless ``status`` says otherwise, superseded ones too.
+            known_at: List what this call would have listed at this moment, as it was recorded; see
+                ``retrieve``.
+            filters: See ``Filtering``.
+
+        Raises:
+            InvalidInput: If an argument cannot be accepted.
+            StoreUnusable: If a memory, or its state of then, is damaged.
+        """
+        return listed(
+            self._view,
+            status=status,
+            order=order,
+            newest_first=newest_first,
+            limit=limit,
+            offset=offset,
+            as_of=as_of,
+            known_at=known_at,
+            **filters,
+        )
+
+    def value(
+        self,
+        key: str,
+        *,
+        scope: str = "",
+        as_of: datetime | None = None,
+        known_at: datetime | None = None,
+    ) -> Memory | None:
+        """Return the memory that holds a slot.
+
+        A value that was told for a later moment (``occurred_at``) holds the slot only from then on;
+        until then it is the value before, although that is already superseded.
+
+        Args:
+            key: The slot, such as ``user/editor``.
+            scope: Scope of the slot, exactly; outer scopes are not looked at.
+            as_of: The moment at which it must hold, with a time zone; None for now. For another
+                moment, the memory has the text that it had then.
+            known_at: The value that this call would have returned at this moment, as it was
+                recorded; see ``retrieve``.
+
+        Returns:
+            The memory; None if nothing holds the slot. A forgotten, quarantined or expired memory
+            does not hold a slot, at any moment.
+
+        Raises:
+            InvalidInput: If an argument cannot be accepted.
+            StoreUnusable: If the memory is damaged.
+
+        >>> import tempfile
+        >>> from memento import MemoryManager
+        >>> with tempfile.TemporaryDirectory() as tmp, MemoryManager(tmp, embedder=None) as memory:
+        ...     vim = memory.add("Rami uses Vim", key="rami/editor")
+        ...     helix = memory.add("Rami uses Helix", key="rami/editor")
+        ...     memory.value("rami/editor").text, memory.value("rami/shell")
+        ('Rami uses Helix', None)
+        """
+        slot = slot_of(self._view, key, scope)
+        now = self._view.engine.now()
+        moment = None if as_of is None else check_moment("as_of", as_of)
+        known = check_known_at(known_at, now)
+        found = self._view.ask(lambda c, ns: past.value(c, ns, slot, moment, known, now=now))
+        return None if found is None else self._view.memory(found)
 
     def update(
         self,
@@ -569,6 +827,8 @@ class MemoryManager(
         expires_in: timedelta | float | None = KEEP,
         add_aliases: Sequence[str] = (),
         remove_aliases: Sequence[str] = (),
+        tier: Tier | TierName = KEEP,
+        lock: LockName | None = KEEP,
         source: Trust | TrustName | None = None,
     ) -> Memory:
         """Change a memory; its earlier version stays in its history.
@@ -581,13 +841,19 @@ class MemoryManager(
             scope: New scope.
             tags: New tags, which replace all present ones.
             metadata: New metadata, which replaces the present object.
-            pinned: Whether it never fades.
+            pinned: Whether it never fades; only what the user said can be pinned.
             valid_until: When it stops being true; None for never.
             condition: When it applies, in words; None for always.
             due_at: When it is due; None for no date.
             expires_in: Time to live from now; None for ever.
             add_aliases: Names to add.
             remove_aliases: Names to remove.
+            tier: The tier that it moves to.
+            lock: ``user``: nothing changes it until it is unlocked, and it loses its expiry;
+                verdicts on it wait. ``promoted``: it may be changed, but replaced by the user only,
+                until two verdicts of different days or sources say it is wrong. None unlocks it.
+                Only what the user said can be locked, at most 100 memories as ``user``;
+                ``store.erase`` removes it all the same.
             source: Origin of the change, a trust class; None for the user. From then on the memory
                 is trusted no more than that.
 
@@ -596,7 +862,8 @@ class MemoryManager(
 
         Raises:
             NotFound: If this namespace has no such id.
-            LockedMemory: If the user locked it.
+            LockedMemory: If the user locked it, and ``lock`` does not say otherwise.
+            TooManyLocks: If 100 are locked already.
             InvalidInput: If a value cannot be accepted, or the memory is forgotten.
             UntrustedSource: If it would be a rule or be pinned, and its own source or ``source`` is
                 not trusted; or if ``source`` is not trusted, or less than the memory.
@@ -615,34 +882,110 @@ class MemoryManager(
             "expires_in": expires_in,
             "add_aliases": add_aliases,
             "remove_aliases": remove_aliases,
+            "tier": tier,
+            "lock": lock,
             "source": source,
         }
-        return self._update(id, corrections)
+        return self._view.update(id, corrections)
 
-    def forget_many(self, **filters: Unpack[Filtering]) -> list[str]:
-        """Hide every memory that matches the filters.
+    def correct(
+        self,
+        id: str,  # noqa: A002 - the field's own name
+        text: str,
+        *,
+        source: Source | Trust | TrustName | None = None,
+        occurred_at: datetime | None = None,
+    ) -> Memory:
+        """Replace what a memory says by a new memory, which takes its place.
 
-        Each transaction hides a few hundred, so that other writers never wait for long. If the call
-        is interrupted, some are hidden and some not; the same call again hides the rest. Memories
-        added during the call are not included.
+        The old memory is superseded and stays in the history; ``undo`` brings it back. The new one
+        has its scope, session, key, aliases, kind, importance, tier, tags, metadata and speaker,
+        the condition of a rule, and the date of a plan unless the text names another one.
+        ``update`` changes a memory in place instead, and is for a slip of the pen.
 
         Args:
-            filters: See ``Filtering``; at least one, so that nothing is lost by
+            id: Id of the memory; it must be active.
+            text: What is right.
+            source: Who says so; None for the user. If they are not trusted, the new memory is
+                quarantined and takes the place once it is approved; if they are trusted less than
+                the old memory, both stay, in conflict, until the user settles them.
+            occurred_at: Since when it is right, with a time zone; None for now.
+
+        Returns:
+            The new memory.
+
+        Raises:
+            NotFound: If this namespace has no such id.
+            InvalidInput: If a value cannot be accepted, the memory is not active or has expired, or
+                it says so already.
+            LockedMemory: If the memory is locked against who says so.
+            SecretFound: As for ``add``.
+            UntrustedSource: As for ``add``.
+            StoreError: If it could not be written.
+
+        >>> import tempfile
+        >>> from memento import MemoryManager
+        >>> with tempfile.TemporaryDirectory() as tmp, MemoryManager(tmp, embedder=None) as memory:
+        ...     wrong = memory.add("Rami lives in Rome", tags=["home"])
+        ...     right = memory.correct(wrong.id, "Rami lives in Oslo")
+        ...     right.tags, memory.get(wrong.id).status.value
+        (('home',), 'superseded')
+        """
+        return correct(self._view, id, text, source=source, occurred_at=occurred_at)
+
+    @overload
+    def forget(
+        self,
+        id: str,  # noqa: A002 - the field's own name
+        *,
+        source: Trust | TrustName | None = None,
+    ) -> Memory: ...
+
+    @overload
+    def forget(self, **filters: Unpack[Filtering]) -> Ids: ...
+
+    def forget(
+        self,
+        id: str | None = None,  # noqa: A002 - the field's own name
+        *,
+        source: Trust | TrustName | None = None,
+        **filters: Unpack[Filtering],
+    ) -> Memory | Ids:
+        """Hide a memory, or every memory that matches filters; ``restore`` brings each back.
+
+        With filters, each transaction hides a few hundred, so that other writers never wait for
+        long. If the call is interrupted, some are hidden and some not; the same call again hides
+        the rest. Memories added during the call are not included.
+
+        Args:
+            id: The memory.
+            source: Who wants it hidden, a trust class; None for the user. Only with ``id``.
+            filters: Instead of ``id``, see ``Filtering``; at least one, so that nothing is lost by
                 a forgotten argument. ``within=""`` is everything.
 
         Returns:
-            Ids of the hidden memories, in order of arrival; ``restore`` brings each back.
+            The memory; with filters the ids of the hidden memories, in order of arrival.
 
         Raises:
-            InvalidInput: If a filter cannot be accepted, or no filter is given.
-            LockedMemory: If the user locked one of them: nothing is hidden. Leave it out with
-                ``without``, or unlock it.
+            NotFound: If this namespace has no such id.
+            LockedMemory: If the user locked it, or one of them: then nothing is hidden. Leave it
+                out with ``without``, or unlock it.
+            UntrustedSource: If ``source`` is not trusted, or less than the memory.
+            InvalidInput: If neither ``id`` nor a filter is given, or both, or an argument cannot
+                be accepted.
         """
+        if id is not None:
+            if filters:
+                raise InvalidInput("filters", "are for many memories; give either id or filters")
+            who = Trust.USER if source is None else member(Trust, "source", source)
+            return self._view.forget(id, who)
+        if source is not None:
+            raise InvalidInput("source", "is for one memory; give its id")
         if all(value is None for value in filters.values()):
-            raise InvalidInput("filters", 'none given; pass one, or within="" for all memories')
-        now = self._engine.now()
-        asked = self._looked(filtering(now, filters, MemoryManager.forget_many))
-        hidden = self._change_rows(
+            raise InvalidInput("filters", 'none given; pass an id or a filter, or within="" for all memories')
+        now = self._view.engine.now()
+        asked = self._view.looked(filtering(now, filters, MemoryManager.forget))
+        hidden = self._view.change_rows(
             lambda c, ns: change.to_forget(c, ns, asked),
             lambda work, some: change.forget_those(work, some, asked),
             verb="forget_many",
@@ -650,51 +993,6 @@ class MemoryManager(
             now=now,
         )
         return [row.id for row in hidden]
-
-    def sweep(self) -> list[str]:
-        """Forget expired memories, which are already hidden, and remove them from the indexes.
-
-        Returns:
-            Ids of the forgotten memories, in order of arrival.
-        """
-        now = self._engine.now()
-        swept = self._change_rows(
-            lambda c, ns: memories.expired(c, ns, now),
-            change.sweep,
-            verb="sweep",
-            makes_room=True,
-            now=now,
-        )
-        return [row.id for row in swept]
-
-    def touch(self, ids: str | Sequence[str], expires_in: timedelta | float | None) -> list[str]:
-        """Set a new expiry for memories, without a new version or a new time of change.
-
-        Like ``forget_many``, it changes a few hundred per transaction.
-
-        Args:
-            ids: One id or several, at most 100,000.
-            expires_in: Time to live from now; None for ever.
-
-        Returns:
-            Ids of the changed memories; hidden or already expired ones are not changed.
-
-        Raises:
-            NotFound: If this namespace lacks one of the ids; nothing was changed.
-            LockedMemory: If the user locked one of them; nothing was changed.
-            InvalidInput: If ``expires_in`` is not a time to live.
-        """
-        now = self._engine.now()
-        named = [check_id(one, "ids") for one in several("ids", ids, most=MAX_IDS)]
-        self._known_namespace(named[0])
-        ends = expiry(expires_in, now)
-        touched = self._change_rows(
-            lambda c, ns: change.touchable(c, ns, named, now=now),
-            lambda work, some: change.touch(work, some, ends),
-            verb="touch",
-            now=now,
-        )
-        return [row.id for row in touched]
 
     def restore(self, id: str) -> Memory:  # noqa: A002 - the field's own name
         """Bring a forgotten memory back; as superseded if its slot has been filled since.
@@ -706,17 +1004,43 @@ class MemoryManager(
             InvalidInput: If it is superseded and was not forgotten. ``revert`` makes the value
                 before in a slot hold again; for another one, add its text again.
         """
-        return self._change(id, lambda work: change.restore(work, id), verb="restore")
+        return self._view.change(id, lambda work: change.restore(work, id), verb="restore")
 
-    def move(self, id: str, tier: Tier | TierName) -> Memory:  # noqa: A002 - the field's own name
-        """Put a memory into another tier.
+    def undo(
+        self, change: int | None = None, *, run: int | None = None, force: bool = False
+    ) -> Undone:
+        """Undo a change: set back what it did, as far as nothing else changed it since.
+
+        Each memory that the change altered gets the state it had before, and each that came with it
+        is forgotten; links likewise. All of it is new history, a change like any other: undoing the
+        undo is redo. Erasures, verdicts of the quarantine and feedback are not undone.
+
+        A memory is left as it is, and named in ``Undone.left``, if a later change altered it, if
+        another memory holds its slot by now, if its successor is hidden or gone, if it would pass
+        the border of the quarantine, if the user locked it and the lock is not what is undone, or
+        if it would be locked again and 100 are locked already.
+
+        Args:
+            change: Number of the change, see ``changes.list``.
+            run: A run instead: all its changes, the newest first, each in its own transaction.
+            force: Undo first the later changes that stand in the way.
 
         Raises:
-            NotFound: If this namespace has no such id.
-            LockedMemory: If the user locked it.
-            InvalidInput: If there is no such tier.
+            InvalidInput: If not exactly one of ``change`` and ``run`` is given.
+            NothingToUndo: If there is no such change, it was undone, it is a verdict, or nothing
+                of it is there any more.
+            StoreUnusable: If an earlier state is damaged.
+
+        >>> import tempfile
+        >>> from memento import MemoryManager
+        >>> with tempfile.TemporaryDirectory() as tmp, MemoryManager(tmp, embedder=None) as memory:
+        ...     old = memory.add("Rami uses Vim", key="rami/editor")
+        ...     new = memory.add("Rami uses Helix", key="rami/editor")
+        ...     done = memory.undo(memory.changes.list()[0].number)
+        ...     memory.value("rami/editor").text, memory.get(new.id).status.value
+        ('Rami uses Vim', 'forgotten')
         """
-        return self._change(id, lambda work: change.move(work, id, tier), verb="move")
+        return undo(self._view, change, run=run, force=force)
 
     def flush(
         self,
@@ -746,8 +1070,8 @@ class MemoryManager(
             StoreError: If the store cannot be read.
         """
         limit = None if timeout is None else check_seconds("timeout", timeout)
-        return self._engine.flush(
-            self._namespace,
+        return self._view.engine.flush(
+            self._view.namespace,
             wait=check_flag("wait", wait),
             timeout=limit,
             progress=check_progress(progress),
@@ -758,7 +1082,62 @@ class MemoryManager(
 
         Other managers that this process has on the folder go on; the last one closes the files.
         """
-        self._hold.close()
+        self._view.hold.close()
+
+    @property
+    def changes(self) -> Changes:
+        """What changed, and how; what differs between two moments."""
+        return Changes(self._view)
+
+    @property
+    def documents(self) -> Documents:
+        """Texts of any length, kept in parts."""
+        return Documents(self._view)
+
+    @property
+    def feedback(self) -> Feedback:
+        """Say how good memories were; how credible and how strong they are."""
+        return Feedback(self._view)
+
+    @property
+    def insight(self) -> Insight:
+        """Timeline, snapshot, lineage, dossier, health, chains of evidence."""
+        return Insight(self._view)
+
+    @property
+    def quarantine(self) -> Quarantine:
+        """Memories from untrusted sources: list, approve, reject; hide a source."""
+        return Quarantine(self._view)
+
+    @property
+    def rules(self) -> Rules:
+        """What an agent should heed: state rules, compile a policy."""
+        return Rules(self._view)
+
+    @property
+    def scopes(self) -> Scopes:
+        """Where memories apply: list, define, merge, share."""
+        return Scopes(self._view)
+
+    @property
+    def sessions(self) -> Sessions:
+        """The work of a session: start, checkpoint, resume."""
+        return Sessions(self._view)
+
+    @property
+    def sleep(self) -> Sleep:
+        """Tidy up after the day; what is stale; the archive."""
+        return Sleep(self._view)
+
+    @property
+    def slots(self) -> Slots:
+        """Earlier values of a slot, and statements that conflict."""
+        return Slots(self._view)
+
+    @property
+    def store(self) -> Store:
+        """The care of the store: statistics, backup, export, erase, doctor, reindex."""
+        return Store(self._view)
 
     def __enter__(self) -> Self:
         return self

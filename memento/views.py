@@ -1,8 +1,4 @@
-"""One namespace of an open store, and the part of the manager that looks after the store.
-
-A view is one namespace of an open store; ``MemoryManager`` is also one. Its private methods are the
-verbs in the bare form that the rooms above call, and the ways to read and write a namespace.
-"""
+"""One namespace of an open store, as the manager and its parts read and write it."""
 
 from __future__ import annotations
 
@@ -86,104 +82,83 @@ class View:
         namespace: Labels of the namespace.
     """
 
+    __slots__ = ("hold", "namespace")
+
     def __init__(self, hold: Hold, namespace: tuple[str, ...]) -> None:
-        self._hold = hold
-        self._namespace = namespace
+        self.hold = hold
+        self.namespace = namespace
 
     @property
-    def _engine(self) -> Engine:
-        return self._hold.use()
+    def engine(self) -> Engine:
+        return self.hold.use()
 
     @property
-    def _ns(self) -> int | None:
+    def ns(self) -> int | None:
         """Number of the namespace; None if it was never written to."""
-        return self._engine.ledger.find_namespace(self._namespace)
+        return self.engine.ledger.find_namespace(self.namespace)
 
     @property
     def root(self) -> Path:
         """Folder of the store."""
-        return self._hold.engine.ledger.root
-
-    @property
-    def namespace(self) -> tuple[str, ...]:
-        """Labels of the namespace that is read and written."""
-        return self._namespace
+        return self.hold.engine.ledger.root
 
     @property
     def closed(self) -> bool:
         """Whether the store was closed."""
-        return self._hold.closed
+        return self.hold.closed
 
     @property
     def read_only(self) -> bool:
         """Whether the store cannot be written; reading still works."""
-        return self._hold.engine.ledger.read_only
+        return self.hold.engine.ledger.read_only
 
     @property
     def config(self) -> Config:
         """Settings that the manager was made with."""
-        return self._hold.engine.config
+        return self.hold.engine.config
 
     @property
     def prompt_confidence(self) -> float:
         """Default of ``min_confidence`` for ``prompt`` and for adapters that fill a prompt."""
-        return self._hold.engine.prompt_confidence
+        return self.hold.engine.prompt_confidence
 
     @property
     def clock(self) -> Clock:
         """The clock that the manager uses."""
-        return self._hold.engine.clock
+        return self.hold.engine.clock
 
-    def __repr__(self) -> str:
-        state = "closed" if self.closed else "open"
-        return f"<{type(self).__name__} {str(self.root)!r} {'/'.join(self._namespace)} {state}>"
-
-    def __copy__(self) -> Self:
-        """Return a view of the same store and namespace; the store is not copied."""
-        view = object.__new__(type(self))
-        view.__dict__.update(self.__dict__)
-        return view
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        return self.__copy__()
-
-    def __reduce__(self) -> Never:
-        raise InvalidInput(
-            "memory", "is open and cannot be pickled; open it by its root where it is needed"
-        )
-
-    def _ask(self, job: Callable[[Session, int], R]) -> R | None:
+    def ask(self, job: Callable[[Session, int], R]) -> R | None:
         """Read from the namespace; None if it was never written to."""
-        ns = self._ns
-        return None if ns is None else self._engine.ledger.read(lambda c: job(c, ns))
+        ns = self.ns
+        return None if ns is None else self.engine.ledger.read(lambda c: job(c, ns))
 
-    def _write(self, job: Callable[[Work], R]) -> R:
+    def write(self, job: Callable[[Work], R]) -> R:
         """Run one transaction of the namespace, which may be new."""
-        engine, now, known = self._engine, self._engine.now(), self._ns
+        engine, now, known = self.engine, self.engine.now(), self.ns
 
         def carry_out(db: Session) -> R:
-            ns = engine.new_namespace(db, self._namespace) if known is None else known
+            ns = engine.new_namespace(db, self.namespace) if known is None else known
             return job(Work(db, ns, now, engine.rules))
 
         return engine.ledger.write(carry_out)
 
-    def _known_namespace(self, memory_id: str) -> int:
-        if (ns := self._ns) is None:
+    def known_namespace(self, memory_id: str) -> int:
+        if (ns := self.ns) is None:
             raise NotFound(memory_id)
         return ns
 
-    def _memory(self, row: Row) -> Memory:
-        return to_memory(row, self._namespace)
+    def memory(self, row: Row) -> Memory:
+        return to_memory(row, self.namespace)
 
-    def _read(self, rows: Iterable[Row]) -> Memories:
+    def read(self, rows: Iterable[Row]) -> Memories:
         """Convert rows into memories.
 
         Raises:
             StoreUnusable: If a row is damaged.
         """
-        return [to_memory(sound(row), self._namespace) for row in rows]
+        return [to_memory(sound(row), self.namespace) for row in rows]
 
-    def _add(
+    def add(
         self, drafts: Sequence[Draft], *, replace: bool = False, progress: Progress | None = None
     ) -> Memories:
         """Add drafts; a turn that is too long for one memory is stored in parts.
@@ -197,8 +172,8 @@ class View:
             firsts.append(len(expanded))
             split = not replace and is_long_turn(draft, self.config.limits)
             expanded += self._parts_of_turn(draft) if split else [draft]
-        rows = self._engine.add(self._namespace, expanded, replace=replace, progress=progress)
-        return [self._memory(rows[at]) for at in firsts]
+        rows = self.engine.add(self.namespace, expanded, replace=replace, progress=progress)
+        return [self.memory(rows[at]) for at in firsts]
 
     def _parts_of_turn(self, draft: Draft) -> Iterator[Draft]:
         """Split a turn; later parts are linked to the first, and do not crowd the ring buffer."""
@@ -223,14 +198,14 @@ class View:
                 metadata=told | {TURN: first},
             )
 
-    def _get(self, memory_id: str) -> Memory:
-        ns = self._known_namespace(check_id(memory_id))
-        return self._memory(self._engine.ledger.read(lambda c: memories.by_id(c, ns, memory_id)))
+    def get(self, memory_id: str) -> Memory:
+        ns = self.known_namespace(check_id(memory_id))
+        return self.memory(self.engine.ledger.read(lambda c: memories.by_id(c, ns, memory_id)))
 
-    def _update(self, memory_id: str, corrections: Mapping[str, Any]) -> Memory:
-        now = self._engine.now()
+    def update(self, memory_id: str, corrections: Mapping[str, Any]) -> Memory:
+        now = self.engine.now()
         asked = change.accept(corrections, now=now, config=self.config)
-        return self._change(
+        return self.change(
             memory_id,
             lambda work: change.update(work, memory_id, asked),
             verb="update",
@@ -238,15 +213,15 @@ class View:
             now=now,
         )
 
-    def _forget(self, memory_id: str, author: Trust = Trust.USER) -> Memory:
-        return self._change(
+    def forget(self, memory_id: str, author: Trust = Trust.USER) -> Memory:
+        return self.change(
             memory_id,
             lambda work: change.forget(work, memory_id, author),
             verb="forget",
             makes_room=True,
         )
 
-    def _retrieve(
+    def retrieve(
         self,
         query: str,
         k: int | None = 5,
@@ -269,11 +244,11 @@ class View:
         **filters: Unpack[Filtering],
     ) -> Retrieval:
         """Do what ``MemoryManager.retrieve`` does; see there."""
-        searcher = self._engine.searcher  # loads what the next line imports, safe from forks
+        searcher = self.engine.searcher  # loads what the next line imports, safe from forks
         from memento.retrieve.request import Request  # noqa: PLC0415 - needs NumPy
         from memento.retrieve.shared import answer  # noqa: PLC0415 - as above
 
-        now = self._engine.now()
+        now = self.engine.now()
         moment = check_known_at(known_at, now, include_quarantined=include_quarantined)
         if moment is not None:
             from memento.retrieve.known_at import PastSearcher  # noqa: PLC0415 - needs NumPy
@@ -287,13 +262,13 @@ class View:
             min_confidence=min_confidence,
             cutoff=cutoff,
             tokens=tokens,
-            count_tokens=count_tokens or self._engine.count_tokens,
+            count_tokens=count_tokens or self.engine.count_tokens,
             fold=fold,
             wait=wait,
             filters=filtering(
                 now if moment is None else moment,
                 filters,
-                self._retrieve,
+                self.retrieve,
                 as_of=as_of,
                 include_superseded=include_superseded,
                 include_archived=include_archived,
@@ -301,14 +276,14 @@ class View:
             ),
         )
         also = check_flag("shared", shared) and moment is None and self.config.scopes.shared
-        return self._searched(
-            lambda: answer(self._engine.ledger, searcher, self._namespace, request, shared=also),
+        return self.searched(
+            lambda: answer(self.engine.ledger, searcher, self.namespace, request, shared=also),
             wait=request.wait,
             sessions=request.filters.sessions,
             record=check_flag("record", record) and moment is None,
         )
 
-    def _searched(
+    def searched(
         self,
         search: Callable[[], Retrieval],
         *,
@@ -317,25 +292,25 @@ class View:
         record: bool,
     ) -> Retrieval:
         """Search once earlier memories are embedded, or the time to wait is over."""
-        engine = self._engine
+        engine = self.engine
         if wait:
-            engine.settle(self._namespace, wait, sessions)
+            engine.settle(self.namespace, wait, sessions)
         with engine.background.traffic.query():
             found = search()
         if record and found.hits:
-            engine.accessed(self._namespace, [hit.id for hit in found.hits])
+            engine.accessed(self.namespace, [hit.id for hit in found.hits])
         return found
 
-    def _cut_for(self, found: Retrieval, *, budget: bool) -> Relevant:
+    def cut_for(self, found: Retrieval, *, budget: bool) -> Relevant:
         """Return what shortens the long memories of an answer, if there is a token budget."""
-        engine, config = self._engine, self.config.retrieve
+        engine, config = self.engine, self.config.retrieve
         several = config.passage if budget else None
         if engine.embedding is None or not found.hits or "meaning" not in found[0].ranks:
             return Relevant(found.query, config.long, several)
         near = engine.embedding.nearness(found.query)
         return Relevant(found.query, config.long, several, near, best=found[0].text)
 
-    def _contradicted(self, found: Retrieval) -> dict[str, datetime]:
+    def contradicted(self, found: Retrieval) -> dict[str, datetime]:
         """Return the ids of hits of the present that a higher statement contradicts, and when.
 
         Only statements outside the answer count.
@@ -345,11 +320,11 @@ class View:
         if not found.hits:
             return {}
         ids = [hit.id for hit in found if not hit.shared]
-        now, settings = self._engine.now(), self.config.dynamics
-        told = self._ask(lambda c, ns: outside(c, ns, ids, now, settings)) or {}
+        now, settings = self.engine.now(), self.config.dynamics
+        told = self.ask(lambda c, ns: outside(c, ns, ids, now, settings)) or {}
         return {name: from_micros(at) for name, at in told.items()}
 
-    def _listed(
+    def listed(
         self,
         filters: Filters,
         *,
@@ -363,31 +338,31 @@ class View:
         check_count("limit", limit, most=1_000_000)
         check_count("offset", offset, least=0, most=1 << 40)
         check_flag("newest_first", newest_first)
-        page, looked = past.Page(by_time, newest_first, limit, offset), self._looked(filters)
-        return self._read(self._ask(lambda c, ns: past.listed(c, ns, looked, page, known_at)) or [])
+        page, looked = past.Page(by_time, newest_first, limit, offset), self.looked(filters)
+        return self.read(self.ask(lambda c, ns: past.listed(c, ns, looked, page, known_at)) or [])
 
-    def _values(self, find: Callable[[Session, int], Sequence[Row]]) -> list[SlotValue]:
+    def values(self, find: Callable[[Session, int], Sequence[Row]]) -> list[SlotValue]:
         """Read values of a slot, each with the time in which it held and why it ended."""
-        rows = self._ask(find) or []
-        reasons = lineage.endings(rows, self._engine.now())
+        rows = self.ask(find) or []
+        reasons = lineage.endings(rows, self.engine.now())
         return [
             SlotValue(memory, memory.valid_from, memory.valid_until, reason)
-            for memory, reason in zip(self._read(rows), reasons, strict=True)
+            for memory, reason in zip(self.read(rows), reasons, strict=True)
         ]
 
-    def _present_scope(self, path: str) -> str:
+    def present_scope(self, path: str) -> str:
         """Accept a scope and return the one that it is part of now, if it was merged."""
         where = parse_scope(path)
-        present = self._ask(lambda c, ns: scope_rows.present(c, ns, where)) if where else None
+        present = self.ask(lambda c, ns: scope_rows.present(c, ns, where)) if where else None
         return where if present is None else present
 
-    def _looked(self, filters: Filters) -> Filters:
+    def looked(self, filters: Filters) -> Filters:
         """Return filters that look where the scopes that they name were merged to."""
         if not (filters.scopes or filters.within):
             return filters
-        return self._ask(lambda c, ns: scope_rows.redirected(c, ns, filters)) or filters
+        return self.ask(lambda c, ns: scope_rows.redirected(c, ns, filters)) or filters
 
-    def _change(
+    def change(
         self,
         memory_id: str,
         job: Callable[[Work], Row],
@@ -398,17 +373,17 @@ class View:
         now: int | None = None,
     ) -> Memory:
         """Change one memory, as one change that ``undo`` takes back."""
-        (row,) = self._change_together(
-            self._known_namespace(check_id(memory_id)),
+        (row,) = self.change_together(
+            self.known_namespace(check_id(memory_id)),
             lambda work: [job(work)],
             verb=verb,
             by=by,
             makes_room=makes_room,
             now=now,
         )
-        return self._memory(row)
+        return self.memory(row)
 
-    def _change_together(
+    def change_together(
         self,
         ns: int,
         job: Callable[[Work], Sequence[Row]],
@@ -419,7 +394,7 @@ class View:
         now: int | None = None,
     ) -> Sequence[Row]:
         """Change memories in one transaction, as one change."""
-        engine = self._engine
+        engine = self.engine
         moment = engine.now() if now is None else now
 
         def carry_out(session: Session) -> Sequence[Row]:
@@ -432,7 +407,7 @@ class View:
         engine.changed(ns, rows)
         return rows
 
-    def _change_rows(
+    def change_rows(
         self,
         find: Callable[[Session, int], Sequence[A]],
         job: Change[A],
@@ -442,7 +417,7 @@ class View:
         now: int | None = None,
     ) -> Sequence[Row]:
         """Find the things to change, then change them in several transactions."""
-        engine, ns = self._engine, self._ns
+        engine, ns = self.engine, self.ns
         if ns is None:
             return ()
         moment = engine.now() if now is None else now
@@ -469,246 +444,31 @@ def id_of_content(*content: object) -> str:
     return str(uuid5(ID_SPACE, digest))
 
 
-class StoreView(View):
-    """Look after the store: count, back up, move, check and erase: ``memory.store``.
+class Part:
+    """What a memory offers about one subject, such as ``memory.sleep``.
 
-    Each method says whether it works on this namespace or on the whole store.
-
-    >>> import tempfile
-    >>> from memento import MemoryManager
-    >>> with tempfile.TemporaryDirectory() as tmp, MemoryManager(tmp, embedder=None) as memory:
-    ...     kept = memory.add("The museum opens at nine")
-    ...     all(finding.ok for finding in memory.store.doctor())
-    ...     memory.store.erase(kept.id).complete
-    ...     memory.store.stats().memories
-    True
-    True
-    0
+    Args:
+        view: The namespace that is read and written.
     """
 
-    def stats(self) -> Stats:
-        """Count the memories of this namespace and the backlog, and report present problems."""
-        engine, ns, now = self._engine, self._ns, self._engine.now()
-        spent = asking.trouble(engine.ledger, ns, self.config.llm, now)
-        return lineage.stats(
-            engine.ledger,
-            ns,
-            now=now,
-            trouble={**engine.indexer.trouble_for(engine.sees(self._namespace)), **spent},
-            long=engine.long_state(),
-        )
+    __slots__ = ("_view",)
 
-    def namespaces(self) -> dict[tuple[str, ...], int]:
-        """Count the active memories of every namespace of the store.
+    def __init__(self, view: View) -> None:
+        self._view = view
 
-        For the administrator of the store, not for a user who shares it.
+    def __repr__(self) -> str:
+        view = self._view
+        state = "closed" if view.closed else "open"
+        return f"<{type(self).__name__} {str(view.root)!r} {'/'.join(view.namespace)} {state}>"
 
-        Returns:
-            The labels of each namespace to its number of active memories, in order of the labels.
+    def __copy__(self) -> Self:
+        """Return itself: the store is not copied."""
+        return self
 
-        Raises:
-            StoreError: If the ledger cannot be read.
-        """
-        return lineage.per_namespace(self._engine.ledger, self._engine.now())
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
 
-    def backup(self, file: str | Path, *, overwrite: bool = False) -> Backup:
-        """Write the whole store, with every namespace, into one file; others may go on writing.
-
-        When this returns, the file is private, on the disk and checked;
-        ``memento.upkeep.backup.restore`` makes a store of it again.
-
-        Args:
-            file: Name of the backup, outside the store's folder.
-            overwrite: Replace an existing file.
-
-        Raises:
-            InvalidInput: If the file would be in the store's own folder.
-            TargetExists: If the file exists already, or is not a regular file.
-            StoreError: If it cannot be written, or the store is damaged. Damaged memories of this
-                namespace are named; those of others are only counted.
-        """
-        engine = self._engine
-        sees = engine.sees(self._namespace)
-        return back_up(engine.ledger, file, sees=sees, now=engine.now(), overwrite=overwrite)
-
-    def export(
-        self,
-        target: str | Path | IO[str] | IO[bytes],
-        *,
-        vectors: bool = False,
-        all_namespaces: bool = False,
-        overwrite: bool = False,
-    ) -> Exported:
-        """Write this namespace as JSON Lines, as of one moment; others may go on writing.
-
-        It holds everything that ``import_from`` needs to rebuild the namespace elsewhere: every
-        field of every memory of every status, earlier states, links and events.
-
-        Args:
-            target: Name of a file, which becomes private, or an open stream of text or bytes.
-            vectors: Also write the vectors of the embedder in use, so that they need not be
-                computed again; about 2 kB per memory.
-            all_namespaces: Write every namespace of the store.
-            overwrite: Replace an existing file.
-
-        Raises:
-            InvalidInput: If the file would be in the store's own folder.
-            TargetExists: If the file exists already, or is not a regular file.
-            StoreError: If it cannot be written, or the store cannot be read.
-        """
-        everything = check_flag("all_namespaces", all_namespaces)
-        return export(
-            self._engine.ledger,
-            target,
-            only=None if everything else self._namespace,
-            now=self._engine.now(),
-            with_vectors=check_flag("vectors", vectors),
-            overwrite=check_flag("overwrite", overwrite),
-        )
-
-    def import_from(
-        self,
-        source: str | Path | IO[str] | IO[bytes],
-        *,
-        all_namespaces: bool = False,
-        trust: Trust | TrustName = Trust.IMPORT,
-        progress: Progress | None = None,
-    ) -> Imported:
-        """Import a file that ``export`` wrote; if any part is refused, nothing is imported.
-
-        The whole file is checked before anything is written. Then a few hundred memories are
-        written per transaction, so that other writers never wait for long; readers see those that
-        are written. If the call is interrupted, these are complete, and the same call again imports
-        the rest.
-
-        Memories keep their ids, times and order. A memory that is here already stays as it is, so
-        importing twice adds nothing. If two active memories fill one slot, the one that is valid
-        from a later moment supersedes the other.
-
-        A file is treated as foreign unless you say otherwise. The present state of its memories is
-        validated as by ``add``. No memory is trusted more than the file, and untrusted ones are
-        quarantined. Secrets are removed; no memory is a rule or pinned. Their earlier states,
-        events and vectors are left out, and so are superseded and forgotten memories. With
-        ``trust="user"`` the file is your own backup: everything is imported unchanged, and the
-        store is as it was.
-
-        Args:
-            source: Name of a file, or an open stream of text or bytes.
-            all_namespaces: Put each memory into the namespace it comes from; otherwise an export of
-                one namespace, whatever its name, is put into this one.
-            trust: Highest trust class for memories of the file; ``"user"`` for your own file.
-            progress: Called with 0 and None again and again while the file is checked, and then
-                with the number of its lines that are on the disk and of all its lines; see
-                ``memento.protocols.Progress``.
-
-        Raises:
-            ArchiveDamaged: If the file is cut off, changed, or not an export.
-            ArchiveFromTheFuture: If the file is in a newer format.
-            InvalidInput: If it holds several namespaces and ``all_namespaces`` is not given, or a
-                value that cannot be accepted; the message names the line.
-            IdConflict: If an id belongs to another memory here.
-            SecretFound: If the file is not your own, holds a secret, and the settings refuse them.
-            StoreError: If it could not be written; memories written before that stay.
-        """
-        everything = check_flag("all_namespaces", all_namespaces)
-        believed = member(Trust, "trust", trust)
-        return self._engine.import_from(
-            source, None if everything else self._namespace, believed, check_progress(progress)
-        )
-
-    def doctor(self, *, repair: bool = True, all_namespaces: bool = False) -> list[Finding]:
-        """Look for damage in the whole store.
-
-        Its counts are for the whole store. Damaged memories of this namespace are named; those of
-        others are only counted.
-
-        Args:
-            repair: Repair data derived from the memories; the memories are never changed.
-            all_namespaces: Name damaged memories of every namespace: for the administrator of the
-                store, not for a user who shares it.
-
-        Returns:
-            One finding per check; the store is healthy if every one is ``ok``.
-        """
-        return self._engine.examine(
-            self._namespace,
-            repair=check_flag("repair", repair),
-            all_namespaces=check_flag("all_namespaces", all_namespaces),
-        )
-
-    def reindex(
-        self,
-        *,
-        wait: bool = False,
-        timeout: float | None = None,
-        progress: Progress | None = None,
-    ) -> int:
-        """Embed all memories again with the embedder in use, after the embedder was changed.
-
-        This affects the whole store, with every namespace.
-
-        Args:
-            wait: Return only when it is done.
-            timeout: Seconds to wait at most, up to a day; None for as long as it takes.
-            progress: As for ``flush``.
-
-        Returns:
-            Number of memories to embed, in all namespaces.
-
-        Raises:
-            InvalidInput: If this manager has no embedder.
-        """
-        limit = None if timeout is None else check_seconds("timeout", timeout)
-        check_progress(progress)
-        owed = self._engine.reindex()
-        if check_flag("wait", wait):
-            self._engine.flush(self._namespace, wait=True, timeout=limit, progress=progress)
-        return owed
-
-    def erase(
-        self,
-        ids: str | Sequence[str] | None = None,
-        *,
-        source: str | None = None,
-        session: str | None = None,
-        everything: bool = False,
-        derived: bool = True,
-        dry_run: bool = False,
-        timeout: float = 30.0,
-    ) -> Erasure:
-        """Remove memories of this namespace for good, from every file of the store.
-
-        Text, versions, words, vectors, links, events and every copy in the store's folder are
-        removed; nothing brings them back. ``forget`` can be undone. Memories of every status are
-        included. The Chroma folder is removed and rebuilt in the background.
-
-        Args:
-            ids: One id or several.
-            source: Instead of ids: all memories whose ``source.uri`` is this address, or this
-                address without its secrets.
-            session: Instead of ids: all memories of this session.
-            everything: Instead of ids: all memories of this namespace.
-            derived: Also erase memories that name one of them among their ``source.parents``, and
-                those derived from these in turn: they may say the same. An article that a sleep
-                made of one is erased in any case.
-            dry_run: Only report what would be erased.
-            timeout: Longest wait, in seconds, for other processes that have the store open to do
-                their part, >= 0.
-
-        Returns:
-            The receipt. A part in ``pending`` is finished by the process that has the store open,
-            or by the next one that opens it.
-
-        Raises:
-            InvalidInput: If not exactly one of the first four is given.
-            NotFound: If this namespace lacks one of the ids; nothing was erased.
-            StoreError: If the ledger could not be written; nothing was erased.
-        """
-        what = choose(ids, source, session, everything=check_flag("everything", everything))
-        return self._engine.erase(
-            self._namespace,
-            what,
-            derived=check_flag("derived", derived),
-            dry_run=check_flag("dry_run", dry_run),
-            timeout=check_seconds("timeout", timeout),
+    def __reduce__(self) -> Never:
+        raise InvalidInput(
+            "memory", "is open and cannot be pickled; open it by its root where it is needed"
         )

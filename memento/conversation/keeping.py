@@ -116,7 +116,7 @@ def stored(view: View, said: Iterable[Said]) -> set[str]:
 def _away(view: View, turns: Mapping[str, Told]) -> replays.Away:
     """Return which turns were taken out."""
     nothing = replays.Away(set(), set())
-    return (view._ask(lambda c, ns: replays.away(c, ns, turns)) or nothing) if turns else nothing
+    return (view.ask(lambda c, ns: replays.away(c, ns, turns)) or nothing) if turns else nothing
 
 
 def _stored(view: View, turns: Mapping[str, Told]) -> tuple[replays.Away, dict[str, Kept]]:
@@ -125,7 +125,7 @@ def _stored(view: View, turns: Mapping[str, Told]) -> tuple[replays.Away, dict[s
     if not turns:
         return nothing
     return (
-        view._ask(lambda c, ns: (replays.away(c, ns, turns), replays.kept(c, ns, turns))) or nothing
+        view.ask(lambda c, ns: (replays.away(c, ns, turns), replays.kept(c, ns, turns))) or nothing
     )
 
 
@@ -135,13 +135,13 @@ def _nameless_gone(view: View, said: Iterable[Said], scope: str) -> set[str]:
     every = [row for some in rows.values() for row in some]
     if not every:
         return set()
-    gone = view._ask(lambda c, ns: replays.nameless_gone(c, ns, every)) or set()
+    gone = view.ask(lambda c, ns: replays.nameless_gone(c, ns, every)) or set()
     return {key for key, some in rows.items() if any(row.content_hash in gone for row in some)}
 
 
 def _rows_of(view: View, said: Iterable[Said], scope: str = "") -> dict[str, list[Row]]:
     """Return the rows that turns would become, by their keys."""
-    engine, now = view._engine, view._engine.now()
+    engine, now = view.engine, view.engine.now()
     return {
         one.key: [
             engine.admitted(replace(draft, scope=scope), now).row
@@ -182,10 +182,10 @@ def _is_left(piece: Kept | None) -> bool:
 def _known_by_words(view: View, said: Sequence[Said]) -> set[str]:
     """Return the keys of turns without a name whose words the store has."""
     hashes = {key: [row.content_hash for row in some] for key, some in _rows_of(view, said).items()}
-    wanted, now = [each for some in hashes.values() for each in some], view._engine.now()
+    wanted, now = [each for some in hashes.values() for each in some], view.engine.now()
     if not wanted:
         return set()
-    rows = view._ask(lambda c, ns: memories.repeatable(c, ns, wanted, now)) or []
+    rows = view.ask(lambda c, ns: memories.repeatable(c, ns, wanted, now)) or []
     found = {row.content_hash for row in rows}
     return {key for key, some in hashes.items() if found.issuperset(some)}
 
@@ -220,7 +220,7 @@ def _keep_last(view: View, said: Sequence[Said]) -> list[Memory]:
 def _kept(view: View, drafts: Sequence[Draft]) -> Iterator[Memory]:
     """Keep drafts; where a message was edited since it was kept, correct its memory."""
     try:
-        known = view._add(drafts)
+        known = view.add(drafts)
     except IdConflict:  # at least one says something else than its memory
         for draft in drafts:
             yield _keep_edited(view, draft)
@@ -243,9 +243,9 @@ def _keep_edited(view: View, draft: Draft) -> Memory:
     A memory that was corrected directly, while its message stayed the same, keeps the correction.
     """
     try:
-        (kept,) = view._add([draft])
+        (kept,) = view.add([draft])
     except IdConflict as conflict:
-        kept = view._get(conflict.memory_id)
+        kept = view.get(conflict.memory_id)
     if _said(kept) == _said(draft):
         return kept
     if not _trusted(view, draft):
@@ -253,11 +253,11 @@ def _keep_edited(view: View, draft: Draft) -> Memory:
     if kept.status in having("found") and kept.role == draft.role:
         said = {**kept.metadata, **draft.metadata}
         source = check_source(draft.source).kind
-        return view._update(
+        return view.update(
             kept.id,
             {"text": draft.text, "kind": draft.kind, "metadata": said, "source": source},
         )
-    return view._add([draft], replace=True)[0]
+    return view.add([draft], replace=True)[0]
 
 
 def _propose(view: View, draft: Draft, first: Memory) -> Memory:
@@ -275,7 +275,7 @@ def _propose(view: View, draft: Draft, first: Memory) -> Memory:
     if last.status in having("found") or last.source.kind not in view.config.untrusted:
         approved, name = last, turn_id(last.id, EDIT)
     place = () if approved is None or approved.status not in having("found") else approved.id
-    return view._add([replace(draft, id=name, supersedes=place)], replace=True)[0]
+    return view.add([replace(draft, id=name, supersedes=place)], replace=True)[0]
 
 
 def _trusted(view: View, draft: Draft | Said) -> bool:
@@ -302,11 +302,11 @@ def _forget_leftover(view: View, counts: Sequence[tuple[Said, int]]) -> None:
         there = _listed(view, left, theirs)
         for memory in sorted(there, key=lambda memory: left.index(memory.id), reverse=True):
             nothing_says_it = {**memory.metadata, SAID: ""}
-            view._update(memory.id, {"metadata": nothing_says_it})
-            view._forget(memory.id)
+            view.update(memory.id, {"metadata": nothing_says_it})
+            view.forget(memory.id)
 
 
 def _listed(view: View, ids: str | Sequence[str], statuses: Any) -> list[Memory]:
     """Return memories by id, those of some statuses."""
-    asked = filters_of(view._engine.now(), ids=ids, statuses=statuses)
-    return view._listed(asked, limit=MAX_IDS)
+    asked = filters_of(view.engine.now(), ids=ids, statuses=statuses)
+    return view.listed(asked, limit=MAX_IDS)

@@ -126,7 +126,7 @@ def spread(view: View, groups: Sequence[Sequence[Hit]], most: int) -> list[Seque
 
 def _vectors(view: View, hits: Sequence[Hit]) -> dict[str, bytes]:
     """Read the vectors of own hits by the present embedder; id to vector."""
-    engine = view._engine
+    engine = view.engine
     try:
         model = None if engine.embedding is None or not hits else engine.embedding.known_model()
     except (EmbedderError, InvalidInput, MissingExtra):
@@ -252,7 +252,7 @@ def _found(
         return Retrieval(asked[-1])
     room = min(wanted.k + SPARE, MAX_K)
     alone, *rest = (
-        view._retrieve(
+        view.retrieve(
             query, room, kinds=kinds, wait=wanted.wait if not at else 0.0, record=False, **filters
         )
         for at, query in enumerate(asked)
@@ -293,7 +293,7 @@ def _asked_before(view: View, query: str, wanted: Wanted, filters: Mapping[str, 
     """
     if Kind.QUESTION not in wanted.kinds:
         return []
-    before = view._retrieve(
+    before = view.retrieve(
         query,
         min(wanted.k + LOOK, MAX_K),
         min_confidence=wanted.sure,
@@ -354,8 +354,8 @@ def _block(
         shown,
         nonce=_nonce(shown),
         tokens=tokens,
-        count_tokens=view._engine.count_tokens,
-        cut=view._cut_for(found, budget=tokens is not None),
+        count_tokens=view.engine.count_tokens,
+        cut=view.cut_for(found, budget=tokens is not None),
         zone=view.config.zone,
     )
 

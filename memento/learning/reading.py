@@ -203,7 +203,7 @@ class Reader:
         zone: tzinfo | None = None,
     ) -> None:
         self._view = view
-        self._engine = view._engine
+        self._engine = view.engine
         self._session = session
         self.scope = scope
         self._origin = origin

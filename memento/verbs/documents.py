@@ -68,49 +68,10 @@ _SAME = ("text", "tier", "kind", "importance", "actor", "occurred_at")
 """Fields in which a stored part and a draft are compared, if the draft has a value."""
 
 
-class Texts(View):
-    """Verbs of the manager that keep several texts at once, and texts of any length."""
+class Documents(Part):
+    """Texts of any length, kept in parts that are found one by one: ``memory.documents``."""
 
-    def add_many(
-        self,
-        items: Iterable[str | Mapping[str, Any] | Draft],
-        *,
-        replace: bool = False,
-        progress: Progress | None = None,
-    ) -> Memories:
-        """Remember several texts in one transaction: all of them, or none.
-
-        Other writers wait during it, about 0.1 s for a thousand: split a large number into several
-        calls.
-
-        Args:
-            items: Texts, mappings with the arguments of ``add``, or drafts.
-            replace: As for ``add``; each item needs an ``id``, and if several have the same id, the
-                last one wins.
-            progress: Called with the number of items that are checked and of all items, about every
-                hundred, and with the total twice when all are on the disk; see
-                ``memento.protocols.Progress``. If it raises before that, nothing was written. A
-                turn in parts counts as its parts.
-
-        Returns:
-            The memories as stored, one per item, in order; see ``add`` for turns that are too long.
-
-        Raises:
-            InvalidInput: If an item cannot be accepted; the message names its position.
-            IdConflict: If an ``id`` is taken by a memory with other content and ``replace`` is
-                False.
-            SecretFound: As for ``add``.
-            UntrustedSource: As for ``add``.
-            StoreError: If they could not be written.
-        """
-        check_progress(progress)
-        drafts = drafts_of(items)
-        check_flag("replace", replace)
-        if not drafts:
-            return []
-        return self._add(drafts, replace=replace, progress=progress)
-
-    def add_document(
+    def add(
         self,
         document: str | Path,
         *,
@@ -197,8 +158,8 @@ class Texts(View):
             occurred_at=occurred_at,
             expires_in=expires_in,
         )
-        called, drafts = _split(self.config, document, like, name=name, format=format)
-        return self._read(_keep(self, called, drafts, progress))
+        called, drafts = _split(self._view.config, document, like, name=name, format=format)
+        return self._view.read(_keep(self._view, called, drafts, progress))
 
 
 def _split(
@@ -263,7 +224,7 @@ def _keep(view: View, name: str, drafts: Sequence[Draft], progress: Progress | N
         if progress is not None:
             progress(total - len(changed) + start, total)
         part = changed[start : start + BATCH]
-        rows = view._engine.add(view.namespace, part, replace=True, verb="add_document", run=run)
+        rows = view.engine.add(view.namespace, part, replace=True, verb="add_document", run=run)
         known |= {row.id: row for row in rows}
     superseded = {memory_id for draft in changed for memory_id in draft.supersedes}
     _hide(view, [row.docid for row in gone if row.id not in superseded], run)
@@ -308,9 +269,9 @@ def _drafts(found: Iterable[Part], name: str, like: Draft) -> Iterator[Draft]:
 
 def _stored(view: View, name: str, like: Draft) -> list[Row]:
     """Read the parts of the stored document that are not hidden, in the order of the document."""
-    now = view._engine.now()
+    now = view.engine.now()
     filters = filters_of(now, session=like.session, where={DOCUMENT: name}, statuses=_CURRENT)
-    rows = view._ask(lambda c, ns: memories.select(c, ns, filters)) or []
+    rows = view.ask(lambda c, ns: memories.select(c, ns, filters)) or []
     mine = [sound(row) for row in rows if row.scope == like.scope]
     return sorted(mine, key=lambda row: (_number(row), row.docid))
 
@@ -354,11 +315,11 @@ def _says_so(memory: Memory, draft: Draft) -> bool:
 
 def _hide(view: View, docids: Sequence[int], run: Run) -> None:
     """Hide parts that the document has no more."""
-    ns, now = view._ns, view._engine.now()
+    ns, now = view.ns, view.engine.now()
     if ns is None or not docids:
         return
     asked = filters_of(now, statuses=_CURRENT)
-    view._engine.in_bites(
+    view.engine.in_bites(
         ns,
         docids,
         lambda work, some: change.forget_those(work, some, asked),

@@ -68,10 +68,10 @@ SHOWN = 10
 """Hits of an answer that share in the outcome of its turn."""
 
 
-class Verdicts(View):
-    """The verbs about how good memories were: ``MemoryManager`` has them all."""
+class Feedback(Part):
+    """Say how good memories were, and ask what that adds up to: ``memory.feedback``."""
 
-    def feedback(
+    def rate(
         self,
         target: Target,
         *,
@@ -155,7 +155,7 @@ class Verdicts(View):
         used = cited(retrieval.query, answer, [hit.text for hit in hits])
         if not any(used):
             return ()
-        first = self._engine.config.dynamics.shown_first
+        first = self._view.engine.config.dynamics.shown_first
         most = learnt_weights.MOST_BESIDE
         others = tuple(
             hit.id for hit, rests in zip(hits[:most], used[:most], strict=True) if not rests
@@ -189,7 +189,7 @@ class Verdicts(View):
         who = None if source is None else member(Trust, "source", source)
         if who is None and (type(event) is not int or not 0 < event <= MAX_INTEGER):
             raise InvalidInput("event", f"must be the number of an event, not {shown(event)}")
-        engine, ns = self._engine, self._ns
+        engine, ns = self._view.engine, self._view.ns
         number = 0 if ns is None else ns
         found = engine.ledger.read(
             lambda c: (
@@ -232,13 +232,13 @@ class Verdicts(View):
         return self._look(id, self._strength)
 
     def _look(self, memory_id: str, describe: Callable[[Session, Row, int], T]) -> T:
-        ns, now = self._known_namespace(check_id(memory_id)), self._engine.now()
-        return self._engine.ledger.read(
+        ns, now = self._view.known_namespace(check_id(memory_id)), self._view.engine.now()
+        return self._view.engine.ledger.read(
             lambda c: describe(c, memories.by_id(c, ns, memory_id), now)
         )
 
     def _belief(self, session: Session, row: Row, now: int) -> Belief:
-        _, found, told = strength_fold.look(session, row, now, self._engine.config.dynamics)
+        _, found, told = strength_fold.look(session, row, now, self._view.engine.config.dynamics)
         standing = {one.event for one in standing_ones(told)}
         return Belief(
             id=row.id,
@@ -254,7 +254,7 @@ class Verdicts(View):
         )
 
     def _strength(self, session: Session, row: Row, now: int) -> Strength:
-        state, found, _ = strength_fold.look(session, row, now, self._engine.config.dynamics)
+        state, found, _ = strength_fold.look(session, row, now, self._view.engine.config.dynamics)
         return Strength(
             id=row.id,
             uses=state.uses,
@@ -270,10 +270,10 @@ class Verdicts(View):
 
     def _give(self, given: Sequence[Verdict], *, lenient: bool) -> list[Belief]:
         """Write verdicts in one transaction, and return what is believed afterwards."""
-        engine, now = self._engine, self._engine.now()
-        if not given or (self._ns is None and lenient):
+        engine, now = self._view.engine, self._view.engine.now()
+        if not given or (self._view.ns is None and lenient):
             return []
-        ns = self._known_namespace(given[0].memory_id)
+        ns = self._view.known_namespace(given[0].memory_id)
 
         def job(connection: Session) -> tuple[list[Row], list[Belief]]:
             work = Work(connection, ns, now, engine.rules)
@@ -291,7 +291,7 @@ class Verdicts(View):
                 raise InvalidInput(
                     "target", f"name the memory that is {kind}, not the whole answer"
                 )
-            first = self._engine.config.dynamics.shown_first
+            first = self._view.engine.config.dynamics.shown_first
             return [
                 (self._own(hit).id, rank)
                 for rank, hit in enumerate(target, start=1)
@@ -309,7 +309,7 @@ class Verdicts(View):
 
     def _own(self, hit: Hit) -> Hit:
         """Accept a hit of this namespace."""
-        if hit.memory.namespace != self._namespace:
+        if hit.memory.namespace != self._view.namespace:
             where = "/".join(hit.memory.namespace)
             raise InvalidInput("target", f"{hit.id!r} is a memory of the namespace {where}")
         return hit
@@ -320,7 +320,89 @@ class Verdicts(View):
             return None
         if not isinstance(note, str) or not 0 < len(note) <= MAX_NOTE:
             raise InvalidInput("note", f"must be a text of 1 to {MAX_NOTE:,} characters")
-        return Redaction(self._engine.config.secrets).text("note", storable("note", note))
+        return Redaction(self._view.engine.config.secrets).text("note", storable("note", note))
+
+    def open_loop(self, session: str | None = None, *, timeout: float = 3600.0) -> Loop:
+        """Open a turn, to be closed by ``finalize`` or by its own ``outcome``.
+
+        It is kept on the disk: another process can close it. One that nobody closes expires
+        without an outcome, since silence is no verdict.
+
+        Args:
+            session: Conversation it belongs to.
+            timeout: Seconds until it expires, up to a day.
+
+        Returns:
+            The turn; ``Loop.retrieve`` notes what it shows.
+
+        Raises:
+            InvalidInput: If an argument cannot be accepted.
+        """
+        seconds, name = check_seconds("timeout", timeout), optional_name("session", session)
+        key = uuid4().hex
+        turn = self._view.write(lambda work: verdicts.start(work, key, name, seconds))
+        return Loop(
+            id=turn.id,
+            session=turn.session,
+            opened_at=from_micros(turn.opened_at),
+            expires_at=from_micros(turn.expires_at),
+            _memory=self,
+            _note=lambda ids: self._view.write(lambda work: verdicts.show(work, key, ids)),
+        )
+
+    def loop(self, session: str | None = None, *, timeout: float = 3600.0) -> Loop:
+        """Open a turn for a ``with`` statement: several answers, one outcome.
+
+        Args:
+            session: Conversation it belongs to.
+            timeout: Seconds until it expires, up to a day.
+
+        Raises:
+            InvalidInput: If an argument cannot be accepted.
+
+        >>> import tempfile
+        >>> from memento import MemoryManager
+        >>> with tempfile.TemporaryDirectory() as tmp, MemoryManager(tmp, embedder=None) as memory:
+        ...     kept = memory.add("Deploys go through the blue pipeline")
+        ...     with memory.loop(session="s7") as turn:
+        ...         found = turn.retrieve("how do deploys go?")
+        ...         turn.outcome(0.8)
+        ...     round(memory.strength(kept.id).worth, 2)
+        0.16
+        """
+        return self.open_loop(session, timeout=timeout)
+
+    def finalize(
+        self,
+        loop: Loop | str,
+        outcome: float | None = None,
+        *,
+        source: Trust | str = Trust.USER,
+    ) -> tuple[str, ...]:
+        """Close a turn; its outcome goes to the memories that it showed.
+
+        Args:
+            loop: The turn, or its id.
+            outcome: How well it went, from -1, harmful, to 1, as wished; None for no verdict.
+            source: Who says so, a class of trust; see ``feedback``.
+
+        Returns:
+            Ids of the memories that have a share in the outcome, best first.
+
+        Raises:
+            InvalidInput: If this namespace has no such turn or it is closed, or an argument cannot
+                be accepted.
+        """
+        who, value = member(Trust, "source", source), _outcome(outcome)
+        key = loop.id if isinstance(loop, Loop) else loop
+        if not isinstance(key, str):
+            raise InvalidInput("loop", "must be a Loop or its id")
+        check_id(key, "loop")
+        config = self._view.engine.config.dynamics
+        shared = self._view.write(lambda work: verdicts.finish(work, key, value, who, config))
+        if isinstance(loop, Loop):
+            loop.closed = True
+        return tuple(shared)
 
 
 def _lessons(target: Target) -> dict[str, Lesson]:
@@ -389,7 +471,7 @@ class Loop:
     session: str | None
     opened_at: datetime
     expires_at: datetime
-    _memory: Loops = field(repr=False, compare=False)
+    _memory: Feedback = field(repr=False, compare=False)
     _note: Callable[[list[str]], None] = field(repr=False, compare=False)
     closed: bool = False
 
@@ -399,7 +481,7 @@ class Loop:
         Raises:
             InvalidInput: If the turn is closed, or an argument cannot be accepted.
         """
-        found = self._memory._retrieve(query, k, **options)
+        found = self._memory._view.retrieve(query, k, **options)
         self._note([hit.id for hit in found if not hit.shared][:SHOWN])
         return found
 
@@ -425,7 +507,7 @@ class Loop:
             return None
         who = Source(member(Trust, "source", source))
         draft = Draft(correction, session=self.session, source=who)
-        return self._memory._add([draft])[0]
+        return self._memory._view.add([draft])[0]
 
     def __enter__(self) -> Self:
         return self
@@ -439,91 +521,6 @@ class Loop:
         if not self.closed:
             self._memory.finalize(self)
 
-
-class Loops(View):
-    """The verbs about turns with an outcome: ``MemoryManager`` has them all."""
-
-    def open_loop(self, session: str | None = None, *, timeout: float = 3600.0) -> Loop:
-        """Open a turn, to be closed by ``finalize`` or by its own ``outcome``.
-
-        It is kept on the disk: another process can close it. One that nobody closes expires
-        without an outcome, since silence is no verdict.
-
-        Args:
-            session: Conversation it belongs to.
-            timeout: Seconds until it expires, up to a day.
-
-        Returns:
-            The turn; ``Loop.retrieve`` notes what it shows.
-
-        Raises:
-            InvalidInput: If an argument cannot be accepted.
-        """
-        seconds, name = check_seconds("timeout", timeout), optional_name("session", session)
-        key = uuid4().hex
-        turn = self._write(lambda work: verdicts.start(work, key, name, seconds))
-        return Loop(
-            id=turn.id,
-            session=turn.session,
-            opened_at=from_micros(turn.opened_at),
-            expires_at=from_micros(turn.expires_at),
-            _memory=self,
-            _note=lambda ids: self._write(lambda work: verdicts.show(work, key, ids)),
-        )
-
-    def loop(self, session: str | None = None, *, timeout: float = 3600.0) -> Loop:
-        """Open a turn for a ``with`` statement: several answers, one outcome.
-
-        Args:
-            session: Conversation it belongs to.
-            timeout: Seconds until it expires, up to a day.
-
-        Raises:
-            InvalidInput: If an argument cannot be accepted.
-
-        >>> import tempfile
-        >>> from memento import MemoryManager
-        >>> with tempfile.TemporaryDirectory() as tmp, MemoryManager(tmp, embedder=None) as memory:
-        ...     kept = memory.add("Deploys go through the blue pipeline")
-        ...     with memory.loop(session="s7") as turn:
-        ...         found = turn.retrieve("how do deploys go?")
-        ...         turn.outcome(0.8)
-        ...     round(memory.strength(kept.id).worth, 2)
-        0.16
-        """
-        return self.open_loop(session, timeout=timeout)
-
-    def finalize(
-        self,
-        loop: Loop | str,
-        outcome: float | None = None,
-        *,
-        source: Trust | str = Trust.USER,
-    ) -> tuple[str, ...]:
-        """Close a turn; its outcome goes to the memories that it showed.
-
-        Args:
-            loop: The turn, or its id.
-            outcome: How well it went, from -1, harmful, to 1, as wished; None for no verdict.
-            source: Who says so, a class of trust; see ``feedback``.
-
-        Returns:
-            Ids of the memories that have a share in the outcome, best first.
-
-        Raises:
-            InvalidInput: If this namespace has no such turn or it is closed, or an argument cannot
-                be accepted.
-        """
-        who, value = member(Trust, "source", source), _outcome(outcome)
-        key = loop.id if isinstance(loop, Loop) else loop
-        if not isinstance(key, str):
-            raise InvalidInput("loop", "must be a Loop or its id")
-        check_id(key, "loop")
-        config = self._engine.config.dynamics
-        shared = self._write(lambda work: verdicts.finish(work, key, value, who, config))
-        if isinstance(loop, Loop):
-            loop.closed = True
-        return tuple(shared)
 
 
 def _outcome(value: float | None) -> float | None:

@@ -85,11 +85,6 @@ MOST_CHAINS = 100
 """Most chains of an answer."""
 
 
-def _as(view: View, verbs: type[V]) -> V:
-    """Return other verbs of the same namespace."""
-    return verbs(view._hold, view._namespace)
-
-
 class Snapshot:
     """A namespace as it was recorded at a moment; only for reading.
 
@@ -114,7 +109,7 @@ class Snapshot:
         Raises:
             InvalidInput: If an argument cannot be accepted.
         """
-        return _as(self._view, Browse).list(**options, known_at=self.at)
+        return listed(self._view, **options, known_at=self.at)
 
     def policy(self, *, scope: str = "", tokens: int = TOKENS, ids: bool = False) -> Policy:
         """Like ``MemoryManager.policy``, as its head would have been then without a session.
@@ -122,7 +117,7 @@ class Snapshot:
         Raises:
             InvalidInput: If an argument cannot be accepted.
         """
-        return _as(self._view, Guidance).policy(
+        return Rules(self._view).policy(
             scope=scope, tokens=tokens, ids=ids, known_at=self.at
         )
 
@@ -132,11 +127,11 @@ class Snapshot:
         Raises:
             InvalidInput: If an argument cannot be accepted.
         """
-        return self._view._retrieve(query, k, **options, known_at=self.at)
+        return self._view.retrieve(query, k, **options, known_at=self.at)
 
 
-class Overviews(View):
-    """Verbs of the manager that show the past and the state of memories."""
+class Insight(Part):
+    """What memories say together, and what was known when: ``memory.insight``."""
 
     def snapshot(self, at: datetime) -> Snapshot:
         """Return a view of a moment: ``list``, ``retrieve`` and ``policy`` as they were then.
@@ -149,8 +144,8 @@ class Overviews(View):
         Raises:
             InvalidInput: If the moment cannot be accepted.
         """
-        check_known_at(check_moment("at", at) and at, self._engine.now())
-        return Snapshot(self, at)
+        check_known_at(check_moment("at", at) and at, self._view.engine.now())
+        return Snapshot(self._view, at)
 
     def timeline(
         self,
@@ -197,8 +192,8 @@ class Overviews(View):
             NotFound: If this namespace has no such id.
             StoreUnusable: If one of its states is damaged.
         """
-        memory = self._get(id)
-        ns, ledger = self._known_namespace(memory.id), self._engine.ledger
+        memory = self._view.get(id)
+        ns, ledger = self._view.known_namespace(memory.id), self._view.engine.ledger
         stored = self._stored(memory.source.parents)
         parents = {name: one for name, one in stored if one.status in having("accepted")}
         return Lineage(
@@ -207,8 +202,8 @@ class Overviews(View):
             tuple(one for one in memory.source.parents if one not in parents),
             tuple(self._derived(memory.id)),
             tuple(lineage.history(ledger, ns, memory.id)),
-            tuple(_as(self, Browse).related(memory.id)),
-            _as(self, Verdicts).belief(memory.id).evidence,
+            tuple(self.related(memory.id)),
+            Feedback(self._view).belief(memory.id).evidence,
         )
 
     def dossier(self, topic: str, *, tokens: int | None = None) -> Dossier:
@@ -221,7 +216,7 @@ class Overviews(View):
         Raises:
             InvalidInput: If an argument cannot be accepted.
         """
-        found = self._retrieve(topic, None, tokens=tokens, record=False, shared=False)
+        found = self._view.retrieve(topic, None, tokens=tokens, record=False, shared=False)
         entries = [self._entry(hit.memory) for hit in found]
         told = {turn.id for entry in entries for turn in entry.turns}
         kept = tuple(entry for entry in entries if entry.memory.id not in told)
@@ -247,7 +242,7 @@ class Overviews(View):
             without_source=sum(map(_is_rootless, active)),
             quarantined=len(doubted),
             conflicts=tuple(self._conflicts(active)),
-            overdue=tuple(self._over("" if scope is None else self._present_scope(scope))),
+            overdue=tuple(self._over("" if scope is None else self._view.present_scope(scope))),
             unused=self._count_unused(active),
             oldest_rule=self._oldest(rules),
             junk={uri: count for uri, count in sorted(junk.items()) if count >= JUNK},
@@ -295,13 +290,13 @@ class Overviews(View):
     ) -> Memories:
         """Return active and superseded memories, and forgotten ones of all topics."""
         if topic is not None:
-            found = self._retrieve(
+            found = self._view.retrieve(
                 topic, limit, include_superseded=True, record=False, shared=False, **filters
             )
             return [hit.memory for hit in found]
         wanted = [*map(Status, having("found", "ended")), *[Status.FORGOTTEN] * forgotten]
-        return self._listed(
-            filtering(self._engine.now(), filters, Overviews.timeline, statuses=wanted),
+        return self._view.listed(
+            filtering(self._view.engine.now(), filters, Overviews.timeline, statuses=wanted),
             by_time=True,
             newest_first=True,
             limit=limit,
@@ -309,13 +304,13 @@ class Overviews(View):
 
     def _of_status(self, scope: str | None, *statuses: Status) -> Memories:
         """Return all memories at a scope or below it; active ones if no status is named."""
-        asked = filters_of(self._engine.now(), statuses=statuses or None, within=scope)
-        return self._listed(asked, limit=EVERY)
+        asked = filters_of(self._view.engine.now(), statuses=statuses or None, within=scope)
+        return self._view.listed(asked, limit=EVERY)
 
     def _recorded(self, memory: Memory) -> Iterator[Moment]:
         """Yield when a memory was stored and when each of its states ended."""
-        ns = self._known_namespace(memory.id)
-        versions = lineage.history(self._engine.ledger, ns, memory.id)
+        ns = self._view.known_namespace(memory.id)
+        versions = lineage.history(self._view.engine.ledger, ns, memory.id)
         yield Moment(memory.created_at, "recorded", memory, versions[0].text)
         for one in versions:
             if one.until is not None and one.reason != Reason.PRESENT:
@@ -324,15 +319,15 @@ class Overviews(View):
     def _stored(self, ids: Iterable[str]) -> Iterator[tuple[str, Memory]]:
         for one in ids:
             try:
-                yield one, self._get(one)
+                yield one, self._view.get(one)
             except NotFound:
                 continue
 
     def _derived(self, memory_id: str) -> Memories:
         """Return the visible memories that were derived from one."""
-        derived = self._ask(lambda c, ns: [*memories.derivations(c, ns)]) or []
+        derived = self._view.ask(lambda c, ns: [*memories.derivations(c, ns)]) or []
         ids = [one for one, parents in derived if memory_id in strings_in(parents)]
-        return self._listed(filters_of(self._engine.now(), ids=ids), limit=EVERY) if ids else []
+        return self._view.listed(filters_of(self._view.engine.now(), ids=ids), limit=EVERY) if ids else []
 
     def _entry(self, memory: Memory) -> Entry:
         """Describe a memory of a dossier."""
@@ -340,14 +335,14 @@ class Overviews(View):
         turns = [one for _, one in self._stored(memory.source.parents) if one.status in visible]
         values: Sequence[SlotValue] = ()
         if memory.key is not None:
-            slot, now = (memory.key, memory.scope), self._engine.now()
-            values = self._values(lambda c, ns: slot_rows.values(c, ns, slot, now))
+            slot, now = (memory.key, memory.scope), self._view.engine.now()
+            values = self._view.values(lambda c, ns: slot_rows.values(c, ns, slot, now))
         earlier = [one for one in values if one.memory.status is Status.SUPERSEDED]
         return Entry(memory, tuple(turns), tuple(earlier))
 
     def _conflicts(self, active: Sequence[Memory]) -> Iterator[tuple[Memory, Memory]]:
         """Yield the pairs of some memories that contradict each other, in order of arrival."""
-        if (ns := self._ns) is None:
+        if (ns := self._view.ns) is None:
             return
         known = {docid_of(ns, one.seq): one for one in active}
 
@@ -355,17 +350,17 @@ class Overviews(View):
             found = chain.from_iterable(links.linked(session, docid) for docid in known)
             return {(min(a, b), max(a, b)) for a, b, name in found if name == CONTRADICTS}
 
-        for one, other in sorted(self._engine.ledger.read(job)):
+        for one, other in sorted(self._view.engine.ledger.read(job)):
             if one in known and other in known:
                 yield known[one], known[other]
 
     def _over(self, scope: str) -> Memories:
         """Return the active memories at a scope or below it that are over, or were due."""
-        now = self._engine.now()
-        found = self._read(self._ask(lambda c, ns: memories.ended(c, ns, now)) or [])
+        now = self._view.engine.now()
+        found = self._view.read(self._view.ask(lambda c, ns: memories.ended(c, ns, now)) or [])
         due = [
             one
-            for one in self._listed(filters_of(now, kinds=Kind.PLAN), limit=EVERY)
+            for one in self._view.listed(filters_of(now, kinds=Kind.PLAN), limit=EVERY)
             if one.due_at is not None and one.due_at <= from_micros(now)
         ]
         every = {one.id: one for one in (*found, *due) if scope in ancestors(one.scope)}
@@ -374,17 +369,17 @@ class Overviews(View):
     def _oldest(self, rules: Sequence[Memory]) -> Memory | None:
         """Return the rule that was not changed for the longest time and that nobody confirmed."""
         for one in sorted(rules, key=lambda one: (one.updated_at, one.seq)):
-            told = (said.verdict for said in _as(self, Verdicts).belief(one.id).evidence)
+            told = (said.verdict for said in Feedback(self._view).belief(one.id).evidence)
             if not one.reinforced and not CONFIRMING.intersection(told):
                 return one
         return None
 
     def _count_unused(self, active: Sequence[Memory]) -> int:
         """Count the memories that are older than ``AGE`` and have no use that was counted yet."""
-        before = from_micros(self._engine.now()) - AGE
+        before = from_micros(self._view.engine.now()) - AGE
         old = [one for one in active if one.created_at <= before]
         return (
-            self._ask(
+            self._view.ask(
                 lambda c, ns: len(
                     {docid_of(ns, one.seq) for one in old} - strength_fold.used(c, ns)
                 )
@@ -396,13 +391,13 @@ class Overviews(View):
         """Yield questions of the user that nothing answers."""
         for one in active:
             if one.role in (None, "user") and merely_asks(one.text):
-                found = self._retrieve(one.text, 3, without=[one.id], record=False, shared=False)
+                found = self._view.retrieve(one.text, 3, without=[one.id], record=False, shared=False)
                 if found.confidence < KNOWN:
                     yield Wonder("unanswered", one.text, (one,))
 
     def _stale(self, active: Sequence[Memory]) -> Iterator[Wonder]:
         """Yield rules, preferences and facts about the user that are old, the oldest first."""
-        now = from_micros(self._engine.now())
+        now = from_micros(self._view.engine.now())
         old = [
             one
             for one in active
@@ -415,7 +410,7 @@ class Overviews(View):
 
     def _unexplained(self, active: Sequence[Memory]) -> Iterator[Wonder]:
         """Yield names that many memories mention, if no memory says who or what they are."""
-        if (ns := self._ns) is None or len(active) < MENTIONS:
+        if (ns := self._view.ns) is None or len(active) < MENTIONS:
             return
         known = {docid_of(ns, one.seq): one for one in active}
         for name, docids in sorted(self._mentioned(ns, known), key=lambda one: -len(one[1])):
@@ -425,7 +420,7 @@ class Overviews(View):
 
     def _mentioned(self, ns: int, known: Collection[int]) -> list[tuple[str, list[int]]]:
         """Return the names that many of some memories mention, and which ones do, by name."""
-        names = self._engine.names
+        names = self._view.engine.names
         index = names.hold(ns)
         with index.lock:
             names.follow(ns, index)
@@ -435,32 +430,6 @@ class Overviews(View):
                 if len(holders) >= MENTIONS and "/" not in name
             }
         return sorted((name, docids) for name, docids in found.items() if len(docids) >= MENTIONS)
-
-
-def _is_rootless(memory: Memory) -> bool:
-    """Tell whether nothing says where a memory comes from."""
-    source = memory.source
-    return not (memory.session or memory.actor or source.uri or source.parents)
-
-
-def _lacking_slots(active: Sequence[Memory]) -> Iterator[Wonder]:
-    """Yield slots such as ``ada/birthday`` that most subjects have and one lacks."""
-    about: dict[str, list[tuple[str, Memory]]] = {}
-    for one in active:
-        subject, _, name = (one.key or "").rpartition("/")
-        if one.key is not None and "/" in one.key:
-            about.setdefault(subject, []).append((name, one))
-    held = Counter(name for told in about.values() for name in {name for name, _ in told})
-    for name, count in sorted(held.items()):
-        if count < PEERS or count <= len(about) // 2:
-            continue
-        for subject, told in sorted(about.items(), key=lambda pair: pair[0]):
-            if name not in {one for one, _ in told}:
-                yield Wonder("slot", f"What is {subject}/{name}?", tuple(one for _, one in told))
-
-
-class Reasons(View):
-    """Verbs of the manager that combine memories."""
 
     def reason(
         self, question: str, *, hops: int = 3, k: int = 5, **filters: Unpack[Filtering]
@@ -502,15 +471,15 @@ class Reasons(View):
             raise InvalidInput("question", f"must be a string, not {type(question).__name__}")
         check_count("hops", hops, most=MOST_HOPS)
         check_count("k", k, most=MOST_CHAINS)
-        asked = self._looked(filtering(self._engine.now(), filters, Reasons.reason))
-        engine, ns, found = self._engine, self._ns, None
+        asked = self._view.looked(filtering(self._view.engine.now(), filters, Reasons.reason))
+        engine, ns, found = self._view.engine, self._view.ns, None
         if ns is not None:
             reader = Reader(engine.ledger, engine.names, engine.embedding, ns, asked)
             found = reader.chains(plain(question), hops, k)
         if found is None or not found.paths:
-            flat = self._retrieve(question, k, record=False, shared=False, **filters)
+            flat = self._view.retrieve(question, k, record=False, shared=False, **filters)
             return Reasoning(question, () if found is None else found.names, hits=flat)
-        shown = {docid: self._memory(row) for docid, row in found.rows.items()}
+        shown = {docid: self._view.memory(row) for docid, row in found.rows.items()}
         return Reasoning(
             question,
             found.names,
@@ -522,6 +491,62 @@ class Reasons(View):
             ),
             found.gaps,
         )
+
+    def related(
+        self,
+        id: str,  # noqa: A002 - the field's own name
+        *,
+        status: Status | StatusName | Sequence[Status | StatusName] | None = None,
+    ) -> Relations:
+        """Return the memories that are linked to one, in order of arrival.
+
+        A link is followed in both directions, whichever of the two was added later.
+
+        Args:
+            id: Id of the memory; it may have any status.
+            status: Statuses of the memories to return; None for ``active`` and ``superseded``.
+
+        Returns:
+            The linked memories of this namespace that have not expired, each with its relation.
+
+        Raises:
+            InvalidInput: If an argument cannot be accepted.
+            NotFound: If this namespace has no such id.
+            StoreUnusable: If a link or a linked memory is damaged.
+        """
+        memory_id = check_id(id)
+        chosen = having("found", "ended") if status is None else status
+        filters = filters_of(self._view.engine.now(), statuses=chosen)
+        ns = self._view.known_namespace(memory_id)
+        found = lineage.related(self._view.engine.ledger, ns, memory_id, filters)
+        ends = self._view.read(row for row, _, _ in found)
+        return [
+            Related(end, relation, outgoing)
+            for end, (_, relation, outgoing) in zip(ends, found, strict=True)
+        ]
+
+
+def _is_rootless(memory: Memory) -> bool:
+    """Tell whether nothing says where a memory comes from."""
+    source = memory.source
+    return not (memory.session or memory.actor or source.uri or source.parents)
+
+
+def _lacking_slots(active: Sequence[Memory]) -> Iterator[Wonder]:
+    """Yield slots such as ``ada/birthday`` that most subjects have and one lacks."""
+    about: dict[str, list[tuple[str, Memory]]] = {}
+    for one in active:
+        subject, _, name = (one.key or "").rpartition("/")
+        if one.key is not None and "/" in one.key:
+            about.setdefault(subject, []).append((name, one))
+    held = Counter(name for told in about.values() for name in {name for name, _ in told})
+    for name, count in sorted(held.items()):
+        if count < PEERS or count <= len(about) // 2:
+            continue
+        for subject, told in sorted(about.items(), key=lambda pair: pair[0]):
+            if name not in {one for one, _ in told}:
+                yield Wonder("slot", f"What is {subject}/{name}?", tuple(one for _, one in told))
+
 
 
 def _chain(path: Path, shown: Mapping[int, Memory]) -> Chain:

@@ -14,7 +14,7 @@ Rows = list[Row]
 """Named here, because inside the class ``list`` is a method."""
 
 
-class QuarantineView(View):
+class Quarantine(Part):
     """Decide about memories from untrusted sources: ``memory.quarantine``.
 
     >>> import tempfile
@@ -38,8 +38,8 @@ class QuarantineView(View):
         Raises:
             InvalidInput: If an argument cannot be accepted.
         """
-        return self._listed(
-            filters_of(self._engine.now(), statuses=Status.QUARANTINED),
+        return self._view.listed(
+            filters_of(self._view.engine.now(), statuses=Status.QUARANTINED),
             newest_first=newest_first,
             limit=limit,
             offset=offset,
@@ -68,7 +68,7 @@ class QuarantineView(View):
             version = seen.version
         memory_id = check_id(seen.id if isinstance(seen, Memory) else seen)
         read = None if version is None else check_count("version", version)
-        return self._change(
+        return self._view.change(
             memory_id, lambda work: trust.approve(work, memory_id, read), verb="approve"
         )
 
@@ -79,7 +79,7 @@ class QuarantineView(View):
             NotFound: If this namespace has no such id.
             InvalidInput: If the memory is not quarantined.
         """
-        return self._change(id, lambda work: trust.reject(work, id), verb="reject", makes_room=True)
+        return self._view.change(id, lambda work: trust.reject(work, id), verb="reject", makes_room=True)
 
     def forget_source(self, uri: str, *, dry_run: bool = False) -> Memories:
         """Hide all memories from a source and those derived from them; see ``restore_source``.
@@ -100,17 +100,17 @@ class QuarantineView(View):
         check_flag("dry_run", dry_run)
         address = self._address(uri)
         if dry_run:
-            found = self._read(self._ask(lambda c, ns: trust.from_source(c, ns, address)) or [])
+            found = self._view.read(self._view.ask(lambda c, ns: trust.from_source(c, ns, address)) or [])
             return [one for one in found if one.status is not Status.FORGOTTEN]
         hidden: Rows = []
-        while rows := self._change_rows(  # derived memories may be added in the meantime
+        while rows := self._view.change_rows(  # derived memories may be added in the meantime
             lambda c, ns: trust.to_disown(c, ns, address),
             trust.disown,
             verb="forget_source",
             makes_room=True,
         ):
             hidden += rows
-        return [self._memory(row) for row in sorted(hidden, key=lambda row: row.docid)]
+        return [self._view.memory(row) for row in sorted(hidden, key=lambda row: row.docid)]
 
     def restore_source(self, uri: str) -> Memories:
         """Undo ``forget_source``: each memory gets its earlier status back.
@@ -121,14 +121,14 @@ class QuarantineView(View):
             InvalidInput: If ``uri`` is not an address.
         """
         address = self._address(uri)
-        rows = self._change_rows(
+        rows = self._view.change_rows(
             lambda c, ns: trust.disowned(c, ns, address),
             lambda work, some: [change.restore(work, one) for one in some],
             verb="restore_source",
         )
-        return [self._memory(row) for row in rows]
+        return [self._view.memory(row) for row in rows]
 
     def _address(self, uri: str) -> str:
         """Return an address in the form in which it is stored."""
         checked = short_name("uri", uri, most=MAX_URI)
-        return Redaction(self._engine.config.secrets).text("uri", checked)
+        return Redaction(self._view.engine.config.secrets).text("uri", checked)

@@ -91,8 +91,8 @@ _vectors: weakref.WeakKeyDictionary[StoreEmbedder, OrderedDict[str, Any]]
 _vectors = weakref.WeakKeyDictionary()
 
 
-class Guidance(View):
-    """The verb of the manager that compiles a policy."""
+class Rules(Part):
+    """What an agent should heed: state rules, and compile them for a prompt: ``memory.rules``."""
 
     def policy(
         self,
@@ -145,11 +145,11 @@ class Guidance(View):
         """
         if not isinstance(message, str | None):
             raise InvalidInput("message", f"must be a string, not {type_name(message)}")
-        where = self._present_scope(scope)
+        where = self._view.present_scope(scope)
         name = None if session is None else short_name("session", session)
         if name is not None and not where:
             begun = self._begun(name)
-            where = "" if begun is None else self._present_scope(begun.scope)
+            where = "" if begun is None else self._view.present_scope(begun.scope)
         asked = _Asked(
             message=message,
             scope=where,
@@ -160,8 +160,8 @@ class Guidance(View):
             recall=check_count("recall", recall, least=0, most=MAX_K),
             ids=check_flag("ids", ids),
         )
-        ns = self._ns
-        moment = _moment(known_at, asked, self._engine.now())
+        ns = self._view.ns
+        moment = _moment(known_at, asked, self._view.engine.now())
         if moment is not None:
             return self._past(ns, asked, moment)
         known = self._current(ns, asked.scope)
@@ -177,7 +177,7 @@ class Guidance(View):
         if ns is not None:
             page = past.Page(by_time=False, newest_first=False, limit=EVERY, offset=0)
             filters = Filters(now=moment, scopes=(asked.scope,))
-            found = self._engine.ledger.read(lambda c: past.listed(c, ns, filters, page, moment))
+            found = self._view.engine.ledger.read(lambda c: past.listed(c, ns, filters, page, moment))
             above = ancestors(asked.scope)
             rows = tuple(row for row in found if row.scope in above and _holds(row, moment))
             known = replace(known, rows=rows, placed=tuple(zones.placed(rows)), secret=b"past")
@@ -189,8 +189,8 @@ class Guidance(View):
 
         It is in the tail, so that nothing of it is kept with a session.
         """
-        ledger = self._engine.ledger
-        if ns is None or not self.config.scopes.shared:
+        ledger = self._view.engine.ledger
+        if ns is None or not self._view.config.scopes.shared:
             return []
         owners = scope_rows.by_owner(ledger.read(lambda c: scope_rows.shown_to(c, ns)))
         filled = {one.row.key for one in own if one.row.key is not None}
@@ -207,7 +207,7 @@ class Guidance(View):
 
     def _current(self, ns: int | None, scope: str) -> Known:
         """Return the memories that apply at a scope, from RAM if none of them changed."""
-        ledger, now = self._engine.ledger, self._engine.now()
+        ledger, now = self._view.engine.ledger, self._view.engine.now()
         if ns is None:
             return Known(Mark(0, 0), None, (), (), (), (), b"", {})
         kept = _known.setdefault(ledger, OrderedDict())
@@ -249,7 +249,7 @@ class Guidance(View):
         self, ns: int | None, known: Known, asked: _Asked
     ) -> tuple[Made, list[Item], list[Conflict]]:
         """Return the head, and what is not as it has it."""
-        if asked.session is None or (ns is None and self._engine.ledger.read_only):
+        if asked.session is None or (ns is None and self._view.engine.ledger.read_only):
             made = self._made(known, asked, [asked.scope])
             return made, [], list(made.conflicts)
         begun = self._begun(asked.session)
@@ -259,7 +259,7 @@ class Guidance(View):
         if stored is not None:
             changes = self._compared(ns, stored, known)
             size = sum(estimate(one.line) for one in changes.items)
-            most = asked.tokens * self._engine.config.policy.turnover
+            most = asked.tokens * self._view.engine.config.policy.turnover
             back = sum(estimate(one.line) for one in changes.items if one.takes_back)
             fits = size <= most and 2 * back <= asked.tail_tokens
             if not changes.overtaken and fits:
@@ -268,7 +268,7 @@ class Guidance(View):
         return made, [], list(made.conflicts)
 
     def _begun(self, session: str) -> session_rows.Begun | None:
-        return self._ask(lambda c, ns: session_rows.find(c, ns, session))
+        return self._view.ask(lambda c, ns: session_rows.find(c, ns, session))
 
     def _compared(self, ns: int | None, stored: Made, known: Known) -> tail.Changes:
         standing, _, _ = zones.settled(known.placed, known.pairs)
@@ -276,19 +276,19 @@ class Guidance(View):
         absent = [docid for docid, *_ in stored.shown if docid not in here]
         gone: dict[int, Row] = {}
         if absent and ns is not None:
-            gone = self._engine.ledger.read(lambda c: memories.by_docids(c, ns, absent))
+            gone = self._view.engine.ledger.read(lambda c: memories.by_docids(c, ns, absent))
         return tail.changed(stored.before(), standing, gone)
 
     def _keep(self, known: Known, asked: _Asked, stored: Made | None) -> Made:
         """Make the head of a session and keep it; another process may have been faster."""
         name = asked.session or ""
-        if self._engine.ledger.read_only:
+        if self._view.engine.ledger.read_only:
             return self._made(known, asked, ["session", name])
 
         def job(work: Work) -> Made:
             begun = session_rows.find(work.db, work.ns, name)
             if begun is None:
-                owner = session_marks.name(self._engine.ledger)
+                owner = session_marks.name(self._view.engine.ledger)
                 begun = session_marks.begin(work, name, goal=None, scope=asked.scope, owner=owner)
             theirs = None if begun.head is None else kept_heads.read_head(begun.head, asked.fixed)
             if theirs is not None and (stored is None or theirs.text != stored.text):
@@ -304,7 +304,7 @@ class Guidance(View):
                 session_rows.put(work.db, replace(begun, head=spelt, epoch=epoch))
             return made
 
-        return self._write(job)
+        return self._view.write(job)
 
     def _made(self, known: Known, asked: _Asked, names: Sequence[object]) -> Made:
         """Make a head; without a session it comes from RAM if nothing changed."""
@@ -312,7 +312,7 @@ class Guidance(View):
         if asked.session is None and fixed in known.heads:
             return known.heads[fixed]
         head = zones.compile_head(known.placed, known.pairs, asked.tokens, ids=asked.ids)
-        digits = blocks.tag(known.secret, [self._namespace, *names], head.lines)
+        digits = blocks.tag(known.secret, [self._view.namespace, *names], head.lines)
         text = blocks.framed("policy", digits, head.lines) if head.shown else ""
         made = kept_heads.of_head(head, text, known.rows)
         if asked.session is None:
@@ -334,7 +334,7 @@ class Guidance(View):
             asked.message or "",
             asked.context,
             near=self._near(asked.message),
-            at=self._engine.config.policy.holds_at,
+            at=self._view.engine.config.policy.holds_at,
         )
         found = [one for one, holds in zip(under, held, strict=True) if holds]
         others = {one.row.key: one for one in now if one.row.key and one.row.condition is None}
@@ -354,7 +354,7 @@ class Guidance(View):
 
     def _near(self, message: str | None) -> conditions.Nearness | None:
         """Return what scores clauses by meaning; None without a local embedder."""
-        embedding = self._engine.embedding
+        embedding = self._view.engine.embedding
         if embedding is None or not message or embedding.nearness(message) is None:
             return None
         kept = _vectors.setdefault(embedding, OrderedDict())
@@ -374,7 +374,7 @@ class Guidance(View):
 
     def _open(self, ns: int | None, plans: Sequence[Row], asked: _Asked) -> list[Item]:
         """Return the plans that are due and what the last checkpoint says comes next."""
-        settings, now = self._engine.config.policy, self._engine.now()
+        settings, now = self._view.engine.config.policy, self._view.engine.now()
         horizon = now + settings.ahead_days * DAY
         due = [
             row
@@ -387,7 +387,7 @@ class Guidance(View):
         name = asked.session
         if ns is not None and name is not None:
             begun = self._begun(name)
-            noted = self._engine.ledger.read(lambda c: session_rows.checkpoints(c, ns, name, 1))
+            noted = self._view.engine.ledger.read(lambda c: session_rows.checkpoints(c, ns, name, 1))
             open_ = noted and (begun is None or begun.ended is None)
             steps = json.loads(noted[0].body)["next"] if open_ else []
             items += [Item(8, f"- next step: {escape(step)}") for step in steps[:1]]
@@ -396,7 +396,7 @@ class Guidance(View):
     def _plan(self, row: Row, now: int) -> Item:
         when = "to do"
         if row.due_at is not None:
-            day = day_in(self._engine.config.zone, from_micros(row.due_at)).isoformat()
+            day = day_in(self._view.engine.config.zone, from_micros(row.due_at)).isoformat()
             when = f"{'overdue since' if row.due_at < now else 'due'} {day}"
         return Item(8, f"- {when}: {escape(row.text)}", Shown(row.id, 8, row.text))
 
@@ -409,7 +409,7 @@ class Guidance(View):
         asked: _Asked,
     ) -> Policy:
         """Put head, tail and what is recalled together."""
-        names = [self._namespace, asked.session or "", "tail"]
+        names = [self._view.namespace, asked.session or "", "tail"]
         digits = blocks.tag(known.secret, names, [one.line for one in items])
         block, kept, dropped = tail.render(items, digits, asked.tail_tokens)
         shown = [Shown(id_, zone, text) for _, id_, zone, text in head.shown]
@@ -436,28 +436,101 @@ class Guidance(View):
         left = asked.tail_tokens - (estimate(f"{block}\n") if block else 0)
         if not asked.message or not asked.recall or left < 1:
             return "", []
-        found = self._retrieve(
+        found = self._view.retrieve(
             asked.message,
             asked.recall,
-            min_confidence=self.prompt_confidence,
+            min_confidence=self._view.prompt_confidence,
             scope=asked.scope or None,
             record=False,
             without=list(dict.fromkeys(shown)) or None,
         )
-        digits = blocks.tag(known.secret, [self._namespace, "recalled"], [h.text for h in found])
+        digits = blocks.tag(known.secret, [self._view.namespace, "recalled"], [h.text for h in found])
         made = rendering.compose(
             found,
             nonce=digits,
             tokens=left,
             ids=asked.ids,
-            cut=self._cut_for(found, budget=True),
-            zone=self._engine.config.zone,
-            against=self._contradicted(found),
+            cut=self._view.cut_for(found, budget=True),
+            zone=self._view.engine.config.zone,
+            against=self._view.contradicted(found),
         )
         if made.shown:
-            self._engine.accessed(self._namespace, list(made.shown))
+            self._view.engine.accessed(self._view.namespace, list(made.shown))
         texts = {hit.id: hit.text for hit in found}
         return made.text, [Shown(one, 9, texts[one]) for one in made.shown if one in texts]
+
+    def confirm(self, candidate: Candidate, **changes: Unpack[Confirming]) -> Memory:
+        """Store a statement that ``observe`` was not sure of.
+
+        Args:
+            candidate: One of ``Observation.doubtful``.
+            changes: Other values for its ``text``, ``kind``, ``key``, ``condition``, ``due_at``,
+                ``scope`` or ``tags``.
+
+        Raises:
+            InvalidInput: If it is no candidate, or a value cannot be accepted.
+            TypeError: If another value is to be changed.
+            LockedMemory: If it would replace a memory that is locked.
+            StoreError: If it could not be written.
+        """
+        return Learning(self._view).confirm(candidate, changes)
+
+    def direct(
+        self,
+        rules: str | Iterable[str],
+        *,
+        scope: str = "",
+        lock: bool = False,
+        condition: str | None = None,
+    ) -> Memories:
+        """State rules outright: each is stored as a rule of the user, whatever its wording.
+
+        Args:
+            rules: A rule or several. A rule that chooses another value of a slot, such as spaces
+                instead of tabs, supersedes the rule before.
+            scope: Where they apply, a path.
+            lock: Whether to lock them, so that nothing but the user changes them.
+            condition: When they apply, in words; None for what each says.
+
+        Returns:
+            The rules, in order.
+
+        Raises:
+            InvalidInput: If a value cannot be accepted.
+            LockedMemory: If one would replace a rule that is locked.
+            TooManyLocks: If ``lock`` and 100 memories are locked already.
+            StoreError: If they could not be written.
+
+        >>> import tempfile
+        >>> from memento import MemoryManager
+        >>> with tempfile.TemporaryDirectory() as tmp, MemoryManager(tmp, embedder=None) as memory:
+        ...     (rule,) = memory.direct("Never commit .env files", lock=True)
+        ...     rule.kind.value, rule.lock
+        ('rule', 'user')
+        """
+        return Learning(self._view).direct(rules, scope, condition, lock=lock)
+
+    def foresee(
+        self, messages: Messages, *, session: str | None = None, scope: str = ""
+    ) -> Foresights:
+        """Say what ``observe`` would make of a conversation; nothing is written.
+
+        Args:
+            messages: Its turns in order, as for ``keep``, or a text of the user.
+            session: Name of the conversation, whose last turn the first message answers.
+            scope: Where it takes place.
+
+        Raises:
+            InvalidInput: If an argument cannot be accepted.
+            StoreError: If the ledger cannot be read.
+
+        >>> import tempfile
+        >>> from memento import MemoryManager
+        >>> with tempfile.TemporaryDirectory() as tmp, MemoryManager(tmp, embedder=None) as memory:
+        ...     [(one.candidate.key, one.action) for one in memory.foresee("I live in Porto.")]
+        [('user/home', 'new')]
+        """
+        return Learning(self._view).foresee(messages, session, scope)
 
 
 @dataclass(frozen=True, slots=True)

@@ -167,13 +167,13 @@ def _cosine(found: Sequence[NDArray[Any]], asked: NDArray[Any]) -> float:
     return float(total @ asked) / length if length else 0.0
 
 
-class Scoping(View):
-    """The verbs about scopes: ``MemoryManager`` has them all.
+class Scopes(Part):
+    """Where memories apply: ``memory.scopes``.
 
     ``share`` is for people and the program, not for an agent: no adapter hands it to a model.
     """
 
-    def scopes(self) -> list[ScopeInfo]:
+    def list(self) -> list[ScopeInfo]:
         """List the scopes of this namespace, and those that others share with it.
 
         A scope is there once ``define_scope`` named it, or a memory is at it or below it.
@@ -184,33 +184,33 @@ class Scoping(View):
         Raises:
             StoreError: If the ledger cannot be read.
         """
-        now, seen = self._engine.now(), self.config.scopes.shared
+        now, seen = self._view.engine.now(), self._view.config.scopes.shared
 
         def job(c: Session, ns: int) -> list[ScopeInfo]:
             found = [*self._own_scopes(c, ns, now)]
             return found + [one for one in self._shown_scopes(c, ns, now) if seen]
 
-        return self._ask(job) or []
+        return self._view.ask(job) or []
 
     def _own_scopes(self, c: Session, ns: int, now: int) -> Iterator[ScopeInfo]:
         tally = memories.tally(c, ns, Filters(now=now), "scope")
         places = {one.path: one for one in rows.every(c, ns)}
         shown: dict[str, list[tuple[str, ...]]] = {}
         for share in rows.shares_of(c, ns):
-            shown.setdefault(share.scope, []).append(self._engine.ledger.labels(share.other))
+            shown.setdefault(share.scope, []).append(self._view.engine.ledger.labels(share.other))
         for path in sorted({*tally, *places, *shown} | _above(tally)):
             if path or path in shown:
-                yield _info(path, self._namespace, tally, places.get(path), shown.get(path, ()))
+                yield _info(path, self._view.namespace, tally, places.get(path), shown.get(path, ()))
 
     def _shown_scopes(self, c: Session, ns: int, now: int) -> Iterator[ScopeInfo]:
         for other, scopes in rows.by_owner(rows.shown_to(c, ns)).items():
             tally = memories.tally(c, other, Filters(now=now), "scope")
-            labels = self._engine.ledger.labels(other)
+            labels = self._view.engine.ledger.labels(other)
             for path in scopes:
                 made = _info(path, labels, tally, rows.find(c, other, path), ())
                 yield replace(made, merged_into=None)  # that scope may not be shared
 
-    def define_scope(self, path: str, *, title: str = "", aliases: Sequence[str] = ()) -> ScopeInfo:
+    def define(self, path: str, *, title: str = "", aliases: Sequence[str] = ()) -> ScopeInfo:
         """Name a scope, so that it is listed, guessed from a text, and known by other names.
 
         A path that differs from a known scope in case, ``-`` and ``_`` only, or that is one of its
@@ -235,13 +235,13 @@ class Scoping(View):
         ('project/shop', 'project/shop', 0.9)
         """
         where = _scope("path", path)
-        clean = Redaction(self._engine.config.secrets)
+        clean = Redaction(self._view.engine.config.secrets)
         said = clean.name("title", short_name("title", title)) if title else ""
         also = clean.names("aliases", names("aliases", aliases))
-        made = self._write(lambda work: rules.define(work, where, said or "", also))
-        return next(one for one in self.scopes() if one.path == made.path)
+        made = self._view.write(lambda work: rules.define(work, where, said or "", also))
+        return next(one for one in self.list() if one.path == made.path)
 
-    def infer_scope(
+    def infer(
         self, text: str, *, context: Mapping[str, str] | None = None
     ) -> list[ScopeGuess]:
         """Guess which scope a text belongs to. Writes nothing.
@@ -264,20 +264,20 @@ class Scoping(View):
         if not isinstance(text, str):
             raise InvalidInput("text", f"must be a string, not {type_name(text)}")
         given = check_context(context)
-        if (ns := self._ns) is None:
+        if (ns := self._view.ns) is None:
             return []
-        now = self._engine.now()
-        places, tally = self._engine.ledger.read(
+        now = self._view.engine.now()
+        places, tally = self._view.engine.ledger.read(
             lambda c: (rows.every(c, ns), memories.tally(c, ns, Filters(now=now), "scope"))
         )
         known = _known(places, tally)
-        near = nearest(self._engine, ns, text, [one.path for one in known])
-        found = guesses(text, given, known, near, self.config.scopes.margin)
+        near = nearest(self._view.engine, ns, text, [one.path for one in known])
+        found = guesses(text, given, known, near, self._view.config.scopes.margin)
         return [
             ScopeGuess(one.known.path, one.confidence, one.why, one.known.defined) for one in found
         ]
 
-    def merge_scopes(self, src: str, dst: str) -> int:
+    def merge(self, src: str, dst: str) -> int:
         """Make one scope of two: all memories at ``src`` or below it move to ``dst``.
 
         The state before stays in the history, and ``unmerge`` undoes it. In a slot that both have,
@@ -299,9 +299,9 @@ class Scoping(View):
             StoreError: If it could not be written.
         """
         gone, into = _scope("src", src), parse_scope(dst, "dst")
-        self._ask(lambda c, ns: rules.to_move(c, ns, gone))  # refuses what is locked
-        self._write(lambda work: rules.begin_merge(work, gone, into))
-        moved = self._change_rows(
+        self._view.ask(lambda c, ns: rules.to_move(c, ns, gone))  # refuses what is locked
+        self._view.write(lambda work: rules.begin_merge(work, gone, into))
+        moved = self._view.change_rows(
             lambda c, ns: rules.to_move(c, ns, gone),
             lambda work, some: rules.move(work, some, gone),
             verb="merge_scopes",
@@ -325,22 +325,22 @@ class Scoping(View):
             StoreError: If it could not be written.
         """
         gone = _scope("src", src)
-        ledger, ns = self._engine.ledger, self._ns
+        ledger, ns = self._view.engine.ledger, self._view.ns
         if ns is None:
             raise InvalidInput("src", f"{gone!r:.60} is not merged into another scope")
         place = ledger.read(lambda c: rules.merged(c, ns, gone))
         before = len(ledger.read(lambda c: rules.below(c, ns, gone)))
         for number in reversed(json.loads(place.merges)):
             try:
-                Changes(self._hold, self._namespace).undo(number)
+                undo(self._view, number)
             except NothingToUndo:  # an earlier call undid it, or its memories were erased
                 continue
-        self._change_rows(
+        self._view.change_rows(
             lambda c, _ns: rules.strays(c, place),
             rules.send_back,
             verb="unmerge",
         )
-        self._write(lambda work: rules.end_merge(work, gone))
+        self._view.write(lambda work: rules.end_merge(work, gone))
         return len(ledger.read(lambda c: rules.below(c, ns, gone))) - before
 
     def share(self, scope: str, with_namespace: str | Sequence[str]) -> ScopeInfo:
@@ -377,18 +377,18 @@ class Scoping(View):
         (True, ('team',))
         """
         asked, labels = parse_scope(scope), parse_namespace(with_namespace)
-        if labels == self._namespace:
+        if labels == self._view.namespace:
             raise InvalidInput("with_namespace", "is this namespace, which sees its own memories")
 
         def job(work: Work) -> str:
             where = rules.meant(work.db, work.ns, asked)
-            other = self._engine.new_namespace(work.db, labels)
+            other = self._view.engine.new_namespace(work.db, labels)
             rows.put_share(work.db, Share(work.ns, where, other, work.now))
             memories.record(work.db, work.ns, work.now, Event.SHARED, None, {"scope": where})
             return where
 
-        where = self._write(job)
-        return next(one for one in self.scopes() if one.path == where)
+        where = self._view.write(job)
+        return next(one for one in self.list() if one.path == where)
 
     def unshare(self, scope: str, with_namespace: str | Sequence[str]) -> bool:
         """Take a share back; from then on no process shows these memories to that namespace.
@@ -405,8 +405,8 @@ class Scoping(View):
             StoreError: If it could not be written.
         """
         asked, labels = parse_scope(scope), parse_namespace(with_namespace)
-        other = self._engine.ledger.find_namespace(labels)
-        if self._ns is None or other is None:
+        other = self._view.engine.ledger.find_namespace(labels)
+        if self._view.ns is None or other is None:
             return False
 
         def job(work: Work) -> bool:
@@ -416,7 +416,7 @@ class Scoping(View):
                 memories.record(work.db, work.ns, work.now, Event.UNSHARED, None, {"scope": where})
             return there
 
-        return self._write(job)
+        return self._view.write(job)
 
     def promote(self, id: str, scope: str = "") -> Memory:  # noqa: A002 - the field's own name
         """Move a memory up, so that it applies to all of a wider scope; its history stays.
@@ -435,8 +435,8 @@ class Scoping(View):
             InvalidInput: If it is not active, or the scope does not contain its own.
             LockedMemory: If the user locked it, or it would replace one that is locked.
         """
-        where = self._present_scope(scope)
-        return self._change(id, lambda work: rules.promote(work, id, where), verb="promote")
+        where = self._view.present_scope(scope)
+        return self._view.change(id, lambda work: rules.promote(work, id, where), verb="promote")
 
     def promotable(self) -> list[Promotion]:
         """List rules and preferences that may hold for a wider scope. Changes nothing.
@@ -451,9 +451,9 @@ class Scoping(View):
         Raises:
             StoreError: If the ledger cannot be read.
         """
-        settings = self.config.scopes
+        settings = self._view.config.scopes
         asked = Filters(
-            now=self._engine.now(), kinds=tuple(one.value for one in scope_promotion.SIGNALS)
+            now=self._view.engine.now(), kinds=tuple(one.value for one in scope_promotion.SIGNALS)
         )
 
         def job(c: Session, ns: int) -> tuple[list[Row], set[int]]:
@@ -465,15 +465,15 @@ class Scoping(View):
                 if any(name == "contradicts" for *_, name in links.linked(c, one))
             }
 
-        found, contradicting = self._ask(job) or ([], set())
+        found, contradicting = self._view.ask(job) or ([], set())
         groups = scope_promotion.promotable(
             found,
-            cosines(self._engine, found),
+            cosines(self._view.engine, found),
             contradicting,
             alike=settings.alike,
             siblings=settings.siblings,
         )
-        return [Promotion(scope, tuple(self._read(group)), group[0].key) for scope, group in groups]
+        return [Promotion(scope, tuple(self._view.read(group)), group[0].key) for scope, group in groups]
 
 
 def _above(tally: Mapping[str, int]) -> set[str]:

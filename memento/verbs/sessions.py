@@ -122,13 +122,13 @@ class Session(Named):
         if error is None:
             self.end()
         else:
-            self._memory._write(lambda work: session_marks.leave(work, self.id))
+            self._memory._view.write(lambda work: session_marks.leave(work, self.id))
 
 
-class Sessions(View):
-    """Verbs of the manager for the work of a session."""
+class Sessions(Part):
+    """The work of a session: begin it, note where it stands, go on: ``memory.sessions``."""
 
-    def session(
+    def start(
         self,
         id: str | None = None,  # noqa: A002 - the field's own name
         *,
@@ -161,19 +161,19 @@ class Sessions(View):
         """
         name = str(uuid7()) if id is None else short_name("id", id)
         said = session_handle.line("goal", goal)
-        clean = Redaction(self._engine.config.secrets)
+        clean = Redaction(self._view.engine.config.secrets)
         said, path = clean.name("goal", said), parse_scope(scope)
 
         def job(work: Work) -> None:
             namespaces.make(work.db)
             session_marks.begin(
-                work, name, goal=said, scope=path, owner=session_marks.name(self._engine.ledger)
+                work, name, goal=said, scope=path, owner=session_marks.name(self._view.engine.ledger)
             )
 
-        self._write(job)
+        self._view.write(job)
         return Session(self, name)
 
-    def sessions(
+    def list(
         self,
         open: bool | None = None,  # noqa: A002 - the state that is asked for
         scope: str | None = None,
@@ -200,7 +200,7 @@ class Sessions(View):
             fitting = (one for one in found if wanted in (None, one.ended is None))
             return [*islice(fitting, limit)]
 
-        return [self._info(one) for one in (self._ask(job) or [])]
+        return [self._info(one) for one in (self._view.ask(job) or [])]
 
     def checkpoint(
         self,
@@ -239,7 +239,7 @@ class Sessions(View):
             StoreError: If it could not be written.
         """
         name = session_handle.name_of(session)
-        clean = Redaction(self._engine.config.secrets)
+        clean = Redaction(self._view.engine.config.secrets)
         body: dict[str, object] = {
             "kind": check_word("kind", kind, session_marks.KINDS),
             "goal": clean.name("goal", session_handle.line("goal", goal)),
@@ -250,11 +250,11 @@ class Sessions(View):
             "note": clean.text("note", session_handle.note(note)),
             "data": json.loads(clean.json("data", session_handle.data(data))),
         }
-        keep = self._engine.config.sessions.checkpoints
+        keep = self._view.engine.config.sessions.checkpoints
         return _checkpoint(
-            self._write(
+            self._view.write(
                 lambda work: session_marks.note(
-                    work, name, body, session_marks.name(self._engine.ledger), keep
+                    work, name, body, session_marks.name(self._view.engine.ledger), keep
                 )
             )
         )
@@ -281,7 +281,7 @@ class Sessions(View):
         name = None if session is None else session_handle.name_of(session)
         path = parse_scope(scope)
         check_count("tokens", tokens, most=MAX_TOKENS)
-        now, settings = self._engine.now(), self.config.sessions
+        now, settings = self._view.engine.now(), self._view.config.sessions
 
         def job(
             c: Reading, ns: int
@@ -299,29 +299,29 @@ class Sessions(View):
             since = [row for row in newest if row.docid & SEQ_MASK > rev]
             return begun, noted, since[:TURNS], self._learnt(c, ns, begun.id), namespaces.read(c)
 
-        found = self._ask(job)
+        found = self._view.ask(job)
         if found is None:
             return None
         begun, noted, since, learnt, known = found
         last = _checkpoint(noted[0]) if noted else None
-        turns, told = self._read(reversed(since)), self._read(reversed(learnt))
+        turns, told = self._view.read(reversed(since)), self._view.read(reversed(learnt))
         sections = _sections(begun.goal, last, turns, told)
         texts = [item for section in sections for item in section.items]
-        tag = blocks.tag(known or b"", [self._namespace, begun.id, "resume"], texts)
-        text, used = render(sections, tag, tokens, self._engine.count_tokens)
+        tag = blocks.tag(known or b"", [self._view.namespace, begun.id, "resume"], texts)
+        text, used = render(sections, tag, tokens, self._view.engine.count_tokens)
         return Resumption(self._info(begun), last, tuple(turns), tuple(told), text, used)
 
     def _learnt(self, c: Reading, ns: int, session: str) -> list[Row]:
         """Read what was decided, learnt and planned in a session, the newest first."""
-        filters = filters_of(self._engine.now(), session=session, kinds=session_extract.LEARNT)
+        filters = filters_of(self._view.engine.now(), session=session, kinds=session_extract.LEARNT)
         return memories.select(c, ns, filters, newest_first=True, limit=FEW)
 
     def _info(self, one: Begun) -> SessionInfo:
-        now, settings = self._engine.now(), self._engine.config.sessions
+        now, settings = self._view.engine.now(), self._view.engine.config.sessions
         broken = session_marks.is_interrupted(one, now, settings)
         return SessionInfo(
             id=one.id,
-            namespace=self._namespace,
+            namespace=self._view.namespace,
             scope=one.scope,
             goal=one.goal,
             started_at=from_micros(one.started),
@@ -332,7 +332,7 @@ class Sessions(View):
         )
 
     def _info_of(self, session: str) -> SessionInfo:
-        found = self._ask(lambda c, ns: rows.find(c, ns, session))
+        found = self._view.ask(lambda c, ns: rows.find(c, ns, session))
         if found is None:
             raise InvalidInput("session", f"{shown(session)} is no session that was begun")
         return self._info(found)
@@ -343,29 +343,29 @@ class Sessions(View):
         An extract quotes memories that were read before. If one of them was erased, hidden or
         changed since, it is made again: what is erased must not come back as a quotation.
         """
-        clean = Redaction(self._engine.config.secrets)
+        clean = Redaction(self._view.engine.config.secrets)
         how = clean.name("outcome", session_handle.line("outcome", outcome))
-        text = None if summary is None else check_text(summary, self._engine.config.limits)
+        text = None if summary is None else check_text(summary, self._view.engine.config.limits)
         while True:
             quoted: list[Row] = []
             said = text
             if said is None:
                 said, quoted = self._extract(session, how)
             if not said:
-                self._write(lambda work: session_marks.end(work, session, how))
+                self._view.write(lambda work: session_marks.end(work, session, how))
                 return None
             draft = self._summary(session, said, quoted)
             guard = partial(_ended_with, session=session, outcome=how, quoted=quoted)
             quote = partial(session_marks.quote, quoted=quoted)
             try:
-                kept = self._engine.add(
-                    self._namespace, [draft], verb="end", guard=guard, then=quote
+                kept = self._view.engine.add(
+                    self._view.namespace, [draft], verb="end", guard=guard, then=quote
                 )
             except _Ended:
                 return None
             except _Outdated:
                 continue
-            return self._memory(kept[0])
+            return self._view.memory(kept[0])
 
     def _summary(self, session: str, text: str, quoted: Sequence[Row]) -> Draft:
         """Make the draft of the memory that is left of a session."""
@@ -385,7 +385,7 @@ class Sessions(View):
 
     def _extract(self, session: str, outcome: str | None) -> tuple[str, list[Row]]:
         """Write the extract of a session; returns it and the memories that it quotes."""
-        filters = filters_of(self._engine.now(), session=session, role="user", source="user")
+        filters = filters_of(self._view.engine.now(), session=session, role="user", source="user")
 
         def job(
             c: Reading, ns: int
@@ -397,19 +397,36 @@ class Sessions(View):
             noted = rows.checkpoints(c, ns, session, 1)
             return rows.find(c, ns, session), noted, self._learnt(c, ns, session), said, known
 
-        begun, noted, *found, known = self._ask(job) or (None, [], [], [], {})
+        begun, noted, *found, known = self._view.ask(job) or (None, [], [], [], {})
         if begun is None or begun.ended is not None:
             return "", []
         # an extract has no end, so it quotes nothing that has one
         learnt, said = ([row for row in some if row.expires_at is None] for some in found)
         by_id = {row.id: known[row.docid] for row in said if row.docid in known}
-        turns = session_extract.central(self._read(reversed(said)), by_id)
+        turns = session_extract.central(self._view.read(reversed(said)), by_id)
         steps = _checkpoint(noted[0]).next if noted else ()
         text, ids = session_extract.compose(
-            begun.goal, outcome, self._read(reversed(learnt)), steps, turns
+            begun.goal, outcome, self._view.read(reversed(learnt)), steps, turns
         )
         read = {row.id: row for row in (*said, *learnt)}
         return text, [read[one] for one in ids]
+
+    def recent(self, n: int | None = None, *, session: str | None = None) -> Memories:
+        """Return the newest memories of a session's ring buffer, oldest first.
+
+        Args:
+            n: Most memories to return; None for all in the ring.
+            session: The session; None for memories without one.
+
+        Raises:
+            InvalidInput: If ``n`` is not a positive whole number.
+        """
+        if n is not None:
+            check_count("n", n)
+        name = optional_name("session", session)
+        if (ns := self._view.ns) is None:
+            return []
+        return self._view.read(self._view.engine.short.recent(ns, name, n, self._view.engine.now()))
 
 
 class _Ended(Exception):

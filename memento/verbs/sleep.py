@@ -28,10 +28,10 @@ else:
 _MOST = 1_000_000
 
 
-class Sleeping(View):
-    """The verbs of the sleep: ``MemoryManager`` has them all."""
+class Sleep(Part):
+    """Tidy up after the day, and set aside what nobody needs: ``memory.sleep``."""
 
-    def consolidate(
+    def run(
         self,
         *,
         seconds: float = 5.0,
@@ -83,27 +83,27 @@ class Sleeping(View):
         began = time.monotonic()
         limit = check_seconds("seconds", seconds)
         most = None if rows is None else check_count("rows", rows, most=_MOST)
-        config = self._engine.config
+        config = self._view.engine.config
         names = run.usual(config) if steps is None else _steps(steps)
         if articles.STEP.name in names and config.articles.writer == Writer.OFF:
             config = replace(config, articles=replace(config.articles, writer=Writer.EXTRACTIVE))
         check_flag("dry_run", dry_run)
-        ns, now = self._ns, self._engine.now()
+        ns, now = self._view.ns, self._view.engine.now()
         if ns is None:
             return Tick({}, None, done=True, took=time.monotonic() - began)
         sleeper = run.Sleeper(
-            self._engine.ledger,
+            self._view.engine.ledger,
             config,
             ns,
             now,
-            embeds=self._engine.embedding is not None,
-            changed=self._engine.changed,
+            embeds=self._view.engine.embedding is not None,
+            changed=self._view.engine.changed,
         )
         if dry_run:
             found = sleeper.plans(names)
         else:
-            self._engine.background.accesses.log()
-            if not self._engine.background.statements.compare(ns, began + limit):
+            self._view.engine.background.accesses.log()
+            if not self._view.engine.background.statements.compare(ns, began + limit):
                 return Tick({}, None, done=False, took=time.monotonic() - began)  # goes on next
             found = sleeper.sleep(names, until=began + limit, rows=most)
         return replace(found, took=time.monotonic() - began)
@@ -125,10 +125,10 @@ class Sleeping(View):
         """
         wanted = members(Kind, "kinds", kinds)
         most = check_count("limit", limit, most=_MOST)
-        now = self._engine.now()
-        found = self._ask(lambda c, ns: report.stale(c, ns, now, self.config, wanted)) or []
+        now = self._view.engine.now()
+        found = self._view.ask(lambda c, ns: report.stale(c, ns, now, self._view.config, wanted)) or []
         return [
-            Stale(self._memory(one.row), reasons, one.standing.retention)
+            Stale(self._view.memory(one.row), reasons, one.standing.retention)
             for one, reasons in found[:most]
         ]
 
@@ -142,24 +142,7 @@ class Sleeping(View):
             InvalidInput: If the moment has no time zone.
         """
         first = 0 if since is None else check_moment("since", since)
-        return self._ask(lambda c, ns: report.unusual(c, ns, first)) or []
-
-
-def _steps(given: Sequence[str]) -> list[str]:
-    """Accept names of steps, and return them in their order.
-
-    Raises:
-        InvalidInput: If there is no such step.
-    """
-    known = [run.FOLD, *run.STEPS]
-    if isinstance(given, str) or not isinstance(given, Sequence):
-        raise InvalidInput("steps", f"must be a list of: {', '.join(known)}")
-    wanted = [check_word("steps", name, known) for name in given]
-    return [name for name in known if name in wanted]
-
-
-class Archive(View):
-    """The verbs that set memories aside: ``MemoryManager`` has them all."""
+        return self._view.ask(lambda c, ns: report.unusual(c, ns, first)) or []
 
     def archive(self, id: str) -> Memory:  # noqa: A002 - the field's own name
         """Set a memory aside: it is not found any more unless somebody asks for it.
@@ -183,7 +166,7 @@ class Archive(View):
         'archived'
         (0, 1, 1)
         """
-        return self._change(
+        return self._view.change(
             id, lambda work: change.archive(work, id), verb="archive", makes_room=True
         )
 
@@ -196,4 +179,19 @@ class Archive(View):
             NotFound: If this namespace has no such id.
             InvalidInput: If it is neither archived nor active.
         """
-        return self._change(id, lambda work: change.unarchive(work, id), verb="unarchive")
+        return self._view.change(id, lambda work: change.unarchive(work, id), verb="unarchive")
+
+
+def _steps(given: Sequence[str]) -> list[str]:
+    """Accept names of steps, and return them in their order.
+
+    Raises:
+        InvalidInput: If there is no such step.
+    """
+    known = [run.FOLD, *run.STEPS]
+    if isinstance(given, str) or not isinstance(given, Sequence):
+        raise InvalidInput("steps", f"must be a list of: {', '.join(known)}")
+    wanted = [check_word("steps", name, known) for name in given]
+    return [name for name in known if name in wanted]
+
+

@@ -55,46 +55,6 @@ class Usage:
     waiting: int = 0
 
 
-class Spending(View):
-    """The verb that tells what language models cost: ``MemoryManager`` has it."""
-
-    def usage(self, since: datetime | None = None) -> Usage:
-        """Say how much this namespace used language models.
-
-        Args:
-            since: First moment, with a time zone; its whole day (UTC) counts. None for all days
-                that are kept, which are about 400.
-
-        Raises:
-            InvalidInput: If ``since`` has no time zone.
-            StoreError: If the ledger cannot be read.
-
-        >>> import tempfile
-        >>> from memento import MemoryManager
-        >>> with tempfile.TemporaryDirectory() as tmp, MemoryManager(tmp, embedder=None) as memory:
-        ...     memory.usage().total.calls, memory.usage().calls_left
-        (0, 200)
-        """
-        limits = self.config.llm
-        first = "0" if since is None else model_rows.day_of(check_moment("since", since))
-        now = model_rows.day_of(self._engine.now())
-        days = self._ask(lambda c, ns: model_rows.since(c, ns, first)) or {}
-        today = sum(
-            (self._ask(lambda c, ns: model_rows.on_day(c, ns, now)) or {}).values(), Spent()
-        )
-        models: dict[str, Spent] = {}
-        for counts in days.values():
-            for name, spent in counts.items():
-                models[name] = models.get(name, Spent()) + spent
-        return Usage(
-            total=_use(sum(models.values(), Spent())),
-            models={name: _use(spent) for name, spent in sorted(models.items())},
-            days={day: _use(sum(counts.values(), Spent())) for day, counts in days.items()},
-            calls_left=max(0, limits.calls_a_day - today.calls),
-            tokens_left=max(0, limits.tokens_a_day - today.tokens_in - today.tokens_out),
-            waiting=self._ask(model_rows.count) or 0,
-        )
-
 
 def _use(spent: Spent) -> ModelUse:
     millis = spent.millis / 1000

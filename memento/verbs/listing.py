@@ -1,0 +1,29 @@
+"""List memories without a query. Nothing here ranks, and nothing needs an index."""
+
+from __future__ import annotations
+
+def listed(
+    view: View,
+    *,
+    status: Status | StatusName | Sequence[Status | StatusName] | None = None,
+    order: Literal["arrival", "occurred"] = "arrival",
+    newest_first: bool = False,
+    limit: int = 100,
+    offset: int = 0,
+    as_of: datetime | None = None,
+    known_at: datetime | None = None,
+    **filters: Unpack[Filtering],
+) -> Memories:
+    """Do what ``MemoryManager.list`` does; see there."""
+    check_word("order", order, ("arrival", "occurred"))
+    now = view.engine.now()
+    moment = check_known_at(known_at, now, statuses=status)
+    present = now if moment is None else moment
+    return view.listed(
+        filtering(present, filters, listed, statuses=status, as_of=as_of),
+        by_time=order == "occurred",
+        newest_first=newest_first,
+        limit=limit,
+        offset=offset,
+        known_at=moment,
+    )

@@ -1,0 +1,471 @@
+"""Look after the store: ``memory.store``."""
+
+from __future__ import annotations
+
+class Store(Part):
+    """Look after the store: count, back up, move, check and erase: ``memory.store``.
+
+    Each method says whether it works on this namespace or on the whole store.
+
+    >>> import tempfile
+    >>> from memento import MemoryManager
+    >>> with tempfile.TemporaryDirectory() as tmp, MemoryManager(tmp, embedder=None) as memory:
+    ...     kept = memory.add("The museum opens at nine")
+    ...     all(finding.ok for finding in memory.store.doctor())
+    ...     memory.store.erase(kept.id).complete
+    ...     memory.store.stats().memories
+    True
+    True
+    0
+    """
+
+    @property
+    def root(self) -> Path:
+        """Folder of the store."""
+        return self._view.root
+
+    @property
+    def namespace(self) -> tuple[str, ...]:
+        """Labels of the namespace that is read and written."""
+        return self._view.namespace
+
+    @property
+    def closed(self) -> bool:
+        """Whether the store was closed."""
+        return self._view.closed
+
+    @property
+    def read_only(self) -> bool:
+        """Whether the store cannot be written; reading still works."""
+        return self._view.read_only
+
+    @property
+    def config(self) -> Config:
+        """Settings that the manager was made with."""
+        return self._view.config
+
+    @property
+    def prompt_confidence(self) -> float:
+        """Default of ``min_confidence`` for ``prompt`` and for adapters that fill a prompt."""
+        return self._view.prompt_confidence
+
+    @property
+    def clock(self) -> Clock:
+        """The clock that the manager uses."""
+        return self._view.clock
+
+    def stats(self) -> Stats:
+        """Count the memories of this namespace and the backlog, and report present problems."""
+        engine, ns, now = self._view.engine, self._view.ns, self._view.engine.now()
+        spent = asking.trouble(engine.ledger, ns, self._view.config.llm, now)
+        return lineage.stats(
+            engine.ledger,
+            ns,
+            now=now,
+            trouble={**engine.indexer.trouble_for(engine.sees(self._view.namespace)), **spent},
+            long=engine.long_state(),
+        )
+
+    def namespaces(self) -> dict[tuple[str, ...], int]:
+        """Count the active memories of every namespace of the store.
+
+        For the administrator of the store, not for a user who shares it.
+
+        Returns:
+            The labels of each namespace to its number of active memories, in order of the labels.
+
+        Raises:
+            StoreError: If the ledger cannot be read.
+        """
+        return lineage.per_namespace(self._view.engine.ledger, self._view.engine.now())
+
+    def backup(self, file: str | Path, *, overwrite: bool = False) -> Backup:
+        """Write the whole store, with every namespace, into one file; others may go on writing.
+
+        When this returns, the file is private, on the disk and checked;
+        ``memento.upkeep.backup.restore`` makes a store of it again.
+
+        Args:
+            file: Name of the backup, outside the store's folder.
+            overwrite: Replace an existing file.
+
+        Raises:
+            InvalidInput: If the file would be in the store's own folder.
+            TargetExists: If the file exists already, or is not a regular file.
+            StoreError: If it cannot be written, or the store is damaged. Damaged memories of this
+                namespace are named; those of others are only counted.
+        """
+        engine = self._view.engine
+        sees = engine.sees(self._view.namespace)
+        return back_up(engine.ledger, file, sees=sees, now=engine.now(), overwrite=overwrite)
+
+    def export(
+        self,
+        target: str | Path | IO[str] | IO[bytes],
+        *,
+        vectors: bool = False,
+        all_namespaces: bool = False,
+        overwrite: bool = False,
+    ) -> Exported:
+        """Write this namespace as JSON Lines, as of one moment; others may go on writing.
+
+        It holds everything that ``import_from`` needs to rebuild the namespace elsewhere: every
+        field of every memory of every status, earlier states, links and events.
+
+        Args:
+            target: Name of a file, which becomes private, or an open stream of text or bytes.
+            vectors: Also write the vectors of the embedder in use, so that they need not be
+                computed again; about 2 kB per memory.
+            all_namespaces: Write every namespace of the store.
+            overwrite: Replace an existing file.
+
+        Raises:
+            InvalidInput: If the file would be in the store's own folder.
+            TargetExists: If the file exists already, or is not a regular file.
+            StoreError: If it cannot be written, or the store cannot be read.
+        """
+        everything = check_flag("all_namespaces", all_namespaces)
+        return export(
+            self._view.engine.ledger,
+            target,
+            only=None if everything else self._view.namespace,
+            now=self._view.engine.now(),
+            with_vectors=check_flag("vectors", vectors),
+            overwrite=check_flag("overwrite", overwrite),
+        )
+
+    def import_from(
+        self,
+        source: str | Path | IO[str] | IO[bytes],
+        *,
+        all_namespaces: bool = False,
+        trust: Trust | TrustName = Trust.IMPORT,
+        progress: Progress | None = None,
+    ) -> Imported:
+        """Import a file that ``export`` wrote; if any part is refused, nothing is imported.
+
+        The whole file is checked before anything is written. Then a few hundred memories are
+        written per transaction, so that other writers never wait for long; readers see those that
+        are written. If the call is interrupted, these are complete, and the same call again imports
+        the rest.
+
+        Memories keep their ids, times and order. A memory that is here already stays as it is, so
+        importing twice adds nothing. If two active memories fill one slot, the one that is valid
+        from a later moment supersedes the other.
+
+        A file is treated as foreign unless you say otherwise. The present state of its memories is
+        validated as by ``add``. No memory is trusted more than the file, and untrusted ones are
+        quarantined. Secrets are removed; no memory is a rule or pinned. Their earlier states,
+        events and vectors are left out, and so are superseded and forgotten memories. With
+        ``trust="user"`` the file is your own backup: everything is imported unchanged, and the
+        store is as it was.
+
+        Args:
+            source: Name of a file, or an open stream of text or bytes.
+            all_namespaces: Put each memory into the namespace it comes from; otherwise an export of
+                one namespace, whatever its name, is put into this one.
+            trust: Highest trust class for memories of the file; ``"user"`` for your own file.
+            progress: Called with 0 and None again and again while the file is checked, and then
+                with the number of its lines that are on the disk and of all its lines; see
+                ``memento.protocols.Progress``.
+
+        Raises:
+            ArchiveDamaged: If the file is cut off, changed, or not an export.
+            ArchiveFromTheFuture: If the file is in a newer format.
+            InvalidInput: If it holds several namespaces and ``all_namespaces`` is not given, or a
+                value that cannot be accepted; the message names the line.
+            IdConflict: If an id belongs to another memory here.
+            SecretFound: If the file is not your own, holds a secret, and the settings refuse them.
+            StoreError: If it could not be written; memories written before that stay.
+        """
+        everything = check_flag("all_namespaces", all_namespaces)
+        believed = member(Trust, "trust", trust)
+        return self._view.engine.import_from(
+            source, None if everything else self._view.namespace, believed, check_progress(progress)
+        )
+
+    def doctor(self, *, repair: bool = True, all_namespaces: bool = False) -> list[Finding]:
+        """Look for damage in the whole store.
+
+        Its counts are for the whole store. Damaged memories of this namespace are named; those of
+        others are only counted.
+
+        Args:
+            repair: Repair data derived from the memories; the memories are never changed.
+            all_namespaces: Name damaged memories of every namespace: for the administrator of the
+                store, not for a user who shares it.
+
+        Returns:
+            One finding per check; the store is healthy if every one is ``ok``.
+        """
+        return self._view.engine.examine(
+            self._view.namespace,
+            repair=check_flag("repair", repair),
+            all_namespaces=check_flag("all_namespaces", all_namespaces),
+        )
+
+    def reindex(
+        self,
+        *,
+        wait: bool = False,
+        timeout: float | None = None,
+        progress: Progress | None = None,
+    ) -> int:
+        """Embed all memories again with the embedder in use, after the embedder was changed.
+
+        This affects the whole store, with every namespace.
+
+        Args:
+            wait: Return only when it is done.
+            timeout: Seconds to wait at most, up to a day; None for as long as it takes.
+            progress: As for ``flush``.
+
+        Returns:
+            Number of memories to embed, in all namespaces.
+
+        Raises:
+            InvalidInput: If this manager has no embedder.
+        """
+        limit = None if timeout is None else check_seconds("timeout", timeout)
+        check_progress(progress)
+        owed = self._view.engine.reindex()
+        if check_flag("wait", wait):
+            self._view.engine.flush(self._view.namespace, wait=True, timeout=limit, progress=progress)
+        return owed
+
+    def erase(
+        self,
+        ids: str | Sequence[str] | None = None,
+        *,
+        source: str | None = None,
+        session: str | None = None,
+        everything: bool = False,
+        derived: bool = True,
+        dry_run: bool = False,
+        timeout: float = 30.0,
+    ) -> Erasure:
+        """Remove memories of this namespace for good, from every file of the store.
+
+        Text, versions, words, vectors, links, events and every copy in the store's folder are
+        removed; nothing brings them back. ``forget`` can be undone. Memories of every status are
+        included. The Chroma folder is removed and rebuilt in the background.
+
+        Args:
+            ids: One id or several.
+            source: Instead of ids: all memories whose ``source.uri`` is this address, or this
+                address without its secrets.
+            session: Instead of ids: all memories of this session.
+            everything: Instead of ids: all memories of this namespace.
+            derived: Also erase memories that name one of them among their ``source.parents``, and
+                those derived from these in turn: they may say the same. An article that a sleep
+                made of one is erased in any case.
+            dry_run: Only report what would be erased.
+            timeout: Longest wait, in seconds, for other processes that have the store open to do
+                their part, >= 0.
+
+        Returns:
+            The receipt. A part in ``pending`` is finished by the process that has the store open,
+            or by the next one that opens it.
+
+        Raises:
+            InvalidInput: If not exactly one of the first four is given.
+            NotFound: If this namespace lacks one of the ids; nothing was erased.
+            StoreError: If the ledger could not be written; nothing was erased.
+        """
+        what = choose(ids, source, session, everything=check_flag("everything", everything))
+        return self._view.engine.erase(
+            self._view.namespace,
+            what,
+            derived=check_flag("derived", derived),
+            dry_run=check_flag("dry_run", dry_run),
+            timeout=check_seconds("timeout", timeout),
+        )
+
+    def counts(self, by: Tallied = "scope", **filters: Unpack[Filtering]) -> dict[str, int]:
+        """Count memories without reading them.
+
+        Args:
+            by: ``scope``, ``tag``, ``kind``, ``tier``, ``session``, ``actor`` or ``key``; memories
+                without a value are not counted.
+            filters: See ``Filtering``.
+
+        Returns:
+            Each scope, tag and so on to its number of active memories, sorted by name. The sum over
+            scopes is the number of memories.
+
+        Raises:
+            InvalidInput: If an argument cannot be accepted.
+        """
+        check_word("by", by, sorted(memories.TALLIED))
+        asked = self._view.looked(filtering(self._view.engine.now(), filters, Store.counts))
+        return self._view.ask(lambda c, ns: memories.tally(c, ns, asked, by)) or {}
+
+    def full_id(self, short: str) -> str:
+        """Return the whole id for the first or the last characters of one.
+
+        The ids that memento makes begin with the time, so that memories of one day begin alike; the
+        last characters tell them apart sooner.
+
+        Args:
+            short: An id, or at least 6 characters from its start or its end.
+
+        Raises:
+            NotFound: If no id of this namespace is, begins or ends like this.
+            AmbiguousId: If several do.
+            InvalidInput: If it is not an id.
+        """
+        part = check_id(short)
+        ns = self._view.known_namespace(part)
+        found = self._view.engine.ledger.read(
+            lambda c: memories.ids_like(c, ns, part, least=SHORTEST_ID)
+        )
+        if not found:
+            raise NotFound(part)
+        if len(found) > 1:
+            raise AmbiguousId(part, found)
+        return found[0]
+
+    def sweep(self) -> list[str]:
+        """Forget expired memories, which are already hidden, and remove them from the indexes.
+
+        Returns:
+            Ids of the forgotten memories, in order of arrival.
+        """
+        now = self._view.engine.now()
+        swept = self._view.change_rows(
+            lambda c, ns: memories.expired(c, ns, now),
+            change.sweep,
+            verb="sweep",
+            makes_room=True,
+            now=now,
+        )
+        return [row.id for row in swept]
+
+    def touch(self, ids: str | Sequence[str], expires_in: timedelta | float | None) -> list[str]:
+        """Set a new expiry for memories, without a new version or a new time of change.
+
+        Like ``forget_many``, it changes a few hundred per transaction.
+
+        Args:
+            ids: One id or several, at most 100,000.
+            expires_in: Time to live from now; None for ever.
+
+        Returns:
+            Ids of the changed memories; hidden or already expired ones are not changed.
+
+        Raises:
+            NotFound: If this namespace lacks one of the ids; nothing was changed.
+            LockedMemory: If the user locked one of them; nothing was changed.
+            InvalidInput: If ``expires_in`` is not a time to live.
+        """
+        now = self._view.engine.now()
+        named = [check_id(one, "ids") for one in several("ids", ids, most=MAX_IDS)]
+        self._view.known_namespace(named[0])
+        ends = expiry(expires_in, now)
+        touched = self._view.change_rows(
+            lambda c, ns: change.touchable(c, ns, named, now=now),
+            lambda work, some: change.touch(work, some, ends),
+            verb="touch",
+            now=now,
+        )
+        return [row.id for row in touched]
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Embed texts with the embedder of this manager, in the same way as its memories.
+
+        Args:
+            texts: Any number of texts, none empty.
+
+        Returns:
+            (len(texts), dim) float32, each row of unit length.
+
+        Raises:
+            InvalidInput: If a text cannot be embedded, or this manager has no embedder.
+            EmbedderError: If the embedder fails.
+        """
+        embedding = self._view.engine.embedding
+        if embedding is None:
+            raise InvalidInput("embedder", "is None: this memory cannot embed texts")
+        return embedding.embed(texts)
+
+    def nearest(
+        self,
+        vector: Sequence[float] | NDArray[np.floating[Any]],
+        k: int = 5,
+        *,
+        min_score: float = 0.0,
+        wait: float = 0.0,
+        record: bool = True,
+        **filters: Unpack[Filtering],
+    ) -> Retrieval:
+        """Find memories by your own vector, nearest first: no words, no ranking, no folding.
+
+        ``retrieve`` finds more; use it whenever there is a text to look for.
+
+        Args:
+            vector: (dim,) vector of the store's own embedder, see ``embed``; its length must not
+                be 0.
+            k: Most hits to return, 1 to 10,000.
+            min_score: Drop hits below this cosine, [0, 1].
+            wait: Seconds to wait, at most, until memories added before are embedded, the newest
+                ones as for ``retrieve``; up to a day.
+            record: Record in the event log which memories were retrieved.
+            filters: See ``Filtering``.
+
+        Returns:
+            Hits whose ``score`` is the cosine, [0, 1]; ``missing`` reports memories that are not
+            embedded yet and could not be searched.
+
+        Raises:
+            InvalidInput: If an argument cannot be accepted.
+            EmbeddingMismatch: If the vector or the stored vectors come from another embedder.
+            TierUnavailable: If this manager has no embedder.
+            StoreError: If the ledger cannot be read.
+        """
+        searcher = self._view.engine.searcher
+        asked = self._view.looked(filtering(self._view.engine.now(), filters, Store.nearest))
+        return self._view.searched(
+            lambda: searcher.nearest(
+                self._view.namespace, vector, k=k, min_score=min_score, filters=asked
+            ),
+            wait=check_seconds("wait", wait),
+            sessions=asked.sessions,
+            record=check_flag("record", record),
+        )
+
+    def usage(self, since: datetime | None = None) -> Usage:
+        """Say how much this namespace used language models.
+
+        Args:
+            since: First moment, with a time zone; its whole day (UTC) counts. None for all days
+                that are kept, which are about 400.
+
+        Raises:
+            InvalidInput: If ``since`` has no time zone.
+            StoreError: If the ledger cannot be read.
+
+        >>> import tempfile
+        >>> from memento import MemoryManager
+        >>> with tempfile.TemporaryDirectory() as tmp, MemoryManager(tmp, embedder=None) as memory:
+        ...     memory.usage().total.calls, memory.usage().calls_left
+        (0, 200)
+        """
+        limits = self._view.config.llm
+        first = "0" if since is None else model_rows.day_of(check_moment("since", since))
+        now = model_rows.day_of(self._view.engine.now())
+        days = self._view.ask(lambda c, ns: model_rows.since(c, ns, first)) or {}
+        today = sum(
+            (self._view.ask(lambda c, ns: model_rows.on_day(c, ns, now)) or {}).values(), Spent()
+        )
+        models: dict[str, Spent] = {}
+        for counts in days.values():
+            for name, spent in counts.items():
+                models[name] = models.get(name, Spent()) + spent
+        return Usage(
+            total=_use(sum(models.values(), Spent())),
+            models={name: _use(spent) for name, spent in sorted(models.items())},
+            days={day: _use(sum(counts.values(), Spent())) for day, counts in days.items()},
+            calls_left=max(0, limits.calls_a_day - today.calls),
+            tokens_left=max(0, limits.tokens_a_day - today.tokens_in - today.tokens_out),
+            waiting=self._view.ask(model_rows.count) or 0,
+        )
