@@ -35,16 +35,24 @@ from typing import (
 
 from memento.base.scopes import DEFAULT_NAMESPACE
 from memento.check import check_seconds
-from memento.ledger.filters import filters_of
+from memento.cli.options import Ids
+from memento.ledger.filters import Filtering, filters_of
 from memento.manager import MemoryManager
 from memento.tiers.indexer import POLL_SECONDS
-from memento.types import Trust
-from memento.verbs.feedback import Loop
-from memento.verbs.quarantine import QuarantineView
+from memento.types import Trust, TrustName
+from memento.verbs.changes import Changes
+from memento.verbs.documents import Documents
+from memento.verbs.feedback import Feedback, Loop
+from memento.verbs.insight import Insight
+from memento.verbs.quarantine import Quarantine
+from memento.verbs.rules import Rules
+from memento.verbs.scopes import Scopes
 from memento.verbs.session_handle import TOKENS, Checkpoint, Named, Resumption, Said, SessionInfo
-from memento.verbs.sessions import Session
-from memento.verbs.slots import SlotValues, Versions
-from memento.views import StoreView, View
+from memento.verbs.sessions import Session, Sessions
+from memento.verbs.sleep import Sleep
+from memento.verbs.slots import Slots
+from memento.verbs.store import Store
+from memento.views import Part, view_of, View
 
 if TYPE_CHECKING:
     from memento.config import Config
@@ -55,7 +63,7 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 R = TypeVar("R")
-V = TypeVar("V", bound=View)
+S = TypeVar("S", bound=Part)
 C = TypeVar("C", bound=Callable[..., Any])
 
 GLANCE = 1e-6
@@ -64,55 +72,18 @@ FIRST_LOOK = 0.005
 """Seconds to the first look whether a flush is done; doubles from look to look."""
 
 
-class AsyncView(Generic[V]):
-    """A view whose methods run in a worker thread; its properties need no thread."""
+class AsyncPart(Generic[S]):
+    """A manager or a part of it whose methods run in a worker thread."""
 
-    def __init__(self, view: V) -> None:
-        self._sync = view
-
-    @property
-    def root(self) -> Path:
-        """Folder of the store."""
-        return self._sync.root
-
-    @property
-    def namespace(self) -> tuple[str, ...]:
-        """Labels of the namespace that is read and written."""
-        return self._sync.namespace
-
-    @property
-    def closed(self) -> bool:
-        """Whether the store was closed."""
-        return self._sync.closed
-
-    @property
-    def read_only(self) -> bool:
-        """Whether the store cannot be written."""
-        return self._sync.read_only
-
-    @property
-    def config(self) -> Config:
-        """Settings that the manager was made with."""
-        return self._sync.config
-
-    @property
-    def prompt_confidence(self) -> float:
-        """Default of ``min_confidence`` for ``prompt`` and for adapters that fill a prompt."""
-        return self._sync.prompt_confidence
-
-    @property
-    def clock(self) -> Clock:
-        """The clock that the manager uses."""
-        return self._sync.clock
+    def __init__(self, part: S) -> None:
+        self._sync = part
 
     def __copy__(self) -> Self:
-        """Like ``View.__copy__``: a view of the same store."""
-        view = object.__new__(type(self))
-        view.__dict__.update(self.__dict__)
-        return view
+        """Return itself: the store is not copied."""
+        return self
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        return self.__copy__()
+        return self
 
     def __reduce__(self) -> Never:
         self._sync.__reduce__()
@@ -122,7 +93,7 @@ class AsyncView(Generic[V]):
 
 
 async def settle(
-    memory: MemoryManager, seconds: float, *, session: str | Sequence[str] | None = None
+    memory: Part, seconds: float, *, session: str | Sequence[str] | None = None
 ) -> float:
     """Wait as ``retrieve(wait=seconds)`` does, but without holding a thread.
 
@@ -145,8 +116,9 @@ async def settle(
     sessions = filters_of(0, session=session).sessions
     if not seconds:
         return 0.0
-    engine = memory._view.engine
-    wish = await asyncio.to_thread(engine.wish, memory.namespace, sessions)
+    view = view_of(memory)
+    engine = view.engine
+    wish = await asyncio.to_thread(engine.wish, view.namespace, sessions)
     if wish is not None:
         await _fulfilled(engine, wish, deadline)
     return min(seconds, GLANCE)
@@ -170,14 +142,14 @@ async def _fulfilled(engine: Engine, wish: Wish, deadline: float) -> None:
             bell.clear()
 
 
-async def _drained(memory: View, seconds: float | None, progress: Progress | None = None) -> bool:
+async def _drained(view: View, seconds: float | None, progress: Progress | None = None) -> bool:
     """Wait as ``flush(wait=True)`` does, but without holding a thread."""
     deadline = None if seconds is None else monotonic() + seconds
-    engine, pause = memory._view.engine, FIRST_LOOK
+    engine, pause = view.engine, FIRST_LOOK
     owed = None
     if progress is not None:
-        owed = await asyncio.to_thread(engine.owed, memory.namespace, progress)
-    while (done := await asyncio.to_thread(engine.drained, memory.namespace)) is None:
+        owed = await asyncio.to_thread(engine.owed, view.namespace, progress)
+    while (done := await asyncio.to_thread(engine.drained, view.namespace)) is None:
         if owed is not None:
             await asyncio.to_thread(owed.glance)
         if deadline is not None and (left := deadline - monotonic()) <= 0:
@@ -190,24 +162,24 @@ async def _drained(memory: View, seconds: float | None, progress: Progress | Non
 
 
 def _threaded(
-    method: Callable[Concatenate[V, P], R],
-) -> Callable[Concatenate[AsyncView[V], P], Coroutine[Any, Any, R]]:
+    method: Callable[Concatenate[S, P], R],
+) -> Callable[Concatenate[AsyncPart[S], P], Coroutine[Any, Any, R]]:
     """Return a coroutine method that runs ``method`` in a worker thread."""
 
     @functools.wraps(method)
-    async def run(self: AsyncView[V], /, *args: P.args, **kwargs: P.kwargs) -> R:
+    async def run(self: AsyncPart[S], /, *args: P.args, **kwargs: P.kwargs) -> R:
         return await asyncio.to_thread(method, self._sync, *args, **kwargs)
 
     return _named(run, method)
 
 
 def _waiting(
-    method: Callable[Concatenate[MemoryManager, P], R], *, of_session: bool = True
-) -> Callable[Concatenate[AsyncView[MemoryManager], P], Coroutine[Any, Any, R]]:
+    method: Callable[Concatenate[S, P], R], *, of_session: bool = True
+) -> Callable[Concatenate[AsyncPart[S], P], Coroutine[Any, Any, R]]:
     """Like `_threaded`, but ``wait`` holds no thread; it may be for the given session alone."""
 
     @functools.wraps(method)
-    async def run(self: AsyncView[MemoryManager], /, *args: P.args, **kwargs: P.kwargs) -> R:
+    async def run(self: AsyncPart[S], /, *args: P.args, **kwargs: P.kwargs) -> R:
         given: dict[str, Any] = dict(kwargs)
         if wait := given.get("wait"):
             session = given.get("session") if of_session else None
@@ -219,50 +191,11 @@ def _waiting(
 
 def _named(run: C, method: Callable[..., Any]) -> C:
     """Give a coroutine method the name and the documentation of its namesake."""
-    kind, _, verb = method.__qualname__.partition(".")
-    owner = kind if kind.endswith("View") else MemoryManager.__name__  # else a base of it
+    owner, _, verb = method.__qualname__.partition(".")
     run.__qualname__ = f"Async{owner}.{verb}"
     run.__module__ = __name__
     run.__doc__ = f"Like ``{owner}.{verb}``, as a coroutine."
     return run
-
-
-class AsyncQuarantineView(AsyncView[QuarantineView]):
-    """Like ``QuarantineView``, with methods that you await."""
-
-    list = _threaded(QuarantineView.list)
-    approve = _threaded(QuarantineView.approve)
-    reject = _threaded(QuarantineView.reject)
-    forget_source = _threaded(QuarantineView.forget_source)
-    restore_source = _threaded(QuarantineView.restore_source)
-
-
-class AsyncStoreView(AsyncView[StoreView]):
-    """Like ``StoreView``, with methods that you await."""
-
-    stats = _threaded(StoreView.stats)
-    namespaces = _threaded(StoreView.namespaces)
-    backup = _threaded(StoreView.backup)
-    export = _threaded(StoreView.export)
-    import_from = _threaded(StoreView.import_from)
-    doctor = _threaded(StoreView.doctor)
-    erase = _threaded(StoreView.erase)
-
-    async def reindex(
-        self,
-        *,
-        wait: bool = False,
-        timeout: float | None = None,  # noqa: ASYNC109 - the parameters of its namesake
-        progress: Progress | None = None,
-    ) -> int:
-        """Like ``StoreView.reindex``, as a coroutine."""
-        if wait is not True:
-            return await asyncio.to_thread(
-                self._sync.reindex, wait=wait, timeout=timeout, progress=progress
-            )
-        owed = await asyncio.to_thread(self._sync.reindex, progress=progress)
-        await _drained(self._sync, timeout, progress)
-        return owed
 
 
 class AsyncSession(Named):
@@ -348,7 +281,219 @@ class AsyncLoop:
         await asyncio.to_thread(self._sync.__exit__, kind, error, trace)
 
 
-class AsyncMemoryManager(AsyncView[MemoryManager]):
+class AsyncChanges(AsyncPart[Changes]):
+    """Like ``Changes``, with methods that you await."""
+
+    list = _threaded(Changes.list)
+    history = _threaded(Changes.history)
+    head = _threaded(Changes.head)
+    evolution = _threaded(Changes.evolution)
+    diff = _threaded(Changes.diff)
+
+
+class AsyncDocuments(AsyncPart[Documents]):
+    """Like ``Documents``, with methods that you await."""
+
+    add = _threaded(Documents.add)
+
+
+class AsyncFeedback(AsyncPart[Feedback]):
+    """Like ``Feedback``, with methods that you await."""
+
+    rate = _threaded(Feedback.rate)
+    cite = _threaded(Feedback.cite)
+    retract = _threaded(Feedback.retract)
+    belief = _threaded(Feedback.belief)
+    strength = _threaded(Feedback.strength)
+
+    async def open_loop(
+        self,
+        session: str | None = None,
+        *,
+        timeout: float = 3600.0,
+    ) -> AsyncLoop:
+        """Like ``Feedback.open_loop``, as a coroutine."""
+        return AsyncLoop(await asyncio.to_thread(self._sync.open_loop, session, timeout=timeout))
+
+    async def loop(
+        self,
+        session: str | None = None,
+        *,
+        timeout: float = 3600.0,
+    ) -> AsyncLoop:
+        """Like ``Feedback.loop``, as a coroutine."""
+        return await self.open_loop(session, timeout=timeout)
+
+    async def finalize(
+        self,
+        loop: AsyncLoop | str,
+        outcome: float | None = None,
+        *,
+        source: Trust | str = Trust.USER,
+    ) -> tuple[str, ...]:
+        """Like ``Feedback.finalize``, as a coroutine."""
+        turn = loop._sync if isinstance(loop, AsyncLoop) else loop
+        return await asyncio.to_thread(self._sync.finalize, turn, outcome, source=source)
+
+
+class AsyncInsight(AsyncPart[Insight]):
+    """Like ``Insight``, with methods that you await."""
+
+    snapshot = _threaded(Insight.snapshot)
+    timeline = _threaded(Insight.timeline)
+    lineage = _threaded(Insight.lineage)
+    dossier = _threaded(Insight.dossier)
+    health = _threaded(Insight.health)
+    wonder = _threaded(Insight.wonder)
+    reason = _threaded(Insight.reason)
+    related = _threaded(Insight.related)
+
+
+class AsyncQuarantine(AsyncPart[Quarantine]):
+    """Like ``Quarantine``, with methods that you await."""
+
+    list = _threaded(Quarantine.list)
+    approve = _threaded(Quarantine.approve)
+    reject = _threaded(Quarantine.reject)
+    forget_source = _threaded(Quarantine.forget_source)
+    restore_source = _threaded(Quarantine.restore_source)
+
+
+class AsyncRules(AsyncPart[Rules]):
+    """Like ``Rules``, with methods that you await."""
+
+    policy = _threaded(Rules.policy)
+    direct = _threaded(Rules.direct)
+    foresee = _threaded(Rules.foresee)
+    confirm = _threaded(Rules.confirm)
+
+
+class AsyncScopes(AsyncPart[Scopes]):
+    """Like ``Scopes``, with methods that you await."""
+
+    list = _threaded(Scopes.list)
+    define = _threaded(Scopes.define)
+    infer = _threaded(Scopes.infer)
+    merge = _threaded(Scopes.merge)
+    unmerge = _threaded(Scopes.unmerge)
+    share = _threaded(Scopes.share)
+    unshare = _threaded(Scopes.unshare)
+    promote = _threaded(Scopes.promote)
+    promotable = _threaded(Scopes.promotable)
+
+
+class AsyncSessions(AsyncPart[Sessions]):
+    """Like ``Sessions``, with methods that you await."""
+
+    list = _threaded(Sessions.list)
+    info = _threaded(Sessions.info)
+    checkpoint = _threaded(Sessions.checkpoint)
+    resume = _threaded(Sessions.resume)
+    end = _threaded(Sessions.end)
+    recent = _threaded(Sessions.recent)
+
+    async def start(
+        self,
+        id: str | None = None,
+        *,
+        goal: str | None = None,
+        scope: str = "",
+    ) -> AsyncSession:
+        """Like ``Sessions.start``, as a coroutine."""
+        begun = await asyncio.to_thread(self._sync.start, id, goal=goal, scope=scope)
+        return AsyncSession(begun)
+
+
+class AsyncSleep(AsyncPart[Sleep]):
+    """Like ``Sleep``, with methods that you await."""
+
+    run = _threaded(Sleep.run)
+    stale = _threaded(Sleep.stale)
+    anomalies = _threaded(Sleep.anomalies)
+    archive = _threaded(Sleep.archive)
+    unarchive = _threaded(Sleep.unarchive)
+
+
+class AsyncSlots(AsyncPart[Slots]):
+    """Like ``Slots``, with methods that you await."""
+
+    history = _threaded(Slots.history)
+    revert = _threaded(Slots.revert)
+    conflicts = _threaded(Slots.conflicts)
+    resolve = _threaded(Slots.resolve)
+
+
+class AsyncStore(AsyncPart[Store]):
+    """Like ``Store``, with methods that you await; its properties need no thread."""
+
+    stats = _threaded(Store.stats)
+    namespaces = _threaded(Store.namespaces)
+    backup = _threaded(Store.backup)
+    export = _threaded(Store.export)
+    import_from = _threaded(Store.import_from)
+    doctor = _threaded(Store.doctor)
+    erase = _threaded(Store.erase)
+    counts = _threaded(Store.counts)
+    full_id = _threaded(Store.full_id)
+    sweep = _threaded(Store.sweep)
+    touch = _threaded(Store.touch)
+    embed = _threaded(Store.embed)
+    usage = _threaded(Store.usage)
+    nearest = _waiting(Store.nearest)
+
+    @property
+    def root(self) -> Path:
+        """Folder of the store."""
+        return self._sync.root
+
+    @property
+    def namespace(self) -> tuple[str, ...]:
+        """Labels of the namespace that is read and written."""
+        return self._sync.namespace
+
+    @property
+    def closed(self) -> bool:
+        """Whether the store was closed."""
+        return self._sync.closed
+
+    @property
+    def read_only(self) -> bool:
+        """Whether the store cannot be written."""
+        return self._sync.read_only
+
+    @property
+    def config(self) -> Config:
+        """Settings that the manager was made with."""
+        return self._sync.config
+
+    @property
+    def prompt_confidence(self) -> float:
+        """Default of ``min_confidence`` for ``prompt`` and for adapters that fill a prompt."""
+        return self._sync.prompt_confidence
+
+    @property
+    def clock(self) -> Clock:
+        """The clock that the manager uses."""
+        return self._sync.clock
+
+    async def reindex(
+        self,
+        *,
+        wait: bool = False,
+        timeout: float | None = None,
+        progress: Progress | None = None,
+    ) -> int:
+        """Like ``Store.reindex``, as a coroutine."""
+        if wait is not True:
+            return await asyncio.to_thread(
+                self._sync.reindex, wait=wait, timeout=timeout, progress=progress
+            )
+        owed = await asyncio.to_thread(self._sync.reindex, progress=progress)
+        await _drained(view_of(self._sync), timeout, progress)
+        return owed
+
+
+class AsyncMemoryManager(AsyncPart[MemoryManager]):
     """Like ``MemoryManager``, with methods that you await.
 
     The constructor opens the store, which takes some milliseconds: call it before the event loop is
@@ -385,14 +530,59 @@ class AsyncMemoryManager(AsyncView[MemoryManager]):
         super().__init__(memory)
 
     @property
-    def quarantine(self) -> AsyncQuarantineView:
-        """Like ``MemoryManager.quarantine``."""
-        return AsyncQuarantineView(self._sync.quarantine)
+    def changes(self) -> AsyncChanges:
+        """Like ``MemoryManager.changes``."""
+        return AsyncChanges(self._sync.changes)
 
     @property
-    def store(self) -> AsyncStoreView:
+    def documents(self) -> AsyncDocuments:
+        """Like ``MemoryManager.documents``."""
+        return AsyncDocuments(self._sync.documents)
+
+    @property
+    def feedback(self) -> AsyncFeedback:
+        """Like ``MemoryManager.feedback``."""
+        return AsyncFeedback(self._sync.feedback)
+
+    @property
+    def insight(self) -> AsyncInsight:
+        """Like ``MemoryManager.insight``."""
+        return AsyncInsight(self._sync.insight)
+
+    @property
+    def quarantine(self) -> AsyncQuarantine:
+        """Like ``MemoryManager.quarantine``."""
+        return AsyncQuarantine(self._sync.quarantine)
+
+    @property
+    def rules(self) -> AsyncRules:
+        """Like ``MemoryManager.rules``."""
+        return AsyncRules(self._sync.rules)
+
+    @property
+    def scopes(self) -> AsyncScopes:
+        """Like ``MemoryManager.scopes``."""
+        return AsyncScopes(self._sync.scopes)
+
+    @property
+    def sessions(self) -> AsyncSessions:
+        """Like ``MemoryManager.sessions``."""
+        return AsyncSessions(self._sync.sessions)
+
+    @property
+    def sleep(self) -> AsyncSleep:
+        """Like ``MemoryManager.sleep``."""
+        return AsyncSleep(self._sync.sleep)
+
+    @property
+    def slots(self) -> AsyncSlots:
+        """Like ``MemoryManager.slots``."""
+        return AsyncSlots(self._sync.slots)
+
+    @property
+    def store(self) -> AsyncStore:
         """Like ``MemoryManager.store``."""
-        return AsyncStoreView(self._sync.store)
+        return AsyncStore(self._sync.store)
 
     def of(self, *labels: str) -> AsyncMemoryManager:
         """Like ``MemoryManager.of``; it does no I/O, so it is not a coroutine."""
@@ -402,143 +592,46 @@ class AsyncMemoryManager(AsyncView[MemoryManager]):
 
     add = _threaded(MemoryManager.add)
     add_many = _threaded(MemoryManager.add_many)
-    add_document = _threaded(MemoryManager.add_document)
-    retrieve = _waiting(MemoryManager.retrieve)
-    nearest = _waiting(MemoryManager.nearest)
-    embed = _threaded(MemoryManager.embed)
-    prompt = _waiting(MemoryManager.prompt)
-    keep = _threaded(MemoryManager.keep)
-    recall = _waiting(MemoryManager.recall, of_session=False)
-    get = _threaded(MemoryManager.get)
-    update = _threaded(MemoryManager.update)
-    forget = _threaded(MemoryManager.forget)
-    forget_many = _threaded(MemoryManager.forget_many)
-    sweep = _threaded(MemoryManager.sweep)
-    touch = _threaded(MemoryManager.touch)
-    restore = _threaded(MemoryManager.restore)
-    move = _threaded(MemoryManager.move)
-    list = _threaded(MemoryManager.list)
-    counts = _threaded(MemoryManager.counts)
-    recent = _threaded(MemoryManager.recent)
-    value = _threaded(MemoryManager.value)
-    revert = _threaded(MemoryManager.revert)
-    full_id = _threaded(MemoryManager.full_id)
-    related = _threaded(MemoryManager.related)
-    consolidate = _threaded(MemoryManager.consolidate)
-    stale = _threaded(MemoryManager.stale)
-    anomalies = _threaded(MemoryManager.anomalies)
-    archive = _threaded(MemoryManager.archive)
-    unarchive = _threaded(MemoryManager.unarchive)
     observe = _threaded(MemoryManager.observe)
-    confirm = _threaded(MemoryManager.confirm)
-    direct = _threaded(MemoryManager.direct)
-    foresee = _threaded(MemoryManager.foresee)
-    lock = _threaded(MemoryManager.lock)
-    unlock = _threaded(MemoryManager.unlock)
-    conflicts = _threaded(MemoryManager.conflicts)
-    resolve = _threaded(MemoryManager.resolve)
-    pin = _threaded(MemoryManager.pin)
-    unpin = _threaded(MemoryManager.unpin)
-    feedback = _threaded(MemoryManager.feedback)
-    cite = _threaded(MemoryManager.cite)
-    retract = _threaded(MemoryManager.retract)
-    belief = _threaded(MemoryManager.belief)
-    strength = _threaded(MemoryManager.strength)
+    keep = _threaded(MemoryManager.keep)
+    get = _threaded(MemoryManager.get)
+    list = _threaded(MemoryManager.list)
+    value = _threaded(MemoryManager.value)
+    update = _threaded(MemoryManager.update)
     correct = _threaded(MemoryManager.correct)
-    changes = _threaded(MemoryManager.changes)
+    restore = _threaded(MemoryManager.restore)
     undo = _threaded(MemoryManager.undo)
-    head = _threaded(MemoryManager.head)
-    evolution = _threaded(MemoryManager.evolution)
-    diff = _threaded(MemoryManager.diff)
-    sessions = _threaded(MemoryManager.sessions)
-    resume = _threaded(MemoryManager.resume)
-    checkpoint = _threaded(MemoryManager.checkpoint)
-    reason = _threaded(MemoryManager.reason)
-    policy = _threaded(MemoryManager.policy)
-    snapshot = _threaded(MemoryManager.snapshot)
-    timeline = _threaded(MemoryManager.timeline)
-    lineage = _threaded(MemoryManager.lineage)
-    dossier = _threaded(MemoryManager.dossier)
-    health = _threaded(MemoryManager.health)
-    usage = _threaded(MemoryManager.usage)
-    wonder = _threaded(MemoryManager.wonder)
-    scopes = _threaded(MemoryManager.scopes)
-    define_scope = _threaded(MemoryManager.define_scope)
-    infer_scope = _threaded(MemoryManager.infer_scope)
-    merge_scopes = _threaded(MemoryManager.merge_scopes)
-    unmerge = _threaded(MemoryManager.unmerge)
-    share = _threaded(MemoryManager.share)
-    unshare = _threaded(MemoryManager.unshare)
-    promote = _threaded(MemoryManager.promote)
-    promotable = _threaded(MemoryManager.promotable)
     close = _threaded(MemoryManager.close)
-
-    async def open_loop(
-        self,
-        session: str | None = None,
-        *,
-        timeout: float = 3600.0,  # noqa: ASYNC109 - the parameters of its namesake
-    ) -> AsyncLoop:
-        """Like ``MemoryManager.open_loop``, as a coroutine."""
-        return AsyncLoop(await asyncio.to_thread(self._sync.open_loop, session, timeout=timeout))
-
-    async def loop(
-        self,
-        session: str | None = None,
-        *,
-        timeout: float = 3600.0,  # noqa: ASYNC109 - the parameters of its namesake
-    ) -> AsyncLoop:
-        """Like ``MemoryManager.loop``, as a coroutine."""
-        return await self.open_loop(session, timeout=timeout)
-
-    async def finalize(
-        self,
-        loop: AsyncLoop | str,
-        outcome: float | None = None,
-        *,
-        source: Trust | str = Trust.USER,
-    ) -> tuple[str, ...]:
-        """Like ``MemoryManager.finalize``, as a coroutine."""
-        turn = loop._sync if isinstance(loop, AsyncLoop) else loop  # noqa: SLF001 - the turn itself
-        return await asyncio.to_thread(self._sync.finalize, turn, outcome, source=source)
-
-    async def session(
-        self,
-        id: str | None = None,  # noqa: A002 - the field's own name
-        *,
-        goal: str | None = None,
-        scope: str = "",
-    ) -> AsyncSession:
-        """Like ``MemoryManager.session``, as a coroutine."""
-        begun = await asyncio.to_thread(self._sync.session, id, goal=goal, scope=scope)
-        return AsyncSession(begun)
+    retrieve = _waiting(MemoryManager.retrieve)
+    prompt = _waiting(MemoryManager.prompt)
+    recall = _waiting(MemoryManager.recall, of_session=False)
 
     @overload
-    async def history(self, id: str, *, chain: bool = False) -> Versions: ...
+    async def forget(
+        self,
+        id: str,
+        *,
+        source: Trust | TrustName | None = None,
+    ) -> Memory: ...
 
     @overload
-    async def history(self, *, key: str, scope: str = "") -> SlotValues: ...
+    async def forget(self, **filters: Unpack[Filtering]) -> Ids: ...
 
-    async def history(
+    async def forget(
         self,
-        id: str | None = None,  # noqa: A002 - the field's own name
-        *,
-        key: str | None = None,
-        scope: str = "",
-        chain: bool = False,
-    ) -> Versions | SlotValues:
-        """Like ``MemoryManager.history``, as a coroutine."""
-        history: Any = self._sync.history  # the checks of the overloads are the namesake's
-        found: Versions | SlotValues = await asyncio.to_thread(
-            history, id, key=key, scope=scope, chain=chain
-        )
+        id: str | None = None,
+        **options: Any,
+    ) -> Memory | Ids:
+        """Like ``MemoryManager.forget``, as a coroutine."""
+        forget: Any = self._sync.forget  # the checks of the overloads are the namesake's
+        found: Memory | Ids = await asyncio.to_thread(forget, id, **options)
         return found
 
     async def flush(
         self,
         *,
         wait: bool = False,
-        timeout: float | None = None,  # noqa: ASYNC109 - the parameters of its namesake
+        timeout: float | None = None,
         progress: Progress | None = None,
     ) -> bool:
         """Like ``MemoryManager.flush``, as a coroutine."""
@@ -547,7 +640,7 @@ class AsyncMemoryManager(AsyncView[MemoryManager]):
                 self._sync.flush, wait=wait, timeout=timeout, progress=progress
             )
         await asyncio.to_thread(self._sync.flush, timeout=timeout, progress=progress)
-        return await _drained(self._sync, timeout, progress)
+        return await _drained(view_of(self._sync), timeout, progress)
 
     async def __aenter__(self) -> Self:
         return self

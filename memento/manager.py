@@ -5,71 +5,79 @@ Each method checks its arguments and calls the module that holds the rules.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Self, Unpack, overload
 
+from memento import conversation
+from memento.admit.draft import drafts_of
 from memento.base.clock import system_clock
 from memento.base.lazy import later
 from memento.base.scopes import DEFAULT_NAMESPACE, parse_namespace
 from memento.check import (
-    MAX_IDS,
     MAX_TOKENS,
     check_count,
     check_flag,
-    check_id,
+    check_moment,
     check_progress,
     check_seconds,
-    expiry,
+    member,
 )
+from memento.cli.options import Ids
 from memento.config import Config
-from memento.conversation import Conversations
+from memento.conversation import Messages
+from memento.conversation.turns import Recalled
 from memento.errors import InvalidInput
 from memento.holding import hold
 from memento.learning import Learning
-from memento.ledger import memories
+from memento.ledger import past
 from memento.ledger.filters import (
     Filtering,
     Retrieving,
+    check_known_at,
     check_names,
     filtering,
-    several,
 )
+from memento.observe.values import Observation
 from memento.prompt import rendering
 from memento.types import (
     Draft,
     Kind,
     KindName,
+    LockName,
     Match,
     Memory,
     Retrieval,
     Source,
+    Status,
+    StatusName,
     Tier,
     TierName,
     Trust,
     TrustName,
+    Undone,
 )
-from memento.verbs.browse import Browse
 from memento.verbs.changes import Changes
-from memento.verbs.conflicts import Conflicting
-from memento.verbs.feedback import Loops, Verdicts
-from memento.verbs.insight import Overviews, Reasons
-from memento.verbs.quarantine import QuarantineView
-from memento.verbs.rules import Guidance
-from memento.verbs.scopes import Scoping
+from memento.verbs.correcting import correct
+from memento.verbs.documents import Documents
+from memento.verbs.feedback import Feedback
+from memento.verbs.insight import Insight
+from memento.verbs.listing import listed
+from memento.verbs.quarantine import Quarantine
+from memento.verbs.rules import Rules
+from memento.verbs.scopes import Scopes
+from memento.verbs.session_handle import TOKENS
 from memento.verbs.sessions import Sessions
-from memento.verbs.sleep import Archive, Sleeping
-from memento.verbs.slots import Locks, Slots
-from memento.verbs.spending import Spending
-from memento.views import StoreView
+from memento.verbs.sleep import Sleep
+from memento.verbs.slots import Slots, slot_of
+from memento.verbs.store import Store
+from memento.verbs.undoing import undo
+from memento.views import Memories, Part, View
 from memento.write import change
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from memento.learning import model_later
     from memento.protocols import Clock, Embedder, Progress, Reranker, TokenCounter
 else:
@@ -168,7 +176,7 @@ class MemoryManager(Part):
         pinned: bool = False,
         supersedes: str | Sequence[str] = (),
         related: str | Sequence[str] = (),
-        id: str | None = None,  # noqa: A002 - the field's own name, as in Memory.id
+        id: str | None = None,
         signal: str | None = None,
         condition: str | None = None,
         due_at: datetime | None = None,
@@ -336,7 +344,7 @@ class MemoryManager(Part):
         keep: bool = True,
         turn_id: str | None = None,
         mode: str | None = None,
-        id: str | None = None,  # noqa: A002 - the field's own name
+        id: str | None = None,
     ) -> Observation:
         """Learn from a turn of a conversation; nothing that was said is lost.
 
@@ -714,7 +722,7 @@ class MemoryManager(Part):
             self._view.engine.accessed(self._view.namespace, list(block.shown))
         return block.text
 
-    def get(self, id: str) -> Memory:  # noqa: A002 - the field's own name
+    def get(self, id: str) -> Memory:
         """Return one memory by id, whatever its status.
 
         Raises:
@@ -812,7 +820,7 @@ class MemoryManager(Part):
 
     def update(
         self,
-        id: str,  # noqa: A002 - the field's own name
+        id: str,
         *,
         text: str = KEEP,
         kind: Kind | KindName = KEEP,
@@ -890,7 +898,7 @@ class MemoryManager(Part):
 
     def correct(
         self,
-        id: str,  # noqa: A002 - the field's own name
+        id: str,
         text: str,
         *,
         source: Source | Trust | TrustName | None = None,
@@ -936,7 +944,7 @@ class MemoryManager(Part):
     @overload
     def forget(
         self,
-        id: str,  # noqa: A002 - the field's own name
+        id: str,
         *,
         source: Trust | TrustName | None = None,
     ) -> Memory: ...
@@ -946,7 +954,7 @@ class MemoryManager(Part):
 
     def forget(
         self,
-        id: str | None = None,  # noqa: A002 - the field's own name
+        id: str | None = None,
         *,
         source: Trust | TrustName | None = None,
         **filters: Unpack[Filtering],
@@ -982,7 +990,9 @@ class MemoryManager(Part):
         if source is not None:
             raise InvalidInput("source", "is for one memory; give its id")
         if all(value is None for value in filters.values()):
-            raise InvalidInput("filters", 'none given; pass an id or a filter, or within="" for all memories')
+            raise InvalidInput(
+                "filters", 'none given; pass an id or a filter, or within="" for all memories'
+            )
         now = self._view.engine.now()
         asked = self._view.looked(filtering(now, filters, MemoryManager.forget))
         hidden = self._view.change_rows(
@@ -994,7 +1004,7 @@ class MemoryManager(Part):
         )
         return [row.id for row in hidden]
 
-    def restore(self, id: str) -> Memory:  # noqa: A002 - the field's own name
+    def restore(self, id: str) -> Memory:
         """Bring a forgotten memory back; as superseded if its slot has been filled since.
 
         An active or quarantined memory stays as it is.

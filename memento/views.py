@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Never, Self, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Never, Self, TypeVar, Unpack
 from uuid import UUID, uuid5
 
 import uuid_utils
@@ -22,9 +22,6 @@ from memento.check import (
     check_flag,
     check_id,
     check_metadata,
-    check_progress,
-    check_seconds,
-    member,
 )
 from memento.errors import InvalidInput, NotFound
 from memento.holding import Hold
@@ -34,11 +31,9 @@ from memento.ledger.contract import Session, Work
 from memento.ledger.filters import Filtering, check_known_at, filtering
 from memento.ledger.predicate import Filters
 from memento.ledger.rows import Row, sound, to_memory
-from memento.llm import asking
 from memento.prompt import Relevant
 from memento.types import (
     Draft,
-    Finding,
     Kind,
     Match,
     Memory,
@@ -46,13 +41,8 @@ from memento.types import (
     SlotValue,
     Tier,
     Trust,
-    TrustName,
 )
 from memento.upkeep import lineage
-from memento.upkeep.backup import Backup, back_up
-from memento.upkeep.erase import Erasure, choose
-from memento.upkeep.export import Exported, export
-from memento.upkeep.import_ import Imported
 from memento.write import change
 from memento.write.steps import Change
 
@@ -60,7 +50,6 @@ if TYPE_CHECKING:
     from memento.config import Config
     from memento.engine import Engine
     from memento.protocols import Clock, Progress, TokenCounter
-    from memento.upkeep.lineage import Stats
 
 ID_SPACE = UUID("b0b1c0de-5c1a-5d0c-9a11-7e6d0c5f2a40")
 """Root of the name-based ids made here. Changing it would make every document new again."""
@@ -90,6 +79,7 @@ class View:
 
     @property
     def engine(self) -> Engine:
+        """The open store."""
         return self.hold.use()
 
     @property
@@ -143,11 +133,13 @@ class View:
         return engine.ledger.write(carry_out)
 
     def known_namespace(self, memory_id: str) -> int:
+        """Return the number of the namespace, for an id that is looked for in it."""
         if (ns := self.ns) is None:
             raise NotFound(memory_id)
         return ns
 
     def memory(self, row: Row) -> Memory:
+        """Convert a row into a memory."""
         return to_memory(row, self.namespace)
 
     def read(self, rows: Iterable[Row]) -> Memories:
@@ -199,21 +191,24 @@ class View:
             )
 
     def get(self, memory_id: str) -> Memory:
+        """Return a memory by its id."""
         ns = self.known_namespace(check_id(memory_id))
         return self.memory(self.engine.ledger.read(lambda c: memories.by_id(c, ns, memory_id)))
 
     def update(self, memory_id: str, corrections: Mapping[str, Any]) -> Memory:
+        """Change a memory in place."""
         now = self.engine.now()
         asked = change.accept(corrections, now=now, config=self.config)
         return self.change(
             memory_id,
             lambda work: change.update(work, memory_id, asked),
-            verb="update",
+            verb=asked.verb,
             by=asked.author.value,
             now=now,
         )
 
     def forget(self, memory_id: str, author: Trust = Trust.USER) -> Memory:
+        """Hide a memory."""
         return self.change(
             memory_id,
             lambda work: change.forget(work, memory_id, author),
@@ -245,13 +240,13 @@ class View:
     ) -> Retrieval:
         """Do what ``MemoryManager.retrieve`` does; see there."""
         searcher = self.engine.searcher  # loads what the next line imports, safe from forks
-        from memento.retrieve.request import Request  # noqa: PLC0415 - needs NumPy
-        from memento.retrieve.shared import answer  # noqa: PLC0415 - as above
+        from memento.retrieve.request import Request
+        from memento.retrieve.shared import answer
 
         now = self.engine.now()
         moment = check_known_at(known_at, now, include_quarantined=include_quarantined)
         if moment is not None:
-            from memento.retrieve.known_at import PastSearcher  # noqa: PLC0415 - needs NumPy
+            from memento.retrieve.known_at import PastSearcher
 
             searcher = PastSearcher(searcher, moment)
         request = Request.checked(
@@ -315,7 +310,7 @@ class View:
 
         Only statements outside the answer count.
         """
-        from memento.retrieve.standings import outside  # noqa: PLC0415 - needs NumPy
+        from memento.retrieve.standings import outside
 
         if not found.hits:
             return {}
@@ -472,3 +467,8 @@ class Part:
         raise InvalidInput(
             "memory", "is open and cannot be pickled; open it by its root where it is needed"
         )
+
+
+def view_of(part: Part) -> View:
+    """Return the view of a manager or of one of its parts, for code of this package."""
+    return part._view

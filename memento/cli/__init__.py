@@ -74,7 +74,7 @@ for family in (
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        from memento import __version__  # noqa: PLC0415 - read only for this option
+        from memento import __version__
 
         typer.echo(f"memento {__version__}")
         raise typer.Exit
@@ -92,7 +92,7 @@ def _show_version(wanted: bool) -> None:
 def memento(
     context: typer.Context,
     *,
-    version: Annotated[  # noqa: ARG001 - acted on in its callback
+    version: Annotated[
         bool,
         option("--version", help="Print the version.", callback=_show_version, is_eager=True),
     ] = False,

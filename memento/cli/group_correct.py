@@ -110,7 +110,7 @@ def _from_file(file: Path, root: Path, *, at: datetime | None, set_aside: bool) 
 @command(app, f'memento correct {ID} "Rami lives in Oslo"')
 def correct(
     memory: MemoryManager,
-    id: WholeId,  # noqa: A002 - the field's own name
+    id: WholeId,
     text: Annotated[str, typer.Argument(help="The right text.")],
     *,
     occurred_at: Annotated[
@@ -130,7 +130,7 @@ def changes(
         datetime | None,
         option("--since", parser=moment_of, metavar="MOMENT", help="From this moment on."),
     ] = None,
-    id: Annotated[  # noqa: A002 - the field's own name
+    id: Annotated[
         str | None, option("--id", help="Of this memory only: its id, or a part of it.")
     ] = None,
     run: Annotated[int | None, option("--run", help="Of this run only.")] = None,
@@ -237,7 +237,7 @@ def value(
 def history(
     context: typer.Context,
     store: Store,
-    id: Annotated[  # noqa: A002 - the field's own name
+    id: Annotated[
         str | None, typer.Argument(help="Id of the memory, or a part of it.")
     ] = None,
     *,
@@ -255,7 +255,7 @@ def history(
         if key is not None:
             values = memory.history(key=key, scope=scope)
             return Shown(values, (lambda tables: tables.slot_values(values)) if values else ())
-        assert id is not None  # noqa: S101 - checked above
+        assert id is not None
         states = memory.history(memory.full_id(id), chain=chain)
         return Shown(states, (lambda tables: tables.versions(states)) if states else ())
 
@@ -339,7 +339,7 @@ def feedback(
 @command(app, f"memento strength {ID}")
 def strength(
     memory: MemoryManager,
-    id: WholeId,  # noqa: A002 - the field's own name
+    id: WholeId,
 ) -> Shown:
     """Show how much a memory was used, how far it is believed, and every verdict on it."""
     name = memory.full_id(id)

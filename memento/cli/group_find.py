@@ -155,7 +155,7 @@ def prompt(
 
 
 @command(app, f"memento get {ID} --json")
-def get(memory: MemoryManager, id: Id) -> Shown:  # noqa: A002 - the field's own name
+def get(memory: MemoryManager, id: Id) -> Shown:
     """Show one memory with all its fields, whatever its status."""
     found = memory.get(memory.full_id(id))
     return Shown(found, lambda tables: tables.memory(found))
@@ -164,7 +164,7 @@ def get(memory: MemoryManager, id: Id) -> Shown:  # noqa: A002 - the field's own
 @command(app, f"memento show {ID}", "memento show door --all --json")
 def show(
     memory: MemoryManager,
-    id: Id,  # noqa: A002 - the field's own name
+    id: Id,
     *,
     everything: Annotated[
         bool, option("--all", help="Also related memories that are forgotten or quarantined.")
@@ -265,7 +265,7 @@ def timeline(
 
 
 @command(app, f"memento lineage {ID}")
-def lineage(memory: MemoryManager, id: Id) -> Shown:  # noqa: A002 - the field's own name
+def lineage(memory: MemoryManager, id: Id) -> Shown:
     """Show where a memory comes from and what came of it."""
     return explained(memory.lineage(memory.full_id(id)))
 

@@ -115,7 +115,7 @@ def import_(
     `memento add` and quarantined (see `memento quarantine list`), without their earlier states, and
     none becomes a rule. Your own file is imported unchanged.
     """
-    from memento.cli import tables  # noqa: PLC0415 - rich is slow to load
+    from memento.cli import tables
 
     with tables.Bar("importing").drawn() as bar:
         done = memory.store.import_from(

@@ -111,7 +111,7 @@ def add(
     supersedes: Annotated[
         list[str] | None, option("--supersedes", help="Id of a memory it replaces; repeatable.")
     ] = None,
-    id: Annotated[  # noqa: A002 - the field's own name
+    id: Annotated[
         str | None, option("--id", help="Your own id; makes a retry harmless.")
     ] = None,
 ) -> Shown:
@@ -157,7 +157,7 @@ def ingest(
         Path, typer.Argument(help="Text, Markdown, HTML, CSV, JSON or JSON Lines; may be gzipped.")
     ],
     *,
-    format: Annotated[  # noqa: A002 - the word for it
+    format: Annotated[
         str | None, option("--format", help=f"{FORMATS}; detected if none.")
     ] = None,
     name: Annotated[
@@ -178,8 +178,8 @@ def ingest(
     With --document, a text or Markdown file is kept in numbered parts. After a change of the file,
     run it again: new parts supersede the old ones, and parts that are gone are hidden.
     """
-    from memento.cli import tables  # noqa: PLC0415 - rich is slow to load
-    from memento.ingest import read  # noqa: PLC0415 - used by this command only
+    from memento.cli import tables
+    from memento.ingest import read
 
     def drafts() -> Iterator[Draft]:
         return read(file, format, name=name, scope=scope, trust=trust)

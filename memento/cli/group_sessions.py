@@ -28,7 +28,7 @@ Scope = Annotated[str, option("--scope", help="Where it applies, a path.")]
 @command(session, 'memento session start s1 --goal "Move the tests to pytest"', make=True)
 def start(
     memory: MemoryManager,
-    id: Annotated[  # noqa: A002 - the field's own name
+    id: Annotated[
         str | None, typer.Argument(metavar="SESSION", help="Its name; a new one if absent.")
     ] = None,
     *,
@@ -43,7 +43,7 @@ def start(
 @command(session, "memento session end s1 --outcome done")
 def end(
     memory: MemoryManager,
-    id: Name,  # noqa: A002 - the field's own name
+    id: Name,
     *,
     outcome: Annotated[str | None, option("--outcome", help="How it ended.")] = None,
     summary: Annotated[
@@ -60,7 +60,7 @@ def end(
 def list_sessions(
     memory: MemoryManager,
     *,
-    open: Annotated[  # noqa: A002 - the field's own name
+    open: Annotated[
         bool | None, option("--open/--ended", help="Only those that have not ended, or that have.")
     ] = None,
     scope: Annotated[
@@ -82,13 +82,13 @@ def _session_line(one: SessionInfo) -> str:
 @command(app, 'memento checkpoint s1 --done fixtures --next "run the tests"', make=True)
 def checkpoint(
     memory: MemoryManager,
-    id: Name,  # noqa: A002 - the field's own name
+    id: Name,
     *,
     goal: Annotated[str | None, option("--goal", help="The task in one sentence.")] = None,
     done: Annotated[
         list[str] | None, option("--done", help="A step that is done; repeatable.")
     ] = None,
-    next: Annotated[  # noqa: A002 - what comes next
+    next: Annotated[
         list[str] | None, option("--next", help="A step that comes next; repeatable.")
     ] = None,
     blocked: Annotated[
@@ -130,7 +130,7 @@ def _object(name: str, text: str) -> dict[str, Any]:
 @command(app, "memento resume", "memento resume s1 --tokens 200")
 def resume(
     memory: MemoryManager,
-    id: Annotated[  # noqa: A002 - the field's own name
+    id: Annotated[
         str | None,
         typer.Argument(metavar="SESSION", help="The session; what broke off last if absent."),
     ] = None,
@@ -255,7 +255,7 @@ def unshare(
 @command(app, f"memento promote {ID} --scope team")
 def promote(
     memory: MemoryManager,
-    id: Annotated[  # noqa: A002 - the field's own name
+    id: Annotated[
         str | None,
         typer.Argument(metavar="ID", help="The memory; if absent, list what could be promoted."),
     ] = None,

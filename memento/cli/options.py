@@ -102,7 +102,7 @@ def _no_constant(name: str) -> None:
     raise ValueError(name)
 
 
-def option(*names: str, help: str, **more: Any) -> Any:  # noqa: A002 - typer's own word
+def option(*names: str, help: str, **more: Any) -> Any:
     """Declare an option by its names and its help."""
     return typer.Option(*names, help=help, **more)
 

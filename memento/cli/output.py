@@ -128,7 +128,7 @@ class Shown:
         if as_json:
             typer.echo(as_text(self.value))
         elif callable(self.words):
-            from memento.cli import tables  # noqa: PLC0415 - rich is slow to load
+            from memento.cli import tables
 
             tables.console().print(self.words(tables))
         else:
@@ -176,7 +176,7 @@ def each(
 
 def wait_for_index(memory: MemoryManager) -> int:
     """Wait until the indexes are up to date, or the rest of the work is stuck."""
-    from memento.cli import tables  # noqa: PLC0415 - rich is slow to load
+    from memento.cli import tables
 
     with tables.Bar("indexing").drawn() as bar:
         if memory.flush(wait=True, progress=bar.to):

@@ -32,18 +32,18 @@ from memento.errors import InvalidInput
 from memento.ledger.filters import Filtering, members
 from memento.prompt.rendering import TOKENS
 from memento.types import Kind, Trust
-from memento.verbs.documents import Texts
-from memento.views import Memories
+from memento.views import Memories, View
 
 __all__ = [
     "MOST",
-    "Conversations",
     "Messages",
+    "keep",
     "keep_new",
     "kept_here",
     "kind_of",
     "mended",
     "pieces",
+    "recall",
     "session_of",
 ]
 
@@ -51,7 +51,6 @@ MOST = 1_000
 """Most memories that an adapter should put into one prompt."""
 
 Messages = str | Iterable[str | Mapping[str, Any] | Turn]
-
 
 
 def keep(

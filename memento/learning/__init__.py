@@ -7,12 +7,12 @@ or a tool is kept as a turn and never learnt from.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from time import monotonic
-from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, cast
 
 from memento.base.lazy import later as at_first_use
 from memento.base.plain import composed
@@ -39,9 +39,9 @@ from memento.ledger.filters import check_names
 from memento.ledger.rows import Row
 from memento.ledger.scope_rows import Place
 from memento.types import Draft, Kind, KindName, Memory, Source, Trust, TrustName
-from memento.verbs.scopes import named_scope
 from memento.views import Memories, View
 from memento.write import locks
+from memento.write.scope_guess import named_scope
 
 if TYPE_CHECKING:
     from memento.learning import model_later, model_now, reading, teaching
@@ -131,7 +131,9 @@ class Learning:
         if sent:
             self._carry_out([], then)
         seconds = {**seen.took, "model": monotonic() - began}
-        return replace(teaching.told_again(seen, added, told_of, self._view.namespace), took=seconds)
+        return replace(
+            teaching.told_again(seen, added, told_of, self._view.namespace), took=seconds
+        )
 
     def _turns_of(self, read: Sequence[Message], rows: Sequence[Row]) -> dict[int, Row]:
         """Return the rows that hold messages, by the identities of the messages."""
@@ -241,7 +243,7 @@ class Learning:
         keep: bool = True,
         turn_id: str | None = None,
         mode: str | None = None,
-        id: str | None = None,  # noqa: A002 - the field's own name
+        id: str | None = None,
     ) -> Observation:
         """Do what ``MemoryManager.observe`` does; see there."""
         began = monotonic()
@@ -298,9 +300,7 @@ class Learning:
         lesson = _confirmed(wanted, chosen=given)
         return self._learn([lesson], parents=wanted.parents, verb="confirm")[0]
 
-    def direct(
-        self, rules: object, scope: str, condition: str | None, *, lock: bool
-    ) -> Memories:
+    def direct(self, rules: object, scope: str, condition: str | None, *, lock: bool) -> Memories:
         """Do what ``Rules.direct`` does; see there."""
         texts: object = [rules] if isinstance(rules, str) else rules
         if isinstance(texts, bytes) or not isinstance(texts, Iterable):
@@ -353,7 +353,7 @@ def _turns(
     messages: Messages | None,
     *,
     actor: str | None,
-    id: str | None,  # noqa: A002 - as in observe
+    id: str | None,
     keep: bool,
     turn_id: str | None,
 ) -> list[Turn]:
@@ -391,7 +391,7 @@ def _directed(text: object, scope: str, condition: str | None) -> Lesson:
     if len(text) > split.LONGEST:  # as observe does: no sentence, so nothing is read from it
         return derive.Lesson(said, text, Kind.RULE, None, condition, None, None, scope, ())
     lesson = derive.derive(said, answered=None, said_at=_NEVER, scope=scope)
-    assert lesson is not None  # noqa: S101 - a rule always is one
+    assert lesson is not None
     when = lesson.condition if condition is None else condition
     slot = slots.slot_under(text, signals.Signal.RULE, when)
     return replace(lesson, text=text, slot=slot, scope=scope, condition=when)

@@ -27,7 +27,7 @@ _CYRILLIC_WRITTEN = """
     ыи ая яя ое ее ые ого его ому ему ым им ых их ую юю ыми ими
     ть ти ет ит ют ят ут ат ешь ишь ете ите ать ять ить еть ала яла ила ела ало ило ело
     али яли или ели ает яет ают яют ует уют ла ло ли нныи нная нное нные
-"""  # noqa: RUF001 - Cyrillic letters are meant
+"""
 _CYRILLIC_ENDINGS = frozenset(_CYRILLIC_WRITTEN.split())
 
 _ARABIC = re.compile("(?<![\u0600-\u06ff])[\u0621-\u064a]{3,}(?![\u0600-\u06ff])")
@@ -35,7 +35,7 @@ _MARBUTA = str.maketrans("\u0629\u0649", "\u0647\u064a")  # teh marbuta, alef ma
 # The article, alone or after a particle; "and" before it or alone. Other particles alone are kept:
 # far more words begin with those letters (a book, a house).
 _ARABIC_PREFIXES = re.compile(f"(?:(?:[وبكف]?ال|لل)(?=.{{{_KEPT}}})|و(?=.{{{_KEPT + 1}}})){{0,2}}")
-_ARABIC_WRITTEN = "تهما تهم تكم تنا تها هما ها ان ات ون ين يه نا هم كم تي ته تك وا ه ي"  # noqa: RUF001 - Arabic letters are meant
+_ARABIC_WRITTEN = "تهما تهم تكم تنا تها هما ها ان ات ون ين يه نا هم كم تي ته تك وا ه ي"
 _ARABIC_ENDINGS = frozenset(_ARABIC_WRITTEN.split())
 _LONGEST = 4  # letters of an ending
 
@@ -120,7 +120,7 @@ def _base_letters() -> Iterator[tuple[int, str]]:
         script, dotless, base, marked = named.groups()
         if script == "CYRILLIC" and marked:
             yield code, unicodedata.lookup(f"CYRILLIC SMALL LETTER {base}")
-        elif script == "LATIN" and len(base) <= 2 and (dotless or marked or len(base) == 2):  # noqa: PLR2004 - a digraph
+        elif script == "LATIN" and len(base) <= 2 and (dotless or marked or len(base) == 2):
             yield code, base.lower()
 
 
@@ -191,7 +191,7 @@ _STANDING_WITHIN = 600  # characters; an instruction is said at the start
 _TIMES = frozenset(
     """yesterday today tonight tomorrow last next this ago week weekend month year january february
     march april may june july august september october november december monday tuesday wednesday
-    thursday friday saturday sunday easter christmas halloween thanksgiving""".split()  # noqa: SIM905 - words read better as one text
+    thursday friday saturday sunday easter christmas halloween thanksgiving""".split()
 )
 # `_FIRST_PERSON` and `_STANDING` cost ten times as much and can match only with one of these words,
 # and `_STANDING` in ASCII only if the word comes first or is in one of these pairs.
@@ -202,7 +202,7 @@ _ORDER_PAIRS = frozenset({
     *product(("please", "to"), ("always", "never")),
     *product(
         ("always", "never"),
-        """use include give show format provide mention add write call answer reply""".split(),  # noqa: SIM905 - as above
+        """use include give show format provide mention add write call answer reply""".split(),
     ),
 })  # fmt: skip
 _BITS = tuple(map(int, Cue))
@@ -432,13 +432,13 @@ def _is_identifier(token: str) -> bool:
         return False
     if _SIGNED.fullmatch(token):
         return True
-    if len(token) < 3 or len(token) > 300 or _AMOUNT.fullmatch(token):  # noqa: PLR2004 - documented bounds
+    if len(token) < 3 or len(token) > 300 or _AMOUNT.fullmatch(token):
         return False
     if _INNER.search(token) and (_CODED.search(token) or _DOTTED.fullmatch(token)):
         return True
     if _NUMBERED.fullmatch(token):
         return True
-    mixed = len(token) > 3 and bool(_MIX.search(token))  # noqa: PLR2004 - "mp3" is a word
+    mixed = len(token) > 3 and bool(_MIX.search(token))
     return mixed and (token[0] not in "0123456789" or bool(_HASH.fullmatch(token)))
 
 

@@ -16,35 +16,27 @@ from memento.check import (
     check_flag,
     check_id,
     check_moment,
-    check_text,
-    member,
     shown,
 )
-from memento.errors import InvalidInput, NothingToUndo
+from memento.errors import InvalidInput
 from memento.ledger import chains, earlier_states, memories, slot_rows, usage_events
 from memento.ledger import changes as sql
 from memento.ledger.changes import Recorded
-from memento.ledger.contract import Session, Trace, Work
+from memento.ledger.contract import Session
 from memento.ledger.rows import Row, docid_of, sound
 from memento.ledger.schema import SEQ_MASK
 from memento.types import (
     Change,
     Diff,
-    Draft,
-    Kind,
     Memory,
     SlotValue,
-    Source,
-    Status,
     Trust,
-    TrustName,
-    Undone,
+    Version,
 )
+from memento.upkeep import lineage
 from memento.upkeep.lineage import between
-from memento.views import View
-from memento.write import undo as undoing
-from memento.write.steps import ENDED, FOUND, SLOT_HOLDING, holds
-from memento.write.undo import Outcome
+from memento.views import Part
+from memento.write.steps import ENDED, SLOT_HOLDING
 
 if TYPE_CHECKING:
     from memento.observe import derive
@@ -58,7 +50,7 @@ Versions = list[Version]
 class Changes(Part):
     """What changed, and how: ``memory.changes``; ``memory.undo`` takes a change back."""
 
-    def head(self, id: str) -> Memory:  # noqa: A002 - the field's own name
+    def head(self, id: str) -> Memory:
         """Return the memory at the end of the chain of supersession that begins with one.
 
         Args:
@@ -135,7 +127,7 @@ class Changes(Part):
         self,
         *,
         since: datetime | None = None,
-        id: str | None = None,  # noqa: A002 - the field's own name
+        id: str | None = None,
         run: int | None = None,
         limit: int = 100,
     ) -> list[Change]:
@@ -172,7 +164,7 @@ class Changes(Part):
 
         return self._view.ask(job) or []
 
-    def history(self, id: str, *, chain: bool = False) -> Versions:  # noqa: A002 - the field's own name
+    def history(self, id: str, *, chain: bool = False) -> Versions:
         """Return every state of a memory, oldest first; the last is the present one.
 
         Args:
@@ -188,12 +180,6 @@ class Changes(Part):
         check_flag("chain", chain)
         ns = self._view.known_namespace(check_id(id))
         return lineage.history(self._view.engine.ledger, ns, id, chain=chain)
-
-
-
-
-
-
 
 
 def _told_by(session: Session, ns: int, found: Sequence[Recorded]) -> dict[int, list[str]]:
@@ -228,6 +214,7 @@ def _change(session: Session, one: Recorded, told: Sequence[str]) -> Change:
 
 
 def number_of_change(name: str, value: object) -> int:
+    """Accept the number of a change."""
     if type(value) is not int or not 0 < value <= SEQ_MASK:
         raise InvalidInput(name, f"must be the number of a change, not {shown(value)}")
     return value

@@ -16,12 +16,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
 
-from memento.admit.draft import drafts_of
 from memento.admit.redact import Redaction
 from memento.base.scopes import parse_scope
 from memento.check import (
     MAX_ITEMS,
-    check_flag,
     check_metadata,
     check_progress,
     check_source,
@@ -77,7 +75,7 @@ class Documents(Part):
         *,
         name: str | None = None,
         session: str | None = None,
-        format: Literal["text", "markdown"] | None = None,  # noqa: A002 - the word for it
+        format: Literal["text", "markdown"] | None = None,
         tier: Tier | TierName | None = Tier.LONG,
         kind: Kind | KindName = Kind.FACT,
         importance: float | None = None,
@@ -168,7 +166,7 @@ def _split(
     like: Draft,
     *,
     name: str | None,
-    format: str | None,  # noqa: A002 - the word for it
+    format: str | None,
 ) -> tuple[str, list[Draft]]:
     """Read a document and split it; returns what it is called, and its parts.
 

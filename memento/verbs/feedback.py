@@ -47,7 +47,7 @@ from memento.types import (
     Strength,
     Trust,
 )
-from memento.views import View
+from memento.views import Part, View
 from memento.write import verdicts
 from memento.write.verdicts import Verdict, cited
 
@@ -211,7 +211,7 @@ class Feedback(Part):
                 pass  # a bite folds a few memories again; the next answer is without all of them
         return len(found)
 
-    def belief(self, id: str) -> Belief:  # noqa: A002 - the field's own name
+    def belief(self, id: str) -> Belief:
         """Return how likely a memory is right, and everything that was said about it.
 
         Raises:
@@ -220,7 +220,7 @@ class Feedback(Part):
         """
         return self._look(id, self._belief)
 
-    def strength(self, id: str) -> Strength:  # noqa: A002 - the field's own name
+    def strength(self, id: str) -> Strength:
         """Return how much a memory was used, and how much of it would be left if it was not.
 
         A memory that nobody used, rated or was shown has a use and a worth of 0, however old it is.
@@ -346,7 +346,7 @@ class Feedback(Part):
             session=turn.session,
             opened_at=from_micros(turn.opened_at),
             expires_at=from_micros(turn.expires_at),
-            _memory=self,
+            _view=self._view,
             _note=lambda ids: self._view.write(lambda work: verdicts.show(work, key, ids)),
         )
 
@@ -384,7 +384,7 @@ class Feedback(Part):
         Args:
             loop: The turn, or its id.
             outcome: How well it went, from -1, harmful, to 1, as wished; None for no verdict.
-            source: Who says so, a class of trust; see ``feedback``.
+            source: Who says so, a class of trust; see ``rate``.
 
         Returns:
             Ids of the memories that have a share in the outcome, best first.
@@ -454,7 +454,7 @@ def _evidence(one: Happening, *, retracted: bool) -> Evidence:
 
 @dataclass(slots=True)
 class Loop:
-    """One turn: several answers, one outcome. Made by ``MemoryManager.loop``.
+    """One turn: several answers, one outcome. Made by ``Feedback.loop``.
 
     As a context manager it is closed at the end, without an outcome unless one was given; an
     exception closes it without one.
@@ -471,7 +471,7 @@ class Loop:
     session: str | None
     opened_at: datetime
     expires_at: datetime
-    _memory: Feedback = field(repr=False, compare=False)
+    _view: View = field(repr=False, compare=False)
     _note: Callable[[list[str]], None] = field(repr=False, compare=False)
     closed: bool = False
 
@@ -481,7 +481,7 @@ class Loop:
         Raises:
             InvalidInput: If the turn is closed, or an argument cannot be accepted.
         """
-        found = self._memory._view.retrieve(query, k, **options)
+        found = self._view.retrieve(query, k, **options)
         self._note([hit.id for hit in found if not hit.shared][:SHOWN])
         return found
 
@@ -494,7 +494,7 @@ class Loop:
             value: From -1, harmful, to 1, as wished. Each memory that was shown gets its share by
                 its rank.
             correction: The text that would have been right; it is added as a memory.
-            source: Who says so, a class of trust; see ``feedback``.
+            source: Who says so, a class of trust; see ``rate``.
 
         Returns:
             The memory that was added, or None.
@@ -502,12 +502,12 @@ class Loop:
         Raises:
             InvalidInput: If the turn is closed, or an argument cannot be accepted.
         """
-        self._memory.finalize(self, value, source=source)
+        Feedback(self._view).finalize(self, value, source=source)
         if correction is None:
             return None
         who = Source(member(Trust, "source", source))
         draft = Draft(correction, session=self.session, source=who)
-        return self._memory._view.add([draft])[0]
+        return self._view.add([draft])[0]
 
     def __enter__(self) -> Self:
         return self
@@ -519,8 +519,7 @@ class Loop:
         trace: TracebackType | None,
     ) -> None:
         if not self.closed:
-            self._memory.finalize(self)
-
+            Feedback(self._view).finalize(self)
 
 
 def _outcome(value: float | None) -> float | None:

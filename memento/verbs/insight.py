@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack
 from memento.base.clock import from_micros
 from memento.base.plain import plain
 from memento.base.scopes import ancestors
-from memento.check import check_count, check_moment, check_word
+from memento.check import check_count, check_id, check_moment, check_word
 from memento.errors import InvalidInput, NotFound
 from memento.insight.findings import (
     Chain,
@@ -37,15 +37,17 @@ from memento.types import (
     Kind,
     Memory,
     Reason,
+    Related,
     Retrieval,
     SlotValue,
     Status,
+    StatusName,
 )
 from memento.upkeep import lineage
-from memento.verbs.browse import Browse
-from memento.verbs.feedback import Verdicts
-from memento.verbs.rules import Guidance
-from memento.views import Memories, View
+from memento.verbs.feedback import Feedback
+from memento.verbs.listing import listed
+from memento.verbs.rules import Rules
+from memento.views import Memories, Part, View
 
 if TYPE_CHECKING:
     from memento.insight.reason import Path
@@ -73,6 +75,7 @@ CONFIRMING = frozenset({"confirmed", "reinforced"})
 """Verdicts that confirm a memory."""
 
 Moments = list[Moment]
+Relations = list[Related]
 Wonders = list[Wonder]
 """Named here, because inside some classes ``list`` is a method."""
 
@@ -117,9 +120,7 @@ class Snapshot:
         Raises:
             InvalidInput: If an argument cannot be accepted.
         """
-        return Rules(self._view).policy(
-            scope=scope, tokens=tokens, ids=ids, known_at=self.at
-        )
+        return Rules(self._view).policy(scope=scope, tokens=tokens, ids=ids, known_at=self.at)
 
     def retrieve(self, query: str, k: int | None = 5, **options: Any) -> Retrieval:
         """Like ``MemoryManager.retrieve``, as it was then; nothing is recorded.
@@ -180,7 +181,7 @@ class Insight(Part):
             moments = [moment for one in found for moment in self._recorded(one)]
         return sorted(moments, key=lambda one: (one.at, one.memory.seq))
 
-    def lineage(self, id: str) -> Lineage:  # noqa: A002 - the field's own name
+    def lineage(self, id: str) -> Lineage:
         """Return where a memory comes from and what came of it.
 
         Parents that are forgotten or in quarantine are named by their ids only.
@@ -296,7 +297,7 @@ class Insight(Part):
             return [hit.memory for hit in found]
         wanted = [*map(Status, having("found", "ended")), *[Status.FORGOTTEN] * forgotten]
         return self._view.listed(
-            filtering(self._view.engine.now(), filters, Overviews.timeline, statuses=wanted),
+            filtering(self._view.engine.now(), filters, Insight.timeline, statuses=wanted),
             by_time=True,
             newest_first=True,
             limit=limit,
@@ -327,7 +328,11 @@ class Insight(Part):
         """Return the visible memories that were derived from one."""
         derived = self._view.ask(lambda c, ns: [*memories.derivations(c, ns)]) or []
         ids = [one for one, parents in derived if memory_id in strings_in(parents)]
-        return self._view.listed(filters_of(self._view.engine.now(), ids=ids), limit=EVERY) if ids else []
+        return (
+            self._view.listed(filters_of(self._view.engine.now(), ids=ids), limit=EVERY)
+            if ids
+            else []
+        )
 
     def _entry(self, memory: Memory) -> Entry:
         """Describe a memory of a dossier."""
@@ -391,7 +396,9 @@ class Insight(Part):
         """Yield questions of the user that nothing answers."""
         for one in active:
             if one.role in (None, "user") and merely_asks(one.text):
-                found = self._view.retrieve(one.text, 3, without=[one.id], record=False, shared=False)
+                found = self._view.retrieve(
+                    one.text, 3, without=[one.id], record=False, shared=False
+                )
                 if found.confidence < KNOWN:
                     yield Wonder("unanswered", one.text, (one,))
 
@@ -471,7 +478,7 @@ class Insight(Part):
             raise InvalidInput("question", f"must be a string, not {type(question).__name__}")
         check_count("hops", hops, most=MOST_HOPS)
         check_count("k", k, most=MOST_CHAINS)
-        asked = self._view.looked(filtering(self._view.engine.now(), filters, Reasons.reason))
+        asked = self._view.looked(filtering(self._view.engine.now(), filters, Insight.reason))
         engine, ns, found = self._view.engine, self._view.ns, None
         if ns is not None:
             reader = Reader(engine.ledger, engine.names, engine.embedding, ns, asked)
@@ -494,7 +501,7 @@ class Insight(Part):
 
     def related(
         self,
-        id: str,  # noqa: A002 - the field's own name
+        id: str,
         *,
         status: Status | StatusName | Sequence[Status | StatusName] | None = None,
     ) -> Relations:
@@ -546,7 +553,6 @@ def _lacking_slots(active: Sequence[Memory]) -> Iterator[Wonder]:
         for subject, told in sorted(about.items(), key=lambda pair: pair[0]):
             if name not in {one for one, _ in told}:
                 yield Wonder("slot", f"What is {subject}/{name}?", tuple(one for _, one in told))
-
 
 
 def _chain(path: Path, shown: Mapping[int, Memory]) -> Chain:

@@ -2,6 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Literal, Unpack
+
+from memento.check import check_word
+from memento.ledger.filters import Filtering, check_known_at, filtering
+from memento.types import Status, StatusName
+from memento.views import Memories, View
+
+
 def listed(
     view: View,
     *,

@@ -7,7 +7,7 @@ from memento.check import MAX_URI, check_count, check_flag, check_id, short_name
 from memento.ledger.filters import filters_of
 from memento.ledger.rows import Row
 from memento.types import Memory, Status
-from memento.views import Memories, View
+from memento.views import Memories, Part
 from memento.write import change, trust
 
 Rows = list[Row]
@@ -72,14 +72,16 @@ class Quarantine(Part):
             memory_id, lambda work: trust.approve(work, memory_id, read), verb="approve"
         )
 
-    def reject(self, id: str) -> Memory:  # noqa: A002 - the field's own name
+    def reject(self, id: str) -> Memory:
         """Forget a quarantined memory; ``restore`` puts it back into quarantine.
 
         Raises:
             NotFound: If this namespace has no such id.
             InvalidInput: If the memory is not quarantined.
         """
-        return self._view.change(id, lambda work: trust.reject(work, id), verb="reject", makes_room=True)
+        return self._view.change(
+            id, lambda work: trust.reject(work, id), verb="reject", makes_room=True
+        )
 
     def forget_source(self, uri: str, *, dry_run: bool = False) -> Memories:
         """Hide all memories from a source and those derived from them; see ``restore_source``.
@@ -100,7 +102,9 @@ class Quarantine(Part):
         check_flag("dry_run", dry_run)
         address = self._address(uri)
         if dry_run:
-            found = self._view.read(self._view.ask(lambda c, ns: trust.from_source(c, ns, address)) or [])
+            found = self._view.read(
+                self._view.ask(lambda c, ns: trust.from_source(c, ns, address)) or []
+            )
             return [one for one in found if one.status is not Status.FORGOTTEN]
         hidden: Rows = []
         while rows := self._view.change_rows(  # derived memories may be added in the meantime

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import weakref
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from memento.base import blocks
 from memento.base.clock import day_in, from_micros
@@ -22,7 +22,9 @@ from memento.check import (
     short_name,
     type_name,
 )
+from memento.conversation import Messages
 from memento.errors import InvalidInput
+from memento.learning import Confirming, Foresights, Learning
 from memento.ledger import directives, memories, namespaces, past, scope_rows, session_rows
 from memento.ledger.contract import Ledger, Session, Work
 from memento.ledger.directives import Mark
@@ -36,9 +38,10 @@ from memento.prompt.policy_values import TOKENS, Conflict, Policy, Shown
 from memento.prompt.rendering import escape
 from memento.prompt.tail import Item
 from memento.prompt.zones import Directive
+from memento.retrieve.candidates import Candidate
 from memento.text.words import estimate
-from memento.types import Kind, Trust
-from memento.views import View
+from memento.types import Kind, Memory, Trust
+from memento.views import Memories, Part
 from memento.write import session_marks
 from memento.write.steps import holds
 
@@ -177,7 +180,9 @@ class Rules(Part):
         if ns is not None:
             page = past.Page(by_time=False, newest_first=False, limit=EVERY, offset=0)
             filters = Filters(now=moment, scopes=(asked.scope,))
-            found = self._view.engine.ledger.read(lambda c: past.listed(c, ns, filters, page, moment))
+            found = self._view.engine.ledger.read(
+                lambda c: past.listed(c, ns, filters, page, moment)
+            )
             above = ancestors(asked.scope)
             rows = tuple(row for row in found if row.scope in above and _holds(row, moment))
             known = replace(known, rows=rows, placed=tuple(zones.placed(rows)), secret=b"past")
@@ -387,7 +392,9 @@ class Rules(Part):
         name = asked.session
         if ns is not None and name is not None:
             begun = self._begun(name)
-            noted = self._view.engine.ledger.read(lambda c: session_rows.checkpoints(c, ns, name, 1))
+            noted = self._view.engine.ledger.read(
+                lambda c: session_rows.checkpoints(c, ns, name, 1)
+            )
             open_ = noted and (begun is None or begun.ended is None)
             steps = json.loads(noted[0].body)["next"] if open_ else []
             items += [Item(8, f"- next step: {escape(step)}") for step in steps[:1]]
@@ -444,7 +451,9 @@ class Rules(Part):
             record=False,
             without=list(dict.fromkeys(shown)) or None,
         )
-        digits = blocks.tag(known.secret, [self._view.namespace, "recalled"], [h.text for h in found])
+        digits = blocks.tag(
+            known.secret, [self._view.namespace, "recalled"], [h.text for h in found]
+        )
         made = rendering.compose(
             found,
             nonce=digits,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from memento.admit.redact import Redaction
 from memento.base.clock import from_micros
 from memento.base.lazy import later
-from memento.base.scopes import contains, parse_namespace, parse_scope, resolved
+from memento.base.scopes import contains, parse_namespace, parse_scope
 from memento.check import check_context, names, short_name, type_name
 from memento.engine import Engine
 from memento.errors import InvalidInput, NothingToUndo
@@ -22,10 +22,10 @@ from memento.ledger.predicate import Filters
 from memento.ledger.rows import Row
 from memento.ledger.scope_rows import Place, Share
 from memento.types import Event, Memory
-from memento.verbs.changes import Changes
-from memento.views import View
+from memento.verbs.undoing import undo
+from memento.views import Part
 from memento.write import scope_moves as rules
-from memento.write.scope_guess import Known, guesses
+from memento.write.scope_guess import above, guesses, known_scopes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -107,7 +107,7 @@ def cosines(engine: Engine, found: Sequence[Row]) -> dict[tuple[int, int], float
     settings = engine.config.scopes
     if len(known) < settings.siblings:
         return {}
-    import numpy as np  # noqa: PLC0415 - must not load with memento
+    import numpy as np
 
     docids = sorted(known)
     matrix = np.stack([known[docid] for docid in docids])
@@ -154,7 +154,7 @@ def _vectors_of(engine: Engine, docids: Sequence[int]) -> dict[int, NDArray[Any]
     model = None if engine.embedding is None or not docids else engine.embedding.known_model()
     if model is None:
         return {}
-    import numpy as np  # noqa: PLC0415 - must not load with memento
+    import numpy as np
 
     found = engine.ledger.read(lambda c: vectors.read(c, docids, model))
     return {docid: np.frombuffer(blob, np.float32) for docid, blob in found.items()}
@@ -198,9 +198,11 @@ class Scopes(Part):
         shown: dict[str, list[tuple[str, ...]]] = {}
         for share in rows.shares_of(c, ns):
             shown.setdefault(share.scope, []).append(self._view.engine.ledger.labels(share.other))
-        for path in sorted({*tally, *places, *shown} | _above(tally)):
+        for path in sorted({*tally, *places, *shown} | above(tally)):
             if path or path in shown:
-                yield _info(path, self._view.namespace, tally, places.get(path), shown.get(path, ()))
+                yield _info(
+                    path, self._view.namespace, tally, places.get(path), shown.get(path, ())
+                )
 
     def _shown_scopes(self, c: Session, ns: int, now: int) -> Iterator[ScopeInfo]:
         for other, scopes in rows.by_owner(rows.shown_to(c, ns)).items():
@@ -241,9 +243,7 @@ class Scopes(Part):
         made = self._view.write(lambda work: rules.define(work, where, said or "", also))
         return next(one for one in self.list() if one.path == made.path)
 
-    def infer(
-        self, text: str, *, context: Mapping[str, str] | None = None
-    ) -> list[ScopeGuess]:
+    def infer(self, text: str, *, context: Mapping[str, str] | None = None) -> list[ScopeGuess]:
         """Guess which scope a text belongs to. Writes nothing.
 
         Three signs are weighed: the text names the scope (its path, last segment, title or an
@@ -270,7 +270,7 @@ class Scopes(Part):
         places, tally = self._view.engine.ledger.read(
             lambda c: (rows.every(c, ns), memories.tally(c, ns, Filters(now=now), "scope"))
         )
-        known = _known(places, tally)
+        known = known_scopes(places, tally)
         near = nearest(self._view.engine, ns, text, [one.path for one in known])
         found = guesses(text, given, known, near, self._view.config.scopes.margin)
         return [
@@ -418,7 +418,7 @@ class Scopes(Part):
 
         return self._view.write(job)
 
-    def promote(self, id: str, scope: str = "") -> Memory:  # noqa: A002 - the field's own name
+    def promote(self, id: str, scope: str = "") -> Memory:
         """Move a memory up, so that it applies to all of a wider scope; its history stays.
 
         Another value of its slot there is superseded. ``undo`` takes it back.
@@ -473,12 +473,9 @@ class Scopes(Part):
             alike=settings.alike,
             siblings=settings.siblings,
         )
-        return [Promotion(scope, tuple(self._view.read(group)), group[0].key) for scope, group in groups]
-
-
-def _above(tally: Mapping[str, int]) -> set[str]:
-    """Return the scopes that contain a scope of some memories."""
-    return {"/".join(path.split("/")[:n]) for path in tally for n in range(1, path.count("/") + 1)}
+        return [
+            Promotion(scope, tuple(self._view.read(group)), group[0].key) for scope, group in groups
+        ]
 
 
 def _info(
@@ -499,45 +496,6 @@ def _info(
         created_at=from_micros(place.created_at),
         merged_into=place.merged_into,
     )
-
-
-def _known(places: Sequence[Place], tally: Mapping[str, int]) -> list[Known]:
-    """Return the scopes that may be guessed: not those that were merged."""
-    merges = {one.path: one.merged_into for one in places if one.merged_into is not None}
-    parts: dict[str, list[Place]] = {}
-    for one in places:
-        parts.setdefault(resolved(one.path, merges), []).append(one)
-    defined = {one.path for one in places}
-    named = {  # by somebody: a merge alone also writes a row
-        path
-        for path, those in parts.items()
-        if any(one.title or rows.names_of(one) or one.created_at != one.merged_at for one in those)
-    }
-    found = []
-    for path in sorted({*named, *tally} | _above(tally)):
-        if path and resolved(path, merges) == path:
-            also = (name for one in parts.get(path, ()) for name in _names(one, path))
-            called = (path.rpartition("/")[2], *filter(None, also))
-            found.append(Known(path, called, path in defined))
-    return found
-
-
-def _names(place: Place, path: str) -> tuple[str, ...]:
-    """Return what else a scope is called by a row: its own, or that of a part of it."""
-    also = (place.title, *rows.names_of(place))
-    return also if place.path == path else (place.path, place.path.rpartition("/")[2], *also)
-
-
-def named_scope(text: str, places: Sequence[Place], least: float) -> str:
-    """Return the defined scope that a text names; ``""`` if it names none, or it is in doubt.
-
-    Args:
-        text: The text.
-        places: The scopes that somebody named.
-        least: Least confidence, [0, 1].
-    """
-    found = guesses(text, {}, _known(places, {}), {}, 0.0)
-    return found[0].known.path if found and found[0].confidence >= least else ""
 
 
 def _scope(field: str, path: object) -> str:

@@ -21,6 +21,7 @@ from memento.check import (
     check_flag,
     check_text,
     check_word,
+    optional_name,
     short_name,
     shown,
 )
@@ -45,7 +46,7 @@ from memento.verbs.session_handle import (
     Said,
     SessionInfo,
 )
-from memento.views import View
+from memento.views import Memories, Part, View
 from memento.write import session_marks
 
 TURNS = 8
@@ -58,7 +59,7 @@ CENTRAL_OF = 200
 
 
 class Session(Named):
-    """A session that was begun: ``memory.session(...)`` returns it.
+    """A session that was begun: ``memory.sessions.start()`` returns it.
 
     As a context manager it ends the session, or leaves it interrupted if an error comes out.
 
@@ -66,11 +67,12 @@ class Session(Named):
         id: Name of the session; give it as ``session`` to ``add`` and ``keep``.
     """
 
-    __slots__ = ("_memory",)
+    __slots__ = ("_sessions", "_view")
 
-    def __init__(self, memory: Sessions, session: str) -> None:
+    def __init__(self, view: View, session: str) -> None:
         super().__init__(session)
-        self._memory = memory
+        self._view = view
+        self._sessions = Sessions(view)
 
     @property
     def info(self) -> SessionInfo:
@@ -79,15 +81,15 @@ class Session(Named):
         Raises:
             InvalidInput: If nobody began it, or it was erased.
         """
-        return self._memory._info_of(self.id)  # noqa: SLF001 - the other half of this class
+        return self._sessions.info(self.id)
 
     def checkpoint(self, **said: Unpack[Said]) -> Checkpoint:
-        """Note where the work stands; see ``MemoryManager.checkpoint``."""
-        return self._memory.checkpoint(self.id, **said)
+        """Note where the work stands; see ``Sessions.checkpoint``."""
+        return self._sessions.checkpoint(self.id, **said)
 
     def resume(self, tokens: int = TOKENS) -> Resumption | None:
-        """Say where the work stands; see ``MemoryManager.resume``."""
-        return self._memory.resume(self.id, tokens=tokens)
+        """Say where the work stands; see ``Sessions.resume``."""
+        return self._sessions.resume(self.id, tokens=tokens)
 
     def end(self, outcome: str | None = None, summary: str | None = None) -> Memory | None:
         """End the session, and keep a summary of it as a memory.
@@ -108,7 +110,7 @@ class Session(Named):
             SecretFound: As for ``add``.
             StoreError: If it could not be written.
         """
-        return self._memory._end_session(self.id, outcome, summary)  # noqa: SLF001 - as above
+        return self._sessions.end(self.id, outcome, summary)
 
     def __enter__(self) -> Self:
         return self
@@ -122,7 +124,7 @@ class Session(Named):
         if error is None:
             self.end()
         else:
-            self._memory._view.write(lambda work: session_marks.leave(work, self.id))
+            self._view.write(lambda work: session_marks.leave(work, self.id))
 
 
 class Sessions(Part):
@@ -130,7 +132,7 @@ class Sessions(Part):
 
     def start(
         self,
-        id: str | None = None,  # noqa: A002 - the field's own name
+        id: str | None = None,
         *,
         goal: str | None = None,
         scope: str = "",
@@ -167,15 +169,19 @@ class Sessions(Part):
         def job(work: Work) -> None:
             namespaces.make(work.db)
             session_marks.begin(
-                work, name, goal=said, scope=path, owner=session_marks.name(self._view.engine.ledger)
+                work,
+                name,
+                goal=said,
+                scope=path,
+                owner=session_marks.name(self._view.engine.ledger),
             )
 
         self._view.write(job)
-        return Session(self, name)
+        return Session(self._view, name)
 
     def list(
         self,
-        open: bool | None = None,  # noqa: A002 - the state that is asked for
+        open: bool | None = None,
         scope: str | None = None,
         limit: int = 50,
     ) -> list[SessionInfo]:
@@ -208,7 +214,7 @@ class Sessions(Part):
         *,
         goal: str | None = None,
         done: Sequence[str] = (),
-        next: Sequence[str] = (),  # noqa: A002 - what comes next
+        next: Sequence[str] = (),
         blocked: Sequence[str] = (),
         files: Sequence[str] | Mapping[str, str] = (),
         note: str = "",
@@ -331,18 +337,23 @@ class Sessions(Part):
             state="ended" if one.ended is not None else "interrupted" if broken else "open",
         )
 
-    def _info_of(self, session: str) -> SessionInfo:
+    def info(self, session: str) -> SessionInfo:
+        """Return one session as it is now.
+
+        Raises:
+            InvalidInput: If nobody began it, or it was erased.
+        """
         found = self._view.ask(lambda c, ns: rows.find(c, ns, session))
         if found is None:
             raise InvalidInput("session", f"{shown(session)} is no session that was begun")
         return self._info(found)
 
-    def _end_session(self, session: str, outcome: str | None, summary: str | None) -> Memory | None:
-        """End a session and keep its summary, in one transaction.
-
-        An extract quotes memories that were read before. If one of them was erased, hidden or
-        changed since, it is made again: what is erased must not come back as a quotation.
-        """
+    def end(
+        self, session: str, outcome: str | None = None, summary: str | None = None
+    ) -> Memory | None:
+        """End a session, and keep a summary of it as a memory; see ``Session.end``."""
+        # An extract quotes memories that were read before. If one of them was erased, hidden or
+        # changed since, it is made again: what is erased must not come back as a quotation.
         clean = Redaction(self._view.engine.config.secrets)
         how = clean.name("outcome", session_handle.line("outcome", outcome))
         text = None if summary is None else check_text(summary, self._view.engine.config.limits)
@@ -377,7 +388,7 @@ class Sessions(Part):
             text=text,
             tier="long",
             kind=Kind.ARTICLE,
-            scope=self._info_of(session).scope,
+            scope=self.info(session).scope,
             session=session,
             source=source,
             metadata={quotes.SOURCES: quotes.digest(quoted)} if quoted else {},

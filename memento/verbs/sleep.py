@@ -15,7 +15,7 @@ from memento.errors import InvalidInput
 from memento.ledger.filters import members
 from memento.sleep.tick_values import Anomaly, Stale, Tick
 from memento.types import Kind, KindName, Memory
-from memento.views import View
+from memento.views import Part
 from memento.write import change
 
 if TYPE_CHECKING:
@@ -126,7 +126,9 @@ class Sleep(Part):
         wanted = members(Kind, "kinds", kinds)
         most = check_count("limit", limit, most=_MOST)
         now = self._view.engine.now()
-        found = self._view.ask(lambda c, ns: report.stale(c, ns, now, self._view.config, wanted)) or []
+        found = (
+            self._view.ask(lambda c, ns: report.stale(c, ns, now, self._view.config, wanted)) or []
+        )
         return [
             Stale(self._view.memory(one.row), reasons, one.standing.retention)
             for one, reasons in found[:most]
@@ -144,7 +146,7 @@ class Sleep(Part):
         first = 0 if since is None else check_moment("since", since)
         return self._view.ask(lambda c, ns: report.unusual(c, ns, first)) or []
 
-    def archive(self, id: str) -> Memory:  # noqa: A002 - the field's own name
+    def archive(self, id: str) -> Memory:
         """Set a memory aside: it is not found any more unless somebody asks for it.
 
         ``retrieve(include_archived=True)`` finds it, and so does a query that names its key or an
@@ -170,7 +172,7 @@ class Sleep(Part):
             id, lambda work: change.archive(work, id), verb="archive", makes_room=True
         )
 
-    def unarchive(self, id: str) -> Memory:  # noqa: A002 - the field's own name
+    def unarchive(self, id: str) -> Memory:
         """Bring a memory back from the archive; an active one stays as it is.
 
         If another memory fills its slot by now, it comes back superseded by that one.
@@ -193,5 +195,3 @@ def _steps(given: Sequence[str]) -> list[str]:
         raise InvalidInput("steps", f"must be a list of: {', '.join(known)}")
     wanted = [check_word("steps", name, known) for name in given]
     return [name for name in known if name in wanted]
-
-

@@ -13,7 +13,7 @@ from memento.ledger import claim_rows, memories
 from memento.ledger.contract import Session
 from memento.ledger.rows import Row
 from memento.types import Memory
-from memento.views import View
+from memento.views import Part, View
 from memento.write.steps import FOUND, holds
 
 if TYPE_CHECKING:
@@ -23,24 +23,13 @@ else:
     slots = later("memento.write.slots")
 
 
-from datetime import datetime
-from typing import overload
+from memento.check import short_name
+from memento.ledger import slot_rows
+from memento.types import SlotValue
+from memento.write import slots
 
-from memento.check import check_flag, check_id, check_moment, short_name
-from memento.errors import AmbiguousId, InvalidInput, NotFound
-from memento.ledger import memories, past, slot_rows
-from memento.ledger.filters import check_known_at
-from memento.types import LockName, Memory, SlotValue, Version
-from memento.upkeep import lineage
-from memento.views import View
-from memento.write import locks, slots
-
-Versions = list[Version]
 SlotValues = list[SlotValue]
 """Named here, because inside some classes ``list`` is a method."""
-SHORTEST_ID = 6
-"""Least number of characters of an id that stand for the whole id."""
-
 
 
 ConflictStatus: TypeAlias = Literal["open", "resolved"]
@@ -119,10 +108,11 @@ class Slots(Part):
         slot = slot_of(self._view, key, scope)
         if (ns := self._view.ns) is None:
             raise slots.nothing_before(*slot)
-        (row,) = self._view.change_together(ns, lambda work: [slots.revert(work, *slot)], verb="revert")
+        (row,) = self._view.change_together(
+            ns, lambda work: [slots.revert(work, *slot)], verb="revert"
+        )
         self._view.engine.background.words.fresh.add(ns)
         return self._view.memory(row)
-
 
     def conflicts(self, *, status: ConflictStatus = "open", limit: int = 100) -> list[Conflict]:
         """List pairs of memories that seem to contradict each other, the newest first.
@@ -212,7 +202,6 @@ class Slots(Part):
 def slot_of(view: View, key: str, scope: str) -> tuple[str, str]:
     """Accept the key and the scope of a slot."""
     return short_name("key", key), view.present_scope(scope)
-
 
 
 def _is_open(row: Row, now: int) -> bool:

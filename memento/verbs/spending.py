@@ -55,6 +55,26 @@ class Usage:
     waiting: int = 0
 
 
+def used(view: View, since: datetime | None) -> Usage:
+    """Do what ``Store.usage`` does; see there."""
+    limits = view.config.llm
+    first = "0" if since is None else model_rows.day_of(check_moment("since", since))
+    now = model_rows.day_of(view.engine.now())
+    days = view.ask(lambda c, ns: model_rows.since(c, ns, first)) or {}
+    today = sum((view.ask(lambda c, ns: model_rows.on_day(c, ns, now)) or {}).values(), Spent())
+    models: dict[str, Spent] = {}
+    for counts in days.values():
+        for name, spent in counts.items():
+            models[name] = models.get(name, Spent()) + spent
+    return Usage(
+        total=_use(sum(models.values(), Spent())),
+        models={name: _use(spent) for name, spent in sorted(models.items())},
+        days={day: _use(sum(counts.values(), Spent())) for day, counts in days.items()},
+        calls_left=max(0, limits.calls_a_day - today.calls),
+        tokens_left=max(0, limits.tokens_a_day - today.tokens_in - today.tokens_out),
+        waiting=view.ask(model_rows.count) or 0,
+    )
+
 
 def _use(spent: Spent) -> ModelUse:
     millis = spent.millis / 1000

@@ -2,6 +2,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Unpack
+
+from memento.check import (
+    MAX_IDS,
+    check_flag,
+    check_id,
+    check_progress,
+    check_seconds,
+    check_word,
+    expiry,
+    member,
+)
+from memento.config import Config
+from memento.errors import AmbiguousId, InvalidInput, NotFound
+from memento.ledger import memories
+from memento.ledger.filters import Filtering, filtering, several
+from memento.llm import asking
+from memento.protocols import Clock, Progress
+from memento.types import Finding, Retrieval, Tallied, Trust, TrustName
+from memento.upkeep import lineage
+from memento.upkeep.backup import Backup, back_up
+from memento.upkeep.erase import Erasure, choose
+from memento.upkeep.export import Exported, export
+from memento.upkeep.import_ import Imported
+from memento.upkeep.lineage import Stats
+from memento.verbs import spending
+from memento.verbs.spending import Usage
+from memento.views import Part
+from memento.write import change
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+SHORTEST_ID = 6
+"""Least number of characters of an id that stand for the whole id."""
+
+
 class Store(Part):
     """Look after the store: count, back up, move, check and erase: ``memory.store``.
 
@@ -230,7 +271,9 @@ class Store(Part):
         check_progress(progress)
         owed = self._view.engine.reindex()
         if check_flag("wait", wait):
-            self._view.engine.flush(self._view.namespace, wait=True, timeout=limit, progress=progress)
+            self._view.engine.flush(
+                self._view.namespace, wait=True, timeout=limit, progress=progress
+            )
         return owed
 
     def erase(
@@ -450,22 +493,4 @@ class Store(Part):
         ...     memory.usage().total.calls, memory.usage().calls_left
         (0, 200)
         """
-        limits = self._view.config.llm
-        first = "0" if since is None else model_rows.day_of(check_moment("since", since))
-        now = model_rows.day_of(self._view.engine.now())
-        days = self._view.ask(lambda c, ns: model_rows.since(c, ns, first)) or {}
-        today = sum(
-            (self._view.ask(lambda c, ns: model_rows.on_day(c, ns, now)) or {}).values(), Spent()
-        )
-        models: dict[str, Spent] = {}
-        for counts in days.values():
-            for name, spent in counts.items():
-                models[name] = models.get(name, Spent()) + spent
-        return Usage(
-            total=_use(sum(models.values(), Spent())),
-            models={name: _use(spent) for name, spent in sorted(models.items())},
-            days={day: _use(sum(counts.values(), Spent())) for day, counts in days.items()},
-            calls_left=max(0, limits.calls_a_day - today.calls),
-            tokens_left=max(0, limits.tokens_a_day - today.tokens_in - today.tokens_out),
-            waiting=self._view.ask(model_rows.count) or 0,
-        )
+        return spending.used(self._view, since)

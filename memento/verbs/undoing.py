@@ -3,52 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import TYPE_CHECKING
 
-from memento.base.clock import from_micros
 from memento.base.lazy import later
 from memento.check import (
-    check_count,
     check_flag,
-    check_id,
-    check_moment,
-    check_text,
-    member,
-    shown,
 )
 from memento.errors import InvalidInput, NothingToUndo
-from memento.ledger import chains, earlier_states, memories, slot_rows, usage_events
 from memento.ledger import changes as sql
-from memento.ledger.changes import Recorded
 from memento.ledger.contract import Session, Trace, Work
-from memento.ledger.rows import Row, docid_of, sound
-from memento.ledger.schema import SEQ_MASK
+from memento.ledger.rows import docid_of
 from memento.types import (
-    Change,
-    Diff,
-    Draft,
-    Kind,
-    Memory,
-    SlotValue,
-    Source,
-    Status,
-    Trust,
-    TrustName,
     Undone,
 )
-from memento.upkeep.lineage import between
 from memento.views import View
 from memento.write import undo as undoing
-from memento.write.steps import ENDED, FOUND, SLOT_HOLDING, holds
 from memento.write.undo import Outcome
 
 if TYPE_CHECKING:
     from memento.observe import derive
 else:
     derive = later("memento.observe.derive")
-
-
 
 
 from memento.verbs.changes import number_of_change, shown_number

@@ -64,6 +64,8 @@ class Accepted:
         removed: Aliases to take away.
         author: Who says so.
         found: Secrets that were taken out, by kind.
+        tier: The tier to move to; None to stay.
+        lock: The level of the lock to set, None to unlock; ``KEEP`` to leave it as it is.
     """
 
     columns: Mapping[str, Any]
@@ -71,6 +73,22 @@ class Accepted:
     removed: frozenset[str]
     author: Trust
     found: Mapping[str, int]
+    tier: Tier | None
+    lock: Any
+
+    @property
+    def verb(self) -> str:
+        """Name of the change, for ``changes``: by what it does, if that is one thing."""
+        fields = bool(self.added or self.removed) or not self.columns.keys() <= {"pinned"}
+        steps = [*self.columns, *(["tier"] if self.tier else ())]
+        steps += ["lock"] if self.lock is not KEEP else []
+        if fields or len(steps) != 1:
+            return "update"
+        if steps == ["pinned"]:
+            return "pin" if self.columns["pinned"] else "unpin"
+        if steps == ["tier"]:
+            return "move"
+        return "unlock" if self.lock is None else "lock"
 
 
 def accept(asked: Mapping[str, Any], *, now: int, config: Config) -> Accepted:
@@ -89,12 +107,15 @@ def accept(asked: Mapping[str, Any], *, now: int, config: Config) -> Accepted:
     if (expires_in := asked.get("expires_in", KEEP)) is not KEEP:
         columns["expires_at"] = check.expiry(expires_in, now)
     source = asked.get("source")
+    tier, lock = asked.get("tier", KEEP), asked.get("lock", KEEP)
     return Accepted(
         columns=columns,
         added=clean.names("add_aliases", check.names("add_aliases", asked.get("add_aliases", ()))),
         removed=frozenset(check.names("remove_aliases", asked.get("remove_aliases", ()))),
         author=Trust.USER if source is None else check.member(Trust, "source", source),
         found=clean.found,
+        tier=None if tier is KEEP else check.member(Tier, "tier", tier),
+        lock=lock if lock is KEEP or lock is None else check.check_word("lock", lock, BITS),
     )
 
 
@@ -124,7 +145,22 @@ _CHECKS: Mapping[str, Callable[[Any, Redaction, check.Limits], Any]] = {
 
 
 def update(work: Work, memory_id: str, asked: Accepted) -> Row:
-    """Change a memory in place and keep its earlier version."""
+    """Change a memory in place; what it was before stays in its history."""
+    if asked.lock is None:
+        locks.unlock(work, memory_id)
+    if asked.verb in ("pin", "unpin"):
+        row = (locks.pin if asked.columns["pinned"] else locks.unpin)(work, memory_id)
+    else:
+        row = _set_fields(work, memory_id, asked)
+    if asked.tier is not None:
+        row = move(work, memory_id, asked.tier)
+    if asked.lock not in (KEEP, None):
+        row = locks.lock(work, memory_id, asked.lock)
+    return row
+
+
+def _set_fields(work: Work, memory_id: str, asked: Accepted) -> Row:
+    """Set the fields of a memory, and keep its earlier version."""
     session, untrusted = work.db, work.rules.untrusted
     row = memories.by_id(session, work.ns, memory_id)
     if row.status == Status.FORGOTTEN:

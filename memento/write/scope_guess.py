@@ -1,4 +1,4 @@
-"""Guess which scope a text belongs to: by its names, by the context, by meaning. Pure."""
+"""Guess which scope a text belongs to: by its names, by the context, by meaning."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from memento.base.scopes import contains, folded
+from memento.base.scopes import contains, folded, resolved
+from memento.ledger.scope_rows import Place, names_of
 
 NAMED, CONTEXT, MEANING = 0.9, 0.95, 0.7
 """Confidence of a sign that points to one scope alone. Chosen, not measured: a name that a person
@@ -126,3 +127,47 @@ def spelt(text: str) -> str:
     'the front end v2'
     """
     return folded(re.sub(r"[^\w]+", " ", text))
+
+
+def above(tally: Mapping[str, int]) -> set[str]:
+    """Return the scopes that contain a scope of some memories."""
+    return {"/".join(path.split("/")[:n]) for path in tally for n in range(1, path.count("/") + 1)}
+
+
+def known_scopes(places: Sequence[Place], tally: Mapping[str, int]) -> list[Known]:
+    """Return the scopes that may be guessed: not those that were merged."""
+    merges = {one.path: one.merged_into for one in places if one.merged_into is not None}
+    parts: dict[str, list[Place]] = {}
+    for one in places:
+        parts.setdefault(resolved(one.path, merges), []).append(one)
+    defined = {one.path for one in places}
+    named = {  # by somebody: a merge alone also writes a row
+        path
+        for path, those in parts.items()
+        if any(one.title or names_of(one) or one.created_at != one.merged_at for one in those)
+    }
+    found = []
+    for path in sorted({*named, *tally} | above(tally)):
+        if path and resolved(path, merges) == path:
+            also = (name for one in parts.get(path, ()) for name in _names_of(one, path))
+            called = (path.rpartition("/")[2], *filter(None, also))
+            found.append(Known(path, called, path in defined))
+    return found
+
+
+def _names_of(place: Place, path: str) -> tuple[str, ...]:
+    """Return what else a scope is called by a row: its own, or that of a part of it."""
+    also = (place.title, *names_of(place))
+    return also if place.path == path else (place.path, place.path.rpartition("/")[2], *also)
+
+
+def named_scope(text: str, places: Sequence[Place], least: float) -> str:
+    """Return the defined scope that a text names; ``""`` if it names none, or it is in doubt.
+
+    Args:
+        text: The text.
+        places: The scopes that somebody named.
+        least: Least confidence, [0, 1].
+    """
+    found = guesses(text, {}, known_scopes(places, {}), {}, 0.0)
+    return found[0].known.path if found and found[0].confidence >= least else ""

@@ -105,7 +105,7 @@ def resume(memory: MemoryManager, say: Say) -> None:
     memory.session("move", goal="Move the blog to the new host")
     memory.checkpoint("move", done=["exported the posts"], next=["import them", "switch DNS"])
     left = memory.resume("move")
-    assert left is not None  # noqa: S101 - it was begun above
+    assert left is not None
     lines = left.text.splitlines()
     for line in lines[2:-1]:
         say(line)

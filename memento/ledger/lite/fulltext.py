@@ -409,7 +409,7 @@ def postings(connection: Connection, ns: int, match: str, limit: int) -> str:
 
 def _seqs(listed: str) -> NDArray[np.int64]:
     """Read numbers joined by commas, in ascending order."""
-    import numpy as np  # noqa: PLC0415 - must not load with memento
+    import numpy as np
 
     found = np.fromstring(listed, np.int64, sep=",")
     found.sort()
