@@ -30,16 +30,14 @@ from typing import (
     Self,
     TypeVar,
     Unpack,
-    overload,
 )
 
 from memento.base.scopes import DEFAULT_NAMESPACE
 from memento.check import check_seconds
-from memento.cli.options import Ids
-from memento.ledger.filters import Filtering, filters_of
+from memento.ledger.filters import filters_of
 from memento.manager import MemoryManager
 from memento.tiers.indexer import POLL_SECONDS
-from memento.types import Trust, TrustName
+from memento.types import Trust
 from memento.verbs.changes import Changes
 from memento.verbs.documents import Documents
 from memento.verbs.feedback import Feedback, Loop
@@ -52,7 +50,7 @@ from memento.verbs.sessions import Session, Sessions
 from memento.verbs.sleep import Sleep
 from memento.verbs.slots import Slots
 from memento.verbs.store import Store
-from memento.views import Part, view_of, View
+from memento.views import Part, View, view_of
 
 if TYPE_CHECKING:
     from memento.config import Config
@@ -310,7 +308,7 @@ class AsyncFeedback(AsyncPart[Feedback]):
         self,
         session: str | None = None,
         *,
-        timeout: float = 3600.0,
+        timeout: float = 3600.0,  # noqa: ASYNC109 - the parameters of its namesake
     ) -> AsyncLoop:
         """Like ``Feedback.open_loop``, as a coroutine."""
         return AsyncLoop(await asyncio.to_thread(self._sync.open_loop, session, timeout=timeout))
@@ -319,7 +317,7 @@ class AsyncFeedback(AsyncPart[Feedback]):
         self,
         session: str | None = None,
         *,
-        timeout: float = 3600.0,
+        timeout: float = 3600.0,  # noqa: ASYNC109 - the parameters of its namesake
     ) -> AsyncLoop:
         """Like ``Feedback.loop``, as a coroutine."""
         return await self.open_loop(session, timeout=timeout)
@@ -332,7 +330,7 @@ class AsyncFeedback(AsyncPart[Feedback]):
         source: Trust | str = Trust.USER,
     ) -> tuple[str, ...]:
         """Like ``Feedback.finalize``, as a coroutine."""
-        turn = loop._sync if isinstance(loop, AsyncLoop) else loop
+        turn = loop._sync if isinstance(loop, AsyncLoop) else loop  # noqa: SLF001 - the turn itself
         return await asyncio.to_thread(self._sync.finalize, turn, outcome, source=source)
 
 
@@ -394,7 +392,7 @@ class AsyncSessions(AsyncPart[Sessions]):
 
     async def start(
         self,
-        id: str | None = None,
+        id: str | None = None,  # noqa: A002 - the field's own name
         *,
         goal: str | None = None,
         scope: str = "",
@@ -480,7 +478,7 @@ class AsyncStore(AsyncPart[Store]):
         self,
         *,
         wait: bool = False,
-        timeout: float | None = None,
+        timeout: float | None = None,  # noqa: ASYNC109 - the parameters of its namesake
         progress: Progress | None = None,
     ) -> int:
         """Like ``Store.reindex``, as a coroutine."""
@@ -599,6 +597,8 @@ class AsyncMemoryManager(AsyncPart[MemoryManager]):
     value = _threaded(MemoryManager.value)
     update = _threaded(MemoryManager.update)
     correct = _threaded(MemoryManager.correct)
+    forget = _threaded(MemoryManager.forget)
+    forget_many = _threaded(MemoryManager.forget_many)
     restore = _threaded(MemoryManager.restore)
     undo = _threaded(MemoryManager.undo)
     close = _threaded(MemoryManager.close)
@@ -606,32 +606,11 @@ class AsyncMemoryManager(AsyncPart[MemoryManager]):
     prompt = _waiting(MemoryManager.prompt)
     recall = _waiting(MemoryManager.recall, of_session=False)
 
-    @overload
-    async def forget(
-        self,
-        id: str,
-        *,
-        source: Trust | TrustName | None = None,
-    ) -> Memory: ...
-
-    @overload
-    async def forget(self, **filters: Unpack[Filtering]) -> Ids: ...
-
-    async def forget(
-        self,
-        id: str | None = None,
-        **options: Any,
-    ) -> Memory | Ids:
-        """Like ``MemoryManager.forget``, as a coroutine."""
-        forget: Any = self._sync.forget  # the checks of the overloads are the namesake's
-        found: Memory | Ids = await asyncio.to_thread(forget, id, **options)
-        return found
-
     async def flush(
         self,
         *,
         wait: bool = False,
-        timeout: float | None = None,
+        timeout: float | None = None,  # noqa: ASYNC109 - the parameters of its namesake
         progress: Progress | None = None,
     ) -> bool:
         """Like ``MemoryManager.flush``, as a coroutine."""

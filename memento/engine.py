@@ -332,7 +332,7 @@ class Engine:
             if _READ_PATH not in sys.modules:  # else there is nothing that a fork could cut in two
                 with whole():
                     import_module(_READ_PATH)
-            from memento.retrieve.searcher import Searcher
+            from memento.retrieve.searcher import Searcher  # noqa: PLC0415 - keeps import light
 
             with self._lock:
                 if (found := self._searcher) is None:
@@ -367,11 +367,11 @@ class Engine:
             TierUnavailable: If it cannot be opened.
             EmbedderError: If its vectors come from another embedder.
         """
-        assert self.embedding is not None
+        assert self.embedding is not None  # noqa: S101 - see open_long
         long = self._long
         if long is None:
             with whole():
-                from memento.tiers.long_tier import LongTier
+                from memento.tiers.long_tier import LongTier  # noqa: PLC0415 - needs NumPy
 
             model = self.embedding.model()
             long = LongTier(
@@ -632,9 +632,9 @@ class Engine:
                 _open_engines.discard(self)
 
     def _samples(self) -> list[LongSample]:
-        import numpy as np
+        import numpy as np  # noqa: PLC0415 - must not load with memento
 
-        assert self.embedding is not None
+        assert self.embedding is not None  # noqa: S101 - see open_long
         model = self.embedding.model()
         chosen = self.ledger.read(lambda c: vectors.sample(c, model, SAMPLED))
         return [

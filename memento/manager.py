@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
 
 from memento import conversation
 from memento.admit.draft import drafts_of
@@ -25,7 +25,6 @@ from memento.check import (
     check_seconds,
     member,
 )
-from memento.cli.options import Ids
 from memento.config import Config
 from memento.conversation import Messages
 from memento.conversation.turns import Recalled
@@ -176,7 +175,7 @@ class MemoryManager(Part):
         pinned: bool = False,
         supersedes: str | Sequence[str] = (),
         related: str | Sequence[str] = (),
-        id: str | None = None,
+        id: str | None = None,  # noqa: A002 - the field's own name, as in Memory.id
         signal: str | None = None,
         condition: str | None = None,
         due_at: datetime | None = None,
@@ -344,7 +343,7 @@ class MemoryManager(Part):
         keep: bool = True,
         turn_id: str | None = None,
         mode: str | None = None,
-        id: str | None = None,
+        id: str | None = None,  # noqa: A002 - the field's own name, as in Memory.id
     ) -> Observation:
         """Learn from a turn of a conversation; nothing that was said is lost.
 
@@ -722,7 +721,7 @@ class MemoryManager(Part):
             self._view.engine.accessed(self._view.namespace, list(block.shown))
         return block.text
 
-    def get(self, id: str) -> Memory:
+    def get(self, id: str) -> Memory:  # noqa: A002 - the field's own name
         """Return one memory by id, whatever its status.
 
         Raises:
@@ -820,7 +819,7 @@ class MemoryManager(Part):
 
     def update(
         self,
-        id: str,
+        id: str,  # noqa: A002 - the field's own name
         *,
         text: str = KEEP,
         kind: Kind | KindName = KEEP,
@@ -898,7 +897,7 @@ class MemoryManager(Part):
 
     def correct(
         self,
-        id: str,
+        id: str,  # noqa: A002 - the field's own name
         text: str,
         *,
         source: Source | Trust | TrustName | None = None,
@@ -941,60 +940,50 @@ class MemoryManager(Part):
         """
         return correct(self._view, id, text, source=source, occurred_at=occurred_at)
 
-    @overload
     def forget(
         self,
-        id: str,
+        id: str,  # noqa: A002 - the field's own name
         *,
         source: Trust | TrustName | None = None,
-    ) -> Memory: ...
-
-    @overload
-    def forget(self, **filters: Unpack[Filtering]) -> Ids: ...
-
-    def forget(
-        self,
-        id: str | None = None,
-        *,
-        source: Trust | TrustName | None = None,
-        **filters: Unpack[Filtering],
-    ) -> Memory | Ids:
-        """Hide a memory, or every memory that matches filters; ``restore`` brings each back.
-
-        With filters, each transaction hides a few hundred, so that other writers never wait for
-        long. If the call is interrupted, some are hidden and some not; the same call again hides
-        the rest. Memories added during the call are not included.
+    ) -> Memory:
+        """Hide a memory at once; ``restore`` brings it back.
 
         Args:
             id: The memory.
-            source: Who wants it hidden, a trust class; None for the user. Only with ``id``.
-            filters: Instead of ``id``, see ``Filtering``; at least one, so that nothing is lost by
-                a forgotten argument. ``within=""`` is everything.
-
-        Returns:
-            The memory; with filters the ids of the hidden memories, in order of arrival.
+            source: Who wants it hidden, a trust class; None for the user.
 
         Raises:
             NotFound: If this namespace has no such id.
-            LockedMemory: If the user locked it, or one of them: then nothing is hidden. Leave it
-                out with ``without``, or unlock it.
+            LockedMemory: If the user locked it.
             UntrustedSource: If ``source`` is not trusted, or less than the memory.
-            InvalidInput: If neither ``id`` nor a filter is given, or both, or an argument cannot
-                be accepted.
         """
-        if id is not None:
-            if filters:
-                raise InvalidInput("filters", "are for many memories; give either id or filters")
-            who = Trust.USER if source is None else member(Trust, "source", source)
-            return self._view.forget(id, who)
-        if source is not None:
-            raise InvalidInput("source", "is for one memory; give its id")
+        return self._view.forget(
+            id, Trust.USER if source is None else member(Trust, "source", source)
+        )
+
+    def forget_many(self, **filters: Unpack[Filtering]) -> list[str]:
+        """Hide every memory that matches the filters.
+
+        Each transaction hides a few hundred, so that other writers never wait for long. If the call
+        is interrupted, some are hidden and some not; the same call again hides the rest. Memories
+        added during the call are not included.
+
+        Args:
+            filters: See ``Filtering``; at least one, so that nothing is lost by
+                a forgotten argument. ``within=""`` is everything.
+
+        Returns:
+            Ids of the hidden memories, in order of arrival; ``restore`` brings each back.
+
+        Raises:
+            InvalidInput: If a filter cannot be accepted, or no filter is given.
+            LockedMemory: If the user locked one of them: nothing is hidden. Leave it out with
+                ``without``, or unlock it.
+        """
         if all(value is None for value in filters.values()):
-            raise InvalidInput(
-                "filters", 'none given; pass an id or a filter, or within="" for all memories'
-            )
+            raise InvalidInput("filters", 'none given; pass one, or within="" for all memories')
         now = self._view.engine.now()
-        asked = self._view.looked(filtering(now, filters, MemoryManager.forget))
+        asked = self._view.looked(filtering(now, filters, MemoryManager.forget_many))
         hidden = self._view.change_rows(
             lambda c, ns: change.to_forget(c, ns, asked),
             lambda work, some: change.forget_those(work, some, asked),
@@ -1004,7 +993,7 @@ class MemoryManager(Part):
         )
         return [row.id for row in hidden]
 
-    def restore(self, id: str) -> Memory:
+    def restore(self, id: str) -> Memory:  # noqa: A002 - the field's own name
         """Bring a forgotten memory back; as superseded if its slot has been filled since.
 
         An active or quarantined memory stays as it is.
@@ -1056,7 +1045,7 @@ class MemoryManager(Part):
         self,
         *,
         wait: bool = False,
-        timeout: float | None = None,
+        timeout: float | None = None,  # noqa: ASYNC109 - the parameters of its namesake
         progress: Progress | None = None,
     ) -> bool:
         """Write the snapshot of the short tier; optionally wait for the indexes.

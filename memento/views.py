@@ -240,13 +240,13 @@ class View:
     ) -> Retrieval:
         """Do what ``MemoryManager.retrieve`` does; see there."""
         searcher = self.engine.searcher  # loads what the next line imports, safe from forks
-        from memento.retrieve.request import Request
-        from memento.retrieve.shared import answer
+        from memento.retrieve.request import Request  # noqa: PLC0415 - needs NumPy
+        from memento.retrieve.shared import answer  # noqa: PLC0415 - as above
 
         now = self.engine.now()
         moment = check_known_at(known_at, now, include_quarantined=include_quarantined)
         if moment is not None:
-            from memento.retrieve.known_at import PastSearcher
+            from memento.retrieve.known_at import PastSearcher  # noqa: PLC0415 - needs NumPy
 
             searcher = PastSearcher(searcher, moment)
         request = Request.checked(
@@ -310,7 +310,7 @@ class View:
 
         Only statements outside the answer count.
         """
-        from memento.retrieve.standings import outside
+        from memento.retrieve.standings import outside  # noqa: PLC0415 - needs NumPy
 
         if not found.hits:
             return {}

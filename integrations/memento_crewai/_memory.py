@@ -406,7 +406,7 @@ class MementoCrewMemory(Memory):
                 actor=mended(agent_role or "").strip()[:MAX_ROLE] or None,
                 source=Trust.AGENT,
                 # a moment of its own keeps it apart from what says the same openly
-                occurred_at=self.manager.clock() if private else None,
+                occurred_at=self.manager.store.clock() if private else None,
             )
             drafts = [
                 draft(
@@ -414,7 +414,7 @@ class MementoCrewMemory(Memory):
                     kind=kind_of(text),
                     metadata=marked(metadata, source, private=private, piece=piece),
                 )
-                for text, piece in fitting(contents, self.manager.config)
+                for text, piece in fitting(contents, self.manager.store.config)
             ]
             stored = self.manager.add_many(drafts)
             records = [to_record(memory) for memory in stored]
@@ -427,7 +427,9 @@ class MementoCrewMemory(Memory):
 
     def _check_writable(self) -> None:
         if self.read_only:
-            raise ReadOnlyStore(self.manager.root, "this memory is read-only: it forgets nothing")
+            raise ReadOnlyStore(
+                self.manager.store.root, "this memory is read-only: it forgets nothing"
+            )
 
     def _emit(self, event: Any) -> None:
         crewai_event_bus.emit(self, event)

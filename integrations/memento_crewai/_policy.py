@@ -26,7 +26,7 @@ def with_policy(
     Args:
         agent: The agent; its backstory is changed.
         manager: The store, and the namespace.
-        scope: Where the agent works, see ``MemoryManager.policy``.
+        scope: Where the agent works, see ``Rules.policy``.
         session: The session whose head is kept, or None.
 
     Returns:

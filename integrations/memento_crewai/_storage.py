@@ -141,7 +141,7 @@ class MementoStorage:
         call = current()
         filters["where"] = {**(filters["where"] or {}), **call.sees}
         filters["session"] = call.session
-        found = self.manager.nearest(
+        found = self.manager.store.nearest(
             query_embedding, limit, min_score=min_score, wait=wait, **filters
         )
         if found.missing and not found.hits:
@@ -232,17 +232,19 @@ class MementoStorage:
         """List the scopes right below one."""
         path = to_scope(parent)
         base = f"/{path}".rstrip("/")
-        below = (scope[len(base[1:]) :].strip("/") for scope in self.manager.counts(within=path))
+        below = (
+            scope[len(base[1:]) :].strip("/") for scope in self.manager.store.counts(within=path)
+        )
         return sorted({f"{base}/{rest.split('/')[0]}" for rest in below if rest})
 
     @noted
     def list_categories(self, scope_prefix: str | None = None) -> dict[str, int]:
         """Count the records of each category at a scope and below."""
-        return self.manager.counts("tag", within=to_scope(scope_prefix))
+        return self.manager.store.counts("tag", within=to_scope(scope_prefix))
 
     def count(self, scope_prefix: str | None = None) -> int:
         """Count the records at a scope and below."""
-        return sum(self.manager.counts(within=to_scope(scope_prefix)).values())
+        return sum(self.manager.store.counts(within=to_scope(scope_prefix)).values())
 
     def reset(self, scope_prefix: str | None = None) -> None:
         """Forget everything at a scope and below."""
@@ -289,7 +291,9 @@ class MementoStorage:
         """
         trouble = self.manager.store.stats().trouble.values()
         towards, away = query, [-number for number in query]  # every vector is near to one of them
-        if trouble and not any(self.manager.nearest(v, 1, record=False) for v in (towards, away)):
+        if trouble and not any(
+            self.manager.store.nearest(v, 1, record=False) for v in (towards, away)
+        ):
             raise TierUnavailable(Tier.LONG, "; ".join(trouble))
 
     def _listed(
@@ -379,12 +383,12 @@ def install(manager: MemoryManager, *, strict: bool = True, wait: float = SETTLE
     def factory(spec: str) -> MementoStorage | None:
         if spec != DEFAULT_STORAGE:
             return None
-        if strict and manager.closed:
-            raise StoreClosed(manager.root)
+        if strict and manager.store.closed:
+            raise StoreClosed(manager.store.root)
         return storage
 
-    if manager.closed:
-        raise StoreClosed(manager.root)
+    if manager.store.closed:
+        raise StoreClosed(manager.store.root)
     set_memory_storage_factory(factory)
     setattr(unified_memory, _EMBEDDER_OF_CREWAI, lambda: embedder)
 

@@ -67,9 +67,11 @@ class MementoChatMessageHistory(BaseChatMessageHistory):
         self, session_id: str, manager: MemoryManager, *, window: int | None = None
     ) -> None:
         if check_manager(manager).closed:
-            raise StoreClosed(manager.root)
-        if manager.read_only:
-            raise ReadOnlyStore(manager.root, "the store is read-only: it cannot keep messages")
+            raise StoreClosed(manager.store.root)
+        if manager.store.read_only:
+            raise ReadOnlyStore(
+                manager.store.root, "the store is read-only: it cannot keep messages"
+            )
         super().__init__()
         if not isinstance(session_id, str) or not session_id.strip():
             raise InvalidInput("session_id", f"must name a session, not {type_name(session_id)}")
@@ -188,7 +190,7 @@ class MementoChatMessageHistory(BaseChatMessageHistory):
             )
         text = text_of(message)
         said = text if text.strip() else _summary(spelt["data"])
-        limits, metadata = self._manager.config.limits, {"format": FORMAT, "message": spelt}
+        limits, metadata = self._manager.store.config.limits, {"format": FORMAT, "message": spelt}
         if isinstance(message.content, str) and text.strip():  # the text of the memory says it
             data = {name: one for name, one in spelt["data"].items() if name != "content"}
             metadata["message"] = {**spelt, "data": data}
@@ -204,7 +206,7 @@ class MementoChatMessageHistory(BaseChatMessageHistory):
 
         Each names its neighbours as parents, so that erasing one erases all.
         """
-        config = self._manager.config
+        config = self._manager.store.config
         packed = pack(_without_secrets(spelt, config))
         room = max(1, config.limits.metadata_bytes - FRAME)
         texts = pieces(said, config)

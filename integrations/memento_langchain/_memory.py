@@ -132,7 +132,7 @@ class MementoMemory(BaseMemory):
         """Return the newest turns; whatever else lies in the session is recalled as data."""
         if not self.recent:
             return []
-        held = self.manager.recent(session=self.session)
+        held = self.manager.sessions.recent(session=self.session)
         return [one for one in held if made_here(one) and _speaks_for_itself(one)][-self.recent :]
 
     def _recalled(self, query: str, turns: Sequence[Memory]) -> str:

@@ -74,7 +74,7 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
     of the user and of the model is kept once, by the id of its message, in the session named like
     the thread; a thread whose id can be no session's name has one made from it, ``thread-`` and 32
     hexadecimal digits. When the model has answered, the memories that its answer rests on are noted
-    as used, see ``MemoryManager.cite``.
+    as used, see ``Feedback.cite``.
 
     Without a checkpointer messages get new ids at each call: then turns are told apart by their
     text, and in a thread also by how often it was said there.
@@ -108,7 +108,7 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
         speaker: Who writes the human messages: ``user`` or ``agent``. None for the user, but for
             an agent where this agent runs inside another one, such as a subagent in a tool: an LLM
             wrote these messages, and they are not kept as the user's.
-        policy: Whether the request also has the policy of the thread, see ``MemoryManager.policy``:
+        policy: Whether the request also has the policy of the thread, see ``Rules.policy``:
             its head in the system message, where it stays the same, and its tail with the block of
             memories before the text of the user's last message; ``place`` is then of no effect.
         observe: Whether to learn from what the user says, see ``MemoryManager.observe``; without a

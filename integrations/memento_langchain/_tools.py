@@ -103,7 +103,7 @@ class _Verbs:
         k: Few = 10,
     ) -> str:
         """Search memories by kind and time, with or without a query."""
-        now = self._manager.clock().astimezone(self._manager.config.zone)
+        now = self._manager.store.clock().astimezone(self._manager.store.config.zone)
         chosen: dict[str, Any] = {
             "kinds": kind,
             "since": said_moment("since", since, now),
@@ -134,7 +134,7 @@ class _Verbs:
         note: Annotated[str | None, "Why, in one sentence."] = None,
     ) -> str:
         """Say whether a memory was of use, or is wrong; it then ranks higher or lower."""
-        self._manager.feedback(memory_id, verdict=verdict, source=Trust.AGENT, note=note)
+        self._manager.feedback.rate(memory_id, verdict=verdict, source=Trust.AGENT, note=note)
         return f"Rated: {memory_id}."
 
     def _found(self, query: str, k: int, **chosen: Any) -> str:
@@ -145,7 +145,7 @@ class _Verbs:
         return block
 
     def _shown(self, found: Iterable[Hit | Memory], query: str) -> str:
-        config = self._manager.config
+        config = self._manager.store.config
         cut = Relevant(query, config.retrieve.long)
         block = render(found, nonce=new_nonce(), tokens=TOKENS, ids=True, cut=cut, zone=config.zone)
         return block or "Nothing is remembered about this."

@@ -208,8 +208,8 @@ class MementoVectorStore(VectorStore):
         found = self.similarity_search(query, max(k, fetch_k), **kwargs)
         if not found:
             return []
-        vectors = self._manager.embed([one.page_content for one in found])
-        asked = self._manager.embed([query or " "])[0]
+        vectors = self._manager.store.embed([one.page_content for one in found])
+        asked = self._manager.store.embed([query or " "])[0]
         chosen = maximal_marginal_relevance(asked, list(vectors), lambda_mult, k)
         return [found[at] for at in chosen]
 
@@ -256,7 +256,9 @@ class MementoVectorStore(VectorStore):
     ) -> list[Hit]:
         """Return the hits nearest to a vector that fill up ``but`` to ``k``."""
         have = {hit.id for hit in but}
-        near = self._manager.nearest(vector, k, where=where, within=self._scope, wait=self._wait)
+        near = self._manager.store.nearest(
+            vector, k, where=where, within=self._scope, wait=self._wait
+        )
         return [hit for hit in near if hit.id not in have][: k - len(have)]
 
     def _select_relevance_score_fn(self) -> Callable[[float], float]:

@@ -1,6 +1,6 @@
 """LangGraph's key-value store over memories: exact as a dictionary, and searched by meaning.
 
-All items live in one memento namespace, ``manager.namespace`` and ``langgraph``; LangGraph's own
+All items live in one memento namespace, ``manager.store.namespace`` and ``langgraph``; LangGraph's own
 namespace is the scope of the item. One memento namespace for each of LangGraph's would part users
 harder, but a search by prefix would then be as many searches as there are namespaces, with scores
 that do not compare; scopes are filtered inside the one query, before any limit. The memories of
@@ -162,7 +162,7 @@ class MementoStore(BaseStore):
     def _batch(self, ops: Iterable[Op], wait: float) -> list[Result]:
         puts: dict[str, PutOp] = {}
         results: list[Result] = []
-        policy = Secrets(self._memory.config.secrets)
+        policy = Secrets(self._memory.store.config.secrets)
         reading = Secrets.ALLOW if policy is Secrets.ALLOW else Secrets.REDACT
         for op in ops:
             if isinstance(op, PutOp):  # a deletion finds nothing where a put would be refused
@@ -189,7 +189,7 @@ class MementoStore(BaseStore):
         Raises:
             StoreError: If the store cannot be written.
         """
-        return len(self._memory.sweep())
+        return len(self._memory.store.sweep())
 
     def _read(self, op: Op, policy: Secrets, wait: float) -> Result:
         if isinstance(op, GetOp):
@@ -291,16 +291,16 @@ class MementoStore(BaseStore):
     def _nearest(self, query: str, most: int, below: Filtering) -> Sequence[Hit]:
         """Find by meaning alone; nothing without an embedder or if it fails, as in the ranking."""
         try:
-            vector = self._memory.embed([query])[0]
+            vector = self._memory.store.embed([query])[0]
         except (InvalidInput, EmbedderError):
             return ()
-        return self._memory.nearest(vector, most, **below).hits
+        return self._memory.store.nearest(vector, most, **below).hits
 
     def _namespaces(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
         conditions = op.match_conditions or ()
         chosen = {
             namespace[: op.max_depth]
-            for scope in self._memory.counts("scope")
+            for scope in self._memory.store.counts("scope")
             if (namespace := namespace_of(scope)) is not None
             if all(matches(namespace, condition) for condition in conditions)
         }
@@ -350,7 +350,7 @@ class MementoStore(BaseStore):
 
     def _refresh(self, found: Sequence[Memory]) -> None:
         """Restart times to live; a store that cannot be written keeps the old ends."""
-        now, due = self._memory.clock(), defaultdict(list)
+        now, due = self._memory.store.clock(), defaultdict(list)
         for memory in found:
             minutes = memory.metadata[CONTROL]["ttl"]
             if minutes is not None and memory.expires_at is not None:
@@ -359,7 +359,7 @@ class MementoStore(BaseStore):
                     due[minutes].append(memory.id)
         with suppress(ReadOnlyStore, NotFound):  # NotFound: erased meanwhile
             for minutes, ids in due.items():
-                self._memory.touch(ids, minutes * 60)
+                self._memory.store.touch(ids, minutes * 60)
 
 
 def _check(field: str, given: Any, known: set[str]) -> None:

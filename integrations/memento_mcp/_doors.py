@@ -198,7 +198,7 @@ class Doors:
 
     @property
     def _zone(self) -> tzinfo:
-        return self.memory.config.zone
+        return self.memory.store.config.zone
 
     def _recall(
         self,
@@ -208,7 +208,7 @@ class Doors:
         since: str | None = None,
         until: str | None = None,
     ) -> str:
-        now = self.memory.clock().astimezone(self._zone)
+        now = self.memory.store.clock().astimezone(self._zone)
         chosen: dict[str, Any] = {
             "kinds": kind,
             "since": said_moment("since", since, now),
@@ -266,12 +266,12 @@ class Doors:
         present = self.memory.get(id)
         told = [
             replace(present, text=state.text, occurred_at=state.valid_from or present.occurred_at)
-            for state in self.memory.history(id)
+            for state in self.memory.changes.history(id)
         ]
         return self._shown(told)
 
     def _rate(self, id: str, verdict: str) -> str:  # noqa: A002 - as above
-        self.memory.feedback(id, verdict=verdict, source=Trust.AGENT)
+        self.memory.feedback.rate(id, verdict=verdict, source=Trust.AGENT)
         return f"Rated {id}."
 
     def _newest(self, most: int) -> str:
@@ -281,7 +281,7 @@ class Doors:
 
     def _shown(self, found: Sequence[Hit | Memory], query: str = "") -> str:
         """Show memories as a block of data, and say how many have no room in it."""
-        config = self.memory.config
+        config = self.memory.store.config
         cut = Relevant(query, config.retrieve.long)
         nonce, zone = new_nonce(), config.zone
         block = render(found, nonce=nonce, tokens=self._tokens, ids=True, cut=cut, zone=zone)

@@ -46,11 +46,11 @@ LOOKED_AT = 3
 KEEP = frozenset(
     """critical crucial important essential vital key remember never always must deadline urgent
     allergic allergy emergency password birthday anniversary decided promise contract wichtig
-    niemals immer frist unbedingt jamais toujours urgente importante nunca siempre""".split()
+    niemals immer frist unbedingt jamais toujours urgente importante nunca siempre""".split()  # noqa: SIM905 - words read better as one text
 )
 WAVE = frozenset(
     """temporary temp maybe perhaps trivial whatever thanks thank hello hi hey bye ok okay lol
-    haha nevermind vorläufig danke hallo merci bonjour gracias hola""".split()
+    haha nevermind vorläufig danke hallo merci bonjour gracias hola""".split()  # noqa: SIM905 - as above
 )
 HEDGE = frozenset(["somewhat", "slightly", "fairly", "less", "minor"])
 _DIGIT = re.compile(r"\d")

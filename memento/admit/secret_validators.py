@@ -162,13 +162,13 @@ def chosen(value: str) -> bool:
     word = value.partition(")")[0]  # the last argument of a call
     if value.startswith(MARK) or word.lower() in _PLACEHOLDERS or _VARIABLE.match(value):
         return False
-    return len(set(value)) > 2 and not _WORDY.fullmatch(value)
+    return len(set(value)) > 2 and not _WORDY.fullmatch(value)  # noqa: PLR2004 - "xxx", "***"
 
 
 def url_password(value: str) -> bool:
     """Tell a password in an address from what stands for one; here plain words are real."""
     shown = value.startswith(MARK) or value.lower() in _PLACEHOLDERS or _VARIABLE.match(value)
-    return not shown and len(value) >= LEAST_IN_ADDRESS and len(set(value)) > 2
+    return not shown and len(value) >= LEAST_IN_ADDRESS and len(set(value)) > 2  # noqa: PLR2004 - "xxxx"
 
 
 def spoken(value: str) -> bool:

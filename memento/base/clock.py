@@ -43,7 +43,7 @@ def zone_of(name: str, field: str = "timezone") -> tzinfo:
     problem = f"{name!r:.60} is not a time zone that this machine knows, such as Europe/Berlin"
     if not isinstance(name, str):
         raise InvalidInput(field, problem)
-    from zoneinfo import ZoneInfo
+    from zoneinfo import ZoneInfo  # noqa: PLC0415 - the default needs none of it
 
     try:
         return ZoneInfo(name)

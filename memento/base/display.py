@@ -112,6 +112,6 @@ def _row(cell: str, texts: Iterable[str]) -> str:
 
 
 def _escaped(text: str) -> str:
-    from html import escape
+    from html import escape  # noqa: PLC0415 - for notebooks only
 
     return escape(cut(text, CELL))

@@ -8,9 +8,9 @@ from functools import cache, lru_cache
 from memento.claims.claim_words import common, language_of, vocabulary
 
 _WORD = re.compile(
-    r"[^\W_]+(?:[.:,'/+#_@&-]+[^\W_]+)*[+#%]*|[,;!?]|\.(?=\s|$)|:(?=\s)|[。，；！？：]"
+    r"[^\W_]+(?:[.:,'/+#_@&-]+[^\W_]+)*[+#%]*|[,;!?]|\.(?=\s|$)|:(?=\s)|[。，；！？：]"  # noqa: RUF001 - real stops
 )
-_STOP = {"。": ".", "，": ",", "；": ";", "！": "!", "？": "?", "：": "=", ":": "=", "!": "."}
+_STOP = {"。": ".", "，": ",", "；": ";", "！": "!", "？": "?", "：": "=", ":": "=", "!": "."}  # noqa: RUF001 - real stops
 _ELISION = re.compile(r"\b(j|l|d|n|s|m|t|qu|c)'", re.IGNORECASE)
 _SHORT = re.compile(r"(?<![A-Za-z])[A-Za-z]++'[a-z]+|\bdont\b|\bim\b")
 _TITLE = re.compile(
@@ -26,7 +26,7 @@ def tokens_of(text: str) -> tuple[list[str], str]:
     >>> tokens_of("My dentist is Dr. Silva.")
     (['My', 'dentist', 'is', 'Dr', 'Silva', '.'], 'en')
     """
-    plain = _TITLE.sub(r"\1", text.replace("’", "'"))
+    plain = _TITLE.sub(r"\1", text.replace("’", "'"))  # noqa: RUF001 - a real apostrophe
     if _HAN.search(plain):
         return _cut(plain), "zh"
     whole = _SHORT.sub(lambda found: common().short.get(found[0].lower(), found[0]), plain)

@@ -97,7 +97,7 @@ _ENDING = re.compile(
 _NOT_WHOLE = frozenset(
     """except unless only until till while when whenever during temporarily briefly back again if
     never nearly almost sometimes often usually mostly partly would could should might may must
-    cannot can will""".split()
+    cannot can will""".split()  # noqa: SIM905 - words read better as one text
 )
 """Words of a statement that takes nothing back, or not for good, or not all of it."""
 _NO_NOUN = frozenset(
@@ -109,12 +109,12 @@ _NO_NOUN = frozenset(
     several other another same half part all both neither either none no not nor or and but
     because if when while where which who whom whose that this these those what how why
     whether be been being was were is are am has have had do does did done will would can
-    could may might must shall should let made got gets going my our""".split()
+    could may might must shall should let made got gets going my our""".split()  # noqa: SIM905 - words read better as one text
 )
 """Words that no thing and no value contains."""
 _COUNTED = frozenset(
     """one two three four five six seven eight nine ten dozen pair
-    a an""".split()
+    a an""".split()  # noqa: SIM905 - the same
 )
 """Words that no definite thing contains."""
 

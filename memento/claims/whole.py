@@ -14,7 +14,7 @@ from memento.text.sentences import has_verb
 _STOPS = frozenset({",", ".", ";"})
 _JOINS = frozenset(
     """because since which who where so while when whereas although though unless except
-    with without if until""".split()
+    with without if until""".split()  # noqa: SIM905 - words read better as one text
 )
 """English words after which a statement says something else, beside the conjunctions."""
 

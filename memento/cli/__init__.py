@@ -74,7 +74,7 @@ for family in (
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        from memento import __version__
+        from memento import __version__  # noqa: PLC0415 - read only for this option
 
         typer.echo(f"memento {__version__}")
         raise typer.Exit
@@ -92,7 +92,7 @@ def _show_version(wanted: bool) -> None:
 def memento(
     context: typer.Context,
     *,
-    version: Annotated[
+    version: Annotated[  # noqa: ARG001 - acted on in its callback
         bool,
         option("--version", help="Print the version.", callback=_show_version, is_eager=True),
     ] = False,

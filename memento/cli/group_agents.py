@@ -48,8 +48,8 @@ def mcp(
     ] = False,
 ) -> None:
     """Serve an agent that speaks MCP, over standard input and output, until it leaves."""
-    from memento_mcp import Doors, serve_stdio
-    from memento_mcp._project import project_scope
+    from memento_mcp import Doors, serve_stdio  # noqa: PLC0415 - the other commands need none of it
+    from memento_mcp._project import project_scope  # noqa: PLC0415 - as above
 
     if everywhere and scope is not None:
         raise InvalidInput("--everywhere", "contradicts --scope")
@@ -82,7 +82,7 @@ def _here() -> Path:
 
 
 def _print(tools: list[dict[str, Any]]) -> None:
-    from memento_mcp._table import INSTRUCTIONS
+    from memento_mcp._table import INSTRUCTIONS  # noqa: PLC0415 - as above
 
     typer.echo(f"{INSTRUCTIONS}\n")
     for tool in tools:
@@ -98,6 +98,6 @@ def demo(
     ] = None,
 ) -> None:
     """Remember a conversation, answer questions about it, and show the source of each answer."""
-    from memento.cli.demo import run
+    from memento.cli.demo import run  # noqa: PLC0415 - used by this command only
 
     run(root)

@@ -94,7 +94,7 @@ def restore(
         return made.show(as_json=as_json)
     with store.open() as memory:
         back = [] if source is None else memory.quarantine.restore_source(source)
-        for found in (*back, *(memory.restore(memory.full_id(one)) for one in what)):
+        for found in (*back, *(memory.restore(memory.store.full_id(one)) for one in what)):
             Shown(found, [f"{found.id}  {found.status}"]).show(as_json=as_json)
     return 0
 
@@ -110,7 +110,7 @@ def _from_file(file: Path, root: Path, *, at: datetime | None, set_aside: bool) 
 @command(app, f'memento correct {ID} "Rami lives in Oslo"')
 def correct(
     memory: MemoryManager,
-    id: WholeId,
+    id: WholeId,  # noqa: A002 - the field's own name
     text: Annotated[str, typer.Argument(help="The right text.")],
     *,
     occurred_at: Annotated[
@@ -119,7 +119,7 @@ def correct(
     ] = None,
 ) -> Shown:
     """Replace what a memory says by a new memory; the old one stays in the history."""
-    return one_memory(memory.correct(memory.full_id(id), text, occurred_at=occurred_at))
+    return one_memory(memory.correct(memory.store.full_id(id), text, occurred_at=occurred_at))
 
 
 @command(app, "memento changes --since 1d", f"memento changes --id {ID}")
@@ -130,15 +130,15 @@ def changes(
         datetime | None,
         option("--since", parser=moment_of, metavar="MOMENT", help="From this moment on."),
     ] = None,
-    id: Annotated[
+    id: Annotated[  # noqa: A002 - the field's own name
         str | None, option("--id", help="Of this memory only: its id, or a part of it.")
     ] = None,
     run: Annotated[int | None, option("--run", help="Of this run only.")] = None,
     limit: Annotated[int, option("-n", "--limit", help="Most changes to show.")] = 20,
 ) -> Shown:
     """List the calls that changed memories, the newest first; `memento undo` takes them back."""
-    name = None if id is None else memory.full_id(id)
-    found = memory.changes(since=since, id=name, run=run, limit=limit)
+    name = None if id is None else memory.store.full_id(id)
+    found = memory.changes.list(since=since, id=name, run=run, limit=limit)
     return Shown(found, map(_change_line, found))
 
 
@@ -192,7 +192,7 @@ def diff(
     ] = None,
 ) -> Shown:
     """Show what was recorded, changed, hidden and brought back between two moments."""
-    found = memory.diff(since, until)
+    found = memory.changes.diff(since, until)
     return Shown(found, _diff_lines(found))
 
 
@@ -237,9 +237,7 @@ def value(
 def history(
     context: typer.Context,
     store: Store,
-    id: Annotated[
-        str | None, typer.Argument(help="Id of the memory, or a part of it.")
-    ] = None,
+    id: Annotated[str | None, typer.Argument(help="Id of the memory, or a part of it.")] = None,
     *,
     key: Annotated[str | None, option("--key", help="A slot, instead of an id.")] = None,
     scope: SlotScope = "",
@@ -253,17 +251,17 @@ def history(
         raise typer.BadParameter("give either an id, or --key and perhaps --scope", ctx=context)
     with store.open() as memory:
         if key is not None:
-            values = memory.history(key=key, scope=scope)
+            values = memory.slots.history(key, scope=scope)
             return Shown(values, (lambda tables: tables.slot_values(values)) if values else ())
-        assert id is not None
-        states = memory.history(memory.full_id(id), chain=chain)
+        assert id is not None  # noqa: S101 - checked above
+        states = memory.changes.history(memory.store.full_id(id), chain=chain)
         return Shown(states, (lambda tables: tables.versions(states)) if states else ())
 
 
 @command(app, "memento revert user/editor")
 def revert(memory: MemoryManager, key: Key, *, scope: SlotScope = "") -> Shown:
     """Let the value that a slot had before hold again, from now on; again undoes it."""
-    return one_memory(memory.revert(key, scope=scope))
+    return one_memory(memory.slots.revert(key, scope=scope))
 
 
 class Keep(StrEnum):
@@ -285,7 +283,7 @@ def list_conflicts(
     limit: Annotated[int, option("--limit", help="Most pairs.")] = 20,
 ) -> None:
     """List pairs of memories that seem to contradict each other, the newest first."""
-    for one in memory.conflicts(status="resolved" if resolved else "open", limit=limit):
+    for one in memory.slots.conflicts(status="resolved" if resolved else "open", limit=limit):
         typer.echo(f"{one.relation}{': ' if one.reason else ''}{one.reason}")
         for name, end in (("a", one.a), ("b", one.b)):
             mark = "  (higher)" if end.id == one.higher else ""
@@ -301,7 +299,7 @@ def resolve(
     keep: Annotated[Keep, option("--keep", help="The one that remains: a, b, both or neither.")],
 ) -> None:
     """Settle a pair of memories that conflict; it is never listed again."""
-    for end in memory.resolve(memory.full_id(a), memory.full_id(b), keep.value):
+    for end in memory.slots.resolve(memory.store.full_id(a), memory.store.full_id(b), keep.value):
         typer.echo(f"{end.id}  {end.status}")
 
 
@@ -327,8 +325,8 @@ def feedback(
     if len(chosen) != 1:
         raise InvalidInput("verdict", "give one of --useful, --useless, --right, --wrong")
     with store.open() as memory:
-        names = [memory.full_id(one) for one in ids]
-        found = memory.feedback(names, verdict=chosen[0], note=note)
+        names = [memory.store.full_id(one) for one in ids]
+        found = memory.feedback.rate(names, verdict=chosen[0], note=note)
     lines = (
         f"{one.id}  {chosen[0]}, believed to {one.mean:.0%} (before any: {one.prior:.0%})"
         for one in found
@@ -339,11 +337,11 @@ def feedback(
 @command(app, f"memento strength {ID}")
 def strength(
     memory: MemoryManager,
-    id: WholeId,
+    id: WholeId,  # noqa: A002 - the field's own name
 ) -> Shown:
     """Show how much a memory was used, how far it is believed, and every verdict on it."""
-    name = memory.full_id(id)
-    found, belief = memory.strength(name), memory.belief(name)
+    name = memory.store.full_id(id)
+    found, belief = memory.feedback.strength(name), memory.feedback.belief(name)
     return Shown({"strength": found, "belief": belief}, _strength_lines(found, belief))
 
 

@@ -155,25 +155,25 @@ def prompt(
 
 
 @command(app, f"memento get {ID} --json")
-def get(memory: MemoryManager, id: Id) -> Shown:
+def get(memory: MemoryManager, id: Id) -> Shown:  # noqa: A002 - the field's own name
     """Show one memory with all its fields, whatever its status."""
-    found = memory.get(memory.full_id(id))
+    found = memory.get(memory.store.full_id(id))
     return Shown(found, lambda tables: tables.memory(found))
 
 
 @command(app, f"memento show {ID}", "memento show door --all --json")
 def show(
     memory: MemoryManager,
-    id: Id,
+    id: Id,  # noqa: A002 - the field's own name
     *,
     everything: Annotated[
         bool, option("--all", help="Also related memories that are forgotten or quarantined.")
     ] = False,
 ) -> Shown:
     """Show all that is known of one memory: its fields, every state it had, related memories."""
-    found = memory.get(memory.full_id(id))
-    past = memory.history(found.id)
-    linked = memory.related(found.id, status=list(Status) if everything else None)
+    found = memory.get(memory.store.full_id(id))
+    past = memory.changes.history(found.id)
+    linked = memory.insight.related(found.id, status=list(Status) if everything else None)
     told = {"memory": found, "history": past, "related": linked}
     return Shown(told, lambda tables: tables.whole(found, past, linked))
 
@@ -186,7 +186,7 @@ def recent(
     session: Session = None,
 ) -> Shown:
     """Show the newest turns of a session: its ring buffer, oldest first."""
-    return memories(memory.recent(n, session=session))
+    return memories(memory.sessions.recent(n, session=session))
 
 
 @command(
@@ -243,7 +243,7 @@ def reason(
     """Find chains of memories that share names and lead from QUERY to an answer."""
     asked = " ".join(question)
     return explained(
-        memory.reason(asked, hops=hops, k=k, scope=scope or None, within=within or None)
+        memory.insight.reason(asked, hops=hops, k=k, scope=scope or None, within=within or None)
     )
 
 
@@ -259,27 +259,29 @@ def timeline(
     within: Below = None,
 ) -> Shown:
     """List what happened, oldest first."""
-    found = memory.timeline(" ".join(topic or ()) or None, by=by.value, limit=limit, within=within)
+    found = memory.insight.timeline(
+        " ".join(topic or ()) or None, by=by.value, limit=limit, within=within
+    )
     lines = (f"{one.at:%Y-%m-%d %H:%M}  {one.what:<10}  {one_line(one.text)}" for one in found)
     return Shown(found, lines)
 
 
 @command(app, f"memento lineage {ID}")
-def lineage(memory: MemoryManager, id: Id) -> Shown:
+def lineage(memory: MemoryManager, id: Id) -> Shown:  # noqa: A002 - the field's own name
     """Show where a memory comes from and what came of it."""
-    return explained(memory.lineage(memory.full_id(id)))
+    return explained(memory.insight.lineage(memory.store.full_id(id)))
 
 
 @command(app, "memento dossier Northwind", 'memento dossier "the move" --json')
 def dossier(memory: MemoryManager, topic: Query) -> Shown:
     """Show what is known about a topic: each memory with its turns and earlier values."""
-    return explained(memory.dossier(" ".join(topic)))
+    return explained(memory.insight.dossier(" ".join(topic)))
 
 
 @command(app, "memento health", "memento health --within project/x --json")
 def health(memory: MemoryManager, *, within: Below = None) -> Shown:
     """Show what is in doubt: conflicts, what is overdue, never used or without a source."""
-    return explained(memory.health(within))
+    return explained(memory.insight.health(within))
 
 
 @command(app, "memento wonder", "memento wonder the move --json")
@@ -290,7 +292,7 @@ def wonder(
     limit: Annotated[int, option("-n", "--limit", help="Most to show.")] = 8,
 ) -> Shown:
     """List what the memories show to be missing, each with a question to ask."""
-    found = memory.wonder(" ".join(topic or ()) or None, limit=limit)
+    found = memory.insight.wonder(" ".join(topic or ()) or None, limit=limit)
     lines = (f"{one.kind:<10}  {one_line(one.question)}" for one in found)
     return Shown(found, lines, empty="nothing is missing")
 
@@ -307,19 +309,19 @@ def namespaces(*, as_json: AsJson = False, root: Root = HERE) -> int:
 @command(app, "memento sessions", "memento recent --session standup", embeds=False)
 def sessions(memory: MemoryManager) -> Shown:
     """List the sessions, each with its number of active memories."""
-    return _counted(memory.counts("session"))
+    return _counted(memory.store.counts("session"))
 
 
 @command(app, "memento tags", "memento list --tag ops", embeds=False)
 def tags(memory: MemoryManager) -> Shown:
     """List the tags, each with its number of active memories."""
-    return _counted(memory.counts("tag"))
+    return _counted(memory.store.counts("tag"))
 
 
 @command(app, "memento keys", "memento keys --json", embeds=False)
 def keys(memory: MemoryManager) -> Shown:
     """List the keys, which name slots, each with its number of active memories."""
-    return _counted(memory.counts("key"))
+    return _counted(memory.store.counts("key"))
 
 
 def _counted(found: Mapping[str, int]) -> Shown:

@@ -115,7 +115,7 @@ def import_(
     `memento add` and quarantined (see `memento quarantine list`), without their earlier states, and
     none becomes a rule. Your own file is imported unchanged.
     """
-    from memento.cli import tables
+    from memento.cli import tables  # noqa: PLC0415 - rich is slow to load
 
     with tables.Bar("importing").drawn() as bar:
         done = memory.store.import_from(
@@ -239,7 +239,7 @@ def erase(
 def _refuse_part(memory: MemoryManager, given: str) -> None:
     """Refuse a part of an id, which the other commands take: what is erased is named in full."""
     with suppress(NotFound):
-        whole = memory.full_id(given)
+        whole = memory.store.full_id(given)
         if whole != composed(given):
             raise InvalidInput("ID", f"erase takes whole ids: {given} is {whole}")
 
@@ -304,13 +304,13 @@ def archive(memory: MemoryManager, ids: Ids) -> None:
 
     `memento unarchive` brings them back.
     """
-    each(memory, ids, memory.archive)
+    each(memory, ids, memory.sleep.archive)
 
 
 @command(app, f"memento unarchive {ID}")
 def unarchive(memory: MemoryManager, ids: Ids) -> None:
     """Bring memories back from the archive."""
-    each(memory, ids, memory.unarchive)
+    each(memory, ids, memory.sleep.unarchive)
 
 
 @command(
@@ -344,7 +344,7 @@ def sleep(
     Nothing is deleted; `memento undo --run N` takes it all back. When time is up, the next call
     goes on. With `--steps articles` it writes articles: texts that quote what is known of a topic.
     """
-    found = memory.consolidate(seconds=seconds, steps=steps or None, dry_run=dry_run)
+    found = memory.sleep.run(seconds=seconds, steps=steps or None, dry_run=dry_run)
     return Shown(found, _sleep_lines(found), empty="")
 
 
@@ -370,7 +370,7 @@ def stale(
     limit: Annotated[int, option("--limit", help="Most memories.")] = 20,
 ) -> Shown:
     """List memories that somebody should look at: expired, doubted, or nearly forgotten."""
-    found = memory.stale(kinds=[kind.value for kind in kinds or ()] or None, limit=limit)
+    found = memory.sleep.stale(kinds=[kind.value for kind in kinds or ()] or None, limit=limit)
     lines = (
         f"{one.memory.id}  {', '.join(one.reasons)} ({one.retention:.0%} left)"
         f"  {one_line(one.memory.text)}"

@@ -111,9 +111,7 @@ def add(
     supersedes: Annotated[
         list[str] | None, option("--supersedes", help="Id of a memory it replaces; repeatable.")
     ] = None,
-    id: Annotated[
-        str | None, option("--id", help="Your own id; makes a retry harmless.")
-    ] = None,
+    id: Annotated[str | None, option("--id", help="Your own id; makes a retry harmless.")] = None,
 ) -> Shown:
     """Remember TEXT. When the command returns, it is on the disk."""
     said = _from_stdin() if text == ["-"] else " ".join(text)
@@ -157,9 +155,7 @@ def ingest(
         Path, typer.Argument(help="Text, Markdown, HTML, CSV, JSON or JSON Lines; may be gzipped.")
     ],
     *,
-    format: Annotated[
-        str | None, option("--format", help=f"{FORMATS}; detected if none.")
-    ] = None,
+    format: Annotated[str | None, option("--format", help=f"{FORMATS}; detected if none.")] = None,
     name: Annotated[
         str | None, option("--name", help="Name of the source; the file's name if not given.")
     ] = None,
@@ -178,8 +174,8 @@ def ingest(
     With --document, a text or Markdown file is kept in numbered parts. After a change of the file,
     run it again: new parts supersede the old ones, and parts that are gone are hidden.
     """
-    from memento.cli import tables
-    from memento.ingest import read
+    from memento.cli import tables  # noqa: PLC0415 - rich is slow to load
+    from memento.ingest import read  # noqa: PLC0415 - used by this command only
 
     def drafts() -> Iterator[Draft]:
         return read(file, format, name=name, scope=scope, trust=trust)
@@ -189,7 +185,7 @@ def ingest(
         with tables.Bar("adding", total).drawn() as bar:
             if total is None:
                 began = system_clock()
-                kept = memory.add_document(
+                kept = memory.documents.add(
                     file,
                     name=name,
                     format=cast("Literal['text', 'markdown'] | None", format),  # refused if not
@@ -294,7 +290,7 @@ def _foreseen(
     with TemporaryDirectory() as empty:
         there = store if (store.root / LEDGER).exists() else replace(store, root=Path(empty))
         with there.open() as memory:
-            return memory.foresee(turns, session=session, scope=scope)
+            return memory.rules.foresee(turns, session=session, scope=scope)
 
 
 def _foresight_lines(found: list[Foresight]) -> Iterator[str]:
@@ -346,7 +342,7 @@ def usage(
 ) -> Shown:
     """Show how much language models were used, and what is left of the day."""
     first = None if since is None else since.replace(tzinfo=UTC)
-    used = memory.usage(first)
+    used = memory.store.usage(first)
     lines = [
         f"{one_line(name)}: {one.calls} requests, {one.tokens_in} tokens sent, "
         f"{one.tokens_out} received, {one.failures} failures, {one.seconds:.1f} s"
@@ -373,5 +369,5 @@ def direct(
     ] = None,
 ) -> Shown:
     """State rules outright: each is stored as given."""
-    made = memory.direct(rules, scope=scope, lock=lock, condition=condition)
+    made = memory.rules.direct(rules, scope=scope, lock=lock, condition=condition)
     return Shown(made, [f"{one.id}  {one_line(one.text)}" for one in made], empty="")

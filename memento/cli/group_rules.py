@@ -42,7 +42,7 @@ def policy(
     if head + tail + explain > 1:
         raise InvalidInput("--head", "give one of --head, --tail and --explain")
     with store.open() as memory:
-        found = memory.policy(
+        found = memory.rules.policy(
             message,
             scope=scope,
             session=session,
@@ -75,25 +75,25 @@ def lock(
 
     `memento erase` removes a locked memory all the same.
     """
-    each(memory, ids, lambda one: memory.lock(one, level.value), _protection)
+    each(memory, ids, lambda one: memory.update(one, lock=level.value), _protection)
 
 
 @command(app, f"memento unlock {ID}")
 def unlock(memory: MemoryManager, ids: Ids) -> None:
     """Take the locks of memories away."""
-    each(memory, ids, memory.unlock, _protection)
+    each(memory, ids, lambda one: memory.update(one, lock=None), _protection)
 
 
 @command(app, f"memento pin {ID}")
 def pin(memory: MemoryManager, ids: Ids) -> None:
     """Let memories never fade."""
-    each(memory, ids, memory.pin, _protection)
+    each(memory, ids, lambda one: memory.update(one, pinned=True), _protection)
 
 
 @command(app, f"memento unpin {ID}")
 def unpin(memory: MemoryManager, ids: Ids) -> None:
     """Let memories fade again."""
-    each(memory, ids, memory.unpin, _protection)
+    each(memory, ids, lambda one: memory.update(one, pinned=False), _protection)
 
 
 def _protection(found: Memory) -> str:

@@ -28,7 +28,7 @@ Scope = Annotated[str, option("--scope", help="Where it applies, a path.")]
 @command(session, 'memento session start s1 --goal "Move the tests to pytest"', make=True)
 def start(
     memory: MemoryManager,
-    id: Annotated[
+    id: Annotated[  # noqa: A002 - the field's own name
         str | None, typer.Argument(metavar="SESSION", help="Its name; a new one if absent.")
     ] = None,
     *,
@@ -36,14 +36,14 @@ def start(
     scope: Scope = "",
 ) -> Shown:
     """Begin a session, or go on with one, and print its name."""
-    info = memory.session(id, goal=goal, scope=scope).info
+    info = memory.sessions.start(id, goal=goal, scope=scope).info
     return Shown(info, [one_line(info.id)])
 
 
 @command(session, "memento session end s1 --outcome done")
 def end(
     memory: MemoryManager,
-    id: Name,
+    id: Name,  # noqa: A002 - the field's own name
     *,
     outcome: Annotated[str | None, option("--outcome", help="How it ended.")] = None,
     summary: Annotated[
@@ -60,7 +60,7 @@ def end(
 def list_sessions(
     memory: MemoryManager,
     *,
-    open: Annotated[
+    open: Annotated[  # noqa: A002 - the field's own name
         bool | None, option("--open/--ended", help="Only those that have not ended, or that have.")
     ] = None,
     scope: Annotated[
@@ -69,7 +69,7 @@ def list_sessions(
     limit: Annotated[int, option("-n", "--limit", help="Most sessions to show.")] = 20,
 ) -> Shown:
     """List sessions, the one written to last first."""
-    found = memory.sessions(open, scope, limit)
+    found = memory.sessions.list(open, scope, limit)
     return Shown(found, map(_session_line, found))
 
 
@@ -82,13 +82,13 @@ def _session_line(one: SessionInfo) -> str:
 @command(app, 'memento checkpoint s1 --done fixtures --next "run the tests"', make=True)
 def checkpoint(
     memory: MemoryManager,
-    id: Name,
+    id: Name,  # noqa: A002 - the field's own name
     *,
     goal: Annotated[str | None, option("--goal", help="The task in one sentence.")] = None,
     done: Annotated[
         list[str] | None, option("--done", help="A step that is done; repeatable.")
     ] = None,
-    next: Annotated[
+    next: Annotated[  # noqa: A002 - what comes next
         list[str] | None, option("--next", help="A step that comes next; repeatable.")
     ] = None,
     blocked: Annotated[
@@ -102,7 +102,7 @@ def checkpoint(
     data: Annotated[str, option("--data", metavar="JSON", help="A JSON object of yours.")] = "{}",
 ) -> Shown:
     """Note where the work of a session stands."""
-    made = memory.checkpoint(
+    made = memory.sessions.checkpoint(
         id,
         goal=goal,
         done=done or (),
@@ -130,7 +130,7 @@ def _object(name: str, text: str) -> dict[str, Any]:
 @command(app, "memento resume", "memento resume s1 --tokens 200")
 def resume(
     memory: MemoryManager,
-    id: Annotated[
+    id: Annotated[  # noqa: A002 - the field's own name
         str | None,
         typer.Argument(metavar="SESSION", help="The session; what broke off last if absent."),
     ] = None,
@@ -139,7 +139,7 @@ def resume(
     tokens: Annotated[int, option("--tokens", help="Most tokens of the block.")] = TOKENS,
 ) -> Shown:
     """Say what was being done when a session broke off, as a block for a prompt."""
-    found = memory.resume(id, scope=scope, tokens=tokens)
+    found = memory.sessions.resume(id, scope=scope, tokens=tokens)
     return Shown(found, [] if found is None else [found.text])
 
 
@@ -155,7 +155,7 @@ def list_scopes(
     memory: MemoryManager,
 ) -> Shown:
     """List the scopes, and those that other namespaces share with this one."""
-    found, mine = memory.scopes(), memory.namespace
+    found, mine = memory.scopes.list(), memory.store.namespace
     return Shown(found, (_scope_line(one, mine) for one in found))
 
 
@@ -180,7 +180,7 @@ def define(
     alias: Annotated[list[str] | None, option("--alias", help="Another name; repeatable.")] = None,
 ) -> Shown:
     """Name a scope, so that it is guessed from a text and known by other names."""
-    made = memory.define_scope(path, title=title, aliases=alias or ())
+    made = memory.scopes.define(path, title=title, aliases=alias or ())
     return Shown(made, [_scope_line(made, made.namespace)])
 
 
@@ -197,7 +197,7 @@ def infer(
     """Guess which scope a text belongs to, best first. Writes nothing."""
     given = dict(_pair(one) for one in context or ())
     with store.open() as memory:
-        found = memory.infer_scope(" ".join(text), context=given)
+        found = memory.scopes.infer(" ".join(text), context=given)
     lines = (f"{one.confidence:.2f}  {one_line(one.path)}  ({', '.join(one.why)})" for one in found)
     return Shown(found, lines, empty="nothing found")
 
@@ -216,7 +216,7 @@ def merge(
     dst: Annotated[str, typer.Argument(metavar="TARGET", help="The scope it becomes a part of.")],
 ) -> None:
     """Move all memories of a scope into another one; `memento scopes unmerge` undoes it."""
-    typer.echo(f"{memory.merge_scopes(src, dst)} memories moved")
+    typer.echo(f"{memory.scopes.merge(src, dst)} memories moved")
 
 
 @command(scopes, "memento scopes unmerge web")
@@ -225,7 +225,7 @@ def unmerge(
     src: Annotated[str, typer.Argument(metavar="SOURCE", help="The scope that was merged.")],
 ) -> None:
     """Undo a merge."""
-    typer.echo(f"{memory.unmerge(src)} memories moved back")
+    typer.echo(f"{memory.scopes.unmerge(src)} memories moved back")
 
 
 @command(scopes, "memento scopes share ops --with acme/rami", make=True)
@@ -236,7 +236,7 @@ def share(
     other: Other,
 ) -> Shown:
     """Let another namespace see the memories of a scope, and change none of them."""
-    made = memory.share(path, other.split("/"))
+    made = memory.scopes.share(path, other.split("/"))
     return Shown(made, [_scope_line(made, made.namespace)])
 
 
@@ -248,14 +248,14 @@ def unshare(
     other: Other,
 ) -> None:
     """Take a share back, at once and for every process."""
-    there = memory.unshare(path, other.split("/"))
+    there = memory.scopes.unshare(path, other.split("/"))
     typer.echo("not shared any more" if there else "it was not shared")
 
 
 @command(app, f"memento promote {ID} --scope team")
 def promote(
     memory: MemoryManager,
-    id: Annotated[
+    id: Annotated[  # noqa: A002 - the field's own name
         str | None,
         typer.Argument(metavar="ID", help="The memory; if absent, list what could be promoted."),
     ] = None,
@@ -265,10 +265,10 @@ def promote(
 ) -> int:
     """Move a memory to a wider scope, or list rules that several scopes have alike."""
     if id is not None:
-        moved = memory.promote(memory.full_id(id), scope)
+        moved = memory.scopes.promote(memory.store.full_id(id), scope)
         typer.echo(f"{moved.id}  {one_line(moved.scope or '(everywhere)')}")
         return 0
-    found = memory.promotable()
+    found = memory.scopes.promotable()
     return Shown(found, _promotable_lines(found)).show(as_json=as_json)
 
 

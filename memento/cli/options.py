@@ -102,7 +102,7 @@ def _no_constant(name: str) -> None:
     raise ValueError(name)
 
 
-def option(*names: str, help: str, **more: Any) -> Any:
+def option(*names: str, help: str, **more: Any) -> Any:  # noqa: A002 - typer's own word
     """Declare an option by its names and its help."""
     return typer.Option(*names, help=help, **more)
 
@@ -251,7 +251,7 @@ def filters_of(
         "role": role or None,
         "source": source or None,
         "where": where_of(where or ()),
-        "without": [memory.full_id(one) for one in without or ()] or None,
+        "without": [memory.store.full_id(one) for one in without or ()] or None,
         "since": since,
         "until": until,
         "as_of": as_of,

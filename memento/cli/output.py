@@ -128,7 +128,7 @@ class Shown:
         if as_json:
             typer.echo(as_text(self.value))
         elif callable(self.words):
-            from memento.cli import tables
+            from memento.cli import tables  # noqa: PLC0415 - rich is slow to load
 
             tables.console().print(self.words(tables))
         else:
@@ -170,13 +170,13 @@ def each(
 ) -> None:
     """Change memories one by one, and print what each is then."""
     for one in ids:
-        found = change(memory.full_id(one))
+        found = change(memory.store.full_id(one))
         typer.echo(f"{found.id}  {words(found)}")
 
 
 def wait_for_index(memory: MemoryManager) -> int:
     """Wait until the indexes are up to date, or the rest of the work is stuck."""
-    from memento.cli import tables
+    from memento.cli import tables  # noqa: PLC0415 - rich is slow to load
 
     with tables.Bar("indexing").drawn() as bar:
         if memory.flush(wait=True, progress=bar.to):

@@ -135,7 +135,7 @@ def explained(found: Retrieval) -> Group:
 
 def _alike(found: Sequence[Hit]) -> dict[str, float]:
     """Return the evidence that several hits all have to the same degree."""
-    if len(found) < 2:
+    if len(found) < 2:  # noqa: PLR2004 - one hit has nothing in common
         return {}
     first = found[0].terms
     return {
@@ -285,7 +285,7 @@ class Bar:
     """A progress bar on stderr, drawn only on a terminal."""
 
     def __init__(self, what: str, total: int | None = None) -> None:
-        from rich import progress
+        from rich import progress  # noqa: PLC0415 - used by few commands
 
         self._progress = progress.Progress(
             progress.TextColumn("{task.description}"),

@@ -87,7 +87,7 @@ def said_anew(view: View, said: Sequence[Said], *, now: bool = True, scope: str 
             and not (one.key in places and not alone)
             and (one.key in words or one.key in taken)
         ):
-            one = one.numbered(one.count + 1)
+            one = one.numbered(one.count + 1)  # noqa: PLW2901 - the same turn, later
             words, places = taken_away(view, [one])
         taken.add(one.key)
         found.append(one)

@@ -107,7 +107,7 @@ def spread(view: View, groups: Sequence[Sequence[Hit]], most: int) -> list[Seque
     left, chosen = list(range(len(groups))), list[int]()
     if not known or not left:
         return list(groups)
-    import numpy as np
+    import numpy as np  # noqa: PLC0415 - must not load with memento
 
     best = max(group[0].score for group in groups)
     rows = [np.frombuffer(known.get(group[0].id, b""), np.float32) for group in groups]

@@ -41,15 +41,15 @@ def resolve(spec: Embedder | str | None) -> Embedder | None:
 def _named(spec: str) -> Embedder:  # the name was checked before
     family, _, model = spec.partition(":")
     if spec == "default":
-        from memento.embed.onnx import default_embedder
+        from memento.embed.onnx import default_embedder  # noqa: PLC0415 - see above
 
         return default_embedder()
     if family == "sentence-transformers":
-        from memento.embed.sentence_transformers import (
+        from memento.embed.sentence_transformers import (  # noqa: PLC0415 - see above
             SentenceTransformerEmbedder,
         )
 
         return SentenceTransformerEmbedder(model)
-    from memento.embed.openai import OpenAIEmbedder
+    from memento.embed.openai import OpenAIEmbedder  # noqa: PLC0415 - see above
 
     return OpenAIEmbedder.from_env(model)

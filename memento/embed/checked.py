@@ -16,7 +16,7 @@ from memento.protocols import Embedder
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy as np
+    import numpy as np  # noqa: PLC0415 - importing this package must not load it
     from numpy.typing import NDArray
 
     from memento.protocols import Reranker
@@ -65,7 +65,7 @@ def rerank_checked(reranker: Reranker, query: str, texts: Sequence[str]) -> NDAr
     Raises:
         RerankerError: If it fails, or returns another shape or numbers that are not finite.
     """
-    import numpy as np
+    import numpy as np  # noqa: PLC0415 - importing this package must not load it
 
     name = type(reranker).__name__
     try:
@@ -99,7 +99,7 @@ def embed_checked(
         EmbedderError: If the embedder fails, or returns another shape, another type, numbers
             that are not finite, or rows whose length is more than 0.001 away from 1.
     """
-    import numpy as np
+    import numpy as np  # noqa: PLC0415 - importing this package must not load it
 
     wanted = require_texts(texts)
     embed = embedder.embed

@@ -226,8 +226,8 @@ def _verify(path: Path, expected: str) -> None:
 def _open(folder: Path, threads: int) -> _Model:
     # Imported here, so that a process that never embeds does not load them.
     os.environ[NO_TELEMETRY] = "1"
-    import onnxruntime
-    from tokenizers import Tokenizer
+    import onnxruntime  # noqa: PLC0415 - see above
+    from tokenizers import Tokenizer  # noqa: PLC0415 - see above
 
     onnxruntime.disable_telemetry_events()  # in case the host has imported it before
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))

@@ -174,7 +174,7 @@ class OpenAIEmbedder:
         return self._unit(rows)
 
     def _unit(self, rows: NDArray[np.float64]) -> NDArray[np.float32]:
-        if rows.ndim != 2 or rows.shape[1] != self.dim:
+        if rows.ndim != 2 or rows.shape[1] != self.dim:  # noqa: PLR2004 - rows and columns
             raise EmbedderError(
                 f"{self.name}: vectors of length {rows.shape[-1]} came back; "
                 f"expected {self.dim}: set dim to the length of the model's vectors"
@@ -217,7 +217,7 @@ class OpenAIEmbedder:
 
 def _import_httpx() -> Any:
     try:
-        import httpx
+        import httpx  # noqa: PLC0415 - an extra
     except ImportError as error:
         raise MissingExtra("openai", "httpx") from error
     return httpx

@@ -135,7 +135,7 @@ class CrossEncoderReranker:
 
 def _cross_encoder(model: str, device: str | None) -> Any:
     try:
-        from sentence_transformers import CrossEncoder
+        from sentence_transformers import CrossEncoder  # noqa: PLC0415 - an extra, slow to import
     except ImportError as error:
         raise MissingExtra("sentence-transformers", "sentence-transformers") from error
     try:

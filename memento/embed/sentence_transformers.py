@@ -142,7 +142,7 @@ def load_model(model: str, device: str | None) -> Any:
         EmbedderError: If the model cannot be loaded.
     """
     try:
-        from sentence_transformers import (
+        from sentence_transformers import (  # noqa: PLC0415 - an extra, and slow to import
             SentenceTransformer,
         )
     except ImportError as error:

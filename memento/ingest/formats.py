@@ -85,7 +85,7 @@ def detect(path: str | Path) -> Format:
 
 def read(
     path: str | Path,
-    format: Format | str | None = None,
+    format: Format | str | None = None,  # noqa: A002 - the word for it
     *,
     name: str | None = None,
     scope: str = "",
@@ -129,7 +129,7 @@ def read(
 def _trusted(draft: Draft, given: Trust) -> Draft:
     """Trust a draft as little as its file, its speaker or its own source is trusted."""
     source = draft.source
-    assert isinstance(source, Source)
+    assert isinstance(source, Source)  # noqa: S101 - every reader sets one
     least = Trust.least([given, source.kind, trust_of(draft.role)])
     return draft if least is source.kind else replace(draft, source=replace(source, kind=least))
 

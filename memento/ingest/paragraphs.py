@@ -18,7 +18,7 @@ Some 400 tokens: as much as a reader takes in at once, and two windows of the de
 """
 TURN_LIMIT = 50_000
 """Longest turn kept in one piece, in characters; pasted text may be a whole book."""
-SENTENCE_END = re.compile(r"[.!?…][\"')\]]*\s+|[。！？]|\n")
+SENTENCE_END = re.compile(r"[.!?…][\"')\]]*\s+|[。！？]|\n")  # noqa: RUF001 - the full-width marks of Chinese and Japanese are meant
 
 
 def pieces(text: str, limit: int) -> Iterator[str]:
@@ -95,7 +95,7 @@ def without_front_matter(lines: Iterable[str]) -> Iterator[str]:
                 header = []
                 break
             header.append(line)
-            known = _FIRST_OF_HEADER if len(header) == 2 else _HEADER_LINE
+            known = _FIRST_OF_HEADER if len(header) == 2 else _HEADER_LINE  # noqa: PLR2004
             if not known.match(line) or len(header) > HEADER_LINES:  # a rule, then text
                 break
     yield from header

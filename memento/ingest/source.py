@@ -160,14 +160,14 @@ def checked(parse: Callable[[Any], T], value: Any, place: FilePlace) -> T:
 def string(value: Any) -> str:
     """Read a string, of any length, that can be stored."""
     if not isinstance(value, str):
-        raise ValueError(f"expected a string, found {_name_of(value)}")
+        raise ValueError(f"expected a string, found {_name_of(value)}")  # noqa: TRY004 - the place is added where this is caught
     return storable("", value)
 
 
 def time_of(value: Any) -> datetime:
     """Read ISO 8601 text or seconds since 1970; without a zone it is UTC."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise ValueError(f"expected a time, found {_name_of(value)}")
+        raise ValueError(f"expected a time, found {_name_of(value)}")  # noqa: TRY004 - as above
     if not isinstance(value, str):
         return datetime.fromtimestamp(value, UTC)
     moment = datetime.fromisoformat(value)

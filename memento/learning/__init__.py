@@ -243,7 +243,7 @@ class Learning:
         keep: bool = True,
         turn_id: str | None = None,
         mode: str | None = None,
-        id: str | None = None,
+        id: str | None = None,  # noqa: A002 - the field's own name
     ) -> Observation:
         """Do what ``MemoryManager.observe`` does; see there."""
         began = monotonic()
@@ -353,7 +353,7 @@ def _turns(
     messages: Messages | None,
     *,
     actor: str | None,
-    id: str | None,
+    id: str | None,  # noqa: A002 - as in observe
     keep: bool,
     turn_id: str | None,
 ) -> list[Turn]:
@@ -391,7 +391,7 @@ def _directed(text: object, scope: str, condition: str | None) -> Lesson:
     if len(text) > split.LONGEST:  # as observe does: no sentence, so nothing is read from it
         return derive.Lesson(said, text, Kind.RULE, None, condition, None, None, scope, ())
     lesson = derive.derive(said, answered=None, said_at=_NEVER, scope=scope)
-    assert lesson is not None
+    assert lesson is not None  # noqa: S101 - a rule always is one
     when = lesson.condition if condition is None else condition
     slot = slots.slot_under(text, signals.Signal.RULE, when)
     return replace(lesson, text=text, slot=slot, scope=scope, condition=when)

@@ -255,7 +255,7 @@ class Attendant:
                 self._show_next(*first)
         except StoreClosed:
             return  # what was taken was given back
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - one message stops no other
             _log(error, "messages wait for the language model")
             self._rest()
             with suppress(MementoError):  # else another process takes it when the time is up
@@ -290,7 +290,7 @@ class Attendant:
                 self._show(taken, *read)
         except StoreClosed:
             raise
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - one message stops no other
             _log(error, "a message could not be shown to the language model")
             outside = isinstance(error, StoreError) and not isinstance(error, StoreUnusable)
             self._put_off(taken, "error", outside=outside)

@@ -499,6 +499,6 @@ def embedder_of(engine: Engine) -> Embedder | None:
     """Return the model in the package, which the detector needs, unless the store has none."""
     if engine.embedding is None:
         return None
-    from memento.embed.onnx import default_embedder
+    from memento.embed.onnx import default_embedder  # noqa: PLC0415 - loads onnxruntime
 
     return default_embedder()

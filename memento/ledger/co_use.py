@@ -247,7 +247,7 @@ def _sources(db: Session, ns: int) -> list[int]:
 
 
 def _docid(one: Happening) -> int:
-    assert one.docid is not None
+    assert one.docid is not None  # noqa: S101 - see _TOLD
     return one.docid
 
 

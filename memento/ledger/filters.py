@@ -161,7 +161,7 @@ def check_names(given: Mapping[str, object], known: type, verb: Callable[..., An
     unknown = next((name for name in given if name not in known.__annotations__), None)
     if unknown is None:
         return
-    from difflib import get_close_matches
+    from difflib import get_close_matches  # noqa: PLC0415 - slow to load, for an error only
 
     names = [*signature(verb).parameters.keys() - {"self"}, *known.__annotations__]
     likely = get_close_matches(unknown, names, n=1)

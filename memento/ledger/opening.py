@@ -39,7 +39,7 @@ def open_ledger(address: str | Path, *, allow_network: bool = False) -> Ledger:
         StoreFromTheFuture: If a newer memento wrote it.
     """
     root = folder_of(address)
-    from memento.ledger.lite.store import LiteLedger
+    from memento.ledger.lite.store import LiteLedger  # noqa: PLC0415 - only the engine needed
 
     return LiteLedger(root, allow_network=allow_network)
 
@@ -69,21 +69,21 @@ def make_root(root: Path) -> None:
         ReadOnlyStore: If it cannot be made.
         StoreError: If the disk stands in the way; see its children.
     """
-    from memento.ledger.lite import root as folder
+    from memento.ledger.lite import root as folder  # noqa: PLC0415 - see open_ledger
 
     folder.make_root(root)
 
 
 def backup_tool() -> BackupTool:
     """Return what copies a ledger in files, and makes one of such a copy."""
-    from memento.ledger.lite import copying
+    from memento.ledger.lite import copying  # noqa: PLC0415 - see open_ledger
 
     return copying
 
 
 def salvage_tool() -> SalvageTool[Rescued]:
     """Return what finds the whole memories of a damaged ledger, and makes a new one of them."""
-    from memento.ledger.lite import rescue
+    from memento.ledger.lite import rescue  # noqa: PLC0415 - see open_ledger
 
     return rescue
 
@@ -98,6 +98,6 @@ def swap(root: Path, build: Callable[[Path], T]) -> tuple[T, Path]:
         StoreBusy: If somebody has the store open.
         StoreError: If the new one cannot be written; the old one is where it was.
     """
-    from memento.ledger.lite import swap as files
+    from memento.ledger.lite import swap as files  # noqa: PLC0415 - see open_ledger
 
     return files.swap(root, build)

@@ -29,9 +29,9 @@ def apart(job: Callable[[], T]) -> Future[T]:
         with suppress(InvalidStateError):  # it was abandoned
             try:
                 result = job()
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001 - the caller who waits gets it
                 done.set_exception(error)
-            except BaseException as error:
+            except BaseException as error:  # noqa: BLE001 - it ends this thread, not the caller
                 done.set_exception(RuntimeError(f"ended by {type(error).__name__}"))
             else:
                 done.set_result(result)

@@ -83,15 +83,15 @@ class PydanticAI:
             SynthesisFailed: If the server cannot be reached or refuses, does not answer in time, or
                 answers with something other than a JSON object.
         """
-        import asyncio
+        import asyncio  # noqa: PLC0415
 
         return apart(lambda: asyncio.run(self._complete(task))).result()
 
     async def _complete(self, task: Task) -> Reply:
         """Send requests until one reply can be read, or none may be sent."""
-        import asyncio
+        import asyncio  # noqa: PLC0415
 
-        from pydantic_ai.usage import RunUsage
+        from pydantic_ai.usage import RunUsage  # noqa: PLC0415 - an extra
 
         used, failed, words = RunUsage(), None, task.data
         for calls in range(1, task.attempts + 1):
@@ -107,15 +107,15 @@ class PydanticAI:
                 words = f"{task.data}\n{AGAIN}" if failed.reason == "invalid" else words
             else:
                 return Reply(value, self.name, used.input_tokens, used.output_tokens, calls)
-        assert failed is not None
+        assert failed is not None  # noqa: S101 - at least one request was sent
         failed.args = (f"{self.name}: {failed}",)
         failed.tokens_in, failed.tokens_out = used.input_tokens, used.output_tokens
         raise failed from None  # the cause may quote the key, or the texts that were sent
 
     async def _ask(self, task: Task, words: str, used: RunUsage) -> Any:
         """Send one request."""
-        from pydantic_ai import Agent, StructuredDict
-        from pydantic_ai.usage import UsageLimits
+        from pydantic_ai import Agent, StructuredDict  # noqa: PLC0415 - an extra
+        from pydantic_ai.usage import UsageLimits  # noqa: PLC0415
 
         wanted = StructuredDict(dict(task.schema), name=task.name)
         agent = Agent(
@@ -133,8 +133,8 @@ class PydanticAI:
     def _made(self) -> Model:
         """Make the model with connections of its own; none is opened before a request."""
         try:
-            from pydantic_ai.exceptions import UserError
-            from pydantic_ai.models import infer_model
+            from pydantic_ai.exceptions import UserError  # noqa: PLC0415 - an extra
+            from pydantic_ai.models import infer_model  # noqa: PLC0415
         except ImportError as error:
             raise MissingExtra("llm", "pydantic-ai-slim") from error
         try:
@@ -146,7 +146,7 @@ class PydanticAI:
             raise InvalidInput("model", f"{self._model!r} cannot be used: {error}") from None
 
     def _provider(self, name: str) -> Any:
-        from pydantic_ai.providers import infer_provider_class
+        from pydantic_ai.providers import infer_provider_class  # noqa: PLC0415 - an extra
 
         given = {"base_url": self._base_url, "api_key": self._key()}
         kind = infer_provider_class(name)
@@ -176,7 +176,7 @@ def _full_name(model: object, *, with_server: bool) -> str:
 
 
 def _output(mode: Output, wanted: type[Any], name: str) -> Any:
-    from pydantic_ai import NativeOutput, PromptedOutput, ToolOutput
+    from pydantic_ai import NativeOutput, PromptedOutput, ToolOutput  # noqa: PLC0415 - an extra
 
     if mode == "native":
         return NativeOutput(wanted)
@@ -185,7 +185,7 @@ def _output(mode: Output, wanted: type[Any], name: str) -> Any:
 
 def _errors() -> tuple[type[Exception], ...]:
     """Return the errors that a request may end with."""
-    from pydantic_ai.exceptions import AgentRunError, UserError
+    from pydantic_ai.exceptions import AgentRunError, UserError  # noqa: PLC0415 - an extra
 
     cannot_be_sent = UnicodeError  # its message has the key
     return AgentRunError, UserError, OSError, TimeoutError, cannot_be_sent
@@ -193,7 +193,7 @@ def _errors() -> tuple[type[Exception], ...]:
 
 def _told(error: Exception) -> tuple[SynthesisFailed, bool]:
     """Say what an error means, without the words of the server, and whether to send again."""
-    from pydantic_ai.exceptions import (
+    from pydantic_ai.exceptions import (  # noqa: PLC0415 - an extra
         ModelAPIError,
         ModelHTTPError,
         UnexpectedModelBehavior,

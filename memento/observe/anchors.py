@@ -183,7 +183,7 @@ def licenses(signal: Signal, sentence: str) -> bool:
     >>> licenses(Signal.PLAN, "My exam is on Monday."), licenses(Signal.PLAN, "My plan is good.")
     (True, False)
     """
-    said = sentence.replace("’", "'")
+    said = sentence.replace("’", "'")  # noqa: RUF001 - a real apostrophe
     if said.count(" ") >= _LONGEST or (signal in _FORBIDDEN and _FORBIDDEN[signal].search(said)):
         return False
     if signal in _LASTING and _PASSING.search(said) and not _CHANGES.search(said):

@@ -16,7 +16,7 @@ _NAMED = re.compile(
     r"(?P<about>(?:my|our|the)\s+.+)$",
     re.IGNORECASE,
 )
-_ASIDE = re.compile(r"[;(…—].*$|\s[-–]\s.*$|,?\s(?:please|pls|thanks)\W*$", re.IGNORECASE)
+_ASIDE = re.compile(r"[;(…—].*$|\s[-–]\s.*$|,?\s(?:please|pls|thanks)\W*$", re.IGNORECASE)  # noqa: RUF001
 """What a request says besides: "..., please", "... (the old one)"."""
 _FROM_MEMORY = re.compile(r"\s(?:from|in) (?:your |the )?memory$", re.IGNORECASE)
 _OWN = re.compile(r"(?:my|our|the|me|myself)\s+", re.IGNORECASE)
@@ -43,7 +43,7 @@ _FAULTS = re.compile(
     |unhelpful|disappoint\w+|too\ (?:long|short|verbose|complicated|vague|much)|garbage|annoying
     |still\ (?:fail\w*|broken|not|does|doesn['’]?t|wrong)|made\ it\ worse
     |not\ (?:what|helpful|right|good|it)
-    |made\ (?:that|it)\ up|nope?)\b|n['’]t\s(?:help|work|what|right|answer|do|compile|fix)""",
+    |made\ (?:that|it)\ up|nope?)\b|n['’]t\s(?:help|work|what|right|answer|do|compile|fix)""",  # noqa: RUF001 - a real apostrophe
     re.IGNORECASE | re.VERBOSE,
 )
 
@@ -63,7 +63,7 @@ def subject_of(request: str) -> str:
     >>> subject_of("Forget what I said about the Berlin office.")
     'Berlin office'
     """
-    said = _ASIDE.sub("", request.replace("’", "'").rstrip(".! \n"))
+    said = _ASIDE.sub("", request.replace("’", "'").rstrip(".! \n"))  # noqa: RUF001 - real
     said = _FROM_MEMORY.sub("", said.rstrip(".! "))
     match = _ABOUT.search(said) or _NAMED.search(said) or _CLAUSE.search(said)
     return "" if match is None else _OWN.sub("", match["about"], count=1).strip(" \"'")

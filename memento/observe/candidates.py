@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _CONTRADICTS = re.compile(
     r"""^\W*(?:no|nope|nah|wrong|incorrect|actually|not|wait|that['’]?s\s+(?:wrong|not|incorrect)
-      |you\s+keep\s+\w+ing|i\s+(?:already\s+)?told\s+you)\b.*\w+\W+\w+ | \binstead\W*$""",
+      |you\s+keep\s+\w+ing|i\s+(?:already\s+)?told\s+you)\b.*\w+\W+\w+ | \binstead\W*$""",  # noqa: RUF001 - a real apostrophe
     re.IGNORECASE | re.VERBOSE,
 )
 _MARKS = re.compile(
@@ -39,7 +39,7 @@ _MARKS = re.compile(
     | \b(?:no\s+longer|any\s?more|any\s+longer|instead|stopped|switched|changed|moved|renamed
       |migrated|mistake|rather\s+than|turns?\s+out|wrong|incorrect|actually|meant|extended|outdated|backwards|mixed
       |gave\s+up|got\s+rid|told\s+you|said|misspoke|misread)\b
-    | ,\s*not\s+(?!bad\b|too\b|so\b|that\b)\w+ | \bnot\b.*,\s*(?:but|it|i|we)\b""",
+    | ,\s*not\s+(?!bad\b|too\b|so\b|that\b)\w+ | \bnot\b.*,\s*(?:but|it|i|we)\b""",  # noqa: RUF001 - a real apostrophe
     re.IGNORECASE | re.VERBOSE,
 )
 """Words without which a statement that answers nothing corrects nothing for sure."""
@@ -164,7 +164,7 @@ def _judged(
 ) -> list[Detection]:
     if not spans:
         return []
-    from memento.observe.detect import Detector
+    from memento.observe.detect import Detector  # noqa: PLC0415 - importing loads numpy
 
     said = [masked[span.start : span.end] for span in spans]
     return Detector.load().detect(said, embedder=embedder, language=language)

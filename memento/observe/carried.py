@@ -32,7 +32,7 @@ PROSE = "prose"
 """Why a message may carry something that has the form of prose in each of its lines."""
 
 _STARTS = re.compile(
-    r"(?:(?:[-*•]|\d{1,2}[.)])\s+)?(?:[^\W_]|[¿¡'’‘“„«»\"`(.…]|[^\w\s\x00-\x7f\u2000-\u206f])"
+    r"(?:(?:[-*•]|\d{1,2}[.)])\s+)?(?:[^\W_]|[¿¡'’‘“„«»\"`(.…]|[^\w\s\x00-\x7f\u2000-\u206f])"  # noqa: RUF001 - real
 )
 """The start of a line of prose or an item: a letter, an opening mark, or an emoji."""
 _MARK = re.compile(
@@ -42,10 +42,10 @@ _MARK = re.compile(
 )
 """A moment or an address before all words, and signs of tables, markup, code and letters."""
 _SPEAKER = re.compile(
-    r"\W*(?![\w'’-]+(?:\s[a-z\d'’,/+-]+){1,2}\s?:)(?P<label>[^\W_][^\s:]*(?:\s[^\s:]+){0,2})\s?[:：](?=\s|$)"
+    r"\W*(?![\w'’-]+(?:\s[a-z\d'’,/+-]+){1,2}\s?:)(?P<label>[^\W_][^\s:]*(?:\s[^\s:]+){0,2})\s?[:：](?=\s|$)"  # noqa: RUF001
 )
 """Up to three words before the first colon, the later ones not all in small letters: who speaks."""
-_QUOTE = re.compile(r"[\"＂“”„«»「」『』]")
+_QUOTE = re.compile(r"[\"＂“”„«»「」『』]")  # noqa: RUF001 - real marks
 
 _CJK = r"\u3040-\u30ff\u3400-\u9fff"
 _LEAD = re.compile(rf"(?:^|(?<=[.!?。]))(?P<lead>[^:.!?。]{{1,60}}):(?=\s|[{_CJK}])")
@@ -57,7 +57,7 @@ _WITHIN = re.compile(
     | (?<=\s)(?:@(?=\w)|&(?=\s))
     | (?<=\w)['’](?![\w'’])
     | (?:[:;]-?[)(DP]|[\u2600-\u27bf\U0001f000-\U0001faff\ufe0f\u200d]|\s){1,20}$
-    """,
+    """,  # noqa: RUF001 - real marks
     re.VERBOSE,
 )
 """Signs at and within the words that people type, an aside in brackets, emoji behind the last."""
@@ -79,7 +79,7 @@ _ASKS = r"""(?:(?:Always|Never|Please|Pls|Use|Call\sme|Forget|Don['’]t|Do\snot
     |(?:From|Ab|Von|Vanaf)\s(?:now|today|jetzt|heute|nun|nu)
     |Immer|Nie|Niemals|Bitte|Vergiss|Nenn|Benutze|Verwende|Antworte|Désormais|Toujours|Jamais|Oublie
     |Appelle|Utilise|Siempre|Nunca|Olvida|Llámame|Usa|Sempre|Dimentica|Chiamami|Esquece|Altijd|Nooit
-    |Vergeet|Noem|Gebruik)\b)"""
+    |Vergeet|Noem|Gebruik)\b)"""  # noqa: RUF001 - real apostrophe
 _START = rf"""(?:{_TELLS}|{_ASKS}|(?:From|When|If|Whenever|Before|After|Make|Do|Send|Delete|You
     |Your)\b)"""
 _POLITE = r"""(?:(?:hi|hey|hello|hallo|hola|salut|bonjour|good\s(?:morning|evening|afternoon)
@@ -101,11 +101,11 @@ _ANEW = re.compile(rf"(?:[^\w\s.!?…,]|_)\s*{_START}|(?<=[\w,])\s(?!I\b){_START
 _PARTED = re.compile(
     r"""[|\\\t¶] | &\#?\w+; | </ | :\s | \S\s\s
     | \b(?:this|these|below|above|following)\s*[^\w\s.,!?'’]
-    | (?:\s[^\w\s.,!?'’"]\s*|[^\w\s.,!?'’"]\s+|\()(?:[A-Z][\w'-]*[\s,]*){1,4}[.!)]*$""",
+    | (?:\s[^\w\s.,!?'’"]\s*|[^\w\s.,!?'’"]\s+|\()(?:[A-Z][\w'-]*[\s,]*){1,4}[.!)]*$""",  # noqa: RUF001 - real
     re.VERBOSE,
 )
 """What makes two of one sentence all the same: a mark, a sign after "this", a name at its end."""
-_GOES_ON = re.compile(rf"""[^\w\s.,!?'’"]\s*{_START}""", re.IGNORECASE | re.VERBOSE)
+_GOES_ON = re.compile(rf"""[^\w\s.,!?'’"]\s*{_START}""", re.IGNORECASE | re.VERBOSE)  # noqa: RUF001 - real
 """The same behind a sign in small letters: it counts where the sentence only tells something."""
 _SIGNED = re.compile(
     r"(?i:signed|(?:\w+ )?regards|best|yours(?: \w+)?|(?:yours )?sincerely|love),"
@@ -115,7 +115,7 @@ _SIGNED = re.compile(
 _POINTS = re.compile(
     r"""\b(?:this|these|those|the\sfollowing|as\sfollows|below|above)\b
       (?=\s*(?:[,.:;?!]|$|(?:just|came|is|was|from|to\sme|for\s(?:me|us))\b))
-    | ^(?:so\s)?here(?:['’]s|\sis|\sare)\b | \b(?:got|received|found|sent)\sthis\b""",
+    | ^(?:so\s)?here(?:['’]s|\sis|\sare)\b | \b(?:got|received|found|sent)\sthis\b""",  # noqa: RUF001 - real
     re.IGNORECASE | re.VERBOSE,
 )
 """Words that point to a text beside them."""
@@ -131,14 +131,14 @@ _REPORTS = re.compile(
     rf"""(?P<own>\b(?:i|we|you)(?:['’](?:ve|d|re))?\s(?:(?:have|had|just|already|also|never|ever|once|always
       |actually|really|only|clearly|then)\s){{0,3}})?
     (?:\b{_TOLD} | \b(?:they|people)\ssay\b | \breplies\b(?=\W*(?:that\b|[,:]|(?-i:[A-Z])|{_START}))
-    | (?-i:\bAccording)\sto\b | \baccording\sto\b(?!\s(?-i:[A-Z]{{2}})|\sour\b))""",
+    | (?-i:\bAccording)\sto\b | \baccording\sto\b(?!\s(?-i:[A-Z]{{2}})|\sour\b))""",  # noqa: RUF001
     re.IGNORECASE | re.VERBOSE,
 )
 """A verb that gives somebody else the word: "replies" is one only before what is said."""
 _BEHIND = re.compile(
     rf"""[^\w\s'’"]\s*(?:(?:he|she|they|it|(?:the|my)\s\w+|(?-i:[A-Z])\w*)\s)?\b(?:{_TOLD}|replies\b)
     | \b(?:{_TOLD}|replies\b|according\sto\b)\s(?:(?-i:[A-Z][a-z])|(?:the|my|he|she)\b)
-    | \b(?:he|she|they|(?-i:[A-Z][a-z]+))\s(?:{_TOLD}|replies\b)\W*$""",
+    | \b(?:he|she|they|(?-i:[A-Z][a-z]+))\s(?:{_TOLD}|replies\b)\W*$""",  # noqa: RUF001 - real
     re.IGNORECASE | re.VERBOSE,
 )
 """One that does so behind the words: "..., said Bob"."""
@@ -183,7 +183,7 @@ def carries(text: str, masked: str, language: str = "en") -> str | None:
     rest = _without_own(masked, language) if short else None
     if rest == "":
         return None
-    if any(line.endswith((":", "：")) and not is_own_lead(line) for line in lines[:-1]):
+    if any(line.endswith((":", "：")) and not is_own_lead(line) for line in lines[:-1]):  # noqa: RUF001
         return "speaker"
     hard = next((why for line in lines if (why := _hard(line.replace(HIDDEN, "x"), line))), None)
     return hard or (None if rest is not None and _is_typed(rest, language) else PROSE)

@@ -116,20 +116,20 @@ def _tags(signal: Signal) -> tuple[tuple[str, bool], ...]:
 
 _MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
 _YEARLY = re.compile(
-    r"\b(?:birthday|anniversary|name\s?day)(?:['’]s|\s+is|\s+falls)\b"
+    r"\b(?:birthday|anniversary|name\s?day)(?:['’]s|\s+is|\s+falls)\b"  # noqa: RUF001 - real
     rf".{{0,200}}\b(?:{_MONTH}\b|\d{{1,2}}[./]\d{{1,2}})",
     re.IGNORECASE,
 )
 """A day of every year, by its date: "My birthday is on 4 May"."""
 _NOT_THIS_BUT = re.compile(
     r"(?P<old>(?:i|we)\b[^,;]{0,200}?"
-    r"(?:n['’]t|\bnot|\bno\s{1,9}longer|\bnever)\b[^,;]{0,200})"
+    r"(?:n['’]t|\bnot|\bno\s{1,9}longer|\bnever)\b[^,;]{0,200})"  # noqa: RUF001 - real
     r"(?:[,;]\s*(?:but\s+)?|\s{1,9}but\s+)(?P<new>(?:i|we|it)\b.+)",
     re.IGNORECASE,
 )
 """A clause that denies the old value and one that gives the new one. A longer one is no clause."""
 _NEGATION = re.compile(
-    r"n['’]t\b|\b(?:not|no\s+longer|never|any\s*more|anymore)\b",
+    r"n['’]t\b|\b(?:not|no\s+longer|never|any\s*more|anymore)\b",  # noqa: RUF001 - real
     re.IGNORECASE,
 )
 

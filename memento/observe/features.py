@@ -22,7 +22,7 @@ VERSION = 1
 BUCKETS = 4096
 """Buckets of each group; 2 groups. Twice as many gained less than 0.5 points."""
 _WORDS, _SKELETON = 2, 4  # longest n-grams
-_TOKEN = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*|\d+(?:[.,:]\d+)*|[?!:;,.\"()]")
+_TOKEN = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*|\d+(?:[.,:]\d+)*|[?!:;,.\"()]")  # noqa: RUF001 - a real apostrophe
 _FUNCTION = frozenset(
     """a about above actually after again against all already also although always am an and any
     anymore anyone anything are as ask at away back be because been before being below best better
@@ -41,7 +41,7 @@ _FUNCTION = frozenset(
     were what what's when whenever where which while who whose why will wish with without won't
     work worked works would wrong year yes yesterday yet you you'd you'll you're you've your
     monday tuesday wednesday thursday friday saturday sunday january february march april june july
-    august september october november december""".split()
+    august september october november december""".split()  # noqa: SIM905 - words read better as one text
 )
 """Words that the skeleton keeps. Most belong to no subject; the others carry a class: "remind"."""
 
@@ -52,7 +52,7 @@ def tokens(sentence: str) -> list[str]:
     >>> tokens("No, it's 8:30!")
     ['No', ',', "it's", '8:30', '!']
     """
-    return [token.replace("’", "'") for token in _TOKEN.findall(sentence)]
+    return [token.replace("’", "'") for token in _TOKEN.findall(sentence)]  # noqa: RUF001 - as above
 
 
 def skeleton(words: Sequence[str]) -> list[str]:

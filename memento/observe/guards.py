@@ -225,7 +225,7 @@ def vetoes(sentences: Sequence[Span], masked: str) -> list[str | None]:
     for span in sentences:
         if _GAP.search(masked, before, span.start):
             frame = None
-        said = " ".join(masked[span.start : span.end].split()).replace("’", "'")
+        said = " ".join(masked[span.start : span.end].split()).replace("’", "'")  # noqa: RUF001 - real
         if not _LASTING.search(before_colon(said)):
             frame = _first(_FRAMES, said) or ("drafts" if shows(said) else frame)
         found.append(frame or (None if _FORGETS.match(said) else _veto(said)))

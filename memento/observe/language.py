@@ -22,14 +22,14 @@ _SCRIPTS = (
 """Scripts, in order: a Japanese text also has Chinese characters."""
 _SHARE = 0.25
 """Least share of the letters for a script to name the language: English may quote one word."""
-_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")  # noqa: RUF001 - a real apostrophe
 _COMMON = frozenset(
     """the a an i i'm i've i'd i'll you she it we they my your her its our their is are was
     were be been am do does did don't doesn't didn't have has had not no and or but if of to in on
     at for with from by about this that these those what which who when where why how can could
     will would should may might must please never always use there here up out so very just like
     want need than then them me us it's that's let's we're isn't can't won't as any some all
-    only now new get keep stop make know think say said tell ask""".split()
+    only now new get keep stop make know think say said tell ask""".split()  # noqa: SIM905 - words read better as one text
 )
 
 
@@ -52,7 +52,7 @@ def recognise(text: str) -> str:
     for code, script in _SCRIPTS:
         if len(script.findall(text)) >= _SHARE * letters:
             return code
-    spoken = [word.lower().replace("’", "'") for word in _WORD.findall(text)]
+    spoken = [word.lower().replace("’", "'") for word in _WORD.findall(text)]  # noqa: RUF001 - as above
     best, most = ENGLISH, sum(word in _COMMON for word in spoken)
     for code, common in _others():
         if (found := sum(word in common for word in spoken)) > most:

@@ -35,10 +35,10 @@ _SAME = {
     "doesn't": "does not", "isn't": "is not", "aren't": "are not", "can't": "can not",
     "cannot": "can not", "won't": "will not", "wasn't": "was not", "you're": "you are",
 }  # fmt: skip
-_TOKEN = re.compile(r"[+-]?\d[\w.:,/%°€$£-]*\w|[^\W_]+(?:['’-][^\W_]+)*|\d")
-_SIGNS = frozenset("now actually currently already just please anymore any more today".split())
-_FOR = frozenset("love like enjoy adore always".split())
-_AGAINST = frozenset("hate dislike detest loathe never".split())
+_TOKEN = re.compile(r"[+-]?\d[\w.:,/%°€$£-]*\w|[^\W_]+(?:['’-][^\W_]+)*|\d")  # noqa: RUF001 - a real apostrophe
+_SIGNS = frozenset("now actually currently already just please anymore any more today".split())  # noqa: SIM905 - words read better as one text
+_FOR = frozenset("love like enjoy adore always".split())  # noqa: SIM905 - as above
+_AGAINST = frozenset("hate dislike detest loathe never".split())  # noqa: SIM905 - as above
 _YES, _NO = "+", "-"
 _SPOKEN = (
     (("do", "not", "like"), _NO), (("do", "not", "enjoy"), _NO), (("do", "not", "love"), _NO),
@@ -48,7 +48,7 @@ _SPOKEN = (
 )  # fmt: skip
 _STATES = frozenset(
     """is are was am lives live works work runs run starts start begins ends called named costs
-    reports uses weighs moved opens closes happens takes sits belongs stays""".split()
+    reports uses weighs moved opens closes happens takes sits belongs stays""".split()  # noqa: SIM905 - as above
 )
 """Verbs whose complement is mostly one at a time."""
 _NUMBERS = frozenset(
@@ -56,9 +56,9 @@ _NUMBERS = frozenset(
     sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety
     hundred thousand noon midnight monday tuesday wednesday thursday friday saturday sunday january
     february march april may june july august september october november december daily weekly
-    monthly yearly quarterly once twice am pm st nd rd th""".split()
+    monthly yearly quarterly once twice am pm st nd rd th""".split()  # noqa: SIM905 - as above
 )
-_OPENING = frozenset("we you i should must will".split())
+_OPENING = frozenset("we you i should must will".split())  # noqa: SIM905 - as above
 _MOST = 40  # tokens; a longer statement says more than one thing
 
 
@@ -127,7 +127,7 @@ def tokens(text: str) -> list[str]:
     Contractions are written out, words of change are left out, and words for and against something
     are ``+`` and ``-``.
     """
-    plain = without_lead(text).partition(' (about: "')[0].replace("’", "'")
+    plain = without_lead(text).partition(' (about: "')[0].replace("’", "'")  # noqa: RUF001 - real
     named = _OF_KIN.match(plain)
     if named and plain[named.end()].isupper():
         plain = plain[named.end() :]
@@ -158,7 +158,7 @@ def denies(old: str, new: str) -> bool:
     >>> denies("I'm married.", "I'm no longer married to Tom.")
     False
     """
-    if _DENIED.search(new.replace("’", "'")) is None:
+    if _DENIED.search(new.replace("’", "'")) is None:  # noqa: RUF001 - a real apostrophe
         return False
     first, second = tokens(old), tokens(new)
     left = [word for word in second if word not in _DENYING]
@@ -184,7 +184,7 @@ def turned_from(text: str) -> str | None:
     >>> turned_from("It's Katarina, not Katherine.")
     'katherine'
     """
-    plain = without_lead(text.replace("’", "'")).strip().rstrip(".!")
+    plain = without_lead(text.replace("’", "'")).strip().rstrip(".!")  # noqa: RUF001 - real
     for pattern in _TURNED:
         match = pattern.match(plain)
         if match is not None:
@@ -211,5 +211,5 @@ def is_about(old: str, new: str, value: str) -> bool:
 
 _LITTLE_WORDS = frozenset(
     """it is not that the a an are was i am we no instead of than rather from to use and at on in
-    my our you your got wrong + -""".split()
+    my our you your got wrong + -""".split()  # noqa: SIM905 - as above
 )

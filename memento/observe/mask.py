@@ -25,11 +25,11 @@ _QUOTATIONS = re.compile(
     | «[^«»]{1,2000}» | »[^«»]{1,2000}« | ‹[^‹›]{1,2000}› | 「[^「」]{1,2000}」
     | 『[^『』]{1,2000}』
     | (?<![\w'’])['‘](?=\w)[^‘\n]{1,200}?['’](?!\w)
-    """,
+    """,  # noqa: RUF001 - real quotation marks
     re.VERBOSE,
 )
 """Quotations, none longer than people quote, so that a lone mark costs no time."""
-_TWO_WORDS = re.compile(r"\w[^\w'’]+\w|[\u3040-\u30ff\u4e00-\u9fff]{2}")
+_TWO_WORDS = re.compile(r"\w[^\w'’]+\w|[\u3040-\u30ff\u4e00-\u9fff]{2}")  # noqa: RUF001 - a real apostrophe
 _LINE = re.compile(
     r"""
       [ \t]{0,3}>.*                                             # a block quote
@@ -55,7 +55,7 @@ _LINE = re.compile(
     | \#{1,6}\s.*
     | \s*(?i:assistant|ai|bot|chatgpt|system|developer|observation
         |(?:tool|function)(?:[ _](?:call|output|result))?)\s*:\s.*        # a turn of another one
-    """,
+    """,  # noqa: RUF001 - real quotation marks
     re.VERBOSE,
 )
 _INDENTED = re.compile(r"(?: {4}|\t)(?![ \t]*(?:[-*+•]|\d+[.)])\s)")

@@ -9,7 +9,7 @@ TONGUES = tuple(
     galician arabic hebrew persian farsi hindi urdu bengali punjabi tamil telugu malayalam kannada
     marathi gujarati nepali sinhala thai vietnamese indonesian malay tagalog filipino japanese
     korean mandarin cantonese chinese swahili amharic yoruba igbo hausa zulu afrikaans latin
-    esperanto albanian armenian georgian kazakh uzbek mongolian""".split()
+    esperanto albanian armenian georgian kazakh uzbek mongolian""".split()  # noqa: SIM905 - a list of words reads better as text
 )
 OCCUPATIONS = tuple(
     """accountant actor actress analyst animator anesthetist archaeologist architect artist
@@ -26,26 +26,26 @@ OCCUPATIONS = tuple(
     publisher radiologist realtor receptionist recruiter researcher retiree roofer sailor salesman
     salesperson scientist sculptor secretary singer sociologist soldier statistician student surgeon
     surveyor sysadmin tailor teacher technician therapist trader trainer translator tutor undertaker
-    upholsterer vet veterinarian waiter waitress webmaster welder writer zoologist""".split()
+    upholsterer vet veterinarian waiter waitress webmaster welder writer zoologist""".split()  # noqa: SIM905 - as above
 )
 KIN = tuple(
     """mother father mum mom dad sister brother wife husband partner girlfriend boyfriend fiance
     fiancee fiancé fiancée son daughter grandmother grandfather grandma grandpa stepmother
     stepfather manager boss supervisor landlord landlady flatmate roommate mentor assistant
-    therapist doctor dentist gp""".split()
+    therapist doctor dentist gp""".split()  # noqa: SIM905 - as above
 )
 """Persons of whom the user mostly has one, by the word the user calls them."""
 POSSESSIONS = (
     *"""laptop computer desktop machine workstation tablet car bike bicycle motorbike scooter
     monitor printer camera router wifi height weight nationality religion hometown school
     university college major degree bank salary rent commute dog cat username handle github website
-    blog surname nickname desk office""".split(),
+    blog surname nickname desk office""".split(),  # noqa: SIM905 - as above
     "blood type", "shoe size", "ring size", "last name", "middle name", "star sign", "internet",
 )  # fmt: skip
 OURS = (
     *"""database budget ci repo repository monorepo stack backend frontend api registry vpn domain
     website logo tagline license licence framework orm cloud hosting region wiki tracker chat
-    bundler formatter linter deadline cache queue mascot standup retro""".split(),
+    bundler formatter linter deadline cache queue mascot standup retro""".split(),  # noqa: SIM905 - as above
     "default branch", "main branch", "release branch", "package manager", "style guide",
     "code style", "sprint length", "fiscal year", "time zone", "event store", "test framework",
     "design system", "rate limit", "staging server", "production server",
@@ -91,7 +91,7 @@ PLACES = frozenset(
     alabama alaska arizona california catalonia colorado connecticut florida hawaii idaho
     illinois indiana iowa kansas kentucky louisiana maryland massachusetts michigan minnesota
     montana nebraska nevada ohio oklahoma oregon pennsylvania tennessee texas utah vermont
-    virginia wisconsin wyoming bavaria brittany normandy tuscany sicily""".split()
+    virginia wisconsin wyoming bavaria brittany normandy tuscany sicily""".split()  # noqa: SIM905 - as above
 ) | frozenset({
     "abu dhabi", "addis ababa", "buenos aires", "cape town", "costa rica", "el salvador",
     "fort worth", "hong kong", "ho chi minh city", "kuala lumpur", "las vegas", "los angeles",

@@ -201,7 +201,7 @@ def _judged(
 ) -> tuple[Sentence, ...]:
     if not kept:
         return ()
-    from memento.observe.detect import Detector, shown_as
+    from memento.observe.detect import Detector, shown_as  # noqa: PLC0415 - importing loads numpy
 
     read = [shown_as(masked[span.start : span.end]) for span, _ in kept]
     if code != languages.ENGLISH:

@@ -24,7 +24,7 @@ _OWN = frozenset(
     maintenant rappel règle règles remarque souviens ahora corrección importante nota
     preferencia recordatorio recuerda regla reglas promemoria regola regole ricorda correção
     lembrete lembre regra regras herinnering onthoud regels 规则 记住 请记住 备注 注意 提醒
-    更正 从现在起 从现在开始 重要 覚えておいて ルール メモ 注意 訂正 今後 重要""".split()
+    更正 从现在起 从现在开始 重要 覚えておいて ルール メモ 注意 訂正 今後 重要""".split()  # noqa: SIM905 - words read better as one text
 )
 """Words that announce a statement of the user's own."""
 _BESIDE = frozenset(
@@ -33,7 +33,7 @@ _BESIDE = frozenset(
     ok okay on one our ours please pls project quick repo se self small so some still the these
     this to today up us we you your yourself ab an bitte dir eine für meine mir neue noch von
     zur une ma mes pour toi nouvelle à partir de a mi mis una para ti mia una nuova per te da
-    minha uma mijn een nieuwe voor""".split()
+    minha uma mijn een nieuwe voor""".split()  # noqa: SIM905
 )
 """Words that may stand beside one of them. No name is among either, nor a word for others."""
 _LEFT_OUT = re.compile("[.'\u2019]")

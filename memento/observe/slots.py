@@ -49,7 +49,7 @@ _PATTERNS = {
 }
 _PLACEHOLDER = re.compile("|".join(_PATTERNS))
 _DEMONYM = re.compile(r"(?:ian|ish|ese|ean|ch|man|ss)$")
-_TYPED = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "\u00a0": " "})
+_TYPED = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "\u00a0": " "})  # noqa: RUF001 - real quotation marks
 
 
 def slot_of(text: str, signal: Signal) -> Slot | None:

@@ -18,7 +18,7 @@ _PERSON = re.compile(
 )
 _OTHERS = frozenset(
     """younger older elder youngest oldest eldest big little former ex old other late twin half
-    first second third last previous step middle""".split()
+    first second third last previous step middle""".split()  # noqa: SIM905 - words read better as one text
 )
 """Words that tell one person from another of the same kin."""
 _SUBJECT_LAST = re.compile(
@@ -78,7 +78,7 @@ _DATE = re.compile(
 _COUNTED = (("date", _DATE), ("number", _NUMBER))
 _COLOURS = frozenset(
     """black white grey gray red green blue yellow orange purple violet pink brown beige silver gold
-    turquoise teal navy""".split()
+    turquoise teal navy""".split()  # noqa: SIM905 - as above
 )
 _STATES = frozenset(
     """slow fast down up broken fixed live dead alive offline online late early full empty done
@@ -94,7 +94,7 @@ _STATES = frozenset(
     flat round square sharp blunt green mine yours ours theirs gold not almost too
     very so really quite pretty rather super totally completely mostly half fully partly more
     less much many all over under again also only even then when where what who how why
-    because as like than with without from for to of if that this these those it""".split()
+    because as like than with without from for to of if that this these those it""".split()  # noqa: SIM905 - as above
 )
 """Words that say how something is for now."""
 _STATE_ENDINGS = re.compile(r"[a-z]{2,}(?:ed|ing|ful|less|ous|able|ible|ly)[,;]?$")
@@ -125,7 +125,7 @@ def is_of_another_sort(old: str, new: str) -> bool:
 
 
 def _plain(text: str) -> str:
-    plain = without_lead(text.replace("’", "'")).strip().rstrip(".!;")
+    plain = without_lead(text.replace("’", "'")).strip().rstrip(".!;")  # noqa: RUF001 - real
     return re.sub(r"[, ]+(?:now|actually|instead|these days|any ?more)$", "", plain)
 
 

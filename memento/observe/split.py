@@ -7,7 +7,7 @@ import re
 from memento.observe.mask import HIDDEN
 from memento.observe.signals import SENTENCES, Span
 
-_END = re.compile(r"(?:(?<=[.!?…])[\"')\]”’»]*\s+|(?<=[。！？])[」』”]?\s*)")
+_END = re.compile(r"(?:(?<=[.!?…])[\"')\]”’»]*\s+|(?<=[。！？])[」』”]?\s*)")  # noqa: RUF001 - real stops
 _ABBREVIATION = re.compile(
     r"(?:\b(?:mr|mrs|ms|dr|prof|st|mt|ft|ste|gen|sgt|capt|col|rev|hon|no|nr|vs|etc|e\.g|i\.e|approx"
     r"|inc|ltd|co|jr|sr|bzw|ca|z\.b|u\.a|sra?|dra|mme|mlle|m)|\b[A-Z]|^\s*\d{1,3})\.$",
@@ -77,9 +77,9 @@ def _goes_on(above: str, below: str) -> bool:
     return (
         bool(above)
         and bool(below)
-        and above[-1] not in ".!?…:;。！？" + HIDDEN
+        and above[-1] not in ".!?…:;。！？" + HIDDEN  # noqa: RUF001 - real stops
         and below[0].islower()
-        and len(above) > 40
+        and len(above) > 40  # noqa: PLR2004 - a short line was ended on purpose
     )
 
 

@@ -86,7 +86,7 @@ def judged_by_wording(
     """
     if detection.signal is not None and detection.is_sure(store_at):
         return detection
-    plain = said.replace("’", "'")
+    plain = said.replace("’", "'")  # noqa: RUF001 - a real apostrophe
     named = _named(labelled(without_lead(plain.replace("\u00a0", " "))))
     if named is not None and licenses(named, plain):
         reasons = (*detection.reasons, "names a value")
@@ -143,5 +143,5 @@ def left_behind(said: str) -> str | None:
     >>> left_behind("We've moved from npm to pnpm.")
     'npm'
     """
-    moved = _FROM_TO.match(said.replace("’", "'"))
+    moved = _FROM_TO.match(said.replace("’", "'"))  # noqa: RUF001 - a real apostrophe
     return None if moved is None else " ".join(moved["old"].casefold().split())

@@ -83,7 +83,7 @@ _EXCEPTED = re.compile(
 )
 """Words before a clause that says when an instruction does not apply."""
 _DENIED = re.compile(
-    r"\bunless\b|(?:n['’]t|\bnot|\bnever|\bno longer)\b",
+    r"\bunless\b|(?:n['’]t|\bnot|\bnever|\bno longer)\b",  # noqa: RUF001 - a real apostrophe
     re.IGNORECASE,
 )
 
@@ -133,7 +133,7 @@ _LITTLE = 4
 _SMALL = frozenset(
     """the and but for not was were are is its it's that this with you your have has had from they
     them there here what when will would can could should all any now just than then too very our
-    use don't does did been being his her she him her who out off instead""".split()
+    use don't does did been being his her she him her who out off instead""".split()  # noqa: SIM905 - words read better as one text
 )
 
 

@@ -31,7 +31,7 @@ _OPENING = re.compile(
     re.IGNORECASE,
 )
 _DENIES = re.compile(
-    r"^\s*(?:unless|except)\b|\b(?:do|does|did)n['’]t\b|n['’]t\b|\b(?:not|never|no longer)\b",
+    r"^\s*(?:unless|except)\b|\b(?:do|does|did)n['’]t\b|n['’]t\b|\b(?:not|never|no longer)\b",  # noqa: RUF001 - real
     re.IGNORECASE,
 )
 """Words that turn a clause into its opposite; two of them leave it as it is."""
@@ -46,10 +46,10 @@ def _stem(word: str) -> str:
     ('recip', 'plan', 'sql')
     """
     for ending in _ENDINGS:
-        if word.endswith(ending) and len(word) - len(ending) > 2:
+        if word.endswith(ending) and len(word) - len(ending) > 2:  # noqa: PLR2004 - three letters
             word = word[: -len(ending)]
             break
-    return word[:-1] if len(word) > 3 and word[-1] == word[-2] else word
+    return word[:-1] if len(word) > 3 and word[-1] == word[-2] else word  # noqa: PLR2004
 
 
 _FREQUENT = """

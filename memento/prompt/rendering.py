@@ -434,7 +434,7 @@ class Relevant:
         near: Near | None = None,
         best: str | None = None,
     ) -> None:
-        from memento.retrieve.question import MAX_TEXT, wants_several
+        from memento.retrieve.question import MAX_TEXT, wants_several  # noqa: PLC0415 - loads NumPy
 
         self._wanted = content(terms(query[:MAX_TEXT]))
         self._briefly = several is not None and wants_several(query[:MAX_TEXT])
@@ -454,7 +454,7 @@ class Relevant:
 
     def _score(self, windows: Sequence[str]) -> list[float]:
         """Score windows; those of a text that is cut again, to less room, are known already."""
-        assert self._near is not None
+        assert self._near is not None  # noqa: S101 - see __call__
         new = [window for window in dict.fromkeys(windows) if window not in self._scores]
         if new:
             self._scores.update(zip(new, self._near(new), strict=True))

@@ -289,7 +289,7 @@ def _by_words(
     starts = _no_question(query)
     found: list[_Find] = []
     for term, match, place in zip(query.terms, matches, places, strict=True):
-        assert place is not None
+        assert place is not None  # noqa: S101 - every word has an expression
         one = _Find(match, place)
         if not len(place.rows):
             one = _otherwise(term, query, reader, starts=starts) or one

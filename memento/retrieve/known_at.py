@@ -145,7 +145,7 @@ class PastSource(LedgerSource):
         return self._words
 
     def _learn(self, session: Session, first: int) -> None:
-        assert self._words is not None
+        assert self._words is not None  # noqa: S101 - made by the only caller
         then = self.world.past
         for docid, status, text, names in earlier_states.said_since(session, self.ns, 0, first):
             if status in HEARD and docid not in then.absent and docid not in then.changed:
@@ -246,7 +246,7 @@ class PastSearcher(Searcher):
         self, source: LedgerSource, filters: Filters, model: int | None, *, exact: bool
     ) -> tuple[Snapshot, Mask, Nearest | None]:
         """Put the namespace together as it was; see ``Searcher._follow``."""
-        assert isinstance(source, PastSource)
+        assert isinstance(source, PastSource)  # noqa: S101 - `_source` makes no other
         every = Filters(now=filters.now, statuses=())
         present, _, nearest = super()._follow(source, every, model, exact=exact)
         world, roster = source.world, Roster()

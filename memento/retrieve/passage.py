@@ -116,7 +116,7 @@ class _Places:
         if near is None:
             return ranked[0] if ranked else 0
         doubtful = self._doubtful(ranked) if ranked else self._spread()
-        if len(doubtful) < 2:
+        if len(doubtful) < 2:  # noqa: PLR2004 - nothing to decide
             return doubtful[0]
         scores = near([self.text[self.spans[at][0] :][:WINDOW] for at in doubtful])
         best = max(range(len(doubtful)), key=lambda n: (scores[n], -n))

@@ -286,7 +286,7 @@ class Searcher:
         self, query: str, source: LedgerSource, snap: Snapshot, missing: dict[str, str]
     ) -> NDArray[np.float32] | None:
         """Embed a query, with the words that were meant by typing errors; see `spellings.meant`."""
-        assert self._embedding is not None
+        assert self._embedding is not None  # noqa: S101 - it has a number
         written = former_question.without_successor(query)
         try:
             return self._embedding.query(

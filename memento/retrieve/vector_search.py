@@ -213,7 +213,7 @@ class VectorSearch:
     def _settle(self, ns: int, held: Held, snap: Snapshot) -> None:
         """Write the tail to the file if it is long; the next query opens that again."""
         found = held.vectors
-        assert found is not None
+        assert found is not None  # noqa: S101 - see search
         tail, table, model = len(found.tail), found.table, found.source[0]
         if tail < min(max(TAIL, found.filed // _SHARE), 4 * TAIL):
             return

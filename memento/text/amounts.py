@@ -52,7 +52,7 @@ _SPELLED = {
     word: number
     for number, word in enumerate(
         """two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
-        sixteen seventeen eighteen nineteen twenty""".split(),
+        sixteen seventeen eighteen nineteen twenty""".split(),  # noqa: SIM905 - words read better as one text
         start=2,
     )
 } | {"thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90}
@@ -71,7 +71,7 @@ _NOT_SO = Small(
     | should | will\ (?:be|cost|come|go|have|pay|rise|move) | (?:was|were|had|did)\b(?=.{0,12}\d)
     | if | maybe | perhaps | tomorrow | tonight | this\ (?:week|month|once|time)
     | once | nicht | kein\w*
-    )\b | n['’]t\b | \?\W*$""",
+    )\b | n['’]t\b | \?\W*$""",  # noqa: RUF001 - a real apostrophe
     re.VERBOSE,
 )
 """A statement that tells of another moment than the present, or of what is not so."""
@@ -86,7 +86,7 @@ _GERMAN = re.compile(r"(?i:er|sie|es|wir|ich|der|die|das|den|ein|eine|mein|meine
 """A beginning of a German statement, where every noun has a capital letter."""
 _OF = re.compile(r"(?i:\b(?:of|for) (?:the|my|our|his|her|their)|^\W*(?:my|our)) ((?:\w+ ?){1,2})")
 _NAMES = re.compile(r"(?<=[\w,;] )[A-ZÀ-Þ][\w-]{2,}")
-_OWNER = re.compile(r"(?<![\w-])-*+([\w-]++)(?=['’]s\b)")
+_OWNER = re.compile(r"(?<![\w-])-*+([\w-]++)(?=['’]s\b)")  # noqa: RUF001 - a real apostrophe
 Other = Callable[[str, str], bool]
 """Tells of an older and a newer text whether they give two values of the same kind and size."""
 

@@ -16,7 +16,7 @@ from memento.text.sentences import ends_in_question
 from memento.text.words import words
 
 _READ = 400  # characters of a text
-_QUOTE = "['’]?"
+_QUOTE = "['’]?"  # noqa: RUF001 - a real apostrophe
 
 
 def _any_word(*alternatives: str, needs: str | None = None) -> Small:
@@ -104,7 +104,7 @@ _OPENS_QUESTION = Small(
 _NEGATION = Small(
     r"\b(?:no|not|never|none|nobody|nothing|neither|nor|cannot|without|avoid\w*|forbidden|refus\w+"
     r"|allergic|hates?|dislikes?|banned|instead|only|stop(?:ped)?|nicht|kein\w*|nie|ohne|sin|jamais)\b"
-    r"|n['’]t\b"
+    r"|n['’]t\b"  # noqa: RUF001 - a real apostrophe
 )
 _SPELLED = (
     "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen"
@@ -142,7 +142,7 @@ _TIME = Small(
     r"|\b(?:noon|midnight|half|quarter|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|february"
     r"|march|april|may|june|july|august|september|october|november|december|tomorrow|tonight"
     r"|yesterday|weeks?|months?|days?|years?|daily|every|mornings?|evenings?|afternoons?|nights?"
-    r"|lunch\w*)\b|\bo['’]clock\b",
+    r"|lunch\w*)\b|\bo['’]clock\b",  # noqa: RUF001 - a real apostrophe
     needs=(
         "day", "night", "morning", "week", "month", "year", "noon", "half", "quarter", "evening",
         "every", "daily", "tomorrow", "lunch", "clock", "january", "february", "march", "april",
@@ -154,8 +154,8 @@ _PLACE = _any_word(
     "in|at|on|under|behind|next to|near|from|above|below|inside|beside|between|opposite|by|road",
     "street|floor|room|drawer|shelf|cupboard|upstairs|downstairs|left|right|im|am|auf|unter|en|dans",
 )
-_AT = re.compile(r"(?=[ian])\b(?:in|at|near|into) (?:the )?(?:[A-ZÀ-Þ][\w'’-]+ ?)+")
-_FIRST = re.compile(r"[A-ZÀ-Þ][a-zà-ÿ]{2,}(?=['’]s | \w)")
+_AT = re.compile(r"(?=[ian])\b(?:in|at|near|into) (?:the )?(?:[A-ZÀ-Þ][\w'’-]+ ?)+")  # noqa: RUF001 - a real apostrophe
+_FIRST = re.compile(r"[A-ZÀ-Þ][a-zà-ÿ]{2,}(?=['’]s | \w)")  # noqa: RUF001 - a real apostrophe
 _NAME = re.compile(  # the letter comes first: it is rare, and what stands before it is asked late
     r"(?=[A-ZÀ-Þ])(?:(?<![.!?:\n\"“(] )(?<!^)(?<!\n)\b[A-ZÀ-Þ][a-zà-ÿ]+\b"
     r"|\b[A-ZÀ-Þ][a-zà-ÿ]+ [A-ZÀ-Þ][a-zà-ÿ]+\b)"
@@ -164,7 +164,7 @@ NO_NAMES = frozenset(
     """monday tuesday wednesday thursday friday saturday sunday mondays tuesdays wednesdays
     thursdays fridays saturdays sundays
     january february march april may june july august september october
-    november december english german french spanish christmas easter the and but""".split()
+    november december english german french spanish christmas easter the and but""".split()  # noqa: SIM905 - words read better as one text
 )
 
 _HELD = (

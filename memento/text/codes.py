@@ -180,7 +180,7 @@ def _run(tokens: Sequence[str]) -> int:
         joined = "".join(tokens[:size])
         if joined.isdigit() and len(joined) >= _GROUPED and min(map(len, tokens[:size])) > 1:
             return size
-        if _IBAN.fullmatch(joined) and len(tokens[0]) == 4:
+        if _IBAN.fullmatch(joined) and len(tokens[0]) == 4:  # noqa: PLR2004 - its groups
             return size
         size -= 1
     return 1
@@ -194,12 +194,12 @@ def _single(token: str) -> Iterator[Code]:
     letters = any(part.isalpha() for part in parts)
     digits = any(part.isdigit() for part in parts)
     if (letters and digits) or (token.isdigit() and len(token) >= _GROUPED):
-        yield _code(words, sure=not (parts[0].isdigit() and len(parts) == 2))
+        yield _code(words, sure=not (parts[0].isdigit() and len(parts) == 2))  # noqa: PLR2004
 
 
 def _pair(tokens: Sequence[str], *, loud: bool) -> Iterator[Code]:
     """Yield the identifier that a word and the number after it make, or a number and its unit."""
-    if len(tokens) < 2 or not all(token.isascii() and token.isalnum() for token in tokens):
+    if len(tokens) < 2 or not all(token.isascii() and token.isalnum() for token in tokens):  # noqa: PLR2004
         return
     first, second = tokens
     if first.isalpha() and not second.isalpha():
@@ -217,7 +217,7 @@ def _tells(word: str) -> bool:
 
 
 def _is_grouped(parts: Sequence[str]) -> bool:
-    return bool(_IBAN.fullmatch("".join(parts))) and len("".join(parts)) >= 15
+    return bool(_IBAN.fullmatch("".join(parts))) and len("".join(parts)) >= 15  # noqa: PLR2004 - shortest IBAN
 
 
 def _cut(joined: str, size: int) -> tuple[str, ...]:

@@ -74,7 +74,7 @@ class Tongue:
 
 @cache
 def _tongue(name: str) -> Tongue:
-    import tomllib
+    import tomllib  # noqa: PLC0415 - must not load with memento
 
     file = tomllib.loads((_FOLDER / f"dates.{name}.toml").read_text(encoding="utf-8"))
     words: dict[str, frozenset[str]] = {

@@ -156,7 +156,7 @@ def _may_speak_of_dates(text: str) -> bool:
     if not found.isdisjoint(_TELLING):
         return True
     if found.isdisjoint(_WAYS):
-        return any(len(token) == 4 and token.isdecimal() for token in found)
+        return any(len(token) == 4 and token.isdecimal() for token in found)  # noqa: PLR2004 - a year
     return any(token.startswith(_UNITS) for token in found)
 
 

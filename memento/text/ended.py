@@ -14,11 +14,11 @@ _LONGEST = 400
 _SHORTEST = 2
 _VAGUE = frozenset(
     """off on out up down over back new old second first last one everything nothing something all
-    more less time day week month year way thing things lot""".split()
+    more less time day week month year way thing things lot""".split()  # noqa: SIM905 - words read better as one text
 )
 _TITLES = frozenset({"dr", "mr", "mrs", "ms", "prof", "herr", "frau", "señor", "señora"})
 """Words before a name that another mention of it may lack."""
-_THING = r"(?P<thing>(?:[\w'’-]+ ){0,2}[\w'’-]+)"
+_THING = r"(?P<thing>(?:[\w'’-]+ ){0,2}[\w'’-]+)"  # noqa: RUF001 - a real apostrophe
 _UNTIL = _THING.replace("{0,2}", "{0,2}?")
 """The same as short as can be, before words that end it."""
 _GONE = (
@@ -56,11 +56,11 @@ _FOR = r"(?= (?:for|with|by|against|to)\b|[.,;]|$)"
 _OF_ITS_KIND = r"(?= (?:one|account|contract|subscription)\b|[.,;]|$)"
 _STOP = (
     r"(?= (?:to|for|and|but|because|so|since|as|when|after|before|last|this|yesterday|today|on|in"
-    r"|at|of|from|with|now|again|too|i|we|he|she|they|it)\b|[^\w '’-]|$)"
+    r"|at|of|from|with|now|again|too|i|we|he|she|they|it)\b|[^\w '’-]|$)"  # noqa: RUF001 - as above
 )
 _NOT_TO = r"(?!(?:to|for|by|at|in|on|from|against|after|before)\b)"
 """Words before something that did not end: "the mill was sold to Ruiz"."""
-_NOT = r"(?:n['’]t|\bnot|\bnever) "
+_NOT = r"(?:n['’]t|\bnot|\bnever) "  # noqa: RUF001 - as above
 _WRITTEN = (
     _BEGINS + _MINE + _THING + _HAD + rf"left(?! (?:{_NOT_LEFT})\b)\b",
     _BEGINS + _MINE + _THING + _HAS + rf"(?:{_GONE}|over|cancell?ed)\b",
@@ -107,7 +107,7 @@ _MAY_TELL = frozenset(
     notice off out outgrew over packed parted passed postponed promoted pulled put quit rather
     redundant replaced replaces resigned retired revoked rid scrapped selling shifted shut
     shutting sold split statt stolen stopped swapped switched terminated threw thrown torn towed
-    traded transferred unsubscribed upgraded vez withdrawn withdrew written wrote""".split()
+    traded transferred unsubscribed upgraded vez withdrawn withdrew written wrote""".split()  # noqa: SIM905 - as above
 )
 """Every pattern needs one of these words; most texts have none."""
 _ENDED = tuple(re.compile(pattern, re.IGNORECASE) for pattern in _WRITTEN)

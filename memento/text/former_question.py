@@ -42,7 +42,7 @@ _FORMER = Small(
     # Japanese and Chinese
     | 以前 | (?<![一-鿿])前[のは] | 昔 | かつて | もともと | 元の | 去年
     | 之前 | 原来 | 原來 | 从前 | 從前 | 曾经 | 曾經 | 前任
-    """,
+    """,  # noqa: RUF001 - real apostrophes
     re.VERBOSE,
     needs=(
         "befor", "old", "use", "ago", "original", "first", "previous", "former", "start", "begin",
@@ -59,7 +59,7 @@ _BEFORE_A_NAME = re.compile(
 """It asks for the predecessor of something that has a name."""
 _USED_TO = re.compile(r"\bused\s+to\b", re.IGNORECASE)
 _IS_USED_TO = re.compile(
-    r"\b(?:am|is|are|was|were|be|been|being|get|gets|got|getting|['’](?:m|s|re))\s+"
+    r"\b(?:am|is|are|was|were|be|been|being|get|gets|got|getting|['’](?:m|s|re))\s+"  # noqa: RUF001
     r"(?:[\w-]+\s+){0,3}used\s+to\b",
     re.IGNORECASE,
 )
@@ -69,7 +69,7 @@ _PRESENT = Small(
 )
 _FIRST = re.compile(
     r"\b(?:originally|at first|to (?:begin|start) with|(?:at|in) the (?:start|beginning)(?! of)"
-    r"|ursprünglich|originalmente)\b|\bà l['’]origine\b|もともと",
+    r"|ursprünglich|originalmente)\b|\bà l['’]origine\b|もともと",  # noqa: RUF001
     re.IGNORECASE,
 )
 _BEFORE = re.compile(

@@ -10,14 +10,14 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-FILLERS = frozenset("a an the really just also very so please well oh and that".split())
+FILLERS = frozenset("a an the really just also very so please well oh and that".split())  # noqa: SIM905 - words read better as one text
 """Words without which a text says the same."""
-_STOPS = ".!?…。！？؟"
+_STOPS = ".!?…。！？؟"  # noqa: RUF001 - real stops
 _SPACES = "\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
     map(chr, range(0x2000, 0x200B))
 )
 _ENDS = _STOPS + _SPACES
-_ASKS = re.compile("[?？؟]")
+_ASKS = re.compile("[?？؟]")  # noqa: RUF001 - real question marks
 _PAUSES = ",;:"
 _QUOTES = str.maketrans("\u2018\u2019\u201c\u201d", "''\"\"")
 _NUMBER = re.compile(r"\d")

@@ -37,15 +37,15 @@ def ends_in_question(text: str, marks: str = QUESTION_MARKS) -> bool:
     return False
 
 
-_CLAUSE = re.compile(r"[,;:()–—،؛、，；：]")
+_CLAUSE = re.compile(r"[,;:()–—،؛、，；：]")  # noqa: RUF001 - real commas
 _OPENERS = frozenset(
     """what when where which who whom whose why how is are am was were do does did can could will
-    would shall should may might must have has had if in on at for to from with since""".split()
+    would shall should may might must have has had if in on at for to from with since""".split()  # noqa: SIM905 - words read better as one text
 )
 """First words of an English clause that asks something or states a condition."""
 _COURTESIES = frozenset(
     """hi hello hey hallo hola bonjour ciao good dear thanks thank okay ok please well so yes no
-    yeah sorry great sure and but oh""".split()
+    yeah sorry great sure and but oh""".split()  # noqa: SIM905 - words read better as one text
 )
 _OWN = re.compile(r"\W*(?:(?:and|but|so|oh|well)\b\W*)?(?:i|we|my|our)\b", re.IGNORECASE)
 """First words of an English sentence about the speaker; it may end with any mark."""
@@ -56,7 +56,7 @@ _REPORTS = re.compile(
           \s+ (?:know|remember|recall|hear|heard|reali[sz]e|notice|see|aware) (?:\s+of)? )
         \s+ (?!(?:you|of|what|when|where|which|who|whom|whose|why|how|if|whether|about|any\w*
                |some\w*)\b) \w
-    """,
+    """,  # noqa: RUF001 - a real apostrophe
     re.IGNORECASE | re.VERBOSE,
 )
 """An English question that contains the fact it asks about: "Did I tell you that ...?"."""
@@ -129,7 +129,7 @@ PIECE = 400
 _FENCE = re.compile(r"\s*(```|~~~)")
 _HEADING = re.compile(r"#{1,6}\s++(?P<text>.*)")
 _ITEM = re.compile(r"\s*(?:[-*+•‣◦]|\d{1,3}[.)])\s++(?P<text>.*)")
-SENTENCE = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])\s*|\n+")
+SENTENCE = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])\s*|\n+")  # noqa: RUF001 - real stops
 _WORD = re.compile(r"\w")
 _COURTESY = re.compile(
     r"(?:sure|certainly|of course|absolutely|great|done|thanks|thank you)\W*"
@@ -229,7 +229,7 @@ class _Reader:
         item, self.open, self.item = self.item, [], False
         if not text:
             return
-        if text.endswith((":", "：")) and not self.code and not item:
+        if text.endswith((":", "：")) and not self.code and not item:  # noqa: RUF001 - a real colon
             self._drop_lead()
             self.lead, self.lead_used = text[:-1].strip(), False
             return
@@ -282,7 +282,7 @@ _VERBS = frozenset(
     ist sind bin war waren hat haben wohnt lebt liegt steht gehört arbeitet kostet beginnt leitet
     est sont suis était ont habite coûte commence dirige
     es son soy está fue tiene vive trabaja cuesta empieza
-    são sou foi tem mora custa começa""".split()
+    são sou foi tem mora custa começa""".split()  # noqa: SIM905 - words read better as one text
 )
 """Verbs that are rarely anything else, as `words.fold` writes them."""
 _ROLES = frozenset(
@@ -291,9 +291,9 @@ _ROLES = frozenset(
     treasurer chancellor rector dean call
     hauptstadt leiter leiterin direktor direktorin chef chefin vorsitzende capitale directeur
     directrice responsable président présidente directora jefe jefa presidente presidenta diretor
-    diretora chefe""".split()
+    diretora chefe""".split()  # noqa: SIM905 - words read better as one text
 )
-_HEADS = frozenset("leads heads chairs manages directs coaches leitet dirige".split())
+_HEADS = frozenset("leads heads chairs manages directs coaches leitet dirige".split())  # noqa: SIM905 - the same
 _REACH = 6
 
 

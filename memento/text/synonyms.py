@@ -19,7 +19,7 @@ _ENDINGS = ("s", "es", "d", "ed", "ing", "er")
 @cache
 def _table() -> dict[str, tuple[tuple[str, ...], ...]]:
     """Return each word with what else may be said instead of it, as tuples of words."""
-    import tomllib
+    import tomllib  # noqa: PLC0415 - must not load with memento
 
     found: dict[str, dict[tuple[str, ...], None]] = {}
     groups: str = tomllib.loads(_TABLE.read_text(encoding="utf-8"))["groups"]
@@ -48,7 +48,7 @@ def _bases(word: str) -> Iterator[str]:
     if word.endswith("ies"):
         yield f"{word[:-3]}y"
     for ending in _ENDINGS:
-        if word.endswith(ending) and len(word) - len(ending) > 2:
+        if word.endswith(ending) and len(word) - len(ending) > 2:  # noqa: PLR2004 - "is" is no plural
             yield word[: -len(ending)]
             if ending == "ing":
                 yield f"{word[:-3]}e"

@@ -3,7 +3,7 @@
 Indexing and searching both use this module, so that they agree: `fold` normalises a text for the
 index, `columns` splits it into the columns of the full-text table, `cues` notes the features of a
 text when it is written, `terms` splits a query into words.
-"""
+"""  # noqa: RUF001 - Cyrillic letters are meant
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _CYRILLIC_WRITTEN = """
     ыи ая яя ое ее ые ого его ому ему ым им ых их ую юю ыми ими
     ть ти ет ит ют ят ут ат ешь ишь ете ите ать ять ить еть ала яла ила ела ало ило ело
     али яли или ели ает яет ают яют ует уют ла ло ли нныи нная нное нные
-"""
+"""  # noqa: RUF001 - Cyrillic letters are meant
 _CYRILLIC_ENDINGS = frozenset(_CYRILLIC_WRITTEN.split())
 
 _ARABIC = re.compile("(?<![\u0600-\u06ff])[\u0621-\u064a]{3,}(?![\u0600-\u06ff])")
@@ -35,7 +35,7 @@ _MARBUTA = str.maketrans("\u0629\u0649", "\u0647\u064a")  # teh marbuta, alef ma
 # The article, alone or after a particle; "and" before it or alone. Other particles alone are kept:
 # far more words begin with those letters (a book, a house).
 _ARABIC_PREFIXES = re.compile(f"(?:(?:[وبكف]?ال|لل)(?=.{{{_KEPT}}})|و(?=.{{{_KEPT + 1}}})){{0,2}}")
-_ARABIC_WRITTEN = "تهما تهم تكم تنا تها هما ها ان ات ون ين يه نا هم كم تي ته تك وا ه ي"
+_ARABIC_WRITTEN = "تهما تهم تكم تنا تها هما ها ان ات ون ين يه نا هم كم تي ته تك وا ه ي"  # noqa: RUF001 - Arabic letters are meant
 _ARABIC_ENDINGS = frozenset(_ARABIC_WRITTEN.split())
 _LONGEST = 4  # letters of an ending
 
@@ -120,7 +120,7 @@ def _base_letters() -> Iterator[tuple[int, str]]:
         script, dotless, base, marked = named.groups()
         if script == "CYRILLIC" and marked:
             yield code, unicodedata.lookup(f"CYRILLIC SMALL LETTER {base}")
-        elif script == "LATIN" and len(base) <= 2 and (dotless or marked or len(base) == 2):
+        elif script == "LATIN" and len(base) <= 2 and (dotless or marked or len(base) == 2):  # noqa: PLR2004 - a digraph
             yield code, base.lower()
 
 
@@ -138,7 +138,7 @@ _STOP_WORDS = """
     dont doesnt didnt isnt arent wasnt werent hasnt havent hadnt cant couldnt wont wouldnt
     shouldnt mustnt neednt aint lets
     didn doesn isn aren wasn weren hasn hadn couldn wouldn shouldn mustn needn ain
-"""
+"""  # noqa: RUF001 - Cyrillic letters are meant
 STOP_WORDS = frozenset(_STOP_WORDS.split())
 
 _META_WORDS = """
@@ -147,7 +147,7 @@ _META_WORDS = """
     discuss talked mentioned told said summary summarize summarise comprehensive provide give
     overview tell remind different key including show complete detailed can could please earlier
     previously ever two three four five six seven eight nine ten
-"""
+"""  # noqa: RUF001 - Cyrillic letters are meant
 META_WORDS = frozenset(_META_WORDS.split())
 """Words about the conversation or the form of the answer, not about its subject."""
 _NO_SUBJECT = STOP_WORDS | META_WORDS
@@ -191,7 +191,7 @@ _STANDING_WITHIN = 600  # characters; an instruction is said at the start
 _TIMES = frozenset(
     """yesterday today tonight tomorrow last next this ago week weekend month year january february
     march april may june july august september october november december monday tuesday wednesday
-    thursday friday saturday sunday easter christmas halloween thanksgiving""".split()
+    thursday friday saturday sunday easter christmas halloween thanksgiving""".split()  # noqa: SIM905 - words read better as one text
 )
 # `_FIRST_PERSON` and `_STANDING` cost ten times as much and can match only with one of these words,
 # and `_STANDING` in ASCII only if the word comes first or is in one of these pairs.
@@ -202,7 +202,7 @@ _ORDER_PAIRS = frozenset({
     *product(("please", "to"), ("always", "never")),
     *product(
         ("always", "never"),
-        """use include give show format provide mention add write call answer reply""".split(),
+        """use include give show format provide mention add write call answer reply""".split(),  # noqa: SIM905 - as above
     ),
 })  # fmt: skip
 _BITS = tuple(map(int, Cue))
@@ -432,13 +432,13 @@ def _is_identifier(token: str) -> bool:
         return False
     if _SIGNED.fullmatch(token):
         return True
-    if len(token) < 3 or len(token) > 300 or _AMOUNT.fullmatch(token):
+    if len(token) < 3 or len(token) > 300 or _AMOUNT.fullmatch(token):  # noqa: PLR2004 - documented bounds
         return False
     if _INNER.search(token) and (_CODED.search(token) or _DOTTED.fullmatch(token)):
         return True
     if _NUMBERED.fullmatch(token):
         return True
-    mixed = len(token) > 3 and bool(_MIX.search(token))
+    mixed = len(token) > 3 and bool(_MIX.search(token))  # noqa: PLR2004 - "mp3" is a word
     return mixed and (token[0] not in "0123456789" or bool(_HASH.fullmatch(token)))
 
 
@@ -532,20 +532,20 @@ _ENGLISH = """
     call calls called name named live lives lived happen happens happened get gets got getting
     want wants wanted use uses used using
     last first old new one ones time times day days thing things
-"""
+"""  # noqa: RUF001 - Cyrillic letters are meant
 _GERMAN = """
     heisst heissen nennt genannt wohnt wohne passiert benutzt benutze
     letzte letzten letzter letztes erste ersten erster erstes alte alten alter altes neue neuen
     neuer neues zeit tag tage sache sachen ding dinge
-"""
+"""  # noqa: RUF001 - Cyrillic letters are meant
 _SPANISH = """
     llama llaman vive vivo paso pasa usa uso quiere quiero ultimo ultima primero primera viejo vieja
     nuevo nueva tiempo dia dias cosa cosas vez
-"""
+"""  # noqa: RUF001 - Cyrillic letters are meant
 _FRENCH = """
     appelle appelait habite passe utilise veux veut dernier derniere premier premiere vieux vieille
     nouveau nouvelle temps jour jours chose choses fois
-"""
+"""  # noqa: RUF001 - Cyrillic letters are meant
 WEAK_WORDS = frozenset(f"{_ENGLISH}{_GERMAN}{_SPANISH}{_FRENCH}".split())
 """Folded words that count less beside a stronger word."""
 
@@ -577,6 +577,6 @@ _EMPTY = """
     unlike unusual upon use used useful usual usually wait waiting wanna want wanted wants way
     weird well went whatever whenever wherever whether whole whose within without wonder
     wonderful wondering word words worry worth wow wrong yeah yep yes yet zero
-"""
+"""  # noqa: RUF001 - Cyrillic letters are meant
 EMPTY_WORDS = WEAK_WORDS | frozenset(_EMPTY.split())
 """Folded words that do not tell what a question is about, even together: "are you sure"."""

@@ -44,7 +44,7 @@ _WORLDLY = Small(
     | ^\W*(?:what(?:['’]s|\ is|\ will)\ (?:the\ )?weather\b|will\ it\ (?:rain|snow)\b
         |is\ it\ (?:raining|snowing|sunny|windy)\b)
     | ^\W*what(?:\ time\ is\ it|(?:['’]s|\ is)\ the\ time)(?:\ now|\ in\ \w+)?\W*$
-    """,
+    """,  # noqa: RUF001 - real apostrophes and signs
     re.VERBOSE,
 )
 

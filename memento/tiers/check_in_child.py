@@ -128,7 +128,7 @@ def _start(question: IO[bytes], answer: IO[bytes], lock: int) -> subprocess.Pope
     ours = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     here = sys.flags
     less = {"-E": here.ignore_environment, "-s": here.no_user_site, "-S": here.no_site}
-    return subprocess.Popen(
+    return subprocess.Popen(  # noqa: S603 - our own program, by this interpreter
         [sys.executable, "-P", *(flag for flag, on in less.items() if on), "-c", PROGRAM],
         stdin=question,
         stdout=answer,

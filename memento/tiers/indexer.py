@@ -314,7 +314,7 @@ class Indexer:
                 idle = moment
             except StoreClosed:
                 return
-            except BaseException as error:
+            except BaseException as error:  # noqa: BLE001 - recorded; the thread must go on
                 self.failed("store", error)
             with self._settling:
                 self._settled.notify_all()

@@ -310,7 +310,7 @@ class LongTier:
         why = why_not(stamp, there, self._stamp.identity, self._marks())
         if why is not None:
             return self._start_empty(why)
-        assert stamp is not None
+        assert stamp is not None  # noqa: S101 - else there was a reason
         held = by_collection(self._samples())
         try:
             if not stamp.left:

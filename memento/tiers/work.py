@@ -175,7 +175,7 @@ def tell(ledger: Ledger, index: LongTier, lines: Sequence[Owed], model: int) -> 
         lines: Lines of the backlog, in order of row ids.
         model: Number of the embedder whose vectors it holds.
     """
-    import numpy as np
+    import numpy as np  # noqa: PLC0415 - must not load with memento
 
     wanted = [line.docid for line in lines if line.op == "index"]
     held = ledger.read(lambda c: vectors.read(c, wanted, model))
@@ -193,11 +193,11 @@ def tell(ledger: Ledger, index: LongTier, lines: Sequence[Owed], model: int) -> 
 class Overseer(Protocol):
     """The part of the indexer that `Express` uses."""
 
-    def may_embed(self) -> bool: ...
+    def may_embed(self) -> bool: ...  # noqa: D102 - see Indexer, as for the next two
 
-    def failed(self, where: str, error: BaseException) -> None: ...
+    def failed(self, where: str, error: BaseException) -> None: ...  # noqa: D102
 
-    def works(self, where: str) -> None: ...
+    def works(self, where: str) -> None: ...  # noqa: D102
 
 
 class Express:
@@ -263,7 +263,7 @@ class Express:
                 return
             except UNFIT as error:
                 self._overseer.failed("embedder", error)
-            except BaseException as error:
+            except BaseException as error:  # noqa: BLE001 - recorded; the thread must go on
                 self._overseer.failed("store", error)
             self._listen()
 

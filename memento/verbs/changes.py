@@ -50,7 +50,7 @@ Versions = list[Version]
 class Changes(Part):
     """What changed, and how: ``memory.changes``; ``memory.undo`` takes a change back."""
 
-    def head(self, id: str) -> Memory:
+    def head(self, id: str) -> Memory:  # noqa: A002 - the field's own name
         """Return the memory at the end of the chain of supersession that begins with one.
 
         Args:
@@ -127,7 +127,7 @@ class Changes(Part):
         self,
         *,
         since: datetime | None = None,
-        id: str | None = None,
+        id: str | None = None,  # noqa: A002 - the field's own name
         run: int | None = None,
         limit: int = 100,
     ) -> list[Change]:

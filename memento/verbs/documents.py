@@ -75,7 +75,7 @@ class Documents(Part):
         *,
         name: str | None = None,
         session: str | None = None,
-        format: Literal["text", "markdown"] | None = None,
+        format: Literal["text", "markdown"] | None = None,  # noqa: A002 - the word for it
         tier: Tier | TierName | None = Tier.LONG,
         kind: Kind | KindName = Kind.FACT,
         importance: float | None = None,
@@ -166,7 +166,7 @@ def _split(
     like: Draft,
     *,
     name: str | None,
-    format: str | None,
+    format: str | None,  # noqa: A002 - the word for it
 ) -> tuple[str, list[Draft]]:
     """Read a document and split it; returns what it is called, and its parts.
 

@@ -211,7 +211,7 @@ class Feedback(Part):
                 pass  # a bite folds a few memories again; the next answer is without all of them
         return len(found)
 
-    def belief(self, id: str) -> Belief:
+    def belief(self, id: str) -> Belief:  # noqa: A002 - the field's own name
         """Return how likely a memory is right, and everything that was said about it.
 
         Raises:
@@ -220,7 +220,7 @@ class Feedback(Part):
         """
         return self._look(id, self._belief)
 
-    def strength(self, id: str) -> Strength:
+    def strength(self, id: str) -> Strength:  # noqa: A002 - the field's own name
         """Return how much a memory was used, and how much of it would be left if it was not.
 
         A memory that nobody used, rated or was shown has a use and a worth of 0, however old it is.

@@ -181,7 +181,7 @@ class Insight(Part):
             moments = [moment for one in found for moment in self._recorded(one)]
         return sorted(moments, key=lambda one: (one.at, one.memory.seq))
 
-    def lineage(self, id: str) -> Lineage:
+    def lineage(self, id: str) -> Lineage:  # noqa: A002 - the field's own name
         """Return where a memory comes from and what came of it.
 
         Parents that are forgotten or in quarantine are named by their ids only.

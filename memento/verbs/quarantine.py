@@ -72,7 +72,7 @@ class Quarantine(Part):
             memory_id, lambda work: trust.approve(work, memory_id, read), verb="approve"
         )
 
-    def reject(self, id: str) -> Memory:
+    def reject(self, id: str) -> Memory:  # noqa: A002 - the field's own name
         """Forget a quarantined memory; ``restore`` puts it back into quarantine.
 
         Raises:

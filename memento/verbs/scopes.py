@@ -107,7 +107,7 @@ def cosines(engine: Engine, found: Sequence[Row]) -> dict[tuple[int, int], float
     settings = engine.config.scopes
     if len(known) < settings.siblings:
         return {}
-    import numpy as np
+    import numpy as np  # noqa: PLC0415 - must not load with memento
 
     docids = sorted(known)
     matrix = np.stack([known[docid] for docid in docids])
@@ -154,7 +154,7 @@ def _vectors_of(engine: Engine, docids: Sequence[int]) -> dict[int, NDArray[Any]
     model = None if engine.embedding is None or not docids else engine.embedding.known_model()
     if model is None:
         return {}
-    import numpy as np
+    import numpy as np  # noqa: PLC0415 - must not load with memento
 
     found = engine.ledger.read(lambda c: vectors.read(c, docids, model))
     return {docid: np.frombuffer(blob, np.float32) for docid, blob in found.items()}
@@ -418,7 +418,7 @@ class Scopes(Part):
 
         return self._view.write(job)
 
-    def promote(self, id: str, scope: str = "") -> Memory:
+    def promote(self, id: str, scope: str = "") -> Memory:  # noqa: A002 - the field's own name
         """Move a memory up, so that it applies to all of a wider scope; its history stays.
 
         Another value of its slot there is superseded. ``undo`` takes it back.

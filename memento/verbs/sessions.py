@@ -132,7 +132,7 @@ class Sessions(Part):
 
     def start(
         self,
-        id: str | None = None,
+        id: str | None = None,  # noqa: A002 - the field's own name
         *,
         goal: str | None = None,
         scope: str = "",
@@ -181,7 +181,7 @@ class Sessions(Part):
 
     def list(
         self,
-        open: bool | None = None,
+        open: bool | None = None,  # noqa: A002 - the state that is asked for
         scope: str | None = None,
         limit: int = 50,
     ) -> list[SessionInfo]:
@@ -214,7 +214,7 @@ class Sessions(Part):
         *,
         goal: str | None = None,
         done: Sequence[str] = (),
-        next: Sequence[str] = (),
+        next: Sequence[str] = (),  # noqa: A002 - what comes next
         blocked: Sequence[str] = (),
         files: Sequence[str] | Mapping[str, str] = (),
         note: str = "",

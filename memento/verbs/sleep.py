@@ -146,7 +146,7 @@ class Sleep(Part):
         first = 0 if since is None else check_moment("since", since)
         return self._view.ask(lambda c, ns: report.unusual(c, ns, first)) or []
 
-    def archive(self, id: str) -> Memory:
+    def archive(self, id: str) -> Memory:  # noqa: A002 - the field's own name
         """Set a memory aside: it is not found any more unless somebody asks for it.
 
         ``retrieve(include_archived=True)`` finds it, and so does a query that names its key or an
@@ -172,7 +172,7 @@ class Sleep(Part):
             id, lambda work: change.archive(work, id), verb="archive", makes_room=True
         )
 
-    def unarchive(self, id: str) -> Memory:
+    def unarchive(self, id: str) -> Memory:  # noqa: A002 - the field's own name
         """Bring a memory back from the archive; an active one stays as it is.
 
         If another memory fills its slot by now, it comes back superseded by that one.

@@ -23,6 +23,7 @@ from memento.ledger.contract import Session, Work
 from memento.ledger.predicate import Filters
 from memento.ledger.replays import RESERVED, TURN
 from memento.ledger.rows import (
+    BITS,
     IDENTIFYING,
     IMPORTANCE_GIVEN,
     LOCKS,

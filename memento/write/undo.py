@@ -271,7 +271,7 @@ def _is_decided(work: Work, one: Recorded, row: Row, target: Row) -> bool:
     borders = {row.status in ACCEPTED, target.status in ACCEPTED}
     quarantined = Status.QUARANTINED in (row.status, target.status)
     reasons = changes.reasons(work.db, one.change, row.docid)
-    return (quarantined and len(borders) == 2) or not reasons.isdisjoint(_DECIDED)
+    return (quarantined and len(borders) == 2) or not reasons.isdisjoint(_DECIDED)  # noqa: PLR2004
 
 
 def _leave_more(work: Work, one: Recorded, plan: _Plan) -> bool:

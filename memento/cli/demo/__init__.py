@@ -59,9 +59,9 @@ def learn(memory: MemoryManager, say: Say) -> None:
             before = [memory.get(old).text for old in one.replaced]
             instead = f', instead of "{before[0]}"' if before else ""
             say(f'user: "{user}" -> {one.memory.kind} {one.memory.key}{instead}')
-    told = [memory.text for memory in memory.policy().memories]
+    told = [memory.text for memory in memory.rules.policy().memories]
     say(f"the policy of the next session: {_quoted(told)}")
-    (old, new) = (value.memory for value in memory.history(key="style/indent"))
+    (old, new) = (value.memory for value in memory.slots.history("style/indent"))
     say(f'the chain of style/indent: "{old.text}" ({old.status}), "{new.text}" ({new.status})')
 
 
@@ -70,10 +70,10 @@ def conflict(memory: MemoryManager, say: Say) -> None:
     for text in OPPOSED:
         memory.add(text)
     memory.flush(wait=True)
-    for found in memory.conflicts():
+    for found in memory.slots.conflicts():
         say(f"flagged ({found.reason}): {_quoted([found.b.text, found.a.text])}")
-        memory.resolve(found.a.id, found.b.id, "a")
-    say(f"a person keeps the newer one; open conflicts: {len(memory.conflicts())}")
+        memory.slots.resolve(found.a.id, found.b.id, "a")
+    say(f"a person keeps the newer one; open conflicts: {len(memory.slots.conflicts())}")
 
 
 def judge(memory: MemoryManager, say: Say) -> None:
@@ -83,7 +83,7 @@ def judge(memory: MemoryManager, say: Say) -> None:
     memory.flush(wait=True)
     (before,) = memory.retrieve(QUESTION, 1)
     say(f'{QUESTION} First comes "{before.text}"')
-    memory.feedback(before, verdict="harmful", note="it restored the wrong day")
+    memory.feedback.rate(before, verdict="harmful", note="it restored the wrong day")
     (after,) = memory.retrieve(QUESTION, 1)
     say(f'The user says that it did harm. Now first comes "{after.text}"')
 
@@ -93,7 +93,7 @@ def sleep(memory: MemoryManager, say: Say) -> None:
     for text in NEAR:
         memory.add(text)
     memory.flush(wait=True)
-    tick = memory.consolidate(steps=["duplicates"])
+    tick = memory.sleep.run(steps=["duplicates"])
     (folded,) = (one for one in memory.list(status="superseded") if one.text in NEAR)
     say(f'the sleep folds what says the same: "{folded.text}" is superseded')
     memory.undo(run=tick.run)
@@ -102,10 +102,12 @@ def sleep(memory: MemoryManager, say: Say) -> None:
 
 def resume(memory: MemoryManager, say: Say) -> None:
     """Note where a task stands, and go on as another process would."""
-    memory.session("move", goal="Move the blog to the new host")
-    memory.checkpoint("move", done=["exported the posts"], next=["import them", "switch DNS"])
-    left = memory.resume("move")
-    assert left is not None
+    memory.sessions.start("move", goal="Move the blog to the new host")
+    memory.sessions.checkpoint(
+        "move", done=["exported the posts"], next=["import them", "switch DNS"]
+    )
+    left = memory.sessions.resume("move")
+    assert left is not None  # noqa: S101 - it was begun above
     lines = left.text.splitlines()
     for line in lines[2:-1]:
         say(line)

@@ -28,7 +28,7 @@ from memento.status import sql
 from memento.text.words import Columns
 
 if TYPE_CHECKING:
-    import numpy as np
+    import numpy as np  # noqa: PLC0415 - must not load with memento
     from numpy.typing import NDArray
 
     from memento.ledger.contract import Session
@@ -409,7 +409,7 @@ def postings(connection: Connection, ns: int, match: str, limit: int) -> str:
 
 def _seqs(listed: str) -> NDArray[np.int64]:
     """Read numbers joined by commas, in ascending order."""
-    import numpy as np
+    import numpy as np  # noqa: PLC0415 - must not load with memento
 
     found = np.fromstring(listed, np.int64, sep=",")
     found.sort()

@@ -60,7 +60,7 @@ class Presence:
             self._check_files()
             return
         try:
-            found = os.stat(self._folder)
+            found = os.stat(self._folder)  # noqa: PTH116 - a Path costs more than the look
         except OSError as error:
             self._check_files()  # says which of them cannot be reached
             raise explain_os(self._path, error) from error
@@ -82,7 +82,7 @@ class Presence:
     def _look(self, path: bytes) -> tuple[int, int]:
         """Return what tells a file from another one at its place."""
         try:
-            found = os.stat(path)
+            found = os.stat(path)  # noqa: PTH116 - as in ``check``
         except OSError as error:
             if error.errno in _ABSENT:
                 raise self._gone(path, "removed or moved away") from error
@@ -145,7 +145,7 @@ def take(path: Path) -> None:
 def _descriptor_of(path: Path) -> int | None:
     """Return an open descriptor of a file, if this process has one."""
     wanted = path.stat()
-    for name in os.listdir(_OPEN):
+    for name in os.listdir(_OPEN):  # noqa: PTH208 - the names alone
         try:
             if os.path.samestat(os.fstat(int(name)), wanted):
                 return int(name)

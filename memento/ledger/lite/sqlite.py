@@ -31,7 +31,7 @@ from memento.ledger.lite.fulltext import LiteWords
 from memento.ledger.lite.library import Error, sqlite3
 
 if TYPE_CHECKING:
-    from sqlite_utils import Database
+    from sqlite_utils import Database  # noqa: PLC0415 - costs 0.1 s, needed on first open only
     from sqlite_utils.migrations import Migrations
 
 
@@ -247,7 +247,7 @@ def migrate(connection: Connection, path: Path) -> None:
     """
     if check_version(connection, path) == schema.SCHEMA_VERSION:
         return
-    from sqlite_utils import Database
+    from sqlite_utils import Database  # noqa: PLC0415 - costs 0.1 s, needed on first open only
 
     try:
         connection.execute("BEGIN IMMEDIATE")
@@ -289,7 +289,7 @@ _SCRIPTS = {"m001_schema": schema.SCHEMA}
 
 
 def _migrations() -> Migrations:
-    from sqlite_utils import migrations as library
+    from sqlite_utils import migrations as library  # noqa: PLC0415 - see migrate()
 
     migrations = library.Migrations("memento")
     for name, script in _SCRIPTS.items():
