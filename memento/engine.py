@@ -367,7 +367,7 @@ class Engine:
             TierUnavailable: If it cannot be opened.
             EmbedderError: If its vectors come from another embedder.
         """
-        assert self.embedding is not None  # noqa: S101 - see open_long
+        assert self.embedding is not None  # noqa: S101 - the indexer has no index without one
         long = self._long
         if long is None:
             with whole():

@@ -83,6 +83,8 @@ else:
     model_later = later("memento.learning.model_later")
 
 KEEP = change.KEEP
+Ids = list[str]
+"""Named here, because inside the class ``list`` is a method."""
 
 
 class MemoryManager(Part):
@@ -961,7 +963,7 @@ class MemoryManager(Part):
             id, Trust.USER if source is None else member(Trust, "source", source)
         )
 
-    def forget_many(self, **filters: Unpack[Filtering]) -> list[str]:
+    def forget_many(self, **filters: Unpack[Filtering]) -> Ids:
         """Hide every memory that matches the filters.
 
         Each transaction hides a few hundred, so that other writers never wait for long. If the call
@@ -1045,7 +1047,7 @@ class MemoryManager(Part):
         self,
         *,
         wait: bool = False,
-        timeout: float | None = None,  # noqa: ASYNC109 - the parameters of its namesake
+        timeout: float | None = None,
         progress: Progress | None = None,
     ) -> bool:
         """Write the snapshot of the short tier; optionally wait for the indexes.

@@ -471,4 +471,4 @@ class Part:
 
 def view_of(part: Part) -> View:
     """Return the view of a manager or of one of its parts, for code of this package."""
-    return part._view
+    return part._view  # noqa: SLF001 - the door for this package

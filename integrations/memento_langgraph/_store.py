@@ -1,6 +1,6 @@
 """LangGraph's key-value store over memories: exact as a dictionary, and searched by meaning.
 
-All items live in one memento namespace, ``manager.store.namespace`` and ``langgraph``; LangGraph's own
+All items live in one memento namespace, that of the manager and ``langgraph``; LangGraph's own
 namespace is the scope of the item. One memento namespace for each of LangGraph's would part users
 harder, but a search by prefix would then be as many searches as there are namespaces, with scores
 that do not compare; scopes are filtered inside the one query, before any limit. The memories of

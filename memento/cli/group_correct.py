@@ -237,7 +237,7 @@ def value(
 def history(
     context: typer.Context,
     store: Store,
-    id: Annotated[str | None, typer.Argument(help="Id of the memory, or a part of it.")] = None,
+    id: Annotated[str | None, typer.Argument(help="Id of the memory, or a part of it.")] = None,  # noqa: A002 - the field's own name
     *,
     key: Annotated[str | None, option("--key", help="A slot, instead of an id.")] = None,
     scope: SlotScope = "",

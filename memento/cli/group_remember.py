@@ -111,7 +111,7 @@ def add(
     supersedes: Annotated[
         list[str] | None, option("--supersedes", help="Id of a memory it replaces; repeatable.")
     ] = None,
-    id: Annotated[str | None, option("--id", help="Your own id; makes a retry harmless.")] = None,
+    id: Annotated[str | None, option("--id", help="Your own id; makes a retry harmless.")] = None,  # noqa: A002 - the field's own name
 ) -> Shown:
     """Remember TEXT. When the command returns, it is on the disk."""
     said = _from_stdin() if text == ["-"] else " ".join(text)
@@ -155,7 +155,7 @@ def ingest(
         Path, typer.Argument(help="Text, Markdown, HTML, CSV, JSON or JSON Lines; may be gzipped.")
     ],
     *,
-    format: Annotated[str | None, option("--format", help=f"{FORMATS}; detected if none.")] = None,
+    format: Annotated[str | None, option("--format", help=f"{FORMATS}; detected if none.")] = None,  # noqa: A002 - the word for it
     name: Annotated[
         str | None, option("--name", help="Name of the source; the file's name if not given.")
     ] = None,

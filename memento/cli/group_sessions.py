@@ -15,7 +15,6 @@ from memento.cli.output import Shown
 from memento.errors import InvalidInput
 from memento.verbs.scopes import Promotion, ScopeInfo
 from memento.verbs.session_handle import TOKENS, CheckpointKind, SessionInfo
-from memento.verbs.sessions import Session
 
 app = typer.Typer()
 session = typer.Typer(help="Begin, end and list sessions.", no_args_is_help=True)
@@ -51,8 +50,8 @@ def end(
     ] = None,
 ) -> Shown:
     """End a session and keep a summary of it as a memory."""
-    work = Session(memory, id)
-    kept = None if work.info.state == "ended" else work.end(outcome, summary)
+    ended = memory.sessions.info(id).state == "ended"
+    kept = None if ended else memory.sessions.end(id, outcome, summary)
     return Shown(kept, ["ended" if kept is None else f"ended; kept {kept.id}"])
 
 

@@ -16,7 +16,7 @@ from memento.protocols import Embedder
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy as np  # noqa: PLC0415 - importing this package must not load it
+    import numpy as np
     from numpy.typing import NDArray
 
     from memento.protocols import Reranker

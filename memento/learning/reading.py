@@ -422,7 +422,7 @@ class Reader:
         if answered and lesson.signal is Signal.CORRECTION:
             query = f"{query} {answered[:300]}"
         kinds = sorted(observed.LEARNABLE)
-        found = self._view._retrieve(
+        found = self._view.retrieve(
             query, NEAR, kinds=kinds, record=False, fold=False, shared=False
         )
         return tuple(hit.id for hit in found)
@@ -447,7 +447,7 @@ class Reader:
         about = subject_of(sentence.span.text)
         if not about or self.ns is None:
             return Request(sentence, about, ())
-        found = self._view._retrieve(
+        found = self._view.retrieve(
             about, NEAR_FORGET, match="text", record=False, fold=False, shared=False
         )
         meant = tuple(hit.memory for hit in found if mentions_some(hit.text, about))

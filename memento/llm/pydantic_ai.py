@@ -83,7 +83,7 @@ class PydanticAI:
             SynthesisFailed: If the server cannot be reached or refuses, does not answer in time, or
                 answers with something other than a JSON object.
         """
-        import asyncio  # noqa: PLC0415
+        import asyncio  # noqa: PLC0415 - costs as much as the rest of memento
 
         return apart(lambda: asyncio.run(self._complete(task))).result()
 

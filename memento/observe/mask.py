@@ -55,7 +55,7 @@ _LINE = re.compile(
     | \#{1,6}\s.*
     | \s*(?i:assistant|ai|bot|chatgpt|system|developer|observation
         |(?:tool|function)(?:[ _](?:call|output|result))?)\s*:\s.*        # a turn of another one
-    """,  # noqa: RUF001 - real quotation marks
+    """,
     re.VERBOSE,
 )
 _INDENTED = re.compile(r"(?: {4}|\t)(?![ \t]*(?:[-*+•]|\d+[.)])\s)")

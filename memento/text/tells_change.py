@@ -52,7 +52,7 @@ _EVENT = Small(
         | since\ (?:the|my|our|his|her|last) | this\ (?:season|term|year)
         | promoted | traded | died | retired | sold | bought
     )\b
-    """,  # noqa: RUF001 - real apostrophes
+    """,
     re.VERBOSE,
 )
 """Events that often change something; but "she bought a hat" takes nothing back."""

@@ -3,7 +3,7 @@
 Indexing and searching both use this module, so that they agree: `fold` normalises a text for the
 index, `columns` splits it into the columns of the full-text table, `cues` notes the features of a
 text when it is written, `terms` splits a query into words.
-"""  # noqa: RUF001 - Cyrillic letters are meant
+"""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ _STOP_WORDS = """
     dont doesnt didnt isnt arent wasnt werent hasnt havent hadnt cant couldnt wont wouldnt
     shouldnt mustnt neednt aint lets
     didn doesn isn aren wasn weren hasn hadn couldn wouldn shouldn mustn needn ain
-"""  # noqa: RUF001 - Cyrillic letters are meant
+"""
 STOP_WORDS = frozenset(_STOP_WORDS.split())
 
 _META_WORDS = """
@@ -147,7 +147,7 @@ _META_WORDS = """
     discuss talked mentioned told said summary summarize summarise comprehensive provide give
     overview tell remind different key including show complete detailed can could please earlier
     previously ever two three four five six seven eight nine ten
-"""  # noqa: RUF001 - Cyrillic letters are meant
+"""
 META_WORDS = frozenset(_META_WORDS.split())
 """Words about the conversation or the form of the answer, not about its subject."""
 _NO_SUBJECT = STOP_WORDS | META_WORDS
@@ -532,20 +532,20 @@ _ENGLISH = """
     call calls called name named live lives lived happen happens happened get gets got getting
     want wants wanted use uses used using
     last first old new one ones time times day days thing things
-"""  # noqa: RUF001 - Cyrillic letters are meant
+"""
 _GERMAN = """
     heisst heissen nennt genannt wohnt wohne passiert benutzt benutze
     letzte letzten letzter letztes erste ersten erster erstes alte alten alter altes neue neuen
     neuer neues zeit tag tage sache sachen ding dinge
-"""  # noqa: RUF001 - Cyrillic letters are meant
+"""
 _SPANISH = """
     llama llaman vive vivo paso pasa usa uso quiere quiero ultimo ultima primero primera viejo vieja
     nuevo nueva tiempo dia dias cosa cosas vez
-"""  # noqa: RUF001 - Cyrillic letters are meant
+"""
 _FRENCH = """
     appelle appelait habite passe utilise veux veut dernier derniere premier premiere vieux vieille
     nouveau nouvelle temps jour jours chose choses fois
-"""  # noqa: RUF001 - Cyrillic letters are meant
+"""
 WEAK_WORDS = frozenset(f"{_ENGLISH}{_GERMAN}{_SPANISH}{_FRENCH}".split())
 """Folded words that count less beside a stronger word."""
 
@@ -577,6 +577,6 @@ _EMPTY = """
     unlike unusual upon use used useful usual usually wait waiting wanna want wanted wants way
     weird well went whatever whenever wherever whether whole whose within without wonder
     wonderful wondering word words worry worth wow wrong yeah yep yes yet zero
-"""  # noqa: RUF001 - Cyrillic letters are meant
+"""
 EMPTY_WORDS = WEAK_WORDS | frozenset(_EMPTY.split())
 """Folded words that do not tell what a question is about, even together: "are you sure"."""

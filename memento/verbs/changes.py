@@ -164,7 +164,7 @@ class Changes(Part):
 
         return self._view.ask(job) or []
 
-    def history(self, id: str, *, chain: bool = False) -> Versions:
+    def history(self, id: str, *, chain: bool = False) -> Versions:  # noqa: A002 - the field's own name
         """Return every state of a memory, oldest first; the last is the present one.
 
         Args:

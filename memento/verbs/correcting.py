@@ -39,7 +39,7 @@ class _Moved(Exception):
 
 def correct(
     view: View,
-    id: str,
+    id: str,  # noqa: A002 - the field's own name
     text: str,
     *,
     source: Source | Trust | TrustName | None = None,

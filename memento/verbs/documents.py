@@ -33,7 +33,8 @@ from memento.config import Config
 from memento.errors import InvalidInput
 from memento.ingest import detect
 from memento.ingest.formats import Format
-from memento.ingest.paragraphs import PART_LIMIT, Part, parts, without_front_matter
+from memento.ingest.paragraphs import PART_LIMIT, parts, without_front_matter
+from memento.ingest.paragraphs import Part as Passage
 from memento.ingest.source import lines, plain_name
 from memento.ledger import memories
 from memento.ledger.filters import filters_of
@@ -52,7 +53,7 @@ from memento.types import (
     Trust,
     TrustName,
 )
-from memento.views import PART, Memories, View, id_of_content
+from memento.views import PART, Memories, Part, View, id_of_content
 from memento.write import change, locks
 from memento.write.steps import Run
 
@@ -249,7 +250,7 @@ def _text_of(document: object, given: str | None) -> tuple[str, Format]:
     return text, kind
 
 
-def _drafts(found: Iterable[Part], name: str, like: Draft) -> Iterator[Draft]:
+def _drafts(found: Iterable[Passage], name: str, like: Draft) -> Iterator[Draft]:
     """Make a draft of each part; equal parts are told apart by how many came before."""
     seen: Counter[str] = Counter()
     for number, part in enumerate(found, start=1):

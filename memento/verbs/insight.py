@@ -501,7 +501,7 @@ class Insight(Part):
 
     def related(
         self,
-        id: str,
+        id: str,  # noqa: A002 - the field's own name
         *,
         status: Status | StatusName | Sequence[Status | StatusName] | None = None,
     ) -> Relations:

@@ -31,6 +31,7 @@ from memento.ledger.directives import Mark
 from memento.ledger.filters import check_known_at
 from memento.ledger.predicate import Filters
 from memento.ledger.rows import Row
+from memento.observe.values import Candidate
 from memento.prompt import conditions, rendering, tail, zones
 from memento.prompt import head_cache as kept_heads
 from memento.prompt.head_cache import Made
@@ -38,7 +39,6 @@ from memento.prompt.policy_values import TOKENS, Conflict, Policy, Shown
 from memento.prompt.rendering import escape
 from memento.prompt.tail import Item
 from memento.prompt.zones import Directive
-from memento.retrieve.candidates import Candidate
 from memento.text.words import estimate
 from memento.types import Kind, Memory, Trust
 from memento.views import Memories, Part

@@ -167,13 +167,19 @@ def _cosine(found: Sequence[NDArray[Any]], asked: NDArray[Any]) -> float:
     return float(total @ asked) / length if length else 0.0
 
 
+Infos = list[ScopeInfo]
+Guesses = list[ScopeGuess]
+Promotions = list[Promotion]
+"""Named here, because inside the class ``list`` is a method."""
+
+
 class Scopes(Part):
     """Where memories apply: ``memory.scopes``.
 
     ``share`` is for people and the program, not for an agent: no adapter hands it to a model.
     """
 
-    def list(self) -> list[ScopeInfo]:
+    def list(self) -> Infos:
         """List the scopes of this namespace, and those that others share with it.
 
         A scope is there once ``define_scope`` named it, or a memory is at it or below it.
@@ -186,7 +192,7 @@ class Scopes(Part):
         """
         now, seen = self._view.engine.now(), self._view.config.scopes.shared
 
-        def job(c: Session, ns: int) -> list[ScopeInfo]:
+        def job(c: Session, ns: int) -> Infos:
             found = [*self._own_scopes(c, ns, now)]
             return found + [one for one in self._shown_scopes(c, ns, now) if seen]
 
@@ -243,7 +249,7 @@ class Scopes(Part):
         made = self._view.write(lambda work: rules.define(work, where, said or "", also))
         return next(one for one in self.list() if one.path == made.path)
 
-    def infer(self, text: str, *, context: Mapping[str, str] | None = None) -> list[ScopeGuess]:
+    def infer(self, text: str, *, context: Mapping[str, str] | None = None) -> Guesses:
         """Guess which scope a text belongs to. Writes nothing.
 
         Three signs are weighed: the text names the scope (its path, last segment, title or an
@@ -438,7 +444,7 @@ class Scopes(Part):
         where = self._view.present_scope(scope)
         return self._view.change(id, lambda work: rules.promote(work, id, where), verb="promote")
 
-    def promotable(self) -> list[Promotion]:
+    def promotable(self) -> Promotions:
         """List rules and preferences that may hold for a wider scope. Changes nothing.
 
         At least three scopes side by side say the same (``ScopeConfig.siblings``): in the words, in

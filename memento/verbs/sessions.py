@@ -53,6 +53,11 @@ TURNS = 8
 """Most turns after the checkpoint that ``resume`` shows."""
 FEW = 8
 """Most decisions, rules, preferences and plans that ``resume`` shows and an extract quotes."""
+Infos = list[SessionInfo]
+Begins = list[Begun]
+Notes = list[Noted]
+Rows = list[Row]
+"""Named here, because inside the class ``list`` is a method."""
 _TOLD = [one for one in Kind if one not in (*session_extract.LEARNT, Kind.ARTICLE)]
 CENTRAL_OF = 200
 """Newest turns of the user among which an extract looks for the central ones."""
@@ -184,7 +189,7 @@ class Sessions(Part):
         open: bool | None = None,  # noqa: A002 - the state that is asked for
         scope: str | None = None,
         limit: int = 50,
-    ) -> list[SessionInfo]:
+    ) -> Infos:
         """List the sessions that were begun, the one written to last first.
 
         A session that is only named by memories is not among them.
@@ -201,7 +206,7 @@ class Sessions(Part):
         wanted = None if open is None else check_flag("open", open)
         path = parse_scope("" if scope is None else scope)
 
-        def job(c: Reading, ns: int) -> list[Begun]:
+        def job(c: Reading, ns: int) -> Begins:
             found = session_marks.within(c, ns, path, open_only=wanted is True)
             fitting = (one for one in found if wanted in (None, one.ended is None))
             return [*islice(fitting, limit)]
@@ -289,9 +294,7 @@ class Sessions(Part):
         check_count("tokens", tokens, most=MAX_TOKENS)
         now, settings = self._view.engine.now(), self._view.config.sessions
 
-        def job(
-            c: Reading, ns: int
-        ) -> tuple[Begun, list[Noted], list[Row], list[Row], bytes | None] | None:
+        def job(c: Reading, ns: int) -> tuple[Begun, Notes, Rows, Rows, bytes | None] | None:
             if name is None:
                 begun = session_marks.interrupted(c, ns, path, now, settings)
             else:
@@ -317,7 +320,7 @@ class Sessions(Part):
         text, used = render(sections, tag, tokens, self._view.engine.count_tokens)
         return Resumption(self._info(begun), last, tuple(turns), tuple(told), text, used)
 
-    def _learnt(self, c: Reading, ns: int, session: str) -> list[Row]:
+    def _learnt(self, c: Reading, ns: int, session: str) -> Rows:
         """Read what was decided, learnt and planned in a session, the newest first."""
         filters = filters_of(self._view.engine.now(), session=session, kinds=session_extract.LEARNT)
         return memories.select(c, ns, filters, newest_first=True, limit=FEW)
@@ -358,7 +361,7 @@ class Sessions(Part):
         how = clean.name("outcome", session_handle.line("outcome", outcome))
         text = None if summary is None else check_text(summary, self._view.engine.config.limits)
         while True:
-            quoted: list[Row] = []
+            quoted: Rows = []
             said = text
             if said is None:
                 said, quoted = self._extract(session, how)
@@ -394,13 +397,11 @@ class Sessions(Part):
             metadata={quotes.SOURCES: quotes.digest(quoted)} if quoted else {},
         )
 
-    def _extract(self, session: str, outcome: str | None) -> tuple[str, list[Row]]:
+    def _extract(self, session: str, outcome: str | None) -> tuple[str, Rows]:
         """Write the extract of a session; returns it and the memories that it quotes."""
         filters = filters_of(self._view.engine.now(), session=session, role="user", source="user")
 
-        def job(
-            c: Reading, ns: int
-        ) -> tuple[Begun | None, list[Noted], list[Row], list[Row], dict[int, bytes]]:
+        def job(c: Reading, ns: int) -> tuple[Begun | None, Notes, Rows, Rows, dict[int, bytes]]:
             said = memories.select(c, ns, filters, newest_first=True, limit=CENTRAL_OF)
             model = vectors.current_model(c)
             docids = [row.docid for row in said]

@@ -36,7 +36,7 @@ from memento.views import Part
 from memento.write import change
 
 if TYPE_CHECKING:
-    import numpy as np  # noqa: PLC0415 - must not load with memento
+    import numpy as np
     from numpy.typing import NDArray
 
 SHORTEST_ID = 6
@@ -249,7 +249,7 @@ class Store(Part):
         self,
         *,
         wait: bool = False,
-        timeout: float | None = None,  # noqa: ASYNC109 - the parameters of its namesake
+        timeout: float | None = None,
         progress: Progress | None = None,
     ) -> int:
         """Embed all memories again with the embedder in use, after the embedder was changed.

@@ -28,7 +28,7 @@ from memento.status import sql
 from memento.text.words import Columns
 
 if TYPE_CHECKING:
-    import numpy as np  # noqa: PLC0415 - must not load with memento
+    import numpy as np
     from numpy.typing import NDArray
 
     from memento.ledger.contract import Session

@@ -31,7 +31,7 @@ from memento.ledger.lite.fulltext import LiteWords
 from memento.ledger.lite.library import Error, sqlite3
 
 if TYPE_CHECKING:
-    from sqlite_utils import Database  # noqa: PLC0415 - costs 0.1 s, needed on first open only
+    from sqlite_utils import Database
     from sqlite_utils.migrations import Migrations
 
 
