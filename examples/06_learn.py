@@ -35,5 +35,5 @@ with TemporaryDirectory() as root, MemoryManager(root=root) as memory:
     indent = memory.value("style/indent")
     print("after undo:", indent and indent.text)
 
-    (rule,) = memory.direct("Never commit .env files", lock=True)
+    (rule,) = memory.rules.direct("Never commit .env files", lock=True)
     print("locked:", rule.text)

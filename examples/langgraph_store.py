@@ -69,6 +69,6 @@ with TemporaryDirectory() as folder:  # in your program a folder that stays, suc
         print("tasks due:", [item.value["text"] for item in due])
         print("namespaces:", store.list_namespaces(prefix=("users", "*")))
         store.put(ADA, "bike", {"text": "Ada rides a blue Brompton"}, index=["text"])
-        items = manager.of(*manager.namespace, "langgraph")  # the store's items are memories
+        items = manager.of(*manager.store.namespace, "langgraph")  # the store's items are memories
         bike = items.retrieve("Brompton", k=1)[0]
         print("history:", [version.text for version in items.history(bike.id)])

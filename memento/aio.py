@@ -199,7 +199,7 @@ def _named(run: C, method: Callable[..., Any]) -> C:
 class AsyncSession(Named):
     """Like ``Session``, with methods that you await.
 
-    Use it as a context manager: ``async with await memory.session("s1") as work``.
+    Use it as a context manager: ``async with await memory.sessions.start("s1") as work``.
     """
 
     __slots__ = ("_sync",)
@@ -239,7 +239,7 @@ class AsyncSession(Named):
 class AsyncLoop:
     """Like ``Loop``, with methods that you await.
 
-    Use it as a context manager: ``async with await memory.loop("s1") as turn``.
+    Use it as a context manager: ``async with await memory.feedback.loop("s1") as turn``.
     """
 
     __slots__ = ("_sync",)

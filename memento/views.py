@@ -451,6 +451,10 @@ class Part:
     def __init__(self, view: View) -> None:
         self._view = view
 
+    @property
+    def _engine(self) -> Engine:
+        return self._view.engine
+
     def __repr__(self) -> str:
         view = self._view
         state = "closed" if view.closed else "open"

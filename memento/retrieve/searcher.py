@@ -191,7 +191,7 @@ class Searcher:
         min_score: float,
         filters: Filters,
     ) -> Retrieval:
-        """Find memories of one namespace by vector alone; see ``MemoryManager.nearest``."""
+        """Find memories of one namespace by vector alone; see ``Store.nearest``."""
         began = time.perf_counter()
         check_count("k", k)
         least = check_share("min_score", min_score)

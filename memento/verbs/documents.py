@@ -138,7 +138,7 @@ class Documents(Part):
         >>> import tempfile
         >>> from memento import MemoryManager
         >>> with tempfile.TemporaryDirectory() as tmp, MemoryManager(tmp, embedder=None) as memory:
-        ...     parts = memory.add_document("# Tea\n\nGreen.\n\n# Coffee\n\nBlack.", name="menu")
+        ...     parts = memory.documents.add("# Tea\n\nGreen.\n\n# Coffee\n\nBlack.", name="menu")
         ...     [(part.metadata["part"], part.text) for part in parts]
         [(1, '# Tea\n\nGreen.'), (2, '# Coffee\n\nBlack.')]
         """

@@ -111,7 +111,7 @@ class Feedback(Part):
         >>> from memento import MemoryManager
         >>> with tempfile.TemporaryDirectory() as tmp, MemoryManager(tmp, embedder=None) as memory:
         ...     kept = memory.add("The office opens at nine")
-        ...     [belief] = memory.feedback(kept.id, verdict="wrong", note="It opens at eight")
+        ...     [belief] = memory.feedback.rate(kept.id, verdict="wrong", note="It opens at eight")
         ...     round(belief.prior, 2), round(belief.mean, 2)
         (0.8, 0.57)
         """
@@ -364,10 +364,10 @@ class Feedback(Part):
         >>> from memento import MemoryManager
         >>> with tempfile.TemporaryDirectory() as tmp, MemoryManager(tmp, embedder=None) as memory:
         ...     kept = memory.add("Deploys go through the blue pipeline")
-        ...     with memory.loop(session="s7") as turn:
+        ...     with memory.feedback.loop(session="s7") as turn:
         ...         found = turn.retrieve("how do deploys go?")
         ...         turn.outcome(0.8)
-        ...     round(memory.strength(kept.id).worth, 2)
+        ...     round(memory.feedback.strength(kept.id).worth, 2)
         0.16
         """
         return self.open_loop(session, timeout=timeout)

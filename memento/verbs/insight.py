@@ -115,7 +115,7 @@ class Snapshot:
         return listed(self._view, **options, known_at=self.at)
 
     def policy(self, *, scope: str = "", tokens: int = TOKENS, ids: bool = False) -> Policy:
-        """Like ``MemoryManager.policy``, as its head would have been then without a session.
+        """Like ``Rules.policy``, as its head would have been then without a session.
 
         Raises:
             InvalidInput: If an argument cannot be accepted.
@@ -470,7 +470,7 @@ class Insight(Part):
         >>> with tempfile.TemporaryDirectory() as tmp, MemoryManager(tmp, embedder=None) as memory:
         ...     _ = memory.add("Nina Park leads the billing team at Northwind")
         ...     _ = memory.add("The office of Northwind is in Utrecht")
-        ...     found = memory.reason("In which city is the office of the company of Nina Park?")
+        ...     found = memory.insight.reason("In which city is the office of the company of Nina Park?")
         ...     [fact.text for fact in found.chains[0].facts]
         ['Nina Park leads the billing team at Northwind', 'The office of Northwind is in Utrecht']
         """

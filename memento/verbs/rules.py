@@ -143,7 +143,7 @@ class Rules(Part):
         >>> from memento import MemoryManager
         >>> with tempfile.TemporaryDirectory() as tmp, MemoryManager(tmp, embedder=None) as memory:
         ...     rule = memory.add("Never commit .env files", kind="rule")
-        ...     print(memory.policy().head.splitlines()[2:4])
+        ...     print(memory.rules.policy().head.splitlines()[2:4])
         ['## Standing instructions of the user', '- "Never commit .env files"']
         """
         if not isinstance(message, str | None):
@@ -513,7 +513,7 @@ class Rules(Part):
         >>> import tempfile
         >>> from memento import MemoryManager
         >>> with tempfile.TemporaryDirectory() as tmp, MemoryManager(tmp, embedder=None) as memory:
-        ...     (rule,) = memory.direct("Never commit .env files", lock=True)
+        ...     (rule,) = memory.rules.direct("Never commit .env files", lock=True)
         ...     rule.kind.value, rule.lock
         ('rule', 'user')
         """
@@ -536,7 +536,7 @@ class Rules(Part):
         >>> import tempfile
         >>> from memento import MemoryManager
         >>> with tempfile.TemporaryDirectory() as tmp, MemoryManager(tmp, embedder=None) as memory:
-        ...     [(one.candidate.key, one.action) for one in memory.foresee("I live in Porto.")]
+        ...     [(one.candidate.key, one.action) for one in memory.rules.foresee("I live in Porto.")]
         [('user/home', 'new')]
         """
         return Learning(self._view).foresee(messages, session, scope)

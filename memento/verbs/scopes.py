@@ -237,8 +237,8 @@ class Scopes(Part):
         >>> import tempfile
         >>> from memento import MemoryManager
         >>> with tempfile.TemporaryDirectory() as tmp, MemoryManager(tmp, embedder=None) as memory:
-        ...     shop = memory.define_scope("project/shop", aliases=["web shop"])
-        ...     guess = memory.infer_scope("The web shop needs a new logo")[0]
+        ...     shop = memory.scopes.define("project/shop", aliases=["web shop"])
+        ...     guess = memory.scopes.infer("The web shop needs a new logo")[0]
         ...     shop.path, guess.path, guess.confidence
         ('project/shop', 'project/shop', 0.9)
         """

@@ -161,9 +161,9 @@ class Sessions(Part):
         >>> import tempfile
         >>> from memento import MemoryManager
         >>> with tempfile.TemporaryDirectory() as tmp, MemoryManager(tmp, embedder=None) as memory:
-        ...     work = memory.session("s1", goal="Move the tests to pytest")
+        ...     work = memory.sessions.start("s1", goal="Move the tests to pytest")
         ...     noted = work.checkpoint(done=["fixtures"], next=["parametrize test_rank.py"])
-        ...     memory.resume("s1").checkpoint.next
+        ...     memory.sessions.resume("s1").checkpoint.next
         ('parametrize test_rank.py',)
         """
         name = str(uuid7()) if id is None else short_name("id", id)

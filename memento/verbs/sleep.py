@@ -73,7 +73,7 @@ class Sleep(Part):
         >>> with tempfile.TemporaryDirectory() as tmp, MemoryManager(tmp, embedder=None) as memory:
         ...     first = memory.add("The blue bike of Anna is kept in the old shed")
         ...     again = memory.add("The blue bike of Anna is always kept in the old shed")
-        ...     found = memory.consolidate()
+        ...     found = memory.sleep.run()
         ...     found.done, found.steps["duplicates"].changed, len(memory.list())
         ...     undone = memory.undo(run=found.run)
         ...     len(memory.list())
@@ -162,7 +162,7 @@ class Sleep(Part):
         >>> from memento import MemoryManager
         >>> with tempfile.TemporaryDirectory() as tmp, MemoryManager(tmp, embedder=None) as memory:
         ...     note = memory.add("The lift was out of order in spring", aliases=["lift"])
-        ...     memory.archive(note.id).status.value
+        ...     memory.sleep.archive(note.id).status.value
         ...     asked = memory.retrieve("spring", include_archived=True)
         ...     len(memory.retrieve("spring")), len(asked), len(memory.retrieve("lift"))
         'archived'

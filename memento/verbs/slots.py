@@ -134,9 +134,9 @@ class Slots(Part):
         ...     first = memory.add("My editor is Vim")
         ...     second = memory.add("My editor is Helix")
         ...     memory.flush(wait=True)
-        ...     [(one.a.text, one.reason) for one in memory.conflicts()]
-        ...     settled = memory.resolve(second.id, first.id, keep="a")
-        ...     len(memory.conflicts()), memory.get(first.id).status.value
+        ...     [(one.a.text, one.reason) for one in memory.slots.conflicts()]
+        ...     settled = memory.slots.resolve(second.id, first.id, keep="a")
+        ...     len(memory.slots.conflicts()), memory.get(first.id).status.value
         True
         [('My editor is Helix', 'another editor')]
         (0, 'superseded')

@@ -490,7 +490,7 @@ class Store(Part):
         >>> import tempfile
         >>> from memento import MemoryManager
         >>> with tempfile.TemporaryDirectory() as tmp, MemoryManager(tmp, embedder=None) as memory:
-        ...     memory.usage().total.calls, memory.usage().calls_left
+        ...     memory.store.usage().total.calls, memory.store.usage().calls_left
         (0, 200)
         """
         return spending.used(self._view, since)
