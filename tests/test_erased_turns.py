@@ -314,6 +314,29 @@ class TestNeitherSessionNorId:
         give(memory, [*NAMELESS[:2], Turn("Hm."), Turn(HOME)])
         assert HOME in texts(memory)
 
+    @pytest.mark.parametrize("how", ["ids", "everything", *HIDDEN])
+    @pytest.mark.parametrize(
+        "spelt",
+        [
+            Turn("I live in  Zebraville.\r\n"),
+            Turn("\tI live in\u00a0Zebraville. "),
+            Turn(HOME, actor="ada"),
+        ],
+    )
+    @pytest.mark.parametrize("changed", [False, True])
+    def test_another_spelling_stays_away(self, again, spelt, how, changed):
+        """Nor does it matter who is named as the speaker, or whether its memory was corrected."""
+        memory = again()
+        memory.observe(messages=NAMELESS[:2])
+        if changed:
+            (kept,) = (one for one in memory.list() if one.role == "user")
+            memory.update(kept.id, text="I live in Porto.")
+        AWAY[how](memory)
+        for _ in range(2):
+            memory.observe(messages=[spelt, NAMELESS[1], Turn("Hm.")])
+        assert texts(memory) == ["Hm."]
+        assert memory.value("user/home") is None
+
     def test_the_last_message_is_always_new(self, again):
         """Nobody can tell a retry from another conversation."""
         memory = again()

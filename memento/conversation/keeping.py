@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from memento.base.plain import composed
+from memento.base.plain import composed, worded
 from memento.check import MAX_IDS, check_source
 from memento.conversation.turns import Said, Turn, kept_here, placed, turn_id
 from memento.errors import IdConflict, TurnErased
@@ -57,7 +57,7 @@ def keep_new(
     return [one for one in fresh if one.nameless or one.piece_id(0) in kept]
 
 
-def said_anew(view: View, said: Sequence[Said], *, now: bool = True, scope: str = "") -> list[Said]:
+def said_anew(view: View, said: Sequence[Said], *, now: bool = True) -> list[Said]:
     """Let the user say again what was erased or forgotten: from the last message on, it may be new.
 
     Turns before that, and those with an id, are given again. So is one that stands where it stood
@@ -68,14 +68,13 @@ def said_anew(view: View, said: Sequence[Said], *, now: bool = True, scope: str 
         view: The manager, and the namespace.
         said: The turns of the conversation, in order.
         now: Whether the last of them are what is said now.
-        scope: Where nameless ones are kept.
 
     Returns:
         The turns; those that are new have another number. Nameless ones given again are left out.
     """
     users = [at for at, one in enumerate(said) if one.turn.role == "user"] if now else []
     start = users[-1] if users else len(said)
-    gone = _nameless_gone(view, said[:start], scope)
+    gone = _nameless_gone(view, said[:start])
     found = [_begun(one) for one in said[:start] if not (one.nameless and one.key in gone)]
     taken: set[str] = set()
     alone = [one.after for one in said] == [""]
@@ -129,24 +128,22 @@ def _stored(view: View, turns: Mapping[str, Told]) -> tuple[replays.Away, dict[s
     )
 
 
-def _nameless_gone(view: View, said: Iterable[Said], scope: str) -> set[str]:
+def _nameless_gone(view: View, said: Iterable[Said]) -> set[str]:
     """Return the keys of the turns without session and id of which a part was taken out."""
-    rows = _rows_of(view, {one.key: one for one in said if one.nameless}.values(), scope)
-    every = [row for some in rows.values() for row in some]
+    rows = _rows_of(view, {one.key: one for one in said if one.nameless}.values())
+    turns = {key: {(str(row.role), worded(row.text)) for row in some} for key, some in rows.items()}
+    every = {turn for some in turns.values() for turn in some}
     if not every:
         return set()
     gone = view._ask(lambda c, ns: replays.nameless_gone(c, ns, every)) or set()
-    return {key for key, some in rows.items() if any(row.content_hash in gone for row in some)}
+    return {key for key, some in turns.items() if some & gone}
 
 
-def _rows_of(view: View, said: Iterable[Said], scope: str = "") -> dict[str, list[Row]]:
+def _rows_of(view: View, said: Iterable[Said]) -> dict[str, list[Row]]:
     """Return the rows that turns would become, by their keys."""
     engine, now = view._engine, view._engine.now()
     return {
-        one.key: [
-            engine.admitted(replace(draft, scope=scope), now).row
-            for draft in one.drafts(view.config)
-        ]
+        one.key: [engine.admitted(draft, now).row for draft in one.drafts(view.config)]
         for one in said
     }
 

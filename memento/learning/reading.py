@@ -220,7 +220,7 @@ class Reader:
         if numbered and self._session is not None:
             said = [self._named(replace(one, after=None), dated) for one in said]
         else:
-            said = said_anew(self._view, said, scope=self.scope)
+            said = said_anew(self._view, said)
         away = taken_away(self._view, said).words
         said = [one for one in said if one.key not in away]
         return [  # a turn that names its own trust is trusted less than who writes as the user

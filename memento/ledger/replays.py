@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from hashlib import blake2b
 from typing import NamedTuple, TypeVar
 
@@ -21,7 +21,7 @@ from memento.ledger import namespaces
 from memento.ledger.contract import Session
 from memento.ledger.dialect import SKIP_IF_THERE, one_of
 from memento.ledger.memories import NOT_ERASED
-from memento.ledger.rows import Row, mapping_in
+from memento.ledger.rows import mapping_in
 from memento.ledger.schema import SEQ_BITS
 from memento.types import Status
 
@@ -153,19 +153,15 @@ def _erased(db: Session, ns: int, turns: Mapping[str, Told]) -> Away:
     return Away({name for name, *_ in words}, {name for name, *_ in _noted(db, ns, stood)})
 
 
-def nameless_gone(db: Session, ns: int, rows: Iterable[Row]) -> set[bytes]:
-    """Return the contents of those turns without session and id that were erased or forgotten."""
-    contents = {row.content_hash: (str(row.role), worded(row.text)) for row in rows}
-    noted = set(_noted(db, ns, {*contents.values()}))
+def nameless_gone(db: Session, ns: int, turns: Collection[tuple[str, str]]) -> set[tuple[str, str]]:
+    """Return which turns without session and id were erased or forgotten, of roles and words."""
     query = (
-        f"SELECT 1 FROM memories WHERE ns = ? AND content_hash = ? AND session IS NULL"
-        f" AND status = '{Status.FORGOTTEN.value}' AND {NOT_ERASED}"
+        f"SELECT docid FROM memories WHERE ns = ? AND status = '{Status.FORGOTTEN.value}'"
+        f" AND session IS NULL AND role IS NOT NULL AND {NOT_ERASED}"
     )
-    return {
-        content
-        for content, words in contents.items()
-        if words in noted or db.execute(query, (ns, content)).fetchone() is not None
-    }
+    hidden = json.dumps([docid for (docid,) in db.execute(query, (ns,))])
+    forgotten = {(role, words) for _, role, words in _nameless(db, hidden)}
+    return forgotten.intersection(turns) | {*_noted(db, ns, turns)}
 
 
 def _noted(db: Session, ns: int, asked: Iterable[T]) -> list[T]:

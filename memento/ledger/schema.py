@@ -93,6 +93,8 @@ CREATE INDEX memories_by_session ON memories (ns, session) WHERE session IS NOT 
 CREATE INDEX memories_in_ring ON memories (ns, session, docid)
     WHERE tier = 'short' AND status = 'active';
 CREATE INDEX memories_in_quarantine ON memories (ns, docid) WHERE status = 'quarantined';
+CREATE INDEX memories_forgotten_turns ON memories (ns)
+    WHERE status = 'forgotten' AND session IS NULL AND role IS NOT NULL;
 CREATE INDEX memories_by_source ON memories (ns, source_uri) WHERE source_uri IS NOT NULL;
 CREATE INDEX memories_by_slot ON memories (ns, key, scope, valid_from) WHERE key IS NOT NULL;
 CREATE INDEX memories_holding_slot ON memories (ns, key, scope)
@@ -111,10 +113,11 @@ CREATE INDEX awaited_by_docid ON awaited (docid);
 ``signal``, ``condition`` and ``due_at`` are of a memory learnt from a conversation: how it was
 recognised, when a rule applies, when a plan is due. The neighbours of a value in its slot are found
 without going through its other values, and what names an erased memory without going through those
-that name none. ``memories_of_policy`` finds what a policy may hold, and tells by its largest
-revision and its size whether that changed: a row that enters or changes has a higher revision than
-all others, and one that leaves makes it smaller. A memory in ``awaited`` names a parent that is not
-stored, and is judged again when it comes, see ``descent``."""
+that name none. ``memories_forgotten_turns`` finds turns without a session that are given again.
+``memories_of_policy`` finds what a policy may hold, and tells by its largest revision and its size
+whether that changed: a row that enters or changes has a higher revision than all others, and one
+that leaves makes it smaller. A memory in ``awaited`` names a parent that is not stored, and is
+judged again when it comes, see ``descent``."""
 
 RING_INDEX = ("active",)
 """Statuses that ``memories_in_ring`` holds."""
