@@ -99,6 +99,52 @@ class TestDocument:
         assert {part.status for part in again} == {Status.ACTIVE}
         assert sorted(active(memory)) == sorted(part.text for part in before)
 
+    @pytest.mark.parametrize(
+        "changed", [DOC, DOC.replace("delivery is as agreed", "delivery is by sea")]
+    )
+    @pytest.mark.parametrize("source", [None, "agent", "web"])
+    @pytest.mark.parametrize(
+        "hide",
+        [
+            lambda m, one: m.forget(one.id),
+            lambda m, one: m.forget_many(where={"part": one.metadata["part"]}),
+            lambda m, one: (
+                m.quarantine.reject(one.id)
+                if one.status is Status.QUARANTINED
+                else m.forget(one.id)
+            ),
+            lambda m, _: m.quarantine.forget_source("contract"),
+        ],
+        ids=["forget", "forget_many", "reject", "forget_source"],
+    )
+    def test_a_part_that_was_forgotten_stays_so(self, memory, hide, source, changed):
+        """However it was forgotten, the same text does not bring it back; ``restore`` does."""
+        parts = keep(memory, source=source)
+        hide(memory, next(one for one in parts if "penalty is" in one.text))
+        away = {one.id for one in memory.list(status="forgotten")}
+        assert away
+        for _ in range(2):
+            again = keep(memory, changed, source=source, tags=["law"])
+            assert {one.id for one in again if one.status is Status.FORGOTTEN} <= away
+            assert away <= {one.id for one in memory.list(status="forgotten")}
+        name = next(one.id for one in parts if "penalty is" in one.text)
+        memory.restore(name)
+        keep(memory, changed, source=source)
+        assert memory.get(name).status is parts[0].status
+
+    def test_a_part_that_the_document_or_time_hid_comes_back(self, memory):
+        """Taken out and put back, or undone: nobody asked for it to stay away."""
+        before = keep(memory)
+        keep(memory, DOC[: DOC.index("## Notice")])
+        keep(memory)
+        assert memory.get(before[-1].id).status is Status.ACTIVE
+        changed = DOC.replace("notice is as agreed", "notice is a month")
+        new = keep(memory, changed)[-1]
+        memory.undo(memory.changes()[0].number)
+        assert memory.get(new.id).status is Status.FORGOTTEN
+        keep(memory, changed)
+        assert memory.get(new.id).status is Status.ACTIVE
+
     def test_an_archived_part_follows_its_document(self, memory):
         """Added again it is active again; taken out of the document it is forgotten."""
         *_, penalty, _, notice = keep(memory)
