@@ -269,7 +269,7 @@ def _propose(view: View, draft: Draft, first: Memory) -> Memory:
     if _said(last) == _said(draft) or gone.words:
         return last
     name = last.id
-    if last.status in having("found") or last.source.kind not in view.config.untrusted:
+    if last.status in having("found") or last.source != check_source(draft.source):
         approved, name = last, turn_id(last.id, EDIT)
     place = () if approved is None or approved.status not in having("found") else approved.id
     return view._add([replace(draft, id=name, supersedes=place)], replace=True)[0]

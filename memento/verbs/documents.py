@@ -144,9 +144,9 @@ class Texts(View):
         change adds nothing. Adding it after a change keeps equal parts; a part that stands where
         others were supersedes them, and parts that are gone without a successor are forgotten, so
         ``restore`` brings them back. A part that was forgotten by another call stays so until then,
-        though the document still holds its text. A document from an untrusted source never hides an active
-        part. If the call is interrupted, the same call again completes it. All that a call replaced
-        and forgot is one run: ``undo(run=...)`` brings the document back as it was.
+        though the document still holds its text. A document from an untrusted source never hides
+        an active part. If the call is interrupted, the same call again completes it. All that a
+        call replaced and forgot is one run: ``undo(run=...)`` brings the document back as it was.
 
         Args:
             document: The text; or a ``pathlib.Path`` of a text or Markdown file, which may be
