@@ -332,10 +332,9 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
         view, thread = self._view(runtime), _thread()
         fresh = keep_new(view, _turns(said_so), session=thread, speaker=speaker, now=now)
         for said in fresh if self._observe and speaker is Trust.USER else ():
-            name = said.piece_id(0)
-            if said.turn.role == "user" and name is not None:
+            if said.turn.role == "user":
                 session = None if thread is None else session_of(thread)
-                text = mended(said.turn.text)
+                text, name = mended(said.turn.text), said.piece_id(0)  # without a thread: no name
                 view.observe(text, session=session, scope=self._scope, keep=False, turn_id=name)
 
     def _view(self, runtime: Runtime[Any]) -> MemoryManager:

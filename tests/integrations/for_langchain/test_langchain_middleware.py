@@ -130,6 +130,18 @@ def test_learns_from_what_the_user_says(manager, fake_model, mode):
     assert kept(manager, kinds="rule") == ["use spaces."]
 
 
+@pytest.mark.parametrize("mode", MODES)
+def test_learns_without_a_thread(manager, fake_model, mode):
+    """An application that names no thread, and gives the talk from its beginning or a message."""
+    agent = create_agent(
+        fake_model("Noted."), middleware=[MementoMiddleware(manager, observe=True)]
+    )
+    for text in ("Please use tabs.", "No, use spaces.", "No, use spaces."):
+        run(agent, mode, text, {})
+    assert kept(manager, kinds="rule") == ["use spaces."]
+    assert manager.value("style/indent").text == "use spaces."
+
+
 def test_learns_nothing_from_another_agent(manager, fake_model):
     """A subagent's human messages are an LLM's; and without turns there is nothing to learn."""
     memory = MementoMiddleware(manager, observe=True, speaker="agent")
