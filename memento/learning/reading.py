@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 
 from memento.admit.draft import Entry, to_json
 from memento.base.clock import from_micros, to_micros
+from memento.base.plain import mended
 from memento.conversation.keeping import said_anew, stored, taken_away
-from memento.conversation.turns import Said, Turn, mended, placed, turn_id
+from memento.conversation.turns import Said, Turn, placed, turn_id
 from memento.ledger import memories
 from memento.ledger.rows import Row, strings_in
 from memento.observe.asked import faults, means_this_turn, mentions_some, subject_of
