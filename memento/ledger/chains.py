@@ -9,7 +9,7 @@ from memento.ledger import memories
 from memento.ledger.contract import Session
 from memento.ledger.dialect import SKIP_IF_THERE, one_of
 from memento.ledger.memories import NOT_ERASED
-from memento.ledger.rows import Row, docid_range, select, strings_in
+from memento.ledger.rows import Row, docid_range, select, single, strings_in
 
 LONGEST = 10_000
 """Most links that are followed."""
@@ -31,7 +31,7 @@ def successors(db: Session, ns: int, memory_id: str | None) -> Iterator[str]:
 def is_successor(db: Session, ns: int, memory_id: str) -> bool:
     """Tell whether a memory superseded any: else no chain comes to it from another one."""
     query = "SELECT 1 FROM memories WHERE ns = ? AND superseded_by = ? LIMIT 1"
-    return db.execute(query, (ns, memory_id)).fetchone() is not None
+    return single(db, query, (ns, memory_id)) is not None
 
 
 def leads_to(db: Session, ns: int, start: str | None, memory_id: str) -> bool:

@@ -15,7 +15,7 @@ from typing import Any
 from memento.ledger import earlier_states, links, memories, quotes
 from memento.ledger.contract import Session, Work
 from memento.ledger.dialect import SKIP_IF_THERE
-from memento.ledger.rows import Row, docid_of, docid_range, mapping_in
+from memento.ledger.rows import Row, column, docid_of, docid_range, mapping_in, single
 from memento.ledger.schema import SEQ_MASK
 from memento.ledger.sealed import Table
 from memento.text.words import Columns
@@ -77,7 +77,7 @@ def begin(work: Work) -> int:
     if trace.number is None:
         low, high = docid_range(work.ns)
         query = "SELECT ifnull(max(change), ?) + 1 FROM changes WHERE change BETWEEN ? AND ?"
-        trace.number = int(work.db.execute(query, (low, low, high)).fetchone()[0])
+        trace.number = int(single(work.db, query, (low, low, high)))
         if trace.first is None:
             trace.first = memories.next_rev(work.db, work.ns)
     return trace.number
@@ -108,7 +108,7 @@ def revise(work: Work, row: Row, changes: Mapping[str, Any], reason: Reason) -> 
 
 def link(work: Work, src: int, dst: int, relation: str, weight: float = 1.0) -> None:
     """Link two memories; linking them again changes nothing."""
-    if links.put_link(work.db, src, dst, relation, weight):
+    if links.link(work.db, src, dst, relation, weight):
         _note_link(work, src, dst, relation, weight, made=True)
 
 
@@ -217,7 +217,7 @@ def brought(db: Session, one: Recorded) -> list[int]:
         f"SELECT docid FROM memories WHERE docid BETWEEN ? AND ? AND {memories.NOT_ERASED}"
         " ORDER BY docid"
     )
-    return [docid for (docid,) in db.execute(query, (low, high))]
+    return column(db, query, (low, high))
 
 
 def ids_of(db: Session, one: Recorded) -> tuple[list[str], list[str]]:
@@ -269,14 +269,14 @@ def set_expiry(db: Session, one: Recorded, docid: int) -> bool:
 def latest_of(db: Session, docid: int) -> int | None:
     """Return the number of the last change of a memory; None if it has none."""
     query = "SELECT change FROM versions WHERE docid = ? ORDER BY rev DESC LIMIT 1"
-    found = db.execute(query, (docid,)).fetchone()
-    return None if found is None else found[0]
+    number: int | None = single(db, query, (docid,))
+    return number
 
 
 def reasons(db: Session, number: int, docid: int) -> set[str]:
     """Return why the states of a memory that a change ended did."""
     query = "SELECT reason FROM versions WHERE change = ? AND docid = ?"
-    return {reason for (reason,) in db.execute(query, (number, docid))}
+    return set(column(db, query, (number, docid)))
 
 
 def changed_links(db: Session, number: int) -> list[tuple[int, int, str, float, bool]]:

@@ -17,7 +17,7 @@ from memento.dynamics.association import ACTS_FROM, MOST, Association, Link, sca
 from memento.ledger import claim_rows, meta, usage_events
 from memento.ledger.contract import Session
 from memento.ledger.dialect import or_replace
-from memento.ledger.rows import docid_range
+from memento.ledger.rows import column, docid_range
 from memento.ledger.schema import SEQ_BITS
 from memento.ledger.usage_events import Fold, Happening, sound_ones
 from memento.types import Event, Trust
@@ -96,7 +96,7 @@ def heavy(db: Session, ns: int, budget: float) -> list[int]:
         "SELECT src FROM associations WHERE src BETWEEN ? AND ? GROUP BY src"
         " HAVING sum(weight) > ? ORDER BY src"
     )
-    sources = [src for (src,) in db.execute(query, (*docid_range(ns), budget))]
+    sources = column(db, query, (*docid_range(ns), budget))
     return [src for src in sources if scaled(links := of(db, src), budget) != links]
 
 
@@ -243,7 +243,7 @@ def _is_one_call(one: Happening, other: Happening) -> bool:
 def _sources(db: Session, ns: int) -> list[int]:
     """Return the row ids of the memories of a namespace that links leave."""
     query = "SELECT DISTINCT src FROM associations WHERE src BETWEEN ? AND ?"
-    return [src for (src,) in db.execute(query, docid_range(ns)).fetchall()]
+    return column(db, query, docid_range(ns))
 
 
 def _docid(one: Happening) -> int:

@@ -10,6 +10,9 @@ As written here they are SQLite's; each says what PostgreSQL calls it.
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable
+
 SKIP_IF_THERE = "ON CONFLICT DO NOTHING"
 """End of an ``INSERT ... VALUES`` that leaves a row alone that is there. Same in PostgreSQL."""
 
@@ -30,12 +33,12 @@ def or_replace(key: str, *columns: str) -> str:
     return f"ON CONFLICT ({key}) DO UPDATE SET {changes}"
 
 
-def each_of(json: str) -> str:
+def each_of(listed: str) -> str:
     """Return the table of the items of JSON text: ``key``, ``value``, ``type``, ``atom``.
 
     PostgreSQL: a function of the schema over ``jsonb_array_elements`` and ``jsonb_each``.
     """
-    return f"json_each({json})"
+    return f"json_each({listed})"
 
 
 def each_below(item: str) -> str:
@@ -52,9 +55,9 @@ def is_json(text: str) -> str:
     return f"json_valid({text})"
 
 
-def each_of_sound(json: str) -> str:
+def each_of_sound(column: str) -> str:
     """Return `each_of` for a column that damage may have made something else of: then no items."""
-    return each_of(f"CASE WHEN {is_json(json)} THEN {json} ELSE '[]' END")
+    return each_of(f"CASE WHEN {is_json(column)} THEN {column} ELSE '[]' END")
 
 
 def one_of(hole: str = "?") -> str:
@@ -68,13 +71,18 @@ def one_of(hole: str = "?") -> str:
     return f"IN (SELECT value FROM {each_of(hole)})"
 
 
-def field_of(json: str, name: str) -> str:
+def listed(values: Iterable[object]) -> str:
+    """Return some values as they are bound to the hole of `one_of`, or of `each_of`."""
+    return json.dumps([*values])
+
+
+def field_of(column: str, name: str) -> str:
     """Return one field of a JSON object. PostgreSQL: ``(json::jsonb ->> name)``, cast.
 
     >>> field_of("earlier", "created_at")
     "json_extract(earlier, '$.created_at')"
     """
-    return f"json_extract({json}, '$.{name}')"
+    return f"json_extract({column}, '$.{name}')"
 
 
 def contains(text: str, hole: str = "?") -> str:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from memento.base import layout
 from memento.errors import StoreUnusable
 from memento.ledger.contract import Session
-from memento.ledger.dialect import one_of
+from memento.ledger.dialect import listed, one_of
 from memento.ledger.rows import (
     COLUMNS,
     STATE,
     Row,
     State,
+    column,
     damaged,
     docid_range,
     earlier_state,
@@ -103,7 +103,7 @@ def erased_since(db: Session, ns: int, rev: int) -> list[int]:
     """Return the row ids that came up to ``rev`` and were erased after it."""
     low, _ = docid_range(ns)
     query = "SELECT docid FROM erased WHERE ns = ? AND rev > ? AND docid <= ?"
-    return [docid for (docid,) in db.execute(query, (ns, rev, low + rev))]
+    return column(db, query, (ns, rev, low + rev))
 
 
 def _since(ns: int, rev: int) -> tuple[int, int, int, int]:
@@ -154,7 +154,7 @@ def touched_between(db: Session, ns: int, since: int, until: int) -> list[int]:
         " UNION SELECT docid FROM versions WHERE docid BETWEEN ?1 AND ?2"
         " AND until > ?3 AND until <= ?4 ORDER BY docid"
     )
-    return [docid for (docid,) in db.execute(query, (low, high, since, until))]
+    return column(db, query, (low, high, since, until))
 
 
 def numbered(db: Session, docid: int) -> list[tuple[State, int | None, str | None]]:
@@ -173,4 +173,4 @@ def numbered(db: Session, docid: int) -> list[tuple[State, int | None, str | Non
 def names(db: Session, docids: Sequence[int]) -> dict[int, str]:
     """Return the ids of some memories by row id, in order of arrival."""
     query = f"SELECT docid, id FROM memories WHERE docid {one_of()} ORDER BY docid"
-    return dict(db.execute(query, (json.dumps([*docids]),)).fetchall())
+    return dict(db.execute(query, (listed(docids),)).fetchall())

@@ -34,16 +34,19 @@ from memento.ledger.dialect import (
     each_of,
     each_of_sound,
     is_json,
+    listed,
     one_of,
 )
 from memento.ledger.rows import (
     STATE,
     State,
     amended,
+    column,
     docid_range,
     is_changed_event,
     mapping_in,
     seal_of,
+    single,
     strings_in,
 )
 from memento.ledger.schema import SEQ_BITS
@@ -114,7 +117,7 @@ def chosen(db: Session, ns: int, what: Chosen) -> dict[int, str]:
 def newest(db: Session, ns: int) -> int:
     """Return the highest row id of a namespace, 0 if it has no memory."""
     query = "SELECT ifnull(max(docid), 0) FROM memories WHERE docid BETWEEN ? AND ?"
-    found: int = db.execute(query, docid_range(ns)).fetchone()[0]
+    found: int = single(db, query, docid_range(ns))
     return found
 
 
@@ -132,7 +135,7 @@ def derived(db: Session, ns: int, roots: dict[int, str], *, after: int = 0) -> d
             " AND docid > ? AND EXISTS ("
             f"SELECT 1 FROM {_PARENTS} AS parent WHERE parent.value {one_of()})"
             " ORDER BY docid",
-            (ns, after, json.dumps(list(fresh))),
+            (ns, after, listed(fresh)),
         ).fetchall()
         rows += quotes.made_of(db, ns, fresh, after=after).items()
         new = {docid: id_ for docid, id_ in rows if docid not in roots and docid not in found}
@@ -178,8 +181,8 @@ def delete(db: Session, docids: list[int]) -> dict[str, int]:
     replays.note(db, docids)
     counts = {"full text": db.words.remove(docids)} | dict.fromkeys(_OF_ROW, 0)
     for table, columns in _OF_ROW.items():
-        for column in columns:
-            query = f"DELETE FROM {table} WHERE {column} {one_of()}"
+        for key in columns:
+            query = f"DELETE FROM {table} WHERE {key} {one_of()}"
             counts[table] += db.execute(query, (json.dumps(docids),)).rowcount
     strength_fold.events_went(db)
     if counts["associations"]:
@@ -227,7 +230,7 @@ def rows_naming(db: Session, ns: int, ids: frozenset[str]) -> list[int]:
         f" AND (NOT {is_json('source_parents')}"
         f" OR EXISTS (SELECT 1 FROM {_PARENTS} AS parent WHERE parent.value {one_of('?2')}))"
     )
-    found = db.execute(naming, (ns, json.dumps(list(ids)))).fetchall()
+    found = db.execute(naming, (ns, listed(ids))).fetchall()
     return [docid for (docid,) in found]
 
 
@@ -426,7 +429,7 @@ def delete_some(db: Session, which: Marked) -> dict[str, int] | None:
         return None  # another process did the rest
     query = "SELECT docid FROM erased WHERE ns = ? AND rev = ? AND docid > ? ORDER BY docid LIMIT ?"
     after = (which.ns, which.rev, last, AT_ONCE)
-    docids = [docid for (docid,) in db.execute(query, after)]
+    docids = column(db, query, after)
     if not docids:
         return None
     meta.put(db, f"{which.ids}{docids[0]}", json.dumps(successors(db, docids)))
@@ -438,8 +441,8 @@ def delete_some(db: Session, which: Marked) -> dict[str, int] | None:
 def heirs_of(db: Session, which: Marked) -> dict[str, str | None]:
     """Return the ids of what was deleted, each with that of its successor."""
     heirs: dict[str, str | None] = {}
-    for _, listed in meta.below(db, which.ids):
-        heirs |= json.loads(listed)
+    for _, noted in meta.below(db, which.ids):
+        heirs |= json.loads(noted)
     return heirs
 
 
@@ -464,7 +467,7 @@ def make_way(db: Session, ns: int, ids: Iterable[str]) -> None:
         f"SELECT docid, id FROM memories WHERE ns = ? AND id {one_of()}"
         " AND docid IN (SELECT docid FROM erased)"
     )
-    doomed = dict(db.execute(query, (ns, json.dumps(list(ids)))).fetchall())
+    doomed = dict(db.execute(query, (ns, listed(ids))).fetchall())
     if doomed:
         heirs = successors(db, [*doomed])
         delete(db, [*doomed])
@@ -473,7 +476,7 @@ def make_way(db: Session, ns: int, ids: Iterable[str]) -> None:
 
 def is_under_way(db: Session) -> bool:
     """Tell whether rows of erased memories are still being deleted."""
-    return db.execute(UNDER_WAY).fetchone() is not None
+    return single(db, UNDER_WAY) is not None
 
 
 UNDER_WAY = f"SELECT 1 FROM meta WHERE name = 'erasing {ROWS}'"

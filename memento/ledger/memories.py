@@ -14,7 +14,7 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import groupby
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from memento.base.plain import composed
 from memento.errors import NotFound
@@ -23,6 +23,7 @@ from memento.ledger.contract import Session, Work
 from memento.ledger.dialect import (
     each_of,
     join_numbers,
+    listed,
     one_of,
     same,
     skipping,
@@ -34,6 +35,7 @@ from memento.ledger.rows import (
     USER,
     Row,
     State,
+    column,
     docid_of,
     docid_range,
     first,
@@ -42,6 +44,7 @@ from memento.ledger.rows import (
     is_whole,
     mapping_in,
     seal_of,
+    single,
     sound,
     state_of,
     string_in,
@@ -90,14 +93,14 @@ def by_docid(db: Session, docid: int) -> Row:
 
 def by_docids(db: Session, ns: int, docids: Iterable[int]) -> dict[int, Row]:
     """Read several memories of one namespace by row id; absent ones are left out."""
-    found = rows.select(db, f"docid {one_of()} AND {_NS} = ?", (json.dumps([*docids]), ns))
+    found = rows.select(db, f"docid {one_of()} AND {_NS} = ?", (listed(docids), ns))
     return {row.docid: row for row in found}
 
 
 def by_ids(db: Session, ns: int, ids: Iterable[str]) -> dict[str, Row]:
     """Read several memories of one namespace by id, damaged ones too; absent ones are left out."""
     where = f"ns = ? AND id {one_of()} AND {NOT_ERASED}"
-    return {row.id: row for row in rows.select(db, where, (ns, json.dumps([*ids])))}
+    return {row.id: row for row in rows.select(db, where, (ns, listed(ids)))}
 
 
 def repeatable(db: Session, ns: int, hashes: Sequence[bytes], now: int) -> list[Row]:
@@ -113,7 +116,7 @@ def repeatable(db: Session, ns: int, hashes: Sequence[bytes], now: int) -> list[
     )
     for content in dict.fromkeys(hashes):
         asked = (ns, bytearray(content), now, now)
-        found += [docid for (docid,) in db.execute(query, asked)]
+        found += column(db, query, asked)
     known = by_docids(db, ns, found) if found else {}
     return [known[docid] for docid in found if is_sound(known[docid])]
 
@@ -133,7 +136,7 @@ def past_values(db: Session, ns: int, content_hash: bytes, now: int) -> list[Row
 def texts(db: Session, ns: int, docids: Sequence[int]) -> dict[int, str]:
     """Read the texts of some rows of one namespace; absent ones are left out."""
     query = f"SELECT docid, text FROM memories WHERE docid {one_of()} AND {_NS} = ?"
-    found = db.execute(query, (json.dumps([*docids]), ns))
+    found = db.execute(query, (listed(docids), ns))
     return {docid: string_in(text) or "" for docid, text in found}
 
 
@@ -165,7 +168,7 @@ _STATE_AT = (
 def docids_of(db: Session, ns: int, ids: Iterable[str]) -> dict[str, int]:
     """Translate ids of one namespace to row ids; absent ones are left out."""
     query = f"SELECT id, docid FROM memories WHERE ns = ? AND id {one_of()} AND {NOT_ERASED}"
-    return dict(db.execute(query, (ns, json.dumps([*ids]))).fetchall())
+    return dict(db.execute(query, (ns, listed(ids))).fetchall())
 
 
 def ids_like(db: Session, ns: int, part: str, *, least: int) -> list[str]:
@@ -204,7 +207,7 @@ def hidden_ids(db: Session, ns: int, ids: Sequence[str], now: int) -> set[str]:
         f"SELECT id FROM memories WHERE ns = ? AND id {one_of()} AND ({_KEEPS_NO_ID}"
         f" OR NOT {_FOUND} OR ifnull(expires_at <= ?, 0) OR ifnull(valid_until <= ?, 0))"
     )
-    return {name for (name,) in db.execute(query, (ns, json.dumps([*ids]), now, now))}
+    return set(column(db, query, (ns, listed(ids), now, now)))
 
 
 def select(
@@ -229,21 +232,21 @@ def matching(db: Session, ns: int, filters: Filters) -> list[int]:
     """Return the row ids that fit the filters, ascending."""
     condition, values = predicate(ns, filters)
     query = f"SELECT docid FROM memories WHERE {condition} ORDER BY docid"
-    return [docid for (docid,) in db.execute(query, values)]
+    return column(db, query, values)
 
 
 def fitting(db: Session, ns: int, filters: Filters, docids: Iterable[int]) -> list[Row]:
     """Read those of some rows that fit the filters, their ids aside, in order of arrival."""
     condition, values = predicate(ns, replace(filters, ids=()))
     where = f"docid {one_of()} AND {condition} ORDER BY docid"
-    return list(rows.select(db, where, (json.dumps([*docids]), *values)))
+    return list(rows.select(db, where, (listed(docids), *values)))
 
 
 def fitting_docids(db: Session, ns: int, filters: Filters, docids: Iterable[int]) -> set[int]:
     """Return those of some row ids that fit the filters, their ids aside."""
     condition, values = predicate(ns, replace(filters, ids=()))
     query = f"SELECT docid FROM memories WHERE docid {one_of()} AND {condition}"
-    return {docid for (docid,) in db.execute(query, (json.dumps([*docids]), *values))}
+    return set(column(db, query, (listed(docids), *values)))
 
 
 def expired(db: Session, ns: int, now: int) -> list[int]:
@@ -252,7 +255,7 @@ def expired(db: Session, ns: int, now: int) -> list[int]:
         f"SELECT docid FROM memories WHERE docid BETWEEN ? AND ? AND {_FOUND}"
         " AND expires_at <= ? ORDER BY docid"
     )
-    return [docid for (docid,) in db.execute(query, (*docid_range(ns), now))]
+    return column(db, query, (*docid_range(ns), now))
 
 
 def ended(db: Session, ns: int, now: int) -> list[Row]:
@@ -270,7 +273,34 @@ def locked(db: Session, ns: int) -> list[int]:
         f"SELECT docid FROM memories WHERE docid BETWEEN ? AND ? AND (pinned & {USER}) <> 0"
         f" AND {_FOUND} AND {NOT_ERASED} ORDER BY docid"
     )
-    return [docid for (docid,) in db.execute(query, docid_range(ns))]
+    return column(db, query, docid_range(ns))
+
+
+_OF_POLICY = (
+    "(kind IN ('rule', 'preference', 'decision', 'procedure', 'plan')"
+    " OR signal = 'identity' OR pinned <> 0)"
+)
+"""The condition of the index ``memories_of_policy``, word for word: else it is not used."""
+
+
+class PolicyMark(NamedTuple):
+    """Tells whether the memories of a policy changed: their largest revision, and how many."""
+
+    newest: int
+    size: int
+
+
+def policy_mark(db: Session, ns: int) -> PolicyMark:
+    """Return the mark of a namespace, from the index alone."""
+    query = f"SELECT ifnull(max(rev), 0), count(*) FROM memories WHERE ns = ? AND {_OF_POLICY}"
+    return PolicyMark(*db.execute(query, (ns,)).fetchone())
+
+
+def policy_rows(db: Session, ns: int, scopes: Sequence[str]) -> list[Row]:
+    """Read the whole memories that a policy may hold in some scopes, in order of arrival."""
+    where = f"ns = ? AND {_OF_POLICY} AND {_FOUND} AND {NOT_ERASED} AND scope {one_of()}"
+    found = rows.select(db, where, (ns, listed(scopes)))
+    return sorted(filter(is_sound, found), key=lambda row: row.docid)
 
 
 def tally(db: Session, ns: int, filters: Filters, by: str) -> dict[str, int]:
@@ -410,8 +440,7 @@ def states(db: Session, docid: int) -> list[State]:
 def count_states(db: Session, docid: int, reason: str) -> int:
     """Count the earlier states of a memory that ended for a reason."""
     query = "SELECT count(*) FROM versions WHERE docid = ? AND reason = ?"
-    (kept,) = db.execute(query, (docid, reason)).fetchone()
-    return int(kept)
+    return int(single(db, query, (docid, reason)))
 
 
 def versions(db: Session, row: Row) -> list[State]:

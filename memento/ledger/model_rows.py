@@ -21,6 +21,7 @@ from memento.base.clock import from_micros
 from memento.ledger import memories, meta
 from memento.ledger.contract import Session
 from memento.ledger.dialect import one_of
+from memento.ledger.rows import column, single
 from memento.ledger.schema import SEQ_BITS, SEQ_MASK
 from memento.status import sql_lacking
 
@@ -118,7 +119,7 @@ def drop(db: Session, docids: Iterable[int]) -> None:
 def drop_those(db: Session, ns: int, docids: Collection[int]) -> None:
     """Let those of very many messages of a namespace that wait do so no longer."""
     query = f"SELECT name FROM meta WHERE {_RANGE}"
-    waiting = {name for (name,) in db.execute(query, _span(ns))}
+    waiting = set(column(db, query, _span(ns)))
     if waiting:
         drop_named(db, sorted(waiting.intersection(map(_name, docids))))
 
@@ -142,7 +143,7 @@ def count(db: Session, ns: int) -> int:
 def any_waits(db: Session) -> bool:
     """Tell whether any message waits in any namespace."""
     query = f"SELECT 1 FROM meta WHERE {_RANGE} LIMIT 1"
-    return db.execute(query, _EVERY).fetchone() is not None
+    return single(db, query, _EVERY) is not None
 
 
 def first(db: Session, upto: int, now: int) -> tuple[str, Waiting | None] | None:
@@ -192,7 +193,7 @@ def _waiting(db: Session, condition: str, values: Sequence[str]) -> list[Waiting
 
 def erased_since(db: Session, one: Waiting) -> bool:
     """Tell whether anything of the namespace was erased after a message came."""
-    return db.execute(_ERASED, (one.ns, one.rev)).fetchone() is not None
+    return single(db, _ERASED, (one.ns, one.rev)) is not None
 
 
 def hidden_since(db: Session, one: Waiting) -> list[tuple[str | None, str]]:

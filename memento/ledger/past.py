@@ -26,6 +26,7 @@ from memento.ledger.rows import (
     STATE,
     Row,
     State,
+    column,
     columns_of,
     damaged,
     docid_range,
@@ -256,7 +257,7 @@ def _later(db: Session, ns: int, moment: int, docids: Sequence[int] | None) -> l
         rows = memories.by_docids(db, ns, docids)
         return [docid for docid, row in rows.items() if row.created_at > moment]
     query = "SELECT docid FROM memories WHERE docid BETWEEN ? AND ? AND created_at > ?"
-    return [docid for (docid,) in db.execute(query, (*docid_range(ns), moment))]
+    return column(db, query, (*docid_range(ns), moment))
 
 
 def _histories(

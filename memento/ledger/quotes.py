@@ -12,10 +12,9 @@ import hashlib
 import json
 from collections.abc import Iterable, Sequence
 
-from memento.ledger import memories
+from memento.ledger import links, memories
 from memento.ledger.contract import Session, Work
-from memento.ledger.dialect import one_of
-from memento.ledger.rows import Row, is_sound, mapping_in, select, strings_in
+from memento.ledger.rows import Row, column, is_sound, mapping_in, select, strings_in
 from memento.status import HEARD, having
 from memento.types import Event, Kind, Reason, Status
 
@@ -23,8 +22,6 @@ URI = "memento:article"
 """Source address of an article that a sleep made."""
 SESSION = "memento:session"
 """Source address of the extract of a session that has ended."""
-QUOTES = "quotes"
-"""Relation of an article to each memory that it was made of."""
 SOURCES = "sources"
 """Field of the metadata of an article: the digest of what it was made of."""
 
@@ -32,9 +29,9 @@ _FOUND = frozenset(having("found"))
 _OF_SLEEP = f"kind = '{Kind.ARTICLE}' AND source_uri = '{URI}'"
 _QUOTING = f"kind = '{Kind.ARTICLE}' AND source_uri IN ('{URI}', '{SESSION}')"
 _TOUCHED = f"""
-    SELECT src FROM links WHERE relation = '{QUOTES}'
+    SELECT src FROM links WHERE relation = '{links.QUOTES}'
     AND dst IN (SELECT docid FROM versions WHERE change = ?1)
-    UNION SELECT src FROM links WHERE relation = '{QUOTES}'
+    UNION SELECT src FROM links WHERE relation = '{links.QUOTES}'
     AND src IN (SELECT docid FROM versions WHERE change = ?1) ORDER BY 1
 """
 
@@ -71,15 +68,9 @@ def of_namespace(db: Session, ns: int, *, extracts: bool = False) -> list[Row]:
     return list(select(db, f"{where} ORDER BY docid", (ns,)))
 
 
-def quoted(db: Session, docids: Sequence[int]) -> list[tuple[int, int]]:
-    """Return the pairs (article, memory that it quotes) of some articles, by row id, ascending."""
-    query = f"SELECT src, dst FROM links WHERE relation = '{QUOTES}' AND src {one_of()}"
-    return sorted(db.execute(query, (json.dumps(list(docids)),)).fetchall())
-
-
 def is_true(db: Session, article: Row) -> bool:
     """Tell whether all that an article was made of is as it was."""
-    docids = [dst for _, dst in quoted(db, [article.docid])]
+    docids = [dst for _, dst in links.pairs(db, [article.docid], [links.QUOTES], "src")]
     sources = memories.by_docids(db, article.ns, docids)
     if len(sources) != len(strings_in(article.source_parents)):
         return False
@@ -94,16 +85,15 @@ def _was_said(row: Row) -> bool:
 
 def withdraw_outdated(work: Work) -> None:
     """Withdraw the articles that a change made untrue, as a part of it; locked ones stay."""
-    touched = [docid for (docid,) in work.db.execute(_TOUCHED, (work.trace.number,)).fetchall()]
+    touched = column(work.db, _TOUCHED, (work.trace.number,))
     for article in _untrue(work, touched):
         withdraw(work, article)
 
 
 def outdated_by(work: Work, docids: Sequence[int]) -> list[Row]:
     """Return the articles that are not true any more and quote one of some memories."""
-    query = f"SELECT DISTINCT src FROM links WHERE relation = '{QUOTES}' AND dst {one_of()}"
-    found = work.db.execute(query, (json.dumps(list(docids)),)).fetchall()
-    articles = _untrue(work, sorted(docid for (docid,) in found))
+    found = links.pairs(work.db, docids, [links.QUOTES], "dst")
+    articles = _untrue(work, sorted({src for src, _ in found}))
     return [one for one in articles if one.status in _FOUND]
 
 

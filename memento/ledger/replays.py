@@ -19,7 +19,7 @@ from typing import NamedTuple, TypeVar
 from memento.base.plain import worded
 from memento.ledger import namespaces
 from memento.ledger.contract import Session
-from memento.ledger.dialect import SKIP_IF_THERE, one_of
+from memento.ledger.dialect import SKIP_IF_THERE, listed, one_of
 from memento.ledger.memories import NOT_ERASED
 from memento.ledger.rows import mapping_in
 from memento.ledger.schema import SEQ_BITS
@@ -69,7 +69,7 @@ class Away(NamedTuple):
 
 def note(db: Session, docids: Iterable[int]) -> None:
     """Note the turns among some rows that are about to be deleted. Inside a transaction."""
-    which = json.dumps([*docids])
+    which = listed(docids)
     noted: list[tuple[int, tuple[str, ...]]] = []
     for docid, name, told in _states(db, which):
         ns = docid >> SEQ_BITS
@@ -94,7 +94,7 @@ def _states(db: Session, docids: str) -> Iterator[tuple[int, str, Told]]:
         ids[docid] = name
         yield from _told(docid, name, metadata, uri)
     query = f"SELECT docid, earlier FROM versions WHERE docid {one_of()}"
-    for docid, spelt in db.execute(query, (json.dumps([*ids]),)).fetchall():
+    for docid, spelt in db.execute(query, (listed(ids),)).fetchall():
         earlier = mapping_in(spelt)
         yield from _told(docid, ids[docid], earlier.get("metadata"), earlier.get("source_uri"))
 
@@ -130,7 +130,7 @@ def away(db: Session, ns: int, turns: Mapping[str, Told]) -> Away:
         f"SELECT docid, metadata FROM memories WHERE ns = ? AND id {one_of()}"
         f" AND status = '{Status.FORGOTTEN.value}' AND {NOT_ERASED}"
     )
-    rows = db.execute(query, (ns, json.dumps([*turns]))).fetchall()
+    rows = db.execute(query, (ns, listed(turns))).fetchall()
     hidden = [docid for docid, metadata in rows if mapping_in(metadata).get(SAID) != ""]
     for _, name, told in _states(db, json.dumps(hidden)) if hidden else ():
         if told.said == turns[name].said:
@@ -171,7 +171,7 @@ def _noted(db: Session, ns: int, asked: Iterable[T]) -> list[T]:
         return []
     digests = {_digest(key, *parts): parts for parts in asked}
     query = f"SELECT turn FROM erased_turns WHERE ns = ? AND turn {one_of()}"
-    return [digests[turn] for (turn,) in db.execute(query, (ns, json.dumps([*digests])))]
+    return [digests[turn] for (turn,) in db.execute(query, (ns, listed(digests)))]
 
 
 def kept(db: Session, ns: int, ids: Iterable[str]) -> dict[str, Kept]:
@@ -182,7 +182,7 @@ def kept(db: Session, ns: int, ids: Iterable[str]) -> dict[str, Kept]:
     )
     return {
         name: Kept(status, trust, str(mapping_in(metadata).get(SAID, "")))
-        for name, status, trust, metadata in db.execute(query, (ns, json.dumps([*ids])))
+        for name, status, trust, metadata in db.execute(query, (ns, listed(ids)))
     }
 
 

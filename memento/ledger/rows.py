@@ -138,6 +138,17 @@ def first(db: Session, where: str, values: Sequence[Any]) -> Row | None:
     return None if found is None else Row(*found)
 
 
+def column(db: Session, query: str, values: Sequence[Any] = ()) -> list[Any]:
+    """Read the first column of all that a query finds."""
+    return [found[0] for found in db.execute(query, values).fetchall()]
+
+
+def single(db: Session, query: str, values: Sequence[Any] = ()) -> Any:
+    """Read the first value of the first row that a query finds; None if it finds none."""
+    found = db.execute(query, values).fetchone()
+    return None if found is None else found[0]
+
+
 _SEALED = (
     "id", "text", "kind", "scope", "session", "actor", "role", "key", "aliases", "tags",
     "metadata", "trust", "source_uri", "source_model", "source_parents", "occurred_at",

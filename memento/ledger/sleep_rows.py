@@ -11,7 +11,16 @@ from memento.dynamics.fold import DAY
 from memento.ledger import memories
 from memento.ledger.contract import Session
 from memento.ledger.dialect import or_replace
-from memento.ledger.rows import COLUMNS, Row, docid_range, mapping_in, select, strings_in
+from memento.ledger.rows import (
+    COLUMNS,
+    Row,
+    column,
+    docid_range,
+    mapping_in,
+    select,
+    single,
+    strings_in,
+)
 from memento.ledger.schema import SEQ_MASK
 from memento.status import sql
 from memento.types import Event
@@ -49,7 +58,7 @@ def keep(db: Session, ns: int, one: Lease) -> None:
 def count_active(db: Session, ns: int) -> int:
     """Count the memories of a namespace that are found by default."""
     query = f"SELECT count(*) FROM memories WHERE docid BETWEEN ? AND ? AND {_FOUND}"
-    return int(db.execute(query, docid_range(ns)).fetchone()[0])
+    return int(single(db, query, docid_range(ns)))
 
 
 def active(db: Session, ns: int, *, tiers: Sequence[str] = ()) -> Iterator[Row]:
@@ -91,7 +100,7 @@ def between(db: Session, ns: int, since: int, upto: int) -> list[Row]:
 def replayed_since(db: Session, ns: int, moment: int) -> set[int]:
     """Return the row ids of the memories that were replayed since a moment, microseconds."""
     query = f"SELECT docid FROM events WHERE ns = ? AND kind = '{Event.REPLAYED}' AND at >= ?"
-    return {docid for (docid,) in db.execute(query, (ns, moment))}
+    return set(column(db, query, (ns, moment)))
 
 
 def daily(db: Session, ns: int, kinds: Sequence[str], since: int) -> dict[int, int]:

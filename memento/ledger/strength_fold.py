@@ -37,8 +37,8 @@ from memento.dynamics.formulas import RATES
 from memento.dynamics.settings import Dynamics
 from memento.ledger import co_use, learnt_weights, memories, meta, usage_events
 from memento.ledger.contract import Session
-from memento.ledger.dialect import one_of, or_replace
-from memento.ledger.rows import Row, docid_range, first, is_sound, lock_of, select
+from memento.ledger.dialect import listed, one_of, or_replace
+from memento.ledger.rows import Row, column, docid_range, first, is_sound, lock_of, select, single
 from memento.ledger.schema import SEQ_BITS
 from memento.ledger.usage_events import (
     OWN,
@@ -245,7 +245,7 @@ def states_of(db: Session, docids: Sequence[int]) -> dict[int, State]:
 def used(db: Session, ns: int) -> set[int]:
     """Return the row ids of the memories of a namespace with a use that was counted."""
     query = "SELECT docid FROM dynamics WHERE docid BETWEEN ? AND ? AND uses > 0"
-    return {docid for (docid,) in db.execute(query, docid_range(ns))}
+    return set(column(db, query, docid_range(ns)))
 
 
 def behind(db: Session, config: Dynamics, *, takes_over: bool = True) -> bool:
@@ -254,7 +254,7 @@ def behind(db: Session, config: Dynamics, *, takes_over: bool = True) -> bool:
     if event and rules != _rules(config):
         return takes_over
     query = "SELECT EXISTS (SELECT 1 FROM dynamics WHERE stale = 1)"
-    return usage_events.newest(db) > event or bool(db.execute(query).fetchone()[0])
+    return usage_events.newest(db) > event or bool(single(db, query))
 
 
 def waiting(db: Session, config: Dynamics) -> int:
@@ -265,7 +265,7 @@ def waiting(db: Session, config: Dynamics) -> int:
         " + (SELECT count(*) FROM dynamics WHERE stale = 1)"
     )
     since = event if rules == _rules(config) else 0
-    return int(db.execute(query, (since,)).fetchone()[0])
+    return int(single(db, query, (since,)))
 
 
 def catch_up(db: Session, config: Dynamics, most: int = BITE) -> bool:
@@ -287,7 +287,7 @@ def catch_up(db: Session, config: Dynamics, most: int = BITE) -> bool:
                 usage_events.next_stamp(db)
         _FOLD.move(db, event, rules)
     query = "SELECT docid FROM dynamics WHERE stale = 1 ORDER BY docid LIMIT ?"
-    stale = [docid for (docid,) in db.execute(query, (AGAIN,)).fetchall()]
+    stale = column(db, query, (AGAIN,))
     for docid in stale:
         row = first(db, "docid = ?", (docid,))
         again = fold.again(row, event) if row is not None and feels(row) else None
@@ -302,7 +302,7 @@ def differing(db: Session, config: Dynamics, sample: int) -> list[int]:
         return []  # with other settings: they will all be folded again
     fold = _Fold(db, config)
     query = "SELECT docid FROM dynamics WHERE stale = 0 ORDER BY at DESC, docid LIMIT ?"
-    docids = [docid for (docid,) in db.execute(query, (sample,)).fetchall()]
+    docids = column(db, query, (sample,))
     states, damaged = _load(db, docids)
     wrong = sorted(damaged)
     for docid, state in states.items():
@@ -400,7 +400,7 @@ def _load(db: Session, docids: Sequence[int]) -> tuple[dict[int, State], set[int
     found: dict[int, State] = {}
     spoilt: set[int] = set()
     query = f"SELECT docid, stale, {_COLUMNS} FROM dynamics WHERE docid {one_of()}"
-    for docid, stale, *values in db.execute(query, (json.dumps([*docids]),)):
+    for docid, stale, *values in db.execute(query, (listed(docids),)):
         state = None if stale else _read(dict(zip(_NAMES, values, strict=True)))
         if state is None:
             spoilt.add(docid)

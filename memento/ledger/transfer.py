@@ -9,9 +9,9 @@ from typing import Any
 
 from memento.errors import IdConflict
 from memento.ledger import claim_rows, memories, meta, vectors
-from memento.ledger import links as sql
 from memento.ledger.contract import Session
 from memento.ledger.dialect import field_of
+from memento.ledger.links import MADE, link
 from memento.ledger.rows import (
     STATE,
     Row,
@@ -20,6 +20,7 @@ from memento.ledger.rows import (
     is_changed_event,
     is_changed_link,
     select,
+    single,
 )
 from memento.status import having
 from memento.text.words import Columns
@@ -59,11 +60,11 @@ def links(db: Session, ns: int) -> Iterator[tuple[str, str, str, float]]:
         docid_range(ns),
     )
     garbled = 0
-    for *link, source, to in found:
-        if is_changed_link(*link):
+    for *one, source, to in found:
+        if is_changed_link(*one):
             garbled += 1
-        elif link[2] not in claim_rows.MADE or reworded.isdisjoint(link[:2]):
-            yield str(source), str(to), link[2], link[3]
+        elif one[2] not in MADE or reworded.isdisjoint(one[:2]):
+            yield str(source), str(to), one[2], one[3]
     _warn(garbled, "links")
 
 
@@ -116,7 +117,7 @@ def _was(db: Session, docid: int, created_at: int) -> bool:
         f"SELECT 1 FROM versions WHERE docid = ? AND {field_of('earlier', 'created_at')} = ?"
         " LIMIT 1"
     )
-    return db.execute(query, (docid, created_at)).fetchone() is not None
+    return single(db, query, (docid, created_at)) is not None
 
 
 def begin_import(db: Session, name: str, namespaces: Iterable[int]) -> dict[int, int]:
@@ -206,7 +207,7 @@ def put_link(db: Session, ns: int, ends: tuple[str, str], relation: str, weight:
     docids = memories.docids_of(db, ns, ends)
     if set(ends) - docids.keys():
         return False
-    return sql.put_link(db, docids[ends[0]], docids[ends[1]], relation, weight)
+    return link(db, docids[ends[0]], docids[ends[1]], relation, weight)
 
 
 def put_event(

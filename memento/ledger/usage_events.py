@@ -15,7 +15,7 @@ from memento.dynamics.fold import SAID
 from memento.ledger import meta
 from memento.ledger.contract import Session
 from memento.ledger.dialect import contains
-from memento.ledger.rows import Row, docid_range, is_changed_event, mapping_in
+from memento.ledger.rows import Row, docid_range, is_changed_event, mapping_in, single
 from memento.ledger.schema import SEQ_BITS
 from memento.types import Event, Trust
 
@@ -203,7 +203,7 @@ def told_lately(db: Session, docid: int, since: float) -> list[Happening]:
 def last_of(db: Session, docid: int, kind: str) -> int:
     """Return the number of the last event of a kind of one memory; 0 if there is none."""
     query = "SELECT coalesce(max(event), 0) FROM events WHERE docid = ? AND kind = ?"
-    return int(db.execute(query, (docid, kind)).fetchone()[0])
+    return int(single(db, query, (docid, kind)))
 
 
 def happening(db: Session, ns: int, event: int) -> Happening | None:
@@ -339,7 +339,7 @@ class Fold(NamedTuple):
 
 def newest(db: Session) -> int:
     """Return the number of the newest event of the log; 0 if there is none."""
-    return int(db.execute("SELECT coalesce(max(event), 0) FROM events").fetchone()[0])
+    return int(single(db, "SELECT coalesce(max(event), 0) FROM events"))
 
 
 _STAMP, _DROPPED = "dynamics stamp", "dynamics dropped"
@@ -356,7 +356,7 @@ _SINCE = (
 
 def next_stamp(db: Session) -> int:
     """Return the stamp of what is written now."""
-    return int(db.execute(_NEXT).fetchone()[0])
+    return int(single(db, _NEXT))
 
 
 def dropped(db: Session) -> None:

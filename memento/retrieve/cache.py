@@ -7,8 +7,8 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from memento.ledger.claim_rows import Linked
 from memento.ledger.contract import Moment
+from memento.ledger.links import Linked
 from memento.ledger.predicate import Filters
 from memento.retrieve.columns import Mask, Roster
 from memento.retrieve.ledger_source import State

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memento.ledger import earlier_states, memories
-from memento.ledger.claim_rows import Linked
 from memento.ledger.contract import Ledger, Session, Tail
+from memento.ledger.links import Linked
 from memento.ledger.match import Match
 from memento.ledger.predicate import Filters
 from memento.ledger.rows import Row, docid_of, string_in

@@ -29,8 +29,9 @@ from memento.errors import (
     RerankerError,
     TierUnavailable,
 )
-from memento.ledger import claim_rows, earlier_states, memories, vectors
+from memento.ledger import earlier_states, memories, vectors
 from memento.ledger.contract import Ledger, Session
+from memento.ledger.links import Linked, linked_in
 from memento.ledger.predicate import Filters
 from memento.ledger.rows import Row, damaged, is_sound, strings_in, to_memory
 from memento.ledger.schema import SEQ_MASK
@@ -396,7 +397,7 @@ class Searcher:
 
     def _followed(
         self, source: LedgerSource, held: Held, model: int | None
-    ) -> tuple[State, claim_rows.Linked]:
+    ) -> tuple[State, Linked]:
         """Bring a namespace up to date, unless nothing was written since that was done."""
         moment, known = source.moment, held.followed
         if (
@@ -412,7 +413,7 @@ class Searcher:
 
     def _follow_all(
         self, connection: Session, ns: int, held: Held, model: int | None
-    ) -> tuple[State, claim_rows.Linked]:
+    ) -> tuple[State, Linked]:
         """Read the new and changed rows, and the vectors.
 
         Both are of one moment: a vector of a row that is not known yet would be lost.
@@ -421,7 +422,7 @@ class Searcher:
         if not held.shown:  # how the owner used a memory, beside which others, is not shown
             held.strengths.follow(connection, ns)
         self._by_vector.follow(connection, ns, held, model)
-        return (held.rev, edition), claim_rows.linked_in(connection, ns)
+        return (held.rev, edition), linked_in(connection, ns)
 
     def _follow_rows(self, connection: Session, ns: int, held: Held) -> tuple[int, int]:
         """Read the new and changed rows.

@@ -16,8 +16,9 @@ from memento.claims.standing import Stand, stands_higher
 from memento.dynamics.fold import VERDICTS
 from memento.dynamics.formulas import log_odds, prior
 from memento.dynamics.settings import Dynamics
-from memento.ledger import claim_rows, memories, quotes, strength_fold, usage_events
+from memento.ledger import claim_rows, memories, strength_fold, usage_events
 from memento.ledger.contract import Ledger, Session
+from memento.ledger.links import CONFLICTS, QUOTES, RESOLVED, Linked, are_linked, linked_in, pairs
 from memento.ledger.rows import Row, is_sound
 from memento.ledger.schema import SEQ_BITS
 from memento.retrieve.candidates import Candidate, Said, in_places
@@ -52,7 +53,7 @@ class Links:
     ns: int
     now: int
     settings: Dynamics
-    linked: claim_rows.Linked
+    linked: Linked
 
     def opposed(self, docids: Sequence[int]) -> Sequence[tuple[int, int]]:
         """Return the pairs among some memories that conflict, the higher one first."""
@@ -62,7 +63,7 @@ class Links:
 
     def quoted(self, docids: Sequence[int]) -> Sequence[tuple[int, int]]:
         """Return the pairs (article, memory that it quotes) of some articles."""
-        return self.ledger.read(lambda c: quotes.quoted(c, docids))
+        return self.ledger.read(lambda c: pairs(c, docids, [QUOTES], "src"))
 
     def known(self, one: int, other: int) -> bool:
         """Tell whether a person settled a pair or judged one of them."""
@@ -159,7 +160,7 @@ def _placed(best: list[Candidate], pairs: Sequence[tuple[int, int]]) -> list[Can
 
 def is_known(session: Session, one: int, other: int) -> bool:
     """Tell whether a person said that two memories do not conflict, or judged one of them."""
-    if claim_rows.are_linked(session, one, other, claim_rows.RESOLVED):
+    if are_linked(session, one, other, RESOLVED):
         return True
     return any(
         happened.kind in VERDICTS
@@ -179,7 +180,7 @@ def pairs_among(
         now: Microseconds.
         settings: With which the belief in a memory is computed.
     """
-    linked = claim_rows.among(session, docids)
+    linked = pairs(session, docids, CONFLICTS)
     if not linked:
         return []
     ends = sorted({docid for pair in linked for docid in pair})
@@ -203,11 +204,11 @@ def outside(
         Ids of memories of the answer to the moment of the latest such statement, microseconds. Only
         statements count that hold, in the same scope or in one around it.
     """
-    if not ids or not claim_rows.linked_in(session, ns).any_flagged:
+    if not ids or not linked_in(session, ns).any_flagged:
         return {}
     shown = set(memories.docids_of(session, ns, ids).values())
     linked = [
-        pair for pair in claim_rows.around(session, sorted(shown)) if not shown.issuperset(pair)
+        pair for pair in pairs(session, shown, CONFLICTS, "either") if not shown.issuperset(pair)
     ]
     ends = sorted({docid for pair in linked for docid in pair})
     rows = memories.by_docids(session, ns, ends) if ends else {}

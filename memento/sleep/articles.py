@@ -24,7 +24,7 @@ from memento.admit.novelty import Novelty
 from memento.admit.redact import Secrets
 from memento.base.clock import day_in, from_micros
 from memento.config import Articles, Config
-from memento.ledger import changes, memories, namespaces, quotes, sleep_rows, vectors
+from memento.ledger import changes, links, memories, namespaces, quotes, sleep_rows, vectors
 from memento.ledger.contract import Session, Work
 from memento.ledger.quotes import is_mine, lasts
 from memento.ledger.rows import Row, strings_in
@@ -333,12 +333,12 @@ def _write(work: Work, article: Row | None, sources: Sequence[Row], config: Conf
     if entry.redacted:
         return []
     changes.begin(work)
-    before = [] if article is None else quotes.quoted(work.db, [article.docid])
+    before = [] if article is None else links.pairs(work.db, [article.docid], [links.QUOTES], "src")
     rows, again, _ = remember(work, [entry], Novelty(), replace=True)
     for src, dst in before:
-        changes.unlink(work, src, dst, quotes.QUOTES)
+        changes.unlink(work, src, dst, links.QUOTES)
     for row in sources:
-        changes.link(work, rows[0].docid, row.docid, quotes.QUOTES)
+        changes.link(work, rows[0].docid, row.docid, links.QUOTES)
     return [*rows, *again]
 
 

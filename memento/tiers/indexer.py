@@ -24,8 +24,7 @@ from memento.errors import MementoError, StoreClosed, TierUnavailable
 from memento.ledger import vectors
 from memento.ledger.checks import Sees, everyone
 from memento.ledger.contract import Ledger, Moment
-from memento.ledger.embedding_queue import lines_of
-from memento.ledger.vectors import Owed
+from memento.ledger.vectors import Owed, lines_of
 from memento.protocols import Progress
 from memento.tiers.folder import Taken
 from memento.tiers.queue import SHORT, Turns, Wish, Wishes, within

@@ -14,7 +14,7 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Protocol
 
 from memento.errors import EmbedderError, InvalidInput, MissingExtra, StoreClosed
-from memento.ledger import embedding_queue, vectors
+from memento.ledger import vectors
 from memento.ledger.checks import Sees
 from memento.ledger.contract import Ledger
 from memento.ledger.schema import SEQ_BITS
@@ -298,7 +298,7 @@ class Express:
 
     def _lines(self, docids: Sequence[int]) -> list[Owed]:
         """Read a batch of short texts; the rest of them stay for the next one."""
-        lines = self._ledger.read(lambda c: embedding_queue.lines_of(c, docids, ("embed",)))
+        lines = self._ledger.read(lambda c: vectors.lines_of(c, docids, ("embed",)))
         lines = [line for line in lines if line not in self._refused]
         self._wishes.embedded(set(docids).difference(line.docid for line in lines))
         return within(lines, SHORT)

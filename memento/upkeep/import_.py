@@ -38,7 +38,7 @@ from memento.base.scopes import parse_namespace
 from memento.errors import ArchiveDamaged, ArchiveFromTheFuture, InvalidInput
 from memento.ledger import (
     changes,
-    claim_rows,
+    links,
     memories,
     namespaces,
     scope_rows,
@@ -209,7 +209,7 @@ class Taking:
             return  # it would change a memory that is not from the file
         made = sql.put_link(connection, ns, link.ends, link.relation, link.weight)
         self.counts["links"] += made
-        if made and link.relation == claim_rows.RESOLVED:  # perhaps compared here meanwhile
+        if made and link.relation == links.RESOLVED:  # perhaps compared here meanwhile
             settling.unflag(self._work(connection, ns), *link.ends)
 
     def _put_event(self, connection: Session, ns: int, event: EventLine) -> None:

@@ -23,10 +23,11 @@ from memento.check import (
     type_name,
 )
 from memento.errors import InvalidInput
-from memento.ledger import directives, memories, namespaces, past, scope_rows, session_rows
+from memento.ledger import memories, namespaces, past, scope_rows, session_rows
 from memento.ledger.contract import Ledger, Session, Work
-from memento.ledger.directives import Mark
 from memento.ledger.filters import check_known_at
+from memento.ledger.links import pairs as pairs_of
+from memento.ledger.memories import PolicyMark
 from memento.ledger.predicate import Filters
 from memento.ledger.rows import Row
 from memento.prompt import conditions, rendering, tail, zones
@@ -75,7 +76,7 @@ class Known:
         heads: Heads made of them, by budget and whether they name ids.
     """
 
-    mark: Mark
+    mark: PolicyMark
     until: int | None
     rows: tuple[Row, ...]
     placed: tuple[Directive, ...]
@@ -209,13 +210,13 @@ class Guidance(View):
         """Return the memories that apply at a scope, from RAM if none of them changed."""
         ledger, now = self._engine.ledger, self._engine.now()
         if ns is None:
-            return Known(Mark(0, 0), None, (), (), (), (), b"", {})
+            return Known(PolicyMark(0, 0), None, (), (), (), (), b"", {})
         kept = _known.setdefault(ledger, OrderedDict())
         held = kept.get((ns, scope))
         if (
             held is not None
             and (held.until is None or now < held.until)
-            and ledger.read(lambda c: directives.mark(c, ns)) == held.mark
+            and ledger.read(lambda c: memories.policy_mark(c, ns)) == held.mark
         ):
             return held
         made = ledger.read(lambda c: self._read_known(c, ns, scope, now))
@@ -228,14 +229,14 @@ class Guidance(View):
         return made
 
     def _read_known(self, c: Session, ns: int, scope: str, now: int) -> Known:
-        found = directives.rows(c, ns, ancestors(scope))
+        found = memories.policy_rows(c, ns, ancestors(scope))
         live = tuple(row for row in found if _holds(row, now))
-        pairs = tuple(directives.disagreeing(c, [row.docid for row in live]))
+        pairs = tuple(pairs_of(c, [row.docid for row in live], ["contradicts"]))
         turns = (
             turn for row in found for turn in (row.valid_from, row.expires_at, row.valid_until)
         )
         return Known(
-            mark=directives.mark(c, ns),
+            mark=memories.policy_mark(c, ns),
             until=min((turn for turn in turns if turn is not None and turn > now), default=None),
             rows=live,
             placed=tuple(zones.placed(live)),

@@ -38,7 +38,7 @@ import uuid_utils
 from memento.admit.draft import Entry, to_json
 from memento.claims.standing import Stand, stands_higher
 from memento.errors import InvalidInput
-from memento.ledger import chains, changes, claim_rows, memories, slot_rows
+from memento.ledger import chains, changes, links, memories, slot_rows
 from memento.ledger.contract import Work
 from memento.ledger.rows import (
     PINNED,
@@ -108,8 +108,7 @@ def oppose(work: Work, new: Row, old: Row) -> None:
 
     Nothing happens if they are linked so, or a person settled them.
     """
-    settled = ("contradicts", claim_rows.RESOLVED)
-    if any(claim_rows.are_linked(work.db, new.docid, old.docid, name) for name in settled):
+    if links.are_linked(work.db, new.docid, old.docid, "contradicts", links.RESOLVED):
         return
     changes.link(work, new.docid, old.docid, "contradicts")
     higher, lower = (new, old) if stands_higher(stand_of(new), stand_of(old)) else (old, new)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memento.ledger import embedding_queue, vectors
+from memento.ledger import vectors
 from memento.ledger.rows import COLUMNS
 from memento.ledger.schema import SEQ_BITS, SEQ_MASK
 from memento.tiers import queue as turns_module
@@ -171,8 +171,8 @@ def test_a_plan_costs_the_same_however_much_is_owed(memory, turns, monkeypatch):
         ns = clone(memory, name, count)
         calls = [
             lambda: Turns(ledger).take(64, MANY),
-            lambda ns=ns: ledger.read(lambda c: embedding_queue.newest(c, ns, (), 64, MANY)),
-            lambda ns=ns: ledger.read(lambda c: embedding_queue.newest(c, ns, ("s",), 64, MANY)),
+            lambda ns=ns: ledger.read(lambda c: vectors.newest(c, ns, (), 64, MANY)),
+            lambda ns=ns: ledger.read(lambda c: vectors.newest(c, ns, ("s",), 64, MANY)),
         ]
         costs.append([steps_of(memory, monkeypatch, call) for call in calls])
     small, large = costs
@@ -191,8 +191,8 @@ def test_no_statement_sorts_or_walks_the_backlog(memory, turns, sessions):
     def everything(connection):
         connection.set_trace_callback(statements.add)
         turns._chosen(connection, 64, ())
-        docids = [one.docid for one in embedding_queue.newest(connection, ns, sessions, 64, MANY)]
-        embedding_queue.still_lacking(connection, ns, docids)
+        docids = [one.docid for one in vectors.newest(connection, ns, sessions, 64, MANY)]
+        vectors.still_lacking(connection, ns, docids)
         connection.set_trace_callback(None)
 
     ledger.read(everything)

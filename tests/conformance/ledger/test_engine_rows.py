@@ -272,9 +272,7 @@ class TestChange:
         """Linking again changes nothing, and says so."""
         a, b = bench.add("a", "b")
         ends = a.docid, b.docid
-        put = [
-            bench.ledger.write(lambda s: links.put_link(s, *ends, "related", 0.5)) for _ in range(2)
-        ]
+        put = [bench.ledger.write(lambda s: links.link(s, *ends, "related", 0.5)) for _ in range(2)]
         assert put == [True, False]
 
     def test_redactions_are_counted(self, bench):
