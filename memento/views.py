@@ -363,8 +363,10 @@ class View:
         check_count("limit", limit, most=1_000_000)
         check_count("offset", offset, least=0, most=1 << 40)
         check_flag("newest_first", newest_first)
-        page, looked = past.Page(by_time, newest_first, limit, offset), self._looked(filters)
-        return self._read(self._ask(lambda c, ns: past.listed(c, ns, looked, page, known_at)) or [])
+        page, looked = memories.Page(by_time, newest_first, limit, offset), self._looked(filters)
+        return self._read(
+            self._ask(lambda c, ns: past.listing(c, ns, looked, page, known_at)) or []
+        )
 
     def _values(self, find: Callable[[Session, int], Sequence[Row]]) -> list[SlotValue]:
         """Read values of a slot, each with the time in which it held and why it ended."""

@@ -12,12 +12,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from memento.ledger import earlier_states, links, memories, quotes
+from memento.ledger import links, memories, past, quotes
 from memento.ledger.contract import Session, Work
 from memento.ledger.dialect import SKIP_IF_THERE
-from memento.ledger.rows import Row, column, docid_of, docid_range, mapping_in, single
+from memento.ledger.rows import Row, Table, column, docid_of, docid_range, mapping_in, single
 from memento.ledger.schema import SEQ_MASK
-from memento.ledger.sealed import Table
 from memento.text.words import Columns
 from memento.types import Event, Reason, Trust
 
@@ -26,17 +25,11 @@ from memento.types import Event, Reason, Trust
 class Recorded:
     """One row of ``changes``.
 
-    Attributes:
-        change: Its key, made of the namespace and its number there, as a row id is; see
-            ``number_of``. So no namespace can count the changes of the others.
-        run: Number of the first change of the call, if it made several; else None.
-        kind: The verb that was called.
-        by: Class of who called it.
-        rev_from: First revision that it took.
-        rev_to: Last revision that it took; one less than the first if it ended no state, but wrote
-            events that undo takes back.
-        undone_by: Number of the change that undid it; None if none did, or if that was undone.
-        undoes: Number of the change that it undid; None if it is no undo.
+    ``change`` is its key, made of the namespace and its number there, see ``number_of``: so no
+    namespace can count the changes of the others. ``run`` is the first change of a call that
+    made several, ``kind`` the verb, ``by`` who called it. It took the revisions from
+    ``rev_from`` to ``rev_to``, which is one less if it ended no state, but wrote events that
+    undo takes back.
     """
 
     change: int
@@ -174,18 +167,9 @@ def of_run(db: Session, ns: int, run: int) -> list[Recorded]:
 
 
 def listed(
-    db: Session,
-    ns: int,
-    *,
-    since: int | None,
-    docid: int | None,
-    run: int | None,
-    limit: int,
+    db: Session, ns: int, *, since: int | None, docid: int | None, run: int | None, limit: int
 ) -> list[Recorded]:
-    """Read changes of a namespace, the newest first; damaged ones are left out.
-
-    They are from a moment on, changed or brought a memory, belong to a run; None for any.
-    """
+    """Read changes of a namespace, the newest first; damaged ones are left out."""
     conditions, values = ["ns = ?"], [ns]
     if since is not None:
         conditions, values = [*conditions, "at >= ?"], [*values, since]
@@ -223,17 +207,14 @@ def brought(db: Session, one: Recorded) -> list[int]:
 def ids_of(db: Session, one: Recorded) -> tuple[list[str], list[str]]:
     """Return the ids of the memories that a change altered, and of those that came with it."""
     docids = brought(db, one)
-    new = earlier_states.names(db, docids)
+    new = past.names(db, docids)
     altered = [found.docid for found in ended(db, one.change) if found.docid not in new]
-    old = earlier_states.names(db, altered)
+    old = past.names(db, altered)
     return [old[docid] for docid in altered if docid in old], [*new.values()]
 
 
 def later(db: Session, docid: int, rev: int) -> list[tuple[int | None, int | None]]:
-    """Return the changes that ended states of a memory after that of a revision, in order.
-
-    Each is its number, None if it has none, and the change that it undid, if any.
-    """
+    """Return (change, what it undid) of each state of a memory that ended after a revision."""
     found = db.execute(
         "SELECT change, undoes FROM versions LEFT JOIN changes USING (change)"
         " WHERE docid = ? AND rev > ? ORDER BY rev",
@@ -243,10 +224,7 @@ def later(db: Session, docid: int, rev: int) -> list[tuple[int | None, int | Non
 
 
 def is_written_over(db: Session, one: Recorded, row: Row, rev: int) -> bool:
-    """Tell whether a memory was written since a change in a way that is no change itself.
-
-    ``rev`` is the revision of the last state of it that the change ended.
-    """
+    """Tell whether a memory was written after a state that a change ended, by no change."""
     query = (
         "SELECT rev, rev_to FROM versions LEFT JOIN changes USING (change)"
         " WHERE docid = ? AND rev > ? ORDER BY rev"

@@ -25,9 +25,7 @@ _REWORDED = (
 
 def cursor(db: Session, ns: int) -> int:
     """Return the revision up to which the statements of a namespace were compared."""
-    found = meta.get(db, f"{_CURSOR}{ns}")
-    value = found if isinstance(found, int) else 0
-    return min(value, memories.latest_rev(db, ns))
+    return min(meta.get_number(db, f"{_CURSOR}{ns}"), memories.latest_rev(db, ns))
 
 
 def move_cursor(db: Session, ns: int, rev: int) -> None:
@@ -83,10 +81,7 @@ def store(db: Session, docid: int, found: Iterable[int]) -> None:
 
 
 def sharing(db: Session, found: Iterable[int], docid: int, most: int) -> list[int]:
-    """Return the newest memories that have a number in common with one, the newest first.
-
-    At most so many for each number.
-    """
+    """Return the newest memories with a number in common with one, newest first, some each."""
     query = "SELECT docid FROM claims WHERE key = ? AND docid <> ? ORDER BY docid DESC LIMIT ?"
     others = {
         other for key in found for (other,) in db.execute(query, (key, docid, most)).fetchall()
@@ -107,10 +102,7 @@ def note_later(db: Session, newer: int, older: Iterable[int]) -> None:
 
 
 def successions(db: Session, ns: int, most: int) -> list[tuple[int, int]]:
-    """Return (earlier, later) memories of a namespace of which the later may succeed the other.
-
-    Of more than ``most`` those with the newest earlier memories.
-    """
+    """Return the newest (earlier, later) memories of which the later may succeed the other."""
     low, high = docid_range(ns)
     query = (
         "SELECT older, newer FROM successions WHERE older BETWEEN ? AND ?"

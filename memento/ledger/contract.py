@@ -115,13 +115,8 @@ class Trace:
 class Work:
     """One transaction that changes one namespace: what each step of a write gets first.
 
-    Attributes:
-        db: The session inside the transaction, which others begin and end. It has a short name
-            since the ``session`` of a row is a conversation.
-        ns: Namespace number.
-        now: The present moment, microseconds since 1970 UTC; the same for all steps.
-        rules: The settings that the write obeys.
-        trace: The traces it leaves for the change that it is.
+    ``now`` is the same for all steps, microseconds since 1970 UTC. ``db`` has a short name
+    since the ``session`` of a row is a conversation.
     """
 
     db: Session
@@ -269,11 +264,7 @@ class Ledger(Protocol):
         """Name of what keeps the rows, and its version with any warning there is about it."""
 
     def write(
-        self,
-        job: Callable[[Session], T],
-        *,
-        makes_room: bool = False,
-        frees_room: bool = False,
+        self, job: Callable[[Session], T], *, makes_room: bool = False, frees_room: bool = False
     ) -> T:
         """Run a job in one transaction and return when it is durable.
 

@@ -29,14 +29,7 @@ from memento.ledger import (
     usage_events,
 )
 from memento.ledger.contract import Session
-from memento.ledger.dialect import (
-    SKIP_IF_THERE,
-    each_of,
-    each_of_sound,
-    is_json,
-    listed,
-    one_of,
-)
+from memento.ledger.dialect import SKIP_IF_THERE, each_of, each_of_sound, is_json, listed, one_of
 from memento.ledger.rows import (
     STATE,
     State,
@@ -94,11 +87,7 @@ class Chosen:
 
 
 def chosen(db: Session, ns: int, what: Chosen) -> dict[int, str]:
-    """Find what is meant, whatever its status: row ids to ids, in order of arrival.
-
-    Raises:
-        NotFound: If the namespace lacks one of the ids.
-    """
+    """Find what is meant, whatever its status: row ids to ids, in order of arrival."""
     if what.everything:
         condition, values = "true", []
     elif what.sources:
@@ -116,9 +105,8 @@ def chosen(db: Session, ns: int, what: Chosen) -> dict[int, str]:
 
 def newest(db: Session, ns: int) -> int:
     """Return the highest row id of a namespace, 0 if it has no memory."""
-    query = "SELECT ifnull(max(docid), 0) FROM memories WHERE docid BETWEEN ? AND ?"
-    found: int = single(db, query, docid_range(ns))
-    return found
+    query = "SELECT max(docid) FROM memories WHERE docid BETWEEN ? AND ?"
+    return int(single(db, query, docid_range(ns)) or 0)
 
 
 def derived(db: Session, ns: int, roots: dict[int, str], *, after: int = 0) -> dict[int, str]:
@@ -145,11 +133,7 @@ def derived(db: Session, ns: int, roots: dict[int, str], *, after: int = 0) -> d
 
 
 def erase(db: Session, ns: int, doomed: dict[int, str], now: int) -> dict[str, int]:
-    """Delete a few memories (row ids to ids) and their traces; note the work left on the files.
-
-    Returns:
-        How many rows were deleted, by table.
-    """
+    """Delete a few memories (row ids to ids) and their traces; returns how many rows, by table."""
     leave_numbers(db, ns, [*doomed])
     heirs = successors(db, [*doomed])
     counts = delete(db, [*doomed])
@@ -230,8 +214,7 @@ def rows_naming(db: Session, ns: int, ids: frozenset[str]) -> list[int]:
         f" AND (NOT {is_json('source_parents')}"
         f" OR EXISTS (SELECT 1 FROM {_PARENTS} AS parent WHERE parent.value {one_of('?2')}))"
     )
-    found = db.execute(naming, (ns, listed(ids))).fetchall()
-    return [docid for (docid,) in found]
+    return column(db, naming, (ns, listed(ids)))
 
 
 def clean_row(db: Session, docid: int, heirs: Heirs) -> None:
@@ -255,13 +238,11 @@ _STATES = f"SELECT docid, rev, {STATE} FROM versions WHERE docid"
 
 def states_naming(db: Session, ns: int, ids: frozenset[str]) -> list[tuple[int, int]]:
     """Find the earlier states that name an id: row id and revision of each."""
-    states = db.execute(f"{_STATES} BETWEEN ? AND ?", docid_range(ns))
-    return [(docid, rev) for docid, rev, *state in states if _says(state[-1], ids)]
-
-
-def _says(earlier: str, ids: frozenset[str]) -> bool:
-    state = mapping_in(earlier)
-    return bool(_without_ids(state, ids)) if state else _holds(earlier, ids)
+    return [
+        (docid, rev)
+        for docid, rev, *_, earlier in db.execute(f"{_STATES} BETWEEN ? AND ?", docid_range(ns))
+        if (_without_ids(said, ids) if (said := mapping_in(earlier)) else _holds(earlier, ids))
+    ]
 
 
 def clean_state(db: Session, docid: int, rev: int, ids: frozenset[str]) -> None:
@@ -297,13 +278,11 @@ _EVENTS = "SELECT event, ns, at, kind, docid, detail, seal FROM events WHERE"
 
 def events_naming(db: Session, ns: int, ids: frozenset[str]) -> list[int]:
     """Find the events whose details name an id."""
-    named = db.execute(f"{_EVENTS} ns = ? AND detail IS NOT NULL", (ns,))
-    return [event for event, *_, detail, _ in named if _tells(detail, ids)]
-
-
-def _tells(detail: str, ids: frozenset[str]) -> bool:
-    said = mapping_in(detail)
-    return _pruned(said, ids) != said if said else _holds(detail, ids)
+    return [
+        event
+        for event, *_, detail, _ in db.execute(f"{_EVENTS} ns = ? AND detail IS NOT NULL", (ns,))
+        if (_pruned(said, ids) != said if (said := mapping_in(detail)) else _holds(detail, ids))
+    ]
 
 
 def clean_event(db: Session, event: int, ids: frozenset[str]) -> bool:
@@ -326,11 +305,9 @@ def clean_event(db: Session, event: int, ids: frozenset[str]) -> bool:
 
 def _pruned(said: dict[str, Any], ids: frozenset[str]) -> dict[str, Any]:
     """Leave out what names one of the ids: an item of a list, or a key with its value."""
-    pruned = {
-        key: _left(key, value, ids) if isinstance(value, list) else value
-        for key, value in said.items()
-    }
-    return {key: value for key, value in pruned.items() if key in _WORDS or not _names(value, ids)}
+    kept = {key: one for key, one in said.items() if key in _WORDS or not _names(one, ids)}
+    lists = {key: one for key, one in kept.items() if isinstance(one, list)}
+    return kept | {key: _left(key, one, ids) for key, one in lists.items()}
 
 
 def _left(key: str, items: list[Any], ids: frozenset[str]) -> list[Any]:

@@ -76,9 +76,7 @@ _KEEP = f"INSERT INTO versions (docid, rev, {STATE}, change) VALUES (?, ?, ?, ?,
 def by_id(db: Session, ns: int, memory_id: str, *, damaged: bool = False) -> Row:
     """Read one memory; one that is damaged only to hide it or to take its place (``damaged``).
 
-    Raises:
-        NotFound: If the namespace has no such id, in whatever Unicode form it is given.
-        StoreUnusable: If it is damaged and that will not do, or it is perhaps another's.
+    ``NotFound`` if the namespace has no such id, in whatever Unicode form it is given.
     """
     row = first(db, f"ns = ? AND id = ? AND {NOT_ERASED}", (ns, composed(memory_id)))
     if row is None:
@@ -104,10 +102,7 @@ def by_ids(db: Session, ns: int, ids: Iterable[str]) -> dict[str, Row]:
 
 
 def repeatable(db: Session, ns: int, hashes: Sequence[bytes], now: int) -> list[Row]:
-    """Find the memories that hold by now and have one of some contents, of equal ones oldest last.
-
-    Damaged ones are left out.
-    """
+    """Find the whole memories that hold by now and have one of some contents, oldest last."""
     found: list[int] = []
     query = (
         "SELECT docid FROM memories WHERE ns = ? AND content_hash = ?"
@@ -148,21 +143,17 @@ def reword_as_of(
     No text from quarantine answers for the past. With ``known_at``, changes after it are ignored.
     """
     garbled: set[int] = set()
+    which = (
+        f"docid = ? AND until > ? AND until <= coalesce(?, until) AND {sql('accepted')}"
+        " ORDER BY rev LIMIT 1"
+    )
     for row in found:
         if row.version > 1:
-            earlier = db.execute(_STATE_AT, (row.docid, moment, known_at)).fetchone()
-            if earlier is not None:
-                state = State(*earlier)
+            for state in states_where(db, which, (row.docid, moment, known_at)):
                 if is_changed_state(row, state):
                     garbled.add(row.docid)
                 row.text = state.text
     return garbled
-
-
-_STATE_AT = (
-    f"SELECT {STATE} FROM versions WHERE docid = ?1 AND until > ?2 AND until <= coalesce(?3, until)"
-    f" AND {sql('accepted')} ORDER BY rev LIMIT 1"
-)
 
 
 def docids_of(db: Session, ns: int, ids: Iterable[str]) -> dict[str, int]:
@@ -176,29 +167,23 @@ def ids_like(db: Session, ns: int, part: str, *, least: int) -> list[str]:
 
     A text of less than ``least`` characters stands only for itself.
     """
-    found = db.execute("SELECT id FROM memories WHERE ns = ? AND id = ?", (ns, part))
-    if (exact := found.fetchone()) is not None:
-        return [exact[0]]
-    if len(part) < least:
-        return []
-    alike = db.execute(
+    exact = column(db, "SELECT id FROM memories WHERE ns = ? AND id = ?", (ns, part))
+    if exact or len(part) < least:
+        return exact
+    query = (
         "SELECT id FROM memories WHERE ns = ?1 AND (substr(id, 1, ?2) = ?3 OR substr(id, -?2) = ?3)"
-        " ORDER BY id LIMIT 10",
-        (ns, len(part), part),
+        " ORDER BY id LIMIT 10"
     )
-    return [memory_id for (memory_id,) in alike]
+    return column(db, query, (ns, len(part), part))
 
 
 def docids_named(db: Session, ns: int, ids: Sequence[str]) -> str:
     """Translate hundreds of ids to row ids, joined by commas, in half the time of `docids_of`."""
-    (docids,) = db.execute(_NAMED, (json.dumps(ids), ns)).fetchone()
-    return docids or ""
-
-
-_NAMED = (
-    f"SELECT {join_numbers('docid')} FROM {each_of('?')} AS asked"
-    " CROSS JOIN memories ON ns = ? AND memories.id = asked.value"
-)
+    query = (
+        f"SELECT {join_numbers('docid')} FROM {each_of('?')} AS asked"
+        " CROSS JOIN memories ON ns = ? AND memories.id = asked.value"
+    )
+    return single(db, query, (listed(ids), ns)) or ""
 
 
 def hidden_ids(db: Session, ns: int, ids: Sequence[str], now: int) -> set[str]:
@@ -210,22 +195,25 @@ def hidden_ids(db: Session, ns: int, ids: Sequence[str], now: int) -> set[str]:
     return set(column(db, query, (ns, listed(ids), now, now)))
 
 
-def select(
-    db: Session,
-    ns: int,
-    filters: Filters,
-    *,
-    newest_first: bool = False,
-    by_time: bool = False,
-    limit: int = -1,
-    offset: int = 0,
-) -> list[Row]:
-    """List what fits the filters, in order of arrival or of occurrence."""
+class Page(NamedTuple):
+    """The part of a list that is wanted, in order of arrival or of occurrence (``by_time``)."""
+
+    by_time: bool = False
+    newest_first: bool = False
+    limit: int = -1
+    offset: int = 0
+
+
+ALL = Page()
+
+
+def select(db: Session, ns: int, filters: Filters, page: Page = ALL) -> list[Row]:
+    """List what fits the filters."""
     condition, values = predicate(ns, filters)
-    way = "DESC" if newest_first else "ASC"
-    order = f"occurred_at {way}, docid {way}" if by_time else f"docid {way}"
+    way = "DESC" if page.newest_first else "ASC"
+    order = f"occurred_at {way}, docid {way}" if page.by_time else f"docid {way}"
     where = f"{condition} ORDER BY {order} LIMIT ? OFFSET ?"
-    return list(rows.select(db, where, (*values, limit, offset)))
+    return list(rows.select(db, where, (*values, page.limit, page.offset)))
 
 
 def matching(db: Session, ns: int, filters: Filters) -> list[int]:
@@ -384,11 +372,7 @@ def overflow(work: Work, sessions: Iterable[str | None]) -> None:
 
 
 def revise(
-    db: Session,
-    row: Row,
-    changes: Mapping[str, Any],
-    reason: Reason,
-    change: int | None = None,
+    db: Session, row: Row, changes: Mapping[str, Any], reason: Reason, change: int | None = None
 ) -> Row:
     """Change columns of a row, in place, and keep its earlier state as a part of a change.
 
@@ -403,9 +387,6 @@ def overwrite(db: Session, row: Row, changes: Mapping[str, Any], *, anew: bool =
 
     A row that was damaged stays so, as a seal would say that the damage is what was written;
     unless the changes are all there is to it (``anew``).
-
-    Raises:
-        StoreUnusable: If a whole row would change to a status that its own does not lead to.
     """
     whole = anew or is_whole(row)
     if "status" in changes and whole and not anew:
@@ -431,10 +412,15 @@ def keep_version(
     db.execute(_KEEP, (row.docid, row.rev, *state_of(row, until, reason.value), change))
 
 
+def states_where(db: Session, where: str, values: Sequence[Any]) -> list[State]:
+    """Read the earlier states of a query that ends like this, as the file has them."""
+    query = f"SELECT {STATE} FROM versions WHERE {where}"
+    return [State(*found) for found in db.execute(query, values).fetchall()]
+
+
 def states(db: Session, docid: int) -> list[State]:
     """Read the earlier states of a memory, oldest first, as the file has them."""
-    query = f"SELECT {STATE} FROM versions WHERE docid = ? ORDER BY rev"
-    return [State(*found) for found in db.execute(query, (docid,))]
+    return states_where(db, "docid = ? ORDER BY rev", (docid,))
 
 
 def count_states(db: Session, docid: int, reason: str) -> int:
@@ -462,9 +448,8 @@ def derivations(db: Session, ns: int) -> Iterator[tuple[str, str]]:
 def enqueue(db: Session, row: Row, op: str) -> None:
     """Tell the indexer about a row. One that has no vector is queued for that first.
 
-    So is one that is superseded, even if that happened before it was embedded: it lends its vector
-    to the turns beside it, and answers for its own time. Else both would depend on how quick the
-    background thread was.
+    So is a superseded one: it lends its vector to the turns beside it, and answers for its own
+    time, however quick the background thread was.
     """
     db.execute(
         "INSERT INTO backlog VALUES (?1, ?2,"

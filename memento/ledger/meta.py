@@ -19,6 +19,12 @@ def get(db: Session, name: str) -> Any:
     return single(db, "SELECT value FROM meta WHERE name = ?", (name,))
 
 
+def get_number(db: Session, name: str) -> int:
+    """Return a number; 0 if there is none, or if damage made something else of it."""
+    found = get(db, name)
+    return found if isinstance(found, int) else 0
+
+
 def get_json(db: Session, name: str) -> Any:
     """Return what a value says in JSON; None if there is none, or if damage made it unreadable."""
     text = get(db, name)

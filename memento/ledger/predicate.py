@@ -70,7 +70,7 @@ def _one_of(condition: Condition) -> Clause:
     texts = [_bound(one) for one in condition.values if isinstance(one, str)]
     numbers = [one for one in condition.values if _is_number(one)]
     tests = [
-        f"{test} IN ({_marks(options)})"
+        f"{test} IN ({_holes(options)})"
         for test, options in (
             ("{at}.type", truths),
             (f"{_type_of('')} AND {_atom('')}", texts),
@@ -127,10 +127,6 @@ def _field(names: tuple[str, ...], test: str, values: Sequence[Any]) -> Clause:
     passes = test.format(at=f"level{len(names) - 1}")
     found = f"SELECT 1 FROM {', '.join(levels)} WHERE {keys} AND ({passes})"
     return f"EXISTS ({found})", [*map(composed, names), *values]
-
-
-def _marks(values: Sequence[Any]) -> str:
-    return ", ".join("?" * len(values))
 
 
 _NS, _LISTED = without_index("ns"), dialect.one_of()
@@ -251,7 +247,7 @@ def _when(filters: Filters) -> Iterator[Clause]:
         yield "valid_from <= ?", [moment]
 
 
-def _holes(wanted: tuple[Any, ...]) -> str:
+def _holes(wanted: Sequence[Any]) -> str:
     return ", ".join("?" * len(wanted))
 
 
@@ -259,7 +255,7 @@ def _scopes(scopes: tuple[str, ...]) -> Clause:
     """Match scopes segment-wise: at, above or below one of some paths, none the root."""
     above = sorted({outer for scope in scopes for outer in ancestors(scope)})
     below, values = _within(scopes)
-    return f"(scope IN ({_holes(tuple(above))}) OR {below})", [*above, *values]
+    return f"(scope IN ({_holes(above)}) OR {below})", [*above, *values]
 
 
 def _within(scopes: tuple[str, ...]) -> Clause:

@@ -26,8 +26,6 @@ SOURCES = "sources"
 """Field of the metadata of an article: the digest of what it was made of."""
 
 _FOUND = frozenset(having("found"))
-_OF_SLEEP = f"kind = '{Kind.ARTICLE}' AND source_uri = '{URI}'"
-_QUOTING = f"kind = '{Kind.ARTICLE}' AND source_uri IN ('{URI}', '{SESSION}')"
 _TOUCHED = f"""
     SELECT src FROM links WHERE relation = '{links.QUOTES}'
     AND dst IN (SELECT docid FROM versions WHERE change = ?1)
@@ -39,11 +37,6 @@ _TOUCHED = f"""
 def is_mine(row: Row) -> bool:
     """Tell whether a memory is an article that a sleep made."""
     return row.kind == Kind.ARTICLE and row.source_uri == URI
-
-
-def is_quoting(row: Row) -> bool:
-    """Tell whether a memory is an article of a sleep or the extract of a session."""
-    return row.kind == Kind.ARTICLE and row.source_uri in (URI, SESSION)
 
 
 def digest(sources: Iterable[Row]) -> str:
@@ -59,13 +52,12 @@ def lasts(row: Row) -> bool:
 
 
 def of_namespace(db: Session, ns: int, *, extracts: bool = False) -> list[Row]:
-    """Read the articles of a namespace, whatever their status, in order of arrival.
-
-    With ``extracts`` also those of sessions.
-    """
-    which = _QUOTING if extracts else _OF_SLEEP
-    where = f"ns = ? AND source_parents <> '[]' AND {which} AND {memories.NOT_ERASED}"
-    return list(select(db, f"{where} ORDER BY docid", (ns,)))
+    """Read the articles of a namespace, with ``extracts`` those of sessions too, in order."""
+    where = (
+        f"ns = ?1 AND source_parents <> '[]' AND kind = '{Kind.ARTICLE}' AND source_uri IN (?2, ?3)"
+        f" AND {memories.NOT_ERASED} ORDER BY docid"
+    )
+    return list(select(db, where, (ns, URI, SESSION if extracts else URI)))
 
 
 def is_true(db: Session, article: Row) -> bool:
@@ -75,12 +67,12 @@ def is_true(db: Session, article: Row) -> bool:
     if len(sources) != len(strings_in(article.source_parents)):
         return False
     said = mapping_in(article.metadata).get(SOURCES)
-    holds = lasts if article.source_uri == URI else _was_said
-    return all(map(holds, sources.values())) and said == digest(sources.values())
-
-
-def _was_said(row: Row) -> bool:
-    return row.status in HEARD and row.expires_at is None and is_sound(row)
+    if article.source_uri == URI:
+        holds = all(map(lasts, sources.values()))
+    else:
+        rows = sources.values()
+        holds = all(r.status in HEARD and r.expires_at is None and is_sound(r) for r in rows)
+    return holds and said == digest(sources.values())
 
 
 def withdraw_outdated(work: Work) -> None:
@@ -99,7 +91,13 @@ def outdated_by(work: Work, docids: Sequence[int]) -> list[Row]:
 
 def _untrue(work: Work, docids: Sequence[int]) -> list[Row]:
     rows = memories.by_docids(work.db, work.ns, docids).values() if docids else ()
-    return [row for row in rows if is_sound(row) and is_quoting(row) and not is_true(work.db, row)]
+    return [
+        row
+        for row in rows
+        if is_sound(row)
+        and (row.kind == Kind.ARTICLE and row.source_uri in (URI, SESSION))
+        and not is_true(work.db, row)
+    ]
 
 
 def withdraw(work: Work, article: Row) -> None:
@@ -124,10 +122,7 @@ def last_reason(db: Session, article: Row) -> str:
 
 
 def made_of(db: Session, ns: int, ids: Iterable[str], *, after: int = 0) -> dict[int, str]:
-    """Find the articles of which any state was made of some memories: row ids to ids.
-
-    They were added after the row id ``after``; 0 for all.
-    """
+    """Find the articles after a row id made of some memories in any state: row ids to ids."""
     wanted = frozenset(ids)
     found = of_namespace(db, ns, extracts=True) if wanted else []
     return {

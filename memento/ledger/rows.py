@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import Field, dataclass, fields, replace
 from datetime import datetime
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import compress
 from operator import attrgetter
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Generic, Literal, NamedTuple, Protocol, TypeVar
 
 from memento.base import layout
 from memento.base.clock import from_micros
@@ -18,6 +18,7 @@ from memento.base.plain import composed
 from memento.check import first_of
 from memento.errors import StoreUnusable
 from memento.ledger.contract import Session
+from memento.ledger.dialect import SKIP_IF_THERE, or_replace
 from memento.ledger.schema import SEQ_BITS, SEQ_MASK
 from memento.text.words import Columns, columns
 from memento.types import Kind, Memory, Source, Status, Tier, Trust
@@ -249,20 +250,13 @@ def is_whole(row: Row | None) -> bool:
 
 
 def is_sound(row: Row) -> bool:
-    """Tell whether a memory, and whose it is, is as it was written.
-
-    The row id says whose a memory is, as its namespace number does.
-    """
+    """Tell whether a memory, and whose it is, is as it was written."""
     placed = row.docid >> SEQ_BITS == row.ns and isinstance(row.rev, int) and row.rev <= SEQ_MASK
     return placed and row.tier in _TIERS and is_whole(row)
 
 
 def sound(row: Row, memory_id: str | None = None) -> Row:
-    """Return a row that is as it was written.
-
-    Raises:
-        StoreUnusable: If it was damaged; it names the id that was asked for.
-    """
+    """Return a row that is as it was written; else ``StoreUnusable`` names the id asked for."""
     if not is_sound(row):
         raise StoreUnusable(layout.LEDGER, damaged([memory_id or row.id]))
     return row
@@ -320,10 +314,7 @@ IDENTIFYING = ("text", "scope", "key", "condition")
 
 
 def identity(row: Row, wanted: Mapping[str, Any]) -> bytes:
-    """Digest what would make another memory the same as one with some columns changed.
-
-    The time counts if it did before.
-    """
+    """Digest what would make another memory the same as one with some columns changed."""
 
     def digest(
         when: int | None, text: str, scope: str, key: str | None, holds: str | None
@@ -347,11 +338,7 @@ def docid_range(ns: int) -> tuple[int, int]:
 
 
 def to_memory(row: Row, namespace: tuple[str, ...]) -> Memory:
-    """Turn a row into the value that is handed out.
-
-    Raises:
-        StoreUnusable: If the row was damaged so that it cannot be read.
-    """
+    """Turn a row into the value that is handed out; ``StoreUnusable`` if it cannot be read."""
     try:
         return _memory(row, namespace)
     except (ValueError, TypeError, KeyError, OverflowError) as error:
@@ -455,3 +442,61 @@ def _strings(text: str) -> tuple[str, ...]:
 
 def _mapping(text: str) -> dict[str, Any]:
     return {} if text == "{}" else json.loads(text)
+
+
+class _Dataclass(Protocol):
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
+
+R = TypeVar("R", bound=_Dataclass)
+
+
+class Table(Generic[R]):
+    """One table: its columns are the fields of a dataclass, in their order, and the seal.
+
+    A row is replaced by ``key``. ``unsealed`` is an integer that changes too often to be
+    sealed; ``query`` the ``SELECT`` of all columns.
+    """
+
+    def __init__(self, name: str, kind: type[R], key: Sequence[str], unsealed: str = "") -> None:
+        names = [field.name for field in fields(kind)]
+        columns, holes = ", ".join([*names, "seal"]), ", ".join("?" * (len(names) + 1))
+        changed = [name for name in (*names, "seal") if name not in key]
+        insert = f"INSERT INTO {name} ({columns}) VALUES ({holes})"
+        self._kind, self._unsealed = kind, unsealed
+        self._all = attrgetter(*names)
+        self._sealed = attrgetter(*[one for one in names if one != unsealed])
+        self.query = f"SELECT {columns} FROM {name}"
+        self._add = f"{insert} {SKIP_IF_THERE}"
+        self._put = f"{insert} {or_replace(', '.join(key), *changed)}"
+
+    def put(self, db: Session, one: R) -> None:
+        """Write a row, new or changed. Inside a transaction."""
+        db.execute(self._put, self.values(one))
+
+    def add(self, db: Session, one: R) -> bool:
+        """Write a row unless its key is there; tells whether it was not. Inside a transaction."""
+        return db.execute(self._add, self.values(one)).rowcount > 0
+
+    def values(self, one: R) -> tuple[Any, ...]:
+        """Return the values of a row in the order of the columns, the seal last."""
+        return (*self._all(one), seal_of(*self._sealed(one)))
+
+    def whole(self, values: Sequence[Any]) -> R | None:
+        """Make a row of the values of its columns; None if it is not as it was written."""
+        made = self._kind(*values[:-1])
+        sound = not self._unsealed or isinstance(getattr(made, self._unsealed), int)
+        return made if sound and self.values(made) == tuple(values) else None
+
+    def select(self, db: Session, rest: str = "", values: Sequence[Any] = ()) -> Iterator[R]:
+        """Yield the whole rows of a ``SELECT`` that ends like this."""
+        found = db.execute(f"{self.query} {rest}", tuple(values)).fetchall()
+        return (one for one in map(self.whole, found) if one is not None)
+
+    def find(self, db: Session, rest: str, values: Sequence[Any]) -> R | None:
+        """Read the one row that fits; None if there is none, or if it is damaged."""
+        return next(self.select(db, rest, values), None)
+
+    def damaged(self, db: Session) -> int:
+        """Count the rows that are not as they were written."""
+        return sum(self.whole(values) is None for values in db.execute(self.query))

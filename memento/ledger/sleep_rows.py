@@ -62,10 +62,7 @@ def count_active(db: Session, ns: int) -> int:
 
 
 def active(db: Session, ns: int, *, tiers: Sequence[str] = ()) -> Iterator[Row]:
-    """Yield the active memories of a namespace that nobody pinned or locked, in order of arrival.
-
-    Only those of some tiers, if any are given.
-    """
+    """Yield the active memories, of some tiers, that nobody pinned or locked, in order."""
     where = f"docid BETWEEN ? AND ? AND {_FOUND} AND pinned = 0 AND {memories.NOT_ERASED}"
     if tiers:
         where += f" AND tier IN ({', '.join('?' * len(tiers))})"

@@ -18,6 +18,7 @@ import json
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from hashlib import blake2b
 from struct import Struct
 from typing import Any
@@ -62,17 +63,10 @@ AGAIN = 4
 _EDITION = 3
 """Edition of the fold: another one drops the rows of the one before."""
 
-ASLEEP = frozenset(
-    {
-        Event.ARCHIVED,
-        Event.FOLDED,
-        Event.MOVED,
-        Event.REPLAYED,
-        Event.SUPERSEDED,
-        Event.UNDONE,
-        Event.WEAKENED,
-    }
-)
+ASLEEP = frozenset({
+    Event.ARCHIVED, Event.FOLDED, Event.MOVED, Event.REPLAYED, Event.SUPERSEDED, Event.UNDONE,
+    Event.WEAKENED,
+})  # fmt: skip
 """Events that the sleep may write: a day on which nothing else happened is no day of use."""
 
 _ALWAYS = -(1 << 63)
@@ -109,11 +103,6 @@ class Calendar:
         if not self.days or at // DAY > self.days[-1]:
             self.days.append(at // DAY)
             self.changed = True
-
-    @property
-    def next_at(self) -> int:
-        """The first moment of a day that counts as a later one, microseconds."""
-        return (self.days[-1] + 1) * DAY if self.days else _ALWAYS
 
     def until(self, at: int) -> int:
         """Count the days until a moment, that day included."""
@@ -194,29 +183,25 @@ def feels(row: Row) -> bool:
 def look(
     db: Session, row: Row, now: int, config: Dynamics
 ) -> tuple[State, Standing, list[Happening]]:
-    """Read what the events say of a memory at a moment, microseconds. Writes nothing.
+    """Read what the events say of a memory at a moment, microseconds: state, standing, verdicts.
 
-    Returns:
-        Its state; its standing; and its verdicts and repeats, the retracted ones and the
-        retractions included, in the order of the log.
+    The verdicts and repeats are in the order of the log, the retracted ones and the retractions
+    included.
     """
     fold = _Fold(db, config)
-    _note_newer(db, fold.calendar(row.ns), row.ns, _FOLD.place(db)[0])
+    basis, calendar = basis_of(row), fold.calendar(row.ns)
+    later = partial(next_from, db, row.ns, but=ASLEEP)
+    event = _FOLD.place(db)[0]
+    while found := later(event, (calendar.days[-1] + 1) * DAY if calendar.days else _ALWAYS):
+        event = found.event  # of each day that is not folded yet one event is read
+        if _is_use(found):
+            calendar.note(found.at)
     told = told_of(db, row.docid)
     state = _present(fold, row) if feels(row) else None
-    basis, calendar = basis_of(row), fold.calendar(row.ns)
     shown = state or begin(basis, calendar.until(basis.at), config)
     first = max((at for at, one in enumerate(told, start=1) if one.begins_anew), default=0)
     counted = [one for one in told[first:] if one.kind != Event.REPLACED]
     return shown, standing(shown, now, calendar.until(now), basis, config), counted
-
-
-def _note_newer(db: Session, calendar: Calendar, ns: int, event: int) -> None:
-    """Take in the days of the events after one. Of each day one event is read, however many."""
-    while found := next_from(db, ns, event, calendar.next_at, ASLEEP):
-        if _is_use(found):
-            calendar.note(found.at)
-        event = found.event
 
 
 def _present(fold: _Fold, row: Row) -> State | None:
@@ -269,13 +254,10 @@ def waiting(db: Session, config: Dynamics) -> int:
 
 
 def catch_up(db: Session, config: Dynamics, most: int = BITE) -> bool:
-    """Fold the next events of the log, and a few stale rows; tell whether there may be more.
-
-    Rows that were folded with other settings are dropped.
-    """
+    """Fold the next events, and a few stale rows; tell whether there may be more."""
     rules, (event, known) = _rules(config), _FOLD.place(db)
     if known != rules:
-        _drop_all(db)
+        drop_rows(db)
         event = 0
     found, count, event = after(db, event, most)
     fold = _Fold(db, config)
@@ -330,23 +312,17 @@ def fold_again(db: Session, docid: int) -> None:
     db.execute(_PUT, (docid, 1, 0, *nothing.values()))
 
 
-def _drop_all(db: Session) -> None:
-    if db.execute("DELETE FROM dynamics").rowcount:
-        usage_events.dropped(db)
-
-
 def drop_rows(db: Session) -> None:
     """Drop every row, to be folded again; the days on which the store was used remain."""
-    _drop_all(db)
+    if db.execute("DELETE FROM dynamics").rowcount:
+        usage_events.dropped(db)
     meta.drop(db, _FOLD.name)
 
 
 def events_went(db: Session) -> None:
     """Note that events were deleted; see ``Fold.step_back``."""
-    newest = usage_events.newest(db)
-    _FOLD.step_back(db, newest)
-    learnt_weights.events_went(db, newest)
-    co_use.events_went(db, newest)
+    for fold in (_FOLD, learnt_weights.FOLD, co_use.FOLD):
+        fold.step_back(db, usage_events.newest(db))
 
 
 def _fold_bite(fold: _Fold, found: Sequence[Happening]) -> None:
@@ -428,19 +404,15 @@ def sums_in(blob: object) -> tuple[float, ...] | None:
     return _SUMS.unpack(blob) if len(blob) == _SUMS.size else None
 
 
-def _spelt(sums: Sequence[float]) -> bytes:
-    """Return leaky sums as they are stored: one number if all are the same, as after one use."""
-    return _ALIKE.pack(sums[0]) if len(set(sums)) == 1 else _SUMS.pack(*sums)
-
-
 def _store(db: Session, docid: int, state: State | None) -> None:
     """Write the state of a memory; None for a memory that nothing happened to."""
     if state is None:
         if db.execute("DELETE FROM dynamics WHERE docid = ?", (docid,)).rowcount:
             usage_events.dropped(db)
         return
-    own = {"sums": _spelt(state.sums)}
-    own |= {"supporting": state.belief[0], "opposing": state.belief[1]}  # type: ignore[dict-item]
+    alike = len(set(state.sums)) == 1  # as after one use
+    sums = _ALIKE.pack(state.sums[0]) if alike else _SUMS.pack(*state.sums)
+    own = dict(zip(("sums", "supporting", "opposing"), (sums, *state.belief), strict=True))
     values = [own[name] if name in own else getattr(state, name) for name in _NAMES]
     db.execute(_PUT, (docid, 0, usage_events.next_stamp(db), *values))
 

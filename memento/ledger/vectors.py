@@ -225,10 +225,7 @@ def still_owed(db: Session, lines: Iterable[tuple[int, int]]) -> list[tuple[int,
 
 
 def backlog_size(db: Session, ns: int | None = None) -> dict[str, int]:
-    """Count the backlog of a namespace, or of all, by operation.
-
-    It includes what has no line yet because full text lacks it too.
-    """
+    """Count the backlog by operation, with what full text lacks too and so has no line yet."""
     low, high = (0, 1 << 62) if ns is None else docid_range(ns)
     query = (
         "SELECT op, count(*) FROM (SELECT op FROM backlog WHERE docid BETWEEN ?1 AND ?2 UNION ALL"
@@ -355,10 +352,7 @@ def having(db: Session, docids: Iterable[int], model: int) -> set[int]:
 
 
 def since(db: Session, ns: int, model: int, stamp: int) -> Iterator[list[tuple[int, bytes]]]:
-    """Yield the vectors of a namespace stored after a stamp, (row id, vector) in order of arrival.
-
-    They come in bites, which bound memory.
-    """
+    """Yield the vectors stored after a stamp in bites: (row id, vector) in order of arrival."""
     which, values = f"docid >> {SEQ_BITS} = ? AND stamp > ?", (ns, stamp)
     if stamp == 0:  # everything: walk the rows, not the index of stamps
         which, values = "docid BETWEEN ? AND ?", docid_range(ns)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from memento.ledger import earlier_states, memories
+from memento.ledger import memories, past
 from memento.ledger.contract import Ledger, Session, Tail
 from memento.ledger.links import Linked
 from memento.ledger.match import Match
@@ -183,7 +183,7 @@ def _follow_words(
         known.drop_before(first)
     if rev == known.rev:
         return
-    for docid in earlier_states.erased_since(connection, ns, known.rev):
+    for docid in past.erased_since(connection, ns, known.rev):
         known.drop(docid)
     known.put_all(_heard_words(connection, ns, known, first, among))
     known.rev = rev
@@ -193,7 +193,7 @@ def _heard_words(
     connection: Session, ns: int, known: Vocabulary, first: int, among: frozenset[int] | None
 ) -> Iterator[tuple[int, list[str]]]:
     """Yield the words of the heard rows that came or changed; drop those of the others."""
-    for docid, status, text, names in earlier_states.said_since(connection, ns, known.rev, first):
+    for docid, status, text, names in past.said_since(connection, ns, known.rev, first):
         if status in HEARD and (among is None or docid in among):
             parts = [part for part in (text, *names) if part]
             yield docid, words(parts[0] if len(parts) == 1 else "\n".join(parts))

@@ -29,7 +29,7 @@ from memento.errors import (
     RerankerError,
     TierUnavailable,
 )
-from memento.ledger import earlier_states, memories, vectors
+from memento.ledger import memories, past, vectors
 from memento.ledger.contract import Ledger, Session
 from memento.ledger.links import Linked, linked_in
 from memento.ledger.predicate import Filters
@@ -76,7 +76,7 @@ _GARBLED = (KeyError, TypeError, ValueError, OverflowError)
 
 
 def _rows_since(connection: Session, ns: int, rev: int) -> list[RosterRow]:
-    outlines = earlier_states.outlines_since(connection, ns, rev)
+    outlines = past.outlines_since(connection, ns, rev)
     return [RosterRow._make((*outline[:-1], strings_in(outline[-1]))) for outline in outlines]
 
 

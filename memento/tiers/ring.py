@@ -19,7 +19,7 @@ from memento.base import layout
 from memento.base.clock import in_name, system_clock
 from memento.base.files import read_regular, remove_litter, write_atomically
 from memento.config import ShortConfig
-from memento.ledger import earlier_states, erasure, memories
+from memento.ledger import erasure, memories, past
 from memento.ledger.contract import Ledger, Session
 from memento.ledger.rows import NAMES, Row
 from memento.status import having
@@ -164,9 +164,9 @@ class ShortTier:
             self._rings.popitem(last=False)
 
     def _apply(self, ns: int, seen: int, connection: Session) -> None:
-        if gone := set(earlier_states.erased_since(connection, ns, seen)):
+        if gone := set(past.erased_since(connection, ns, seen)):
             self._keep(ns, lambda row, _session: row.docid not in gone)
-        changed = earlier_states.changes_since(connection, ns, seen, limit=CATCH_UP + 1)
+        changed = past.changes_since(connection, ns, seen, limit=CATCH_UP + 1)
         if len(changed) > CATCH_UP:
             for key in [key for key in self._rings if key[0] == ns]:
                 self._rings[key] = deque(maxlen=0)

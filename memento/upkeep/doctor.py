@@ -21,6 +21,7 @@ from memento.errors import (
     StoreGone,
 )
 from memento.ledger import (
+    changes,
     checks,
     claim_rows,
     co_use,
@@ -222,13 +223,14 @@ def _marks(ledger: Ledger) -> str | Damage:
 
 
 def _changes(ledger: Ledger) -> str | Damage:
-    if changed := ledger.read(checks.changed_changes):
+    if changed := ledger.read(changes.CHANGES.damaged):
         return Damage(f"{changed} changes were changed outside memento, and cannot be undone")
     return _EACH
 
 
 def _sessions(ledger: Ledger) -> str | Damage:
-    begun, noted = ledger.read(session_rows.changed)
+    begun = ledger.read(session_rows.SESSIONS.damaged)
+    noted = ledger.read(session_rows.CHECKPOINTS.damaged)
     if begun or noted:
         what = f"{begun} sessions and {noted} checkpoints were changed outside memento"
         return Damage(f"{what}; no answer has them")
@@ -236,7 +238,7 @@ def _sessions(ledger: Ledger) -> str | Damage:
 
 
 def _scopes(ledger: Ledger) -> str | Damage:
-    named, shares = ledger.read(scope_rows.changed)
+    named, shares = ledger.read(scope_rows.SCOPES.damaged), ledger.read(scope_rows.SHARES.damaged)
     if named or shares:
         what = f"{named} scopes and {shares} shares were changed outside memento"
         return Damage(f"{what}; no answer heeds them")

@@ -21,8 +21,8 @@ from memento.check import (
     shown,
 )
 from memento.errors import InvalidInput, NothingToUndo
-from memento.ledger import chains, earlier_states, memories, slot_rows, usage_events
 from memento.ledger import changes as sql
+from memento.ledger import links, memories, past, slot_rows, usage_events
 from memento.ledger.changes import Recorded
 from memento.ledger.contract import Session, Trace, Work
 from memento.ledger.rows import Row, docid_of, sound
@@ -325,7 +325,7 @@ class Changes(View):
 
         def job(session: Session) -> Row:
             row = memories.by_id(session, ns, id)
-            return memories.by_id(session, ns, chains.head(session, row))
+            return memories.by_id(session, ns, links.head(session, row))
 
         return self._memory(self._engine.ledger.read(job))
 
@@ -355,7 +355,7 @@ class Changes(View):
             if sound(row).key is not None:
                 return slot_rows.values(session, ns, (str(row.key), row.scope), now)
             shown = SLOT_HOLDING | ENDED
-            chain = chains.members(session, ns, chains.head(session, row))
+            chain = links.members(session, ns, links.head(session, row))
             return [
                 one
                 for one in chain
@@ -409,9 +409,7 @@ def _told_by(session: Session, ns: int, found: Sequence[Recorded]) -> dict[int, 
     """Return the memories of the changes that only wrote to the log: change to ids."""
     moments = {sql.number_of(one.change): one.at for one in found if one.rev_to < one.rev_from}
     told = usage_events.written_by(session, ns, moments)
-    names = earlier_states.names(
-        session, sorted({one.docid for one in told if one.docid is not None})
-    )
+    names = past.names(session, sorted({one.docid for one in told if one.docid is not None}))
     docids: dict[int, set[int]] = {}
     for one in told:
         if one.docid in names and one.change is not None:

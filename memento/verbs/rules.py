@@ -176,9 +176,9 @@ class Guidance(View):
         """Compile the head of a moment."""
         known = self._current(None, asked.scope)
         if ns is not None:
-            page = past.Page(by_time=False, newest_first=False, limit=EVERY, offset=0)
+            page = memories.Page(limit=EVERY)
             filters = Filters(now=moment, scopes=(asked.scope,))
-            found = self._engine.ledger.read(lambda c: past.listed(c, ns, filters, page, moment))
+            found = self._engine.ledger.read(lambda c: past.listing(c, ns, filters, page, moment))
             above = ancestors(asked.scope)
             rows = tuple(row for row in found if row.scope in above and _holds(row, moment))
             known = replace(known, rows=rows, placed=tuple(zones.placed(rows)), secret=b"past")

@@ -294,7 +294,9 @@ class Sessions(View):
                 return None
             noted = rows.checkpoints(c, ns, begun.id, 1)
             filters = filters_of(now, session=begun.id, kinds=_TOLD)
-            newest = memories.select(c, ns, filters, newest_first=True, limit=2 * TURNS)
+            newest = memories.select(
+                c, ns, filters, memories.Page(newest_first=True, limit=2 * TURNS)
+            )
             rev = noted[0].rev if noted else 0
             since = [row for row in newest if row.docid & SEQ_MASK > rev]
             return begun, noted, since[:TURNS], self._learnt(c, ns, begun.id), namespaces.read(c)
@@ -314,7 +316,7 @@ class Sessions(View):
     def _learnt(self, c: Reading, ns: int, session: str) -> list[Row]:
         """Read what was decided, learnt and planned in a session, the newest first."""
         filters = filters_of(self._engine.now(), session=session, kinds=session_extract.LEARNT)
-        return memories.select(c, ns, filters, newest_first=True, limit=FEW)
+        return memories.select(c, ns, filters, memories.Page(newest_first=True, limit=FEW))
 
     def _info(self, one: Begun) -> SessionInfo:
         now, settings = self._engine.now(), self._engine.config.sessions
@@ -390,7 +392,9 @@ class Sessions(View):
         def job(
             c: Reading, ns: int
         ) -> tuple[Begun | None, list[Noted], list[Row], list[Row], dict[int, bytes]]:
-            said = memories.select(c, ns, filters, newest_first=True, limit=CENTRAL_OF)
+            said = memories.select(
+                c, ns, filters, memories.Page(newest_first=True, limit=CENTRAL_OF)
+            )
             model = vectors.current_model(c)
             docids = [row.docid for row in said]
             known = {} if model is None else vectors.read(c, docids, model[0])

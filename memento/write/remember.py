@@ -17,17 +17,17 @@ from memento.admit.draft import Entry
 from memento.admit.novelty import Met, Novelty
 from memento.base.scopes import resolved
 from memento.errors import IdConflict, TurnErased, UntrustedSource
+from memento.ledger import changes as recorded
 from memento.ledger import (
-    chains,
-    earlier_states,
     erasure,
+    links,
     memories,
+    past,
     replays,
     scope_rows,
     session_rows,
     slot_rows,
 )
-from memento.ledger import changes as recorded
 from memento.ledger.contract import Work
 from memento.ledger.replays import SAID, TURN
 from memento.ledger.rows import LOCKS, NAMES, Row, identity, is_sound, mapping_in, sound
@@ -137,7 +137,7 @@ def insert_or_fold(work: Work, entries: Sequence[Entry]) -> list[Row]:
         memories.overflow(work, short)
     if not several:
         return rows
-    changed = earlier_states.changed_since(work.db, work.ns, before)  # by a later one of them
+    changed = past.changed_since(work.db, work.ns, before)  # by a later one of them
     return [changed.get(row.docid, row) for row in rows]
 
 
@@ -327,7 +327,7 @@ def _merge(work: Work, row: Row, changes: dict[str, Any], count: dict[str, Any])
     if not changes.keys().isdisjoint(("aliases", "tags")):
         changes = retitled(work, row, changes)
     if "source_parents" in changes:
-        chains.stop_waiting(session, row.docid)
+        links.stop_waiting(session, row.docid)
     changes |= {"version": row.version + 1, "updated_at": work.now}
     memories.overwrite(session, row, changes | count)
     if "tier" in names:
@@ -469,7 +469,7 @@ def _put_over(work: Work, row: Row, entry: Entry) -> None:
         return
     locks.guard_replaced(row, entry.by or entry.row.trust)
     if row.source_parents != "[]":
-        chains.stop_waiting(session, row.docid)
+        links.stop_waiting(session, row.docid)
     reworded = renewed or not changes.keys().isdisjoint(_EMBEDDED)
     recorded.keep_version(work, row, Reason.REPLACED)
     for after in memories.docids_of(session, work.ns, [row.superseded_by or ""]).values():

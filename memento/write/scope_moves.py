@@ -16,7 +16,7 @@ from memento.base.scopes import ancestors, contains, folded, resolved
 from memento.check import shown
 from memento.errors import InvalidInput
 from memento.ledger import changes as recorded
-from memento.ledger import earlier_states, memories, slot_rows
+from memento.ledger import memories, past, slot_rows
 from memento.ledger import scope_rows as rows
 from memento.ledger.contract import Session, Work
 from memento.ledger.rows import Row, docid_of, identity
@@ -211,7 +211,7 @@ def _strays(db: Session, place: Place) -> Iterator[tuple[int, str]]:
     for number in json.loads(place.merges):
         for ended in recorded.ended(db, docid_of(place.ns, number)):
             row = memories.by_docid(db, ended.docid)
-            before = earlier_states.at_revision(db, row, ended.before).scope
+            before = past.at_revision(db, row, ended.before).scope
             there = moved_to(place, before)  # or where a later merge moved it on to
             if contains(place.path, before) and row.scope in (there, resolved(there, known)):
                 yield row.docid, before
@@ -242,7 +242,7 @@ def send_back(work: Work, those: Sequence[tuple[int, str]]) -> list[Row]:
 
 def _gave_way_in_merge(work: Work, row: Row) -> bool:
     """Tell whether a merge ended the last state in which a memory was active."""
-    earlier = earlier_states.numbered(work.db, row.docid)
+    earlier = past.numbered(work.db, row.docid)
     ends = [number for state, number, _ in earlier if state.status in FOUND]
     if row.status in FOUND or not ends or ends[-1] is None:
         return False

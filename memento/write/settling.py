@@ -41,9 +41,9 @@ from memento.claims.settings import Conflicts
 from memento.claims.standing import ASSISTANT
 from memento.claims.states import State
 from memento.errors import InvalidInput, LockedMemory
-from memento.ledger import changes, claim_rows, earlier_states, links, memories
-from memento.ledger.chains import head
+from memento.ledger import changes, claim_rows, links, memories, past
 from memento.ledger.contract import Session, Work
+from memento.ledger.links import head
 from memento.ledger.match import All, Word
 from memento.ledger.rows import Row, docid_of, is_sound
 from memento.ledger.schema import SEQ_MASK
@@ -410,7 +410,7 @@ def _was_taken_back(work: Work, new: Row, old: Row) -> bool:
         for state in memories.versions(work.db, old)
         if state.status in ENDED
         and state.text == old.text
-        and earlier_states.past(old, state).superseded_by == new.id
+        and past.in_state(old, state).superseded_by == new.id
     ]
     if not ends:
         return False

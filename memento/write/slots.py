@@ -38,7 +38,7 @@ import uuid_utils
 from memento.admit.draft import Entry, to_json
 from memento.claims.standing import Stand, stands_higher
 from memento.errors import InvalidInput
-from memento.ledger import chains, changes, links, memories, slot_rows
+from memento.ledger import changes, links, memories, slot_rows
 from memento.ledger.contract import Work
 from memento.ledger.rows import (
     PINNED,
@@ -146,7 +146,7 @@ def _become_history(work: Work, row: Row, holder: Row) -> None:
 def _follows(work: Work, row: Row, other: Row) -> bool:
     """Tell whether a memory comes to be superseded by another one, however far off."""
     session, ns = work.db, work.ns
-    return chains.is_successor(session, ns, other.id) and chains.leads_to(
+    return links.is_successor(session, ns, other.id) and links.leads_to(
         session, ns, row.id, other.id
     )
 

@@ -24,7 +24,7 @@ from typing import Any
 
 from memento.admit.draft import Entry
 from memento.errors import ChangedSince, InvalidInput, UntrustedSource
-from memento.ledger import chains, earlier_states, links, memories
+from memento.ledger import links, memories, past
 from memento.ledger.contract import Session, Work
 from memento.ledger.rows import Row, is_changed_state, is_sound, sound, strings_in, to_memory
 from memento.types import Event, Kind, Memory, Reason, Status, Trust
@@ -83,8 +83,8 @@ def judge_again(
         The memories that changed, as they are now.
     """
     if derived := [row for row in rows if row.source_parents != "[]"]:
-        chains.note(work.db, work.ns, derived)
-    waited = chains.take_waiting(work.db, work.ns, sorted(named)) if named else {}
+        links.note(work.db, work.ns, derived)
+    waited = links.take_waiting(work.db, work.ns, sorted(named)) if named else {}
     if not waited:
         return []
     names = set().union(*waited.values())
@@ -97,7 +97,7 @@ def judge_again(
             heard = [news[name] for name in strings_in(child.source_parents) if name in news]
             if child.id not in spared and is_sound(child) and _lower_trust(work, child, heard):
                 fresh[child.id] = changed[child.docid] = child
-        family = chains.children(work.db, work.ns, fresh) if fresh else []
+        family = links.children(work.db, work.ns, fresh) if fresh else []
         news = fresh
     return [*changed.values(), *_places_given_back(work, [*changed.values()])]
 
@@ -190,7 +190,7 @@ def _was_reworded(connection: Session, row: Row) -> bool:
     for state in reversed(memories.states(connection, row.docid)):
         if is_changed_state(row, state):
             return True
-        before = earlier_states.past(row, state)
+        before = past.in_state(row, state)
         if before.status in ACCEPTED:
             return False
         if _said(to_memory(before, ())) != _said(to_memory(row, ())):

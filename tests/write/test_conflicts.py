@@ -11,7 +11,7 @@ from memento import MemoryManager, background
 from memento.claims.settings import Conflicts
 from memento.config import Config, IndexConfig
 from memento.errors import InvalidInput, LockedMemory, NotFound
-from memento.ledger import claim_rows
+from memento.ledger import claim_rows, links
 from memento.testing import HashEmbedder, ManualClock
 from memento.write import settling
 
@@ -360,7 +360,7 @@ def test_a_prompt_marks_what_a_statement_outside_the_answer_contradicts(memory, 
 
 def test_a_prompt_marks_contradictions_of_a_store_that_has_very_many(memory, clock, monkeypatch):
     """So many that they are not listed."""
-    monkeypatch.setattr(claim_rows, "_MANY_FLAGGED", 1)
+    monkeypatch.setattr(links, "_MANY_FLAGGED", 1)
     told(memory, "Our airline is Heron Air", tags=["fleet"])
     clock.advance(timedelta(days=3))
     told(memory, "Our airline is Egret")

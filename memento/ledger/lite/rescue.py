@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from memento.errors import StoreBusy, StoreFromTheFuture
-from memento.ledger import chains, checks, namespaces, replays, schema, scope_rows, session_rows
+from memento.ledger import checks, links, namespaces, replays, schema, scope_rows, session_rows
 from memento.ledger.lite import presence, sqlite
 from memento.ledger.lite.file_pages import Pages, real
 from memento.ledger.lite.sqlite import Connection, connect, translated
@@ -30,11 +30,9 @@ from memento.ledger.rows import (
     State,
     checksum,
     columns_of,
-    earlier_state,
     is_changed_event,
     is_changed_link,
     is_changed_state,
-    is_whole,
     mapping_in,
 )
 from memento.ledger.schema import SEQ_BITS, SEQ_MASK
@@ -50,24 +48,11 @@ RELATIONS = frozenset({"supersedes", "related", "proposes"})
 
 @dataclass(slots=True)
 class Rescued:
-    """The rows that were rescued from a damaged ledger.
+    """The rows that were rescued from a damaged ledger, by their keys or as in their tables.
 
-    Attributes:
-        memories: Whole rows by row id, the newest of each.
-        namespaces: Labels as JSON by namespace number.
-        versions: Earlier states, as in the table, checked.
-        links: As in the table.
-        events: As in the table, by their own number.
-        erased: Lines about what was erased, by row id.
-        turns: Turns that were erased, as namespace number and digest, see ``replays``.
-        key: The key that their digests are made with.
-        changed: Ids of rows that are there but not as they were, by row id.
-        known: Row ids that indexes tell of, to how often; each memory is in two at least.
-        known_links: Links that indexes tell of, as the two row ids and the relation.
-        seals: Checksums of labels by namespace number.
-        sessions: Sessions by namespace number and name, the newest state of each.
-        checkpoints: Their checkpoints, by namespace number, session and number.
-        scopes: Scopes by namespace number and path.
+    ``turns`` are of erased turns, made with ``key``, see ``replays``; ``changed`` the ids of rows
+    that are there but not as they were. ``known`` says how often indexes tell of a row id (each
+    memory is in two at least), ``known_links`` of which links they tell.
     """
 
     memories: dict[int, Row] = field(default_factory=dict)
@@ -100,13 +85,7 @@ class Rescued:
 
 
 def find(path: Path) -> Rescued:
-    """Read a damaged ledger and its log, which are not changed.
-
-    Raises:
-        OSError: If it cannot be read.
-        StoreBusy: If this process has it open.
-        StoreFromTheFuture: If a newer memento wrote it.
-    """
+    """Read a damaged ledger and its log, which are not changed."""
     if presence.is_open(path):  # to read it here and close it would drop the locks on it
         raise StoreBusy(path, "is open in this process; close that first")
     found, pages = Rescued(), Pages(path)
@@ -155,7 +134,7 @@ def write(found: Rescued, target: Path) -> None:
         for place in found.scopes.values():
             apart = replace(place, merged_at=None, merged_into=None, merges="[]")
             scope_rows.put(connection, apart)
-        chains.note_all(connection)
+        links.note_all(connection)
         checks.owe_missing(connection)
         connection.execute("COMMIT")
 
@@ -226,10 +205,7 @@ def _take_indexed(found: Rescued, values: tuple[Any, ...]) -> None:
 
 
 def _take_named(found: Rescued, values: tuple[Any, ...]) -> None:
-    """Keep what a page holds of a session, a checkpoint or a scope.
-
-    Of two states, that of the session that was touched last, or of the scope with more names.
-    """
+    """Keep the newest session, checkpoint, or scope with the most names, of a page."""
     match values:
         case (int(), str(), str(), _, int(), int(), _, _, str(), int(), _, bytes()):
             if (begun := session_rows.whole(values)) is not None:
@@ -252,10 +228,7 @@ def _link_between(src: int, dst: int, relation: str) -> tuple[frozenset[int], st
 
 
 def _drop_outdated(found: Rescued) -> None:
-    """Let go of rows that were erased, or that a change ended: their own history tells, sealed.
-
-    No index is asked: nothing seals its numbers, and several indexes look the same on a page.
-    """
+    """Let go of rows that were erased or that a change ended: their history tells."""
     ended = {docid for docid, rev, *_ in found.versions if rev >= found.memories[docid].rev}
     for docid in (ended | found.erased.keys()) & found.memories.keys():
         found.changed[docid] = found.memories.pop(docid).id
@@ -280,7 +253,4 @@ def _of_kept(found: Rescued) -> dict[int, tuple[Any, ...]]:
 def _is_whole(found: Rescued, version: tuple[Any, ...]) -> bool:
     """Tell whether an earlier state is what it was."""
     row = found.memories.get(version[0])
-    if row is None:
-        return False
-    state = State(*version[2:])
-    return not is_changed_state(row, state) and is_whole(earlier_state(row, state))
+    return row is not None and not is_changed_state(row, State(*version[2:]))

@@ -69,16 +69,10 @@ Span = tuple[int, int]
 
 
 def bite(connection: Connection, path: Path, first: int) -> int | None:
-    """Overwrite the unused parts of some pages, while no other process may write.
+    """Overwrite the unused parts of some pages from one on, outside any transaction and alone.
 
-    Args:
-        connection: The writing connection, outside any transaction.
-        path: The ledger file.
-        first: Number of the page to begin with; 1 at first.
-
-    Returns:
-        The page to go on with; None after the last one; ``first`` if nothing could be done because
-        a reader uses an earlier state.
+    Returns the page to go on with; None after the last one; the first if nothing could be done,
+    as a reader uses an earlier state.
     """
     connection.execute("PRAGMA shrink_memory")  # its pages as they were before
     if not _folded(connection):
@@ -189,15 +183,7 @@ class _File:
 
 
 def unused(page: bytes, start: int = 0) -> Iterator[Span]:
-    """Find the gap and the free blocks of a page of a tree; other pages have none.
-
-    Args:
-        page: Its bytes.
-        start: Where its header begins, which is after the file's on the first page.
-
-    Raises:
-        ValueError: If the page is damaged.
-    """
+    """Find the gap and the free blocks of a page of a tree; the header begins at ``start``."""
     header = _HEADER.get(page[start])
     if header is None:
         return
@@ -215,11 +201,7 @@ def unused(page: bytes, start: int = 0) -> Iterator[Span]:
 
 
 def spilled(page: bytes, start: int = 0) -> Iterator[tuple[int, int]]:
-    """Find the cells of a page of a tree that go on elsewhere.
-
-    Yields:
-        The first overflow page of each, and how many bytes are on overflow pages.
-    """
+    """Find the first overflow page of each cell that goes on elsewhere, and the bytes that do."""
     kind = page[start]
     if kind not in _HEADER or kind == TABLE_INTERIOR:
         return
