@@ -170,19 +170,12 @@ def listed(
     db: Session, ns: int, *, since: int | None, docid: int | None, run: int | None, limit: int
 ) -> list[Recorded]:
     """Read changes of a namespace, the newest first; damaged ones are left out."""
-    conditions, values = ["ns = ?"], [ns]
-    if since is not None:
-        conditions, values = [*conditions, "at >= ?"], [*values, since]
-    if run is not None:
-        conditions, values = [*conditions, "run = ?"], [*values, run]
-    if docid is not None:
-        conditions.append(
-            "(change IN (SELECT change FROM versions WHERE docid = ?)"
-            " OR ? BETWEEN rev_from AND rev_to)"
-        )
-        values = [*values, docid, docid - docid_of(ns, 0)]
-    rest = f"WHERE {' AND '.join(conditions)} ORDER BY change DESC LIMIT ?"
-    return list(CHANGES.select(db, rest, (*values, limit)))
+    rest = (
+        "WHERE ns = ?1 AND at >= coalesce(?2, at) AND (?3 IS NULL OR run = ?3) AND (?4 IS NULL"
+        " OR change IN (SELECT change FROM versions WHERE docid = ?4)"
+        " OR ?4 - ?5 BETWEEN rev_from AND rev_to) ORDER BY change DESC LIMIT ?6"
+    )
+    return list(CHANGES.select(db, rest, (ns, since, run, docid, docid_of(ns, 0), limit)))
 
 
 def ended(db: Session, number: int) -> list[Ended]:
@@ -197,11 +190,8 @@ def ended(db: Session, number: int) -> list[Ended]:
 def brought(db: Session, one: Recorded) -> list[int]:
     """Return the row ids of the memories that came with a change, as far as they are there."""
     low, high = docid_of(one.ns, one.rev_from), docid_of(one.ns, one.rev_to)
-    query = (
-        f"SELECT docid FROM memories WHERE docid BETWEEN ? AND ? AND {memories.NOT_ERASED}"
-        " ORDER BY docid"
-    )
-    return column(db, query, (low, high))
+    where = f"docid BETWEEN ? AND ? AND {memories.NOT_ERASED} ORDER BY docid"
+    return column(db, f"SELECT docid FROM memories WHERE {where}", (low, high))
 
 
 def ids_of(db: Session, one: Recorded) -> tuple[list[str], list[str]]:
@@ -215,21 +205,16 @@ def ids_of(db: Session, one: Recorded) -> tuple[list[str], list[str]]:
 
 def later(db: Session, docid: int, rev: int) -> list[tuple[int | None, int | None]]:
     """Return (change, what it undid) of each state of a memory that ended after a revision."""
-    found = db.execute(
-        "SELECT change, undoes FROM versions LEFT JOIN changes USING (change)"
-        " WHERE docid = ? AND rev > ? ORDER BY rev",
-        (docid, rev),
-    )
+    found = db.execute(f"SELECT change, undoes {_AFTER}", (docid, rev))
     return list(dict.fromkeys((number, undoes) for number, undoes in found))
+
+
+_AFTER = "FROM versions LEFT JOIN changes USING (change) WHERE docid = ? AND rev > ? ORDER BY rev"
 
 
 def is_written_over(db: Session, one: Recorded, row: Row, rev: int) -> bool:
     """Tell whether a memory was written after a state that a change ended, by no change."""
-    query = (
-        "SELECT rev, rev_to FROM versions LEFT JOIN changes USING (change)"
-        " WHERE docid = ? AND rev > ? ORDER BY rev"
-    )
-    found = db.execute(query, (row.docid, rev)).fetchall()
+    found = db.execute(f"SELECT rev, rev_to {_AFTER}", (row.docid, rev)).fetchall()
     revs = [*(made for made, _ in found), row.rev]
     made_by = [one.rev_to, *(last for _, last in found)]
     return any(last is None or made > last for made, last in zip(revs, made_by, strict=True))

@@ -25,23 +25,13 @@ from memento.ledger import (
     model_rows,
     quotes,
     replays,
+    rows,
     strength_fold,
     usage_events,
 )
 from memento.ledger.contract import Session
 from memento.ledger.dialect import SKIP_IF_THERE, each_of, each_of_sound, is_json, listed, one_of
-from memento.ledger.rows import (
-    STATE,
-    State,
-    amended,
-    column,
-    docid_range,
-    is_changed_event,
-    mapping_in,
-    seal_of,
-    single,
-    strings_in,
-)
+from memento.ledger.rows import STATE, State, column, docid_range, mapping_in, single, strings_in
 from memento.ledger.schema import SEQ_BITS
 from memento.types import Event
 
@@ -256,7 +246,7 @@ def clean_state(db: Session, docid: int, rev: int, ids: frozenset[str]) -> None:
             row = memories.by_docid(db, docid)
             db.execute(
                 "UPDATE versions SET earlier = ? WHERE docid = ? AND rev = ?",
-                (amended(row, State(*state), changes), docid, rev),
+                (rows.amended(row, State(*state), changes), docid, rev),
             )
 
 
@@ -297,8 +287,8 @@ def clean_event(db: Session, event: int, ids: frozenset[str]) -> bool:
         strength_fold.events_went(db)
         return True
     left = json.dumps(kept)
-    changed = is_changed_event(ns, at, kind, docid, detail, seal)
-    new = seal if changed else seal_of(ns, at, kind, docid, left)
+    changed = rows.is_changed_event(ns, at, kind, docid, detail, seal)
+    new = seal if changed else rows.seal_of(ns, at, kind, docid, left)
     db.execute("UPDATE events SET detail = ?, seal = ? WHERE event = ?", (left, new, event))
     return False
 

@@ -170,13 +170,14 @@ def filters_of(now: int, **given: Unpack[_Filters]) -> Filters:
         if name in asked
     }
     without = asked.get("without")
+    within = tuple(parse_scope(path, "within") for path in several("within", asked.get("within")))
     return Filters(
         now=now,
         tiers=members(Tier, "tiers", asked.get("tiers")),
         kinds=members(Kind, "kinds", asked.get("kinds")),
         statuses=_statuses(given),
         scopes=tuple(parse_scope(path) for path in several("scope", asked.get("scope"))),
-        within=_below(asked.get("within")),
+        within=() if "" in within else within,  # every scope is below the root
         sessions=_names("session", asked.get("session")),
         tags=_names("tags", asked.get("tags"), most=MAX_ITEMS),
         any_tags=_names("any_tags", asked.get("any_tags")),
@@ -259,11 +260,6 @@ def several(
 
 def _ids(field: str, values: str | Sequence[str] | None) -> tuple[str, ...]:
     return tuple(check_id(one, field) for one in several(field, values, most=MAX_IDS))
-
-
-def _below(paths: str | Sequence[str] | None) -> tuple[str, ...]:
-    within = tuple(parse_scope(path, "within") for path in several("within", paths))
-    return () if "" in within else within  # every scope is below the root
 
 
 def _names(

@@ -11,21 +11,11 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from memento.base import layout
 from memento.errors import StoreUnusable
-from memento.ledger import memories
+from memento.ledger import memories, rows
 from memento.ledger.contract import Session
 from memento.ledger.dialect import SKIP_IF_THERE, listed, one_of
 from memento.ledger.memories import NOT_ERASED
-from memento.ledger.rows import (
-    Row,
-    column,
-    damaged,
-    docid_range,
-    is_changed_link,
-    seal_of,
-    select,
-    single,
-    strings_in,
-)
+from memento.ledger.rows import Row, column, docid_range, select, single, strings_in
 from memento.ledger.schema import SEQ_BITS
 
 CONFLICTS = ("contradicts", "echoes")
@@ -44,7 +34,7 @@ def link(db: Session, src: int, dst: int, relation: str, weight: float = 1.0) ->
     made = db.execute(
         "INSERT INTO links (src, dst, relation, weight, seal) VALUES (?, ?, ?, ?, ?)"
         f" {SKIP_IF_THERE}",
-        (src, dst, relation, weight, seal_of(src, dst, relation, weight)),
+        (src, dst, relation, weight, rows.seal_of(src, dst, relation, weight)),
     )
     return made.rowcount > 0
 
@@ -74,9 +64,9 @@ def linked(db: Session, docid: int, which: str = "true") -> list[tuple[int, int,
         f" AND {which}"
     )
     links = db.execute(query, (docid,)).fetchall()
-    if any(is_changed_link(*found) for found in links):
+    if any(rows.is_changed_link(*found) for found in links):
         owner = memories.by_docid(db, docid)
-        raise StoreUnusable(layout.LEDGER, f"a link of {damaged([owner.id])}")
+        raise StoreUnusable(layout.LEDGER, f"a link of {rows.damaged([owner.id])}")
     return [(src, dst, relation) for src, dst, relation, *_ in links]
 
 

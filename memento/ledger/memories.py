@@ -18,37 +18,11 @@ from typing import Any, NamedTuple
 
 from memento.base.plain import composed
 from memento.errors import NotFound
-from memento.ledger import rows
+from memento.ledger import dialect, rows
 from memento.ledger.contract import Session, Work
-from memento.ledger.dialect import (
-    each_of,
-    join_numbers,
-    listed,
-    one_of,
-    same,
-    skipping,
-    without_index,
-)
+from memento.ledger.dialect import each_of, listed, one_of
 from memento.ledger.predicate import Filters, predicate
-from memento.ledger.rows import (
-    STATE,
-    USER,
-    Row,
-    State,
-    column,
-    docid_of,
-    docid_range,
-    first,
-    is_changed_state,
-    is_sound,
-    is_whole,
-    mapping_in,
-    seal_of,
-    single,
-    sound,
-    state_of,
-    string_in,
-)
+from memento.ledger.rows import STATE, Row, State, column, docid_range, first, single
 from memento.ledger.schema import SEQ_BITS, SEQ_MASK
 from memento.status import check_transition, having, sql, sql_lacking
 from memento.text.words import Columns
@@ -65,10 +39,10 @@ _GIVEN_UP = "(created_at < valid_from AND ifnull(valid_until <= valid_from, 0))"
 _BASIS = frozenset({"trust", "kind", "importance", "created_at"})
 """Columns on which ``dynamics`` of a memory depend, beside its events."""
 
-_NS = without_index("ns")
+_NS = dialect.without_index("ns")
 NOT_ERASED = "docid NOT IN (SELECT docid FROM erased)"
 """For a writer, which would see erased rows until they are deleted, see ``erase_many``."""
-_SAME_SESSION, _PAST = same("session"), skipping()
+_SAME_SESSION, _PAST = dialect.same("session"), dialect.skipping()
 
 _KEEP = f"INSERT INTO versions (docid, rev, {STATE}, change) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
@@ -81,7 +55,7 @@ def by_id(db: Session, ns: int, memory_id: str, *, damaged: bool = False) -> Row
     row = first(db, f"ns = ? AND id = ? AND {NOT_ERASED}", (ns, composed(memory_id)))
     if row is None:
         raise NotFound(memory_id)
-    return row if damaged and row.docid >> SEQ_BITS == ns else sound(row, memory_id)
+    return row if damaged and row.docid >> SEQ_BITS == ns else rows.sound(row, memory_id)
 
 
 def by_docid(db: Session, docid: int) -> Row:
@@ -113,7 +87,7 @@ def repeatable(db: Session, ns: int, hashes: Sequence[bytes], now: int) -> list[
         asked = (ns, bytearray(content), now, now)
         found += column(db, query, asked)
     known = by_docids(db, ns, found) if found else {}
-    return [known[docid] for docid in found if is_sound(known[docid])]
+    return [known[docid] for docid in found if rows.is_sound(known[docid])]
 
 
 def past_values(db: Session, ns: int, content_hash: bytes, now: int) -> list[Row]:
@@ -125,14 +99,14 @@ def past_values(db: Session, ns: int, content_hash: bytes, now: int) -> list[Row
         f" AND NOT {_GIVEN_UP} AND {NOT_ERASED} ORDER BY docid DESC",
         (ns, content_hash, now, now),
     )
-    return [row for row in found if is_sound(row)]
+    return [row for row in found if rows.is_sound(row)]
 
 
 def texts(db: Session, ns: int, docids: Sequence[int]) -> dict[int, str]:
     """Read the texts of some rows of one namespace; absent ones are left out."""
     query = f"SELECT docid, text FROM memories WHERE docid {one_of()} AND {_NS} = ?"
     found = db.execute(query, (listed(docids), ns))
-    return {docid: string_in(text) or "" for docid, text in found}
+    return {docid: rows.string_in(text) or "" for docid, text in found}
 
 
 def reword_as_of(
@@ -150,7 +124,7 @@ def reword_as_of(
     for row in found:
         if row.version > 1:
             for state in states_where(db, which, (row.docid, moment, known_at)):
-                if is_changed_state(row, state):
+                if rows.is_changed_state(row, state):
                     garbled.add(row.docid)
                 row.text = state.text
     return garbled
@@ -180,7 +154,7 @@ def ids_like(db: Session, ns: int, part: str, *, least: int) -> list[str]:
 def docids_named(db: Session, ns: int, ids: Sequence[str]) -> str:
     """Translate hundreds of ids to row ids, joined by commas, in half the time of `docids_of`."""
     query = (
-        f"SELECT {join_numbers('docid')} FROM {each_of('?')} AS asked"
+        f"SELECT {dialect.join_numbers('docid')} FROM {each_of('?')} AS asked"
         " CROSS JOIN memories ON ns = ? AND memories.id = asked.value"
     )
     return single(db, query, (listed(ids), ns)) or ""
@@ -258,7 +232,7 @@ def ended(db: Session, ns: int, now: int) -> list[Row]:
 def locked(db: Session, ns: int) -> list[int]:
     """Return the row ids of the memories that the user locked, ascending."""
     query = (
-        f"SELECT docid FROM memories WHERE docid BETWEEN ? AND ? AND (pinned & {USER}) <> 0"
+        f"SELECT docid FROM memories WHERE docid BETWEEN ? AND ? AND (pinned & {rows.USER}) <> 0"
         f" AND {_FOUND} AND {NOT_ERASED} ORDER BY docid"
     )
     return column(db, query, docid_range(ns))
@@ -288,7 +262,7 @@ def policy_rows(db: Session, ns: int, scopes: Sequence[str]) -> list[Row]:
     """Read the whole memories that a policy may hold in some scopes, in order of arrival."""
     where = f"ns = ? AND {_OF_POLICY} AND {_FOUND} AND {NOT_ERASED} AND scope {one_of()}"
     found = rows.select(db, where, (ns, listed(scopes)))
-    return sorted(filter(is_sound, found), key=lambda row: row.docid)
+    return sorted(filter(rows.is_sound, found), key=lambda row: row.docid)
 
 
 def tally(db: Session, ns: int, filters: Filters, by: str) -> dict[str, int]:
@@ -330,7 +304,7 @@ def insert_rows(db: Session, ns: int, fresh: Sequence[tuple[Row, Columns]]) -> N
         return
     first = next_rev(db, ns)
     for rev, (row, _) in enumerate(fresh, start=first):
-        row.ns, row.rev, row.docid = ns, rev, docid_of(ns, rev)
+        row.ns, row.rev, row.docid = ns, rev, rows.docid_of(ns, rev)
     index_now = db.words.is_due(fresh[-1][0].docid, len(fresh))
     if index_now:
         db.words.catch_up(ns)
@@ -388,7 +362,7 @@ def overwrite(db: Session, row: Row, changes: Mapping[str, Any], *, anew: bool =
     A row that was damaged stays so, as a seal would say that the damage is what was written;
     unless the changes are all there is to it (``anew``).
     """
-    whole = anew or is_whole(row)
+    whole = anew or rows.is_whole(row)
     if "status" in changes and whole and not anew:
         check_transition(row.id, row.status, changes["status"])
     for name, value in changes.items():
@@ -409,7 +383,7 @@ def keep_version(
     db: Session, row: Row, reason: Reason, until: int, change: int | None = None
 ) -> None:
     """Write down the present state of a row before it changes; see ``revise``."""
-    db.execute(_KEEP, (row.docid, row.rev, *state_of(row, until, reason.value), change))
+    db.execute(_KEEP, (row.docid, row.rev, *rows.state_of(row, until, reason.value), change))
 
 
 def states_where(db: Session, where: str, values: Sequence[Any]) -> list[State]:
@@ -431,7 +405,7 @@ def count_states(db: Session, docid: int, reason: str) -> int:
 
 def versions(db: Session, row: Row) -> list[State]:
     """Read the earlier states of a memory, oldest first; those that are damaged are left out."""
-    return [one for one in states(db, row.docid) if not is_changed_state(row, one)]
+    return [one for one in states(db, row.docid) if not rows.is_changed_state(row, one)]
 
 
 def of_source(db: Session, ns: int, uri: str) -> list[Row]:
@@ -478,7 +452,7 @@ def record(
     event = (ns, at, str(kind), docid, json.dumps(detail) if detail else None)
     db.execute(
         "INSERT INTO events (ns, at, kind, docid, detail, seal) VALUES (?, ?, ?, ?, ?, ?)",
-        (*event, seal_of(*event)),
+        (*event, rows.seal_of(*event)),
     )
 
 
@@ -487,7 +461,7 @@ def redactions(db: Session, ns: int) -> Counter[str]:
     query = f"SELECT detail FROM events WHERE ns = ? AND kind = '{Event.REDACTED}'"
     total: Counter[str] = Counter()
     for (detail,) in db.execute(query, (ns,)):
-        said = mapping_in(detail)
+        said = rows.mapping_in(detail)
         total.update({kind: count for kind, count in said.items() if isinstance(count, int)})
     return total
 

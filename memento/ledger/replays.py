@@ -10,7 +10,6 @@ check the guess.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from hashlib import blake2b
@@ -78,34 +77,25 @@ def note(db: Session, docids: Iterable[int]) -> None:
             noted.append((ns, (name, told.said, told.after)))
     noted += [(docid >> SEQ_BITS, (role, words)) for docid, role, words in _nameless(db, which)]
     key = namespaces.make(db) if noted else b""
-    for ns, parts in noted:
-        query = f"INSERT INTO erased_turns (ns, turn) VALUES (?, ?) {SKIP_IF_THERE}"
-        db.execute(query, (ns, _digest(key, *parts)))
+    query = f"INSERT INTO erased_turns (ns, turn) VALUES (?, ?) {SKIP_IF_THERE}"
+    db.executemany(query, [(ns, _digest(key, *parts)) for ns, parts in noted])
 
 
 def _states(db: Session, docids: str) -> Iterator[tuple[int, str, Told]]:
     """Yield what each state of turns said that were kept here: row id, id and what tells it."""
-    turn = f"docid {one_of()} AND id >= '{TURN}' AND id < '{TURN}~'"
-    present = db.execute(
-        f"SELECT docid, id, metadata, source_uri FROM memories WHERE {turn}", (docids,)
+    turn = f"docid {one_of('?1')} AND id >= '{TURN}' AND id < '{TURN}~'"
+    query = (
+        f"SELECT docid, id, metadata, source_uri, NULL FROM memories WHERE {turn} UNION ALL"
+        " SELECT docid, id, NULL, NULL, versions.earlier FROM versions JOIN memories USING (docid)"
+        f" WHERE {turn}"
     )
-    ids = {}
-    for docid, name, metadata, uri in present.fetchall():
-        ids[docid] = name
-        yield from _told(docid, name, metadata, uri)
-    query = f"SELECT docid, earlier FROM versions WHERE docid {one_of()}"
-    for docid, spelt in db.execute(query, (listed(ids),)).fetchall():
+    for docid, name, metadata, uri, spelt in db.execute(query, (docids,)).fetchall():
         earlier = mapping_in(spelt)
-        yield from _told(docid, ids[docid], earlier.get("metadata"), earlier.get("source_uri"))
-
-
-def _told(
-    docid: int, name: str, metadata: object, uri: str | None
-) -> Iterator[tuple[int, str, Told]]:
-    said = mapping_in(metadata)
-    if uri is None and isinstance(said.get(SAID), str):  # a file chooses the ids of what it brings
-        after = said.get(AFTER)
-        yield docid, name, Told(said[SAID], after if isinstance(after, str) else None)
+        said = mapping_in(earlier.get("metadata", metadata))
+        brought = earlier.get("source_uri", uri) is not None  # a file chooses the ids of its turns
+        if not brought and isinstance(said.get(SAID), str):
+            after = said.get(AFTER)
+            yield docid, name, Told(said[SAID], after if isinstance(after, str) else None)
 
 
 def _nameless(db: Session, docids: str) -> Iterator[tuple[int, str, str]]:
@@ -132,7 +122,7 @@ def away(db: Session, ns: int, turns: Mapping[str, Told]) -> Away:
     )
     rows = db.execute(query, (ns, listed(turns))).fetchall()
     hidden = [docid for docid, metadata in rows if mapping_in(metadata).get(SAID) != ""]
-    for _, name, told in _states(db, json.dumps(hidden)) if hidden else ():
+    for _, name, told in _states(db, listed(hidden)) if hidden else ():
         if told.said == turns[name].said:
             found.words.add(name)
             if told.after is not None and told.after == turns[name].after:

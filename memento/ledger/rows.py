@@ -210,20 +210,15 @@ def _ended(checksum: str, until: object, reason: object) -> str:
     return seal_of(checksum, until, reason).hex()
 
 
-def set_back(row: Row, earlier: str) -> None:
-    """Give a row the values that ``state_of`` wrote."""
-    state = json.loads(earlier)
-    row.content_hash = bytes.fromhex(state["content_hash"])
-    row.checksum = bytes.fromhex(state["checksum"])
-    for name in state.keys() - set(_SUMS):
-        setattr(row, name, state[name])
-
-
 def earlier_state(row: Row, state: State) -> Row | None:
     """Return a row as it was in an earlier state; None if that is damaged beyond reading."""
     past = replace(row, **{name: getattr(state, name) for name in _IN_BOTH})
     try:
-        set_back(past, state.earlier)
+        said = json.loads(state.earlier)
+        past.content_hash = bytes.fromhex(said["content_hash"])
+        past.checksum = bytes.fromhex(said["checksum"])
+        for name in said.keys() - set(_SUMS):
+            setattr(past, name, said[name])
     except (ValueError, TypeError, AttributeError, KeyError):
         return None
     return past

@@ -8,19 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from memento.dynamics.fold import DAY
-from memento.ledger import memories
+from memento.ledger import memories, rows
 from memento.ledger.contract import Session
 from memento.ledger.dialect import or_replace
-from memento.ledger.rows import (
-    COLUMNS,
-    Row,
-    column,
-    docid_range,
-    mapping_in,
-    select,
-    single,
-    strings_in,
-)
+from memento.ledger.rows import Row, column, docid_range, select, single, strings_in
 from memento.ledger.schema import SEQ_MASK
 from memento.status import sql
 from memento.types import Event
@@ -47,7 +38,7 @@ def lease(db: Session, ns: int) -> Lease:
     found = db.execute(query, (ns,)).fetchone()
     if found is None or not isinstance(found[1], int):
         return Lease(None, 0, {})
-    return Lease(found[0], found[1], mapping_in(found[2]))
+    return Lease(found[0], found[1], rows.mapping_in(found[2]))
 
 
 def keep(db: Session, ns: int, one: Lease) -> None:
@@ -86,8 +77,8 @@ def between(db: Session, ns: int, since: int, upto: int) -> list[Row]:
     """Read the memories whose last revision is after one and up to another, in order of arrival."""
     low, _ = docid_range(ns)
     query = (
-        f"SELECT {COLUMNS} FROM memories WHERE docid BETWEEN ?1 + ?2 + 1 AND ?1 + ?3"
-        f" AND rev = docid & {SEQ_MASK} UNION ALL SELECT {COLUMNS} FROM memories"
+        f"SELECT {rows.COLUMNS} FROM memories WHERE docid BETWEEN ?1 + ?2 + 1 AND ?1 + ?3"
+        f" AND rev = docid & {SEQ_MASK} UNION ALL SELECT {rows.COLUMNS} FROM memories"
         f" WHERE ns = ?4 AND rev > ?2 AND rev <= ?3 AND rev <> (docid & {SEQ_MASK}) ORDER BY 1"
     )
     found = db.execute(query, (low, since, upto, ns))

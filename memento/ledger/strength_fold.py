@@ -41,16 +41,7 @@ from memento.ledger.contract import Session
 from memento.ledger.dialect import listed, one_of, or_replace
 from memento.ledger.rows import Row, column, docid_range, first, is_sound, lock_of, select, single
 from memento.ledger.schema import SEQ_BITS
-from memento.ledger.usage_events import (
-    OWN,
-    Fold,
-    Happening,
-    after,
-    next_from,
-    of_memory,
-    standing_ones,
-    told_of,
-)
+from memento.ledger.usage_events import Fold, Happening
 from memento.status import having
 from memento.types import Event
 
@@ -156,11 +147,11 @@ class _Fold:
 
     def again(self, row: Row, upto: int) -> State | None:
         """Fold the events of one memory from the start, up to one of the log."""
-        return self.onto(None, row, of_memory(self.db, row, 0, upto))
+        return self.onto(None, row, usage_events.of_memory(self.db, row, 0, upto))
 
     def onto(self, state: State | None, row: Row, found: Sequence[Happening]) -> State | None:
         """Fold events of one memory onto a state; verdicts that were retracted are left out."""
-        for happened in standing_ones(found):
+        for happened in usage_events.standing_ones(found):
             if happened.kind == Event.RETRIEVED:
                 rank = happened.ids.index(row.id) + 1
             else:
@@ -190,13 +181,13 @@ def look(
     """
     fold = _Fold(db, config)
     basis, calendar = basis_of(row), fold.calendar(row.ns)
-    later = partial(next_from, db, row.ns, but=ASLEEP)
+    later = partial(usage_events.next_from, db, row.ns, but=ASLEEP)
     event = _FOLD.place(db)[0]
     while found := later(event, (calendar.days[-1] + 1) * DAY if calendar.days else _ALWAYS):
         event = found.event  # of each day that is not folded yet one event is read
         if _is_use(found):
             calendar.note(found.at)
-    told = told_of(db, row.docid)
+    told = usage_events.told_of(db, row.docid)
     state = _present(fold, row) if feels(row) else None
     shown = state or begin(basis, calendar.until(basis.at), config)
     first = max((at for at, one in enumerate(told, start=1) if one.begins_anew), default=0)
@@ -209,10 +200,10 @@ def _present(fold: _Fold, row: Row) -> State | None:
     event, rules = _FOLD.place(fold.db)
     states, stale = _load(fold.db, [row.docid])
     whole = rules == _rules(fold.config) and not stale
-    since = of_memory(fold.db, row, event if whole else 0, None)
+    since = usage_events.of_memory(fold.db, row, event if whole else 0, None)
     if whole and not any(one.kind == Event.RETRACTED for one in since):
         return fold.onto(states.get(row.docid), row, since)
-    return fold.onto(None, row, of_memory(fold.db, row, 0, None))
+    return fold.onto(None, row, usage_events.of_memory(fold.db, row, 0, None))
 
 
 def calendar_of(db: Session, ns: int) -> Calendar:
@@ -259,7 +250,7 @@ def catch_up(db: Session, config: Dynamics, most: int = BITE) -> bool:
     if known != rules:
         drop_rows(db)
         event = 0
-    found, count, event = after(db, event, most)
+    found, count, event = usage_events.after(db, event, most)
     fold = _Fold(db, config)
     if count:
         _fold_bite(fold, found)
@@ -367,7 +358,7 @@ def _about(fold: _Fold, found: Iterable[Happening]) -> Iterator[tuple[Happening,
             for rank, memory_id in enumerate(ids, start=1):
                 if memory_id in docids:
                     yield happened, docids[memory_id], rank
-        elif happened.docid is not None and happened.kind in OWN:
+        elif happened.docid is not None and happened.kind in usage_events.OWN:
             yield happened, happened.docid, happened.rank
 
 

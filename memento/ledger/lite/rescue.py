@@ -17,24 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from memento.errors import StoreBusy, StoreFromTheFuture
-from memento.ledger import checks, links, namespaces, replays, schema, scope_rows, session_rows
+from memento.ledger import checks, namespaces, replays, rows, schema, scope_rows, session_rows
+from memento.ledger.links import note_all
 from memento.ledger.lite import presence, sqlite
 from memento.ledger.lite.file_pages import Pages, real
 from memento.ledger.lite.sqlite import Connection, connect, translated
-from memento.ledger.rows import (
-    COLUMNS,
-    HOLES,
-    NAMES,
-    STATE,
-    Row,
-    State,
-    checksum,
-    columns_of,
-    is_changed_event,
-    is_changed_link,
-    is_changed_state,
-    mapping_in,
-)
+from memento.ledger.rows import COLUMNS, HOLES, NAMES, STATE, Row, State, checksum, columns_of
 from memento.ledger.schema import SEQ_BITS, SEQ_MASK
 from memento.ledger.scope_rows import Place
 from memento.ledger.session_rows import Begun, Noted
@@ -116,7 +104,7 @@ def write(found: Rescued, target: Path) -> None:
         sqlite.migrate(connection, target)
         connection.execute("BEGIN IMMEDIATE")
         _write_memories(connection, found)
-        for table, rows in (
+        for table, lines in (
             (f"versions (docid, rev, {STATE})", found.versions),
             ("links (src, dst, relation, weight, seal)", found.links),
             ("events (ns, at, kind, docid, detail, seal)", list(found.events.values())),
@@ -125,7 +113,7 @@ def write(found: Rescued, target: Path) -> None:
             ("meta (name, value)", [(namespaces.NAME, found.key)] if found.key else []),
         ):  # fmt: skip
             marks = ", ".join("?" * (table.count(",") + 1))
-            connection.executemany(f"INSERT OR IGNORE INTO {table} VALUES ({marks})", rows)
+            connection.executemany(f"INSERT OR IGNORE INTO {table} VALUES ({marks})", lines)
         for begun in found.sessions.values():
             session_rows.put(connection, replace(begun, owner=""))  # nobody works on it any more
         for noted in found.checkpoints.values():
@@ -134,7 +122,7 @@ def write(found: Rescued, target: Path) -> None:
         for place in found.scopes.values():
             apart = replace(place, merged_at=None, merged_into=None, merges="[]")
             scope_rows.put(connection, apart)
-        links.note_all(connection)
+        note_all(connection)
         checks.owe_missing(connection)
         connection.execute("COMMIT")
 
@@ -155,7 +143,7 @@ def _take_row(found: Rescued, rowid: int, values: tuple[Any, ...]) -> None:
     match values:
         case (None, int(), int(), str(), int() | None, str() | None, bytes()):
             event = values[1:]
-            if not is_changed_event(*event):
+            if not rows.is_changed_event(*event):
                 found.events[rowid] = event
         case (None, str(labels), int()) if namespaces.are_labels(labels):
             found.namespaces[rowid] = labels
@@ -194,7 +182,7 @@ def _take_indexed(found: Rescued, values: tuple[Any, ...]) -> None:
             found.known_links.add(_link_between(src, dst, relation))
         case (int(src), str(relation), int(dst), int() | float() as weight, bytes(seal)):
             link = (src, dst, relation, real(weight), seal)
-            if not is_changed_link(*link):
+            if not rows.is_changed_link(*link):
                 found.links.append(link)
         case (int(), int(), int(), str(), str(), str(), int(), str(), str(), *change) if (
             len(change) <= 1
@@ -244,7 +232,7 @@ def _of_kept(found: Rescued) -> dict[int, tuple[Any, ...]]:
         ns, at, kind, docid, detail, _ = event
         if docid is not None:
             return docid in found.memories
-        named = Happening(0, ns, at, kind, None, mapping_in(detail)).ids
+        named = Happening(0, ns, at, kind, None, rows.mapping_in(detail)).ids
         return ns in ids and ids[ns].issuperset(named)
 
     return {number: event for number, event in sorted(found.events.items()) if names_kept(event)}
@@ -253,4 +241,4 @@ def _of_kept(found: Rescued) -> dict[int, tuple[Any, ...]]:
 def _is_whole(found: Rescued, version: tuple[Any, ...]) -> bool:
     """Tell whether an earlier state is what it was."""
     row = found.memories.get(version[0])
-    return row is not None and not is_changed_state(row, State(*version[2:]))
+    return row is not None and not rows.is_changed_state(row, State(*version[2:]))

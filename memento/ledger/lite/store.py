@@ -35,14 +35,7 @@ from memento.ledger.lite.library import Error, library_version
 from memento.ledger.lite.presence import LOG, Presence
 from memento.ledger.lite.reserve import Reserve
 from memento.ledger.lite.root import make_root, refuse_network
-from memento.ledger.lite.sqlite import (
-    Connection,
-    connect,
-    create_private,
-    explain,
-    roll_back,
-    translated,
-)
+from memento.ledger.lite.sqlite import Connection, connect, translated
 from memento.ledger.lite.writer import LOG_PAGES, Writer, commit_separately, growth
 
 T = TypeVar("T")
@@ -142,7 +135,7 @@ class LiteLedger:
                     connection.end_job()
             except Error as error:
                 self.check_present()  # a log that was removed looks like damage
-                raise explain(self.path, error) from error
+                raise sqlite.explain(self.path, error) from error
 
     def check_present(self) -> None:
         self._check_open()
@@ -281,7 +274,7 @@ class LiteLedger:
         make_root(self.root)
         try:
             if not self.path.exists():
-                create_private(self.path)
+                sqlite.create_private(self.path)
             elif not self.path.is_file():
                 raise StoreUnusable(self.path, "is not a file; give another folder")
         except OSError as error:
@@ -361,7 +354,7 @@ class LiteLedger:
         except ReadOnlyStore:
             if not self._may_write() or not self.path.with_name(layout.JOURNAL).exists():
                 raise
-            roll_back(self.path, busy_seconds=BUSY_SECONDS)
+            sqlite.roll_back(self.path, busy_seconds=BUSY_SECONDS)
             return self._version()
 
     def _version(self) -> int:
