@@ -25,6 +25,7 @@ from memento.ledger import (
     learnt_weights,
     memories,
     namespaces,
+    past,
     strength_fold,
 )
 from memento.ledger.contract import Ledger, Moment, Rules, Session, Work
@@ -398,9 +399,7 @@ class Statements:
         """
         rules = Rules(ring=self._config.short.capacity, untrusted=self._config.untrusted)
         now, settings, most = self._now(), self._config.conflicts, settling.BITE
-        rows = self._ledger.read(
-            lambda c: claim_rows.next_rows(c, ns, claim_rows.cursor(c, ns), most)
-        )
+        rows = self._ledger.read(lambda c: past.next_rows(c, ns, claim_rows.cursor(c, ns), most))
         known = settling.read_ahead([row for _, row in rows], settings)
 
         def job(session: Session) -> Settled:  # reads no text that came since

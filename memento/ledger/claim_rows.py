@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from memento.ledger import memories, meta
 from memento.ledger.contract import Session
 from memento.ledger.dialect import SKIP_IF_THERE
-from memento.ledger.rows import Row, column, docid_range, select, single
+from memento.ledger.rows import Row, column, docid_range, select
 from memento.ledger.schema import SEQ_MASK
 
 _CURSOR = "claims "
@@ -43,24 +43,6 @@ def waiting(db: Session, ns: int) -> int:
     return memories.latest_rev(db, ns) - cursor(db, ns)
 
 
-def next_rows(db: Session, ns: int, rev: int, most: int) -> list[tuple[int, Row]]:
-    """Read the next rows that came or changed after a revision, each with where it stands."""
-    low, high = docid_range(ns)
-    new = select(
-        db,
-        f"docid > ? AND docid <= ? AND {memories.NOT_ERASED} ORDER BY docid LIMIT ?",
-        (low + rev, high, most),
-    )
-    changed = select(
-        db,
-        f"ns = ? AND rev > ? AND rev <> (docid & {SEQ_MASK}) AND docid <= ?"
-        f" AND {memories.NOT_ERASED} ORDER BY rev LIMIT ?",
-        (ns, rev, low + rev, most),
-    )
-    placed = [(row.docid & SEQ_MASK, row) for row in new] + [(row.rev, row) for row in changed]
-    return sorted(placed, key=lambda one: one[0])[:most]
-
-
 def reworded(db: Session, ns: int) -> set[int]:
     """Return the memories whose text is another one than when they were compared."""
     rev, (low, _) = cursor(db, ns), docid_range(ns)
@@ -69,8 +51,7 @@ def reworded(db: Session, ns: int) -> set[int]:
 
 def keys(db: Session, docid: int) -> frozenset[int]:
     """Return the numbers that are stored of a memory."""
-    found = db.execute("SELECT key FROM claims WHERE docid = ?", (docid,))
-    return frozenset(key for (key,) in found)
+    return frozenset(column(db, "SELECT key FROM claims WHERE docid = ?", (docid,)))
 
 
 def store(db: Session, docid: int, found: Iterable[int]) -> None:
@@ -83,9 +64,7 @@ def store(db: Session, docid: int, found: Iterable[int]) -> None:
 def sharing(db: Session, found: Iterable[int], docid: int, most: int) -> list[int]:
     """Return the newest memories with a number in common with one, newest first, some each."""
     query = "SELECT docid FROM claims WHERE key = ? AND docid <> ? ORDER BY docid DESC LIMIT ?"
-    others = {
-        other for key in found for (other,) in db.execute(query, (key, docid, most)).fetchall()
-    }
+    others = {other for key in found for other in column(db, query, (key, docid, most))}
     return sorted(others, reverse=True)
 
 
@@ -103,24 +82,14 @@ def note_later(db: Session, newer: int, older: Iterable[int]) -> None:
 
 def successions(db: Session, ns: int, most: int) -> list[tuple[int, int]]:
     """Return the newest (earlier, later) memories of which the later may succeed the other."""
-    low, high = docid_range(ns)
-    query = (
-        "SELECT older, newer FROM successions WHERE older BETWEEN ? AND ?"
-        " ORDER BY older DESC LIMIT ?"
-    )
-    return [(older, newer) for older, newer in db.execute(query, (low, high, most))]
+    which = "older BETWEEN ? AND ? ORDER BY older DESC LIMIT ?"
+    query = f"SELECT older, newer FROM successions WHERE {which}"
+    return db.execute(query, (*docid_range(ns), most)).fetchall()
 
 
 def succeeded_by(db: Session, newer: int) -> set[int]:
     """Return the earlier memories that one may succeed, as they are stored."""
-    found = db.execute("SELECT older FROM successions WHERE newer = ?", (newer,))
-    return {older for (older,) in found}
-
-
-def any_erased(db: Session, ns: int) -> bool:
-    """Tell whether memories of a namespace were erased."""
-    query = "SELECT EXISTS (SELECT 1 FROM erased WHERE ns = ?)"
-    return bool(single(db, query, (ns,)))
+    return set(column(db, "SELECT older FROM successions WHERE newer = ?", (newer,)))
 
 
 def drop_all(db: Session) -> None:

@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import TypeAlias
 
 from memento.dynamics.association import ACTS_FROM, MOST, Association, Link, scaled, used
-from memento.ledger import claim_rows, meta, usage_events
+from memento.ledger import memories, meta, usage_events
 from memento.ledger.contract import Session
 from memento.ledger.dialect import or_replace
 from memento.ledger.rows import column, docid_range
@@ -114,7 +114,7 @@ def count(db: Session, ns: int) -> tuple[int, int]:
 def differing(db: Session, ns: int, config: Association, agent: float) -> int:
     """Fold a namespace again and count the memories whose links are stored otherwise."""
     event, rules = FOLD.place(db)
-    if rules != _rules(config, agent) or claim_rows.any_erased(db, ns):
+    if rules != _rules(config, agent) or memories.erased_at(db, ns):
         return 0  # they will all be folded again; or the verdicts on an erased memory are gone
     table = _Table()
     _apply(table, FOLD.standing(db, ns, event), config, agent)

@@ -41,7 +41,7 @@ _BASIS = frozenset({"trust", "kind", "importance", "created_at"})
 
 _NS = dialect.without_index("ns")
 NOT_ERASED = "docid NOT IN (SELECT docid FROM erased)"
-"""For a writer, which would see erased rows until they are deleted, see ``erase_many``."""
+"""For a writer, which would see erased rows until they are deleted, see ``erasure``."""
 _SAME_SESSION, _PAST = dialect.same("session"), dialect.skipping()
 
 _KEEP = f"INSERT INTO versions (docid, rev, {STATE}, change) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -504,3 +504,8 @@ _LATEST = (
     f" AND rev <= {SEQ_MASK}),"
     f" (SELECT max(rev) FROM erased WHERE ns = ? AND rev <= {SEQ_MASK})"
 )
+
+
+def erased_at(db: Session, ns: int) -> int:
+    """Return the newest revision at which something was erased from a namespace; 0 for never."""
+    return int(single(db, "SELECT max(rev) FROM erased WHERE ns = ?", (ns,)) or 0)

@@ -189,7 +189,7 @@ def _select(db: Session, ns: int, filters: Filters, page: memories.Page, past: P
 def _value_at(
     db: Session, ns: int, slot: tuple[str, str], moment: int, past: Past, *, present: bool
 ) -> Row | None:
-    """Return the value that a slot had at a moment, as recorded then: ``slot_values.value_at``."""
+    """Do what ``slot_rows.value_at`` does, as it was recorded then."""
     now = list(select(db, "ns = ? AND key = ? AND scope = ?", (ns, *slot)))
     rows = [row for row in now if row.docid not in past.changed and row.docid not in past.absent]
     rows += [row for row in past.changed.values() if (row.key, row.scope) == slot]
@@ -295,6 +295,18 @@ def changed_since(db: Session, ns: int, rev: int) -> dict[int, Row]:
     """Read the rows of a namespace that changed after ``rev`` and after they came, by row id."""
     found = select(db, f"ns = ? AND rev > ? AND rev <> (docid & {SEQ_MASK})", (ns, rev))
     return {row.docid: row for row in found}
+
+
+def next_rows(db: Session, ns: int, rev: int, most: int) -> list[tuple[int, Row]]:
+    """Read the next rows that came or changed after a revision, each with where it stands."""
+    low, high = docid_range(ns)
+    came = f"docid > ? AND docid <= ? AND {memories.NOT_ERASED} ORDER BY docid LIMIT ?"
+    new = select(db, came, (low + rev, high, most))
+    later = f"ns = ? AND rev > ? AND rev <> (docid & {SEQ_MASK}) AND docid <= ?"
+    where = f"{later} AND {memories.NOT_ERASED} ORDER BY rev LIMIT ?"
+    changed = select(db, where, (ns, rev, low + rev, most))
+    placed = [(row.docid & SEQ_MASK, row) for row in new] + [(row.rev, row) for row in changed]
+    return sorted(placed, key=lambda one: one[0])[:most]
 
 
 def outlines_since(db: Session, ns: int, rev: int) -> list[tuple[Any, ...]]:

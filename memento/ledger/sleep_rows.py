@@ -12,7 +12,6 @@ from memento.ledger import memories, rows
 from memento.ledger.contract import Session
 from memento.ledger.dialect import or_replace
 from memento.ledger.rows import Row, column, docid_range, select, single, strings_in
-from memento.ledger.schema import SEQ_MASK
 from memento.status import sql
 from memento.types import Event
 
@@ -58,31 +57,6 @@ def active(db: Session, ns: int, *, tiers: Sequence[str] = ()) -> Iterator[Row]:
     if tiers:
         where += f" AND tier IN ({', '.join('?' * len(tiers))})"
     return select(db, f"{where} ORDER BY docid", (*docid_range(ns), *tiers))
-
-
-def revised(db: Session, ns: int, since: int, most: int) -> list[int]:
-    """Return the revisions of the first memories that came or changed after one, ascending."""
-    low, high = docid_range(ns)
-    query = (
-        f"SELECT docid & {SEQ_MASK} FROM memories WHERE docid BETWEEN ?1 + ?3 + 1 AND ?2"
-        f" AND rev = docid & {SEQ_MASK} UNION ALL"
-        f" SELECT rev FROM memories WHERE ns = ?4 AND rev > ?3 AND rev <> (docid & {SEQ_MASK})"
-        " ORDER BY 1 LIMIT ?5"
-    )
-    found = db.execute(query, (low, high, since, ns, most))
-    return [rev for (rev,) in found]
-
-
-def between(db: Session, ns: int, since: int, upto: int) -> list[Row]:
-    """Read the memories whose last revision is after one and up to another, in order of arrival."""
-    low, _ = docid_range(ns)
-    query = (
-        f"SELECT {rows.COLUMNS} FROM memories WHERE docid BETWEEN ?1 + ?2 + 1 AND ?1 + ?3"
-        f" AND rev = docid & {SEQ_MASK} UNION ALL SELECT {rows.COLUMNS} FROM memories"
-        f" WHERE ns = ?4 AND rev > ?2 AND rev <= ?3 AND rev <> (docid & {SEQ_MASK}) ORDER BY 1"
-    )
-    found = db.execute(query, (low, since, upto, ns))
-    return [Row(*values) for values in found]
 
 
 def replayed_since(db: Session, ns: int, moment: int) -> set[int]:

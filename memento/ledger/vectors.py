@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from memento.ledger import erasure, meta
+from memento.ledger import erasure, memories, meta
 from memento.ledger.contract import Session
 from memento.ledger.dialect import SKIP_IF_THERE, differs, listed, one_of, or_replace
 from memento.ledger.rows import column, docid_range, single
@@ -345,12 +345,6 @@ def read(db: Session, docids: Iterable[int], model: int) -> dict[int, bytes]:
     return dict(db.execute(query, (listed(docids), model)).fetchall())
 
 
-def having(db: Session, docids: Iterable[int], model: int) -> set[int]:
-    """Return those of some rows that have a vector made by one embedder."""
-    query = f"SELECT docid FROM embeddings WHERE docid {one_of()} AND model = ?"
-    return set(column(db, query, (listed(docids), model)))
-
-
 def since(db: Session, ns: int, model: int, stamp: int) -> Iterator[list[tuple[int, bytes]]]:
     """Yield the vectors stored after a stamp in bites: (row id, vector) in order of arrival."""
     which, values = f"docid >> {SEQ_BITS} = ? AND stamp > ?", (ns, stamp)
@@ -455,23 +449,19 @@ class Facts(NamedTuple):
 def facts(db: Session, kind: str, ns: int) -> Facts:
     """Read what a derived file of this kind has to agree with."""
     marks = str(meta.get(db, f"{kind}:{ns}") or "").split()
-    return Facts(int(meta.get(db, "stamp")), erased_at(db, ns), tuple(marks))
-
-
-def erased_at(db: Session, ns: int) -> int:
-    """Return the newest revision at which something was erased from a namespace; 0 for never."""
-    return int(single(db, "SELECT max(rev) FROM erased WHERE ns = ?", (ns,)) or 0)
+    return Facts(int(meta.get(db, "stamp")), memories.erased_at(db, ns), tuple(marks))
 
 
 def adopt(db: Session, kind: str, ns: int, mark: str, *, replaced: str | None, erased: int) -> bool:
     """Note that a file with a mark is this ledger's, if it may be named; tells whether it may.
 
-    It may not if something was erased after the moment from which its content is (``erased``, see
-    `erased_at`), or is being erased. The mark of the file that it replaces stays known until the
-    next time. To be called inside the transaction in which it is named: an erasure is one too,
-    after which the files are looked through, so none that holds what it erased is named later.
+    It may not if something is being erased, or was after the moment from which its content is:
+    then ``erased`` is not ``memories.erased_at`` any more. The mark of the file that it replaces
+    stays known until the next time. To be called inside the transaction in which it is named: an
+    erasure is one too, after which the files are looked through, so none that holds what it
+    erased is named later.
     """
-    if erased_at(db, ns) != erased or erasure.is_under_way(db):
+    if memories.erased_at(db, ns) != erased or erasure.is_under_way(db):
         return False
     meta.put(db, f"{kind}:{ns}", mark if replaced is None else f"{mark} {replaced}")
     return True

@@ -197,7 +197,7 @@ def _topics(
     model = vectors.current_model(session) if night.embeds else None
     known = {row.docid: row for row in rows}
     if model is not None:
-        there = vectors.having(session, list(known), model[0])
+        there = vectors.read(session, list(known), model[0])
         told["without a vector"] += len(known) - len(there)
         known = {docid: row for docid, row in known.items() if docid in there}
     words = {docid: read(row.text).content for docid, row in known.items()}

@@ -380,7 +380,7 @@ class Eraser:
             ns = head.get("ns")
             if not isinstance(ns, int):
                 return False
-            erased = self._ledger.read(partial(vectors.erased_at, ns=ns))
+            erased = self._ledger.read(partial(memories.erased_at, ns=ns))
             return bool(head.get("erased") == erased)
 
         with derived.locked(self._ledger.root) as lock:

@@ -117,7 +117,7 @@ def settle_next(
     """
     session, ns = work.db, work.ns
     rev = claim_rows.cursor(session, ns)
-    found = claim_rows.next_rows(session, ns, rev, most)
+    found = past.next_rows(session, ns, rev, most)
     superseded: list[Row] = []
     for place, row in found:
         rev = place
@@ -163,7 +163,7 @@ def _is_misread(session: Session, row: Row, config: Conflicts) -> bool:
     """
     if _numbers(row, config) != claim_rows.keys(session, row.docid):
         return True
-    if not _is_unchanged(row) or row.status not in FOUND or claim_rows.any_erased(session, row.ns):
+    if not _is_unchanged(row) or row.status not in FOUND or memories.erased_at(session, row.ns):
         return False
     wanted = _succeeded(session, row, unchanged=True)
     taken = _taken_back(session, row, statement_of(row, config), config)
