@@ -99,12 +99,17 @@ def test_recall_chooses_by_kind_and_time(doors, memory):
     since = f"{now - timedelta(days=2):%Y-%m-%d}"
     assert texts(doors.call("recall", {"kind": "decision", "since": since})) == ["a new decision"]
     assert texts(doors.call("recall", {"query": "decision", "until": since})) == ["an old decision"]
-    for when in ("yesterday", "3 days ago", "last week"):
+    relative = (
+        "yesterday", "3 days ago", "last week", "last november", "last christmas",
+        "yesterday evening", "last monday morning", "before march", f"{now.year}",
+    )  # fmt: skip
+    for when in relative:
         assert "a new fact" in texts(doors.call("recall", {"since": when}))
         assert "an old decision" in texts(doors.call("recall", {"until": when}))
     said = doors.call("recall", {"since": "when it rained"})
     assert said.refused
     assert "such as 2025-05-01" in said.text
+    assert "last november" in said.text
 
 
 def test_nothing_of_another_project_is_recalled(memory):
