@@ -71,13 +71,11 @@ FEAST = "|".join(
 )
 _SHAPE = rf"""\b(?:
       (?P<iso>(?<!\d[./-])(?P<iy>\d{{4}})[-/.](?P<im>\d{{1,2}})(?:[-/.](?P<id>\d{{1,2}}))?)(?!\d)
-    | (?P<dmy>(?P<dd>{_DAY})\s+(?:of\s+)?(?P<dm>{_MONTH})\b\.?(?:,?\s+(?P<dy>\d{{4}}))?)
-    | (?P<mdy>(?P<md>{_MONTH})\b\.?\s+(?P<mn>{_DAY})(?!\d)(?:,?\s+(?P<mdyear>\d{{4}}))?)
-    | (?P<my>(?:(?P<mway>{_WAY})\s+(?!\w+\.?,?\s+\d))?
-        (?P<mm>{_MONTH})\b\.?(?:,?\s+(?:of\s+)?(?P<myear>\d{{4}}))?)
-    | (?P<season>(?P<sway>{_WAY})\s+(?P<sn>{_SEASON})
-        |(?P<named>{_SEASON})\s+(?:of\s+)?(?P<sy>\d{{4}}))
-    | (?:(?P<fway>{_WAY})\s+)?(?P<feast>{FEAST})(?:,?\s+(?:of\s+)?(?P<fy>\d{{4}}))?
+    | (?P<dated>(?P<dd>{_DAY})\s+(?:of\s+)?(?P<dm>{_MONTH})\b\.?
+        |(?P<md>{_MONTH})\b\.?\s+(?P<mn>{_DAY})(?!\d))(?:,?\s+(?P<dy>\d{{4}}))?
+    | (?:(?P<way>{_WAY})\s+(?!(?:{_MONTH})\b\.?\s+\d))?
+        (?:(?P<month>{_MONTH})\b\.?|(?P<season>{_SEASON})|(?P<feast>{FEAST}))
+        (?:,?\s+(?:of\s+)?(?P<year>\d{{4}}))?
     )\b"""
 _EXPRESSION = re.compile(_SHAPE, re.IGNORECASE | re.VERBOSE)
 _SMALL = re.compile(_SHAPE, re.VERBOSE)
@@ -148,16 +146,16 @@ def _mentions(text: str) -> Iterator[re.Match[str]]:
         return
     found = _SMALL.finditer(text.lower()) if text.isascii() else _EXPRESSION.finditer(text)
     for match in found:
-        if not match["my"] or _is_month(text, match):
+        if not match["month"] or _is_month(text, match):
             yield match
 
 
 def _is_month(text: str, match: re.Match[str]) -> bool:
     """Tell a month from the verb "may" and from names such as Jan, which need more context."""
-    name = text[match.start("mm") : match.end("mm")]
-    if match["myear"] or name.lower() in _PLAIN_MONTHS:
+    at = match.start("month")
+    name = text[at : match.end("month")]
+    if match["year"] or name.lower() in _PLAIN_MONTHS:
         return True
-    at = match.start("mm")
     led = _LED_IN.search(text, max(0, at - 12), at)
     return not _VERB_MAY.match(text, at) and bool(led or name == "May")
 
@@ -178,42 +176,29 @@ def _iso(match: re.Match[str], _on: date, _years: Years) -> Iterator[Period]:
     yield day(date(year, month, int(match["id"]))) if match["id"] else months(year, month)
 
 
-def _dmy(match: re.Match[str], on: date, years: Years) -> Iterator[Period]:
-    yield from _dated(match["dd"], match["dm"], match["dy"], on, years)
+def _dated(match: re.Match[str], on: date, years: Years) -> Iterator[Period]:
+    month = _MONTH_OF[(match["dm"] or match["md"]).lower()]
+    number = int((match["dd"] or match["mn"]).rstrip("stndrhSTNDRH"))
+    for year in [int(match["dy"])] if match["dy"] else years(month, on):
+        yield from known(year, lambda year: day(date(year, month, number)))
 
 
-def _mdy(match: re.Match[str], on: date, years: Years) -> Iterator[Period]:
-    yield from _dated(match["mn"], match["md"], match["mdyear"], on, years)
-
-
-def _dated(told: str, name: str, year: str | None, on: date, years: Years) -> Iterator[Period]:
-    month, number = _MONTH_OF[name.lower()], int(told.rstrip("stndrhSTNDRH"))
-    for each in [int(year)] if year else years(month, on):
-        yield from known(each, lambda each: day(date(each, month, number)))
+def _month(match: re.Match[str], on: date, years: Years) -> Iterator[Period]:
+    month = _MONTH_OF[match["month"].lower()]
+    return _yearly(match, on, years(month, on), lambda year: months(year, month))
 
 
 def _yearly(
-    way: str | None, year: str | None, on: date, years: Iterator[int], read: Callable[[int], Period]
+    match: re.Match[str], on: date, years: Iterator[int], read: Callable[[int], Period]
 ) -> Iterator[Period]:
     """Read what is once a year: in a year that is named, the last, the next, or each of some."""
-    if year or not way:
-        years = iter([int(year)]) if year else years
-        yield from (one for each in years for one in known(each, read))
-        return
-    sign, today = _sign(way), on.toordinal()
-    around_now = [one for by in (-1, 0, 1) for one in known(on.year + by, read)]
-    if sign < 0:
-        yield from [one for one in around_now if one.end < today][-1:]
-    elif sign > 0:
-        yield from [one for one in around_now if one.start > today][:1]
-    else:
-        yield from known(on.year, read)
-
-
-def _my(match: re.Match[str], on: date, years: Years) -> Iterator[Period]:
-    month = _MONTH_OF[match["mm"].lower()]
-    within = years(month, on)
-    yield from _yearly(match["mway"], match["myear"], on, within, lambda year: months(year, month))
+    if match["year"] or not match["way"]:
+        told = [int(match["year"])] if match["year"] else years
+        return (one for year in told for one in known(year, read))
+    today = on.toordinal()
+    near = [one for by in (-1, 0, 1) for one in known(on.year + by, read)]
+    ended, coming = [p for p in near if p.end < today], [p for p in near if p.start > today]
+    return iter({-1: ended[-1:], 0: near[1:2], 1: coming[:1]}[_sign(match["way"])])
 
 
 def _sign(way: str) -> int:
@@ -225,25 +210,20 @@ def _shifted(day: date, by: relativedelta) -> date:
     return moved
 
 
-def _season(name: str, on: date, sign: int) -> Period:
-    month = _SEASONS[name]
-    behind = sign < 0 and month >= on.month
-    return months(on.year + (1 if sign > 0 else -1 if behind else 0), month, 3)
-
-
-def _season_of(match: re.Match[str], on: date, _years: Years) -> Iterator[Period]:
-    if match["sway"]:
-        yield _season(match["sn"].lower(), on, _sign(match["sway"]))
-    else:
-        yield months(int(match["sy"]), _SEASONS[match["named"].lower()], 3)
+def _season(match: re.Match[str], on: date, _years: Years) -> Iterator[Period]:
+    month = _SEASONS[match["season"].lower()]
+    if match["year"]:
+        yield months(int(match["year"]), month, 3)
+    elif match["way"]:
+        sign = _sign(match["way"])
+        behind = sign < 0 and month >= on.month
+        yield months(on.year + (1 if sign > 0 else -1 if behind else 0), month, 3)
 
 
 def _feast(match: re.Match[str], on: date, years: Years) -> Iterator[Period]:
     name = " ".join(match["feast"].lower().replace("'s", "").split())
     within = years(_feast_day(name, on.year).month, on)
-    yield from _yearly(
-        match["fway"], match["fy"], on, within, lambda year: around(_feast_day(name, year), 1)
-    )
+    return _yearly(match, on, within, lambda year: around(_feast_day(name, year), 1))
 
 
 def _feast_day(name: str, year: int) -> date:
@@ -258,10 +238,9 @@ def _feast_day(name: str, year: int) -> date:
 
 _READERS: dict[str, Callable[[re.Match[str], date, Years], Iterator[Period]]] = {
     "iso": _iso,
-    "dmy": _dmy,
-    "mdy": _mdy,
-    "my": _my,
-    "season": _season_of,
+    "dated": _dated,
+    "month": _month,
+    "season": _season,
     "feast": _feast,
 }
 

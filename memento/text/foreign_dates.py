@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import date, timedelta
+from functools import partial
 
 from dateutil.relativedelta import relativedelta, weekday
 
@@ -25,19 +26,18 @@ _YEAR_WORDS = {
 }  # fmt: skip
 _MONTHS_A_YEAR = 12
 _CENTURY = 100
-_ENGLISH_PARTS = (
-    "day", "week", "fortnight", "month", "year", "night", "morning", "noon", "evening", "tomorrow",
-)  # fmt: skip
-"""Every English phrase of `date_tables` has one of these words, or the short name of a weekday."""
-_SHORT_NAME = re.compile(r" (?:mon|tue|wed|thu|fri|sat|sun)\b")
+_ENGLISH = re.compile(
+    r"day|week|fortnight|month|year|night|morning|noon|evening|tomorrow"
+    r"| (?:mon|tue|wed|thu|fri|sat|sun)\b",
+    re.IGNORECASE,
+)
+"""One of these words is in every English phrase of `date_tables`."""
 _SO_FAR = re.compile(
     r"\b(?:ha(?:ve|s|d)(?:n['\u2019]t|\s+not)|never|first|once|twice|times|how\s+\w+)\b",
     re.IGNORECASE,
 )
 """Words with which "in two weeks" is a time that has passed, or a rate."""
 _NEARBY = 6  # alternatives of a weekday that is named alone
-
-
 _Groups = Mapping[str, str | None]
 _LED_BY = 48  # characters before a date, in which "the second Monday of the" stands
 _STEPS = 3  # "the day after the second Monday of June" takes two
@@ -51,6 +51,7 @@ _STEP = {
     "week": relativedelta(weeks=1),
     "fortnight": relativedelta(weeks=2),
     "month": relativedelta(months=1),
+    "weekend": relativedelta(weeks=1),
     "year": relativedelta(years=1),
 }
 
@@ -64,7 +65,7 @@ def mentions(text: str, on: date, years: Years) -> Iterator[Mention]:
         years: Years of a date that names none.
     """
     for tongue, sure in tongues(text):
-        if tongue.name == "en" and not _may_be_english(text):
+        if tongue.name == "en" and not _ENGLISH.search(text):
             continue
         for kind, shape in tongue.shapes:
             for match in compiled(shape).finditer(text):
@@ -116,25 +117,22 @@ def _led(
     at = int(_look(tongue.weekdays, wd)) if wd else _SATURDAY if unit == "weekend" else None
     count = tongue.ordinals.get(nth.lower(), -1) if nth else _count(number or "1", tongue)
     coming = one.loose and relation == "from"
+    exactly = bool(number and unit)
+    vague = exactly and relation != "from" and unit in {"week", "fortnight"}
     periods = list[Period]()
     with suppress(ValueError, OverflowError):  # beyond the calendar
         for period in one.exact[1:2] if coming else one.exact:
             if relation == "within":
                 periods += _picked(period, count, at, unit) if nth else ()
-            elif relation == "from":
-                periods += _away(period, count, unit) if number and period.days == 1 else ()
-            elif number and unit:
-                periods += _away(period, count if relation == "after" else -count, unit)
-            else:
-                periods.append(
-                    _beside(period, 1 if relation == "after" else -1, abs(count), at, unit)
-                )
-    vague = number and relation != "from" and unit in {"week", "fortnight"}
-    slack = _NEARLY if vague else 0
-    wide = slack + (unit == "weekend")
+            elif relation != "from" or (exactly and period.days == 1):
+                sign = -1 if relation == "before" else 1
+                beside = _beside(period, sign, abs(count), at, unit)
+                periods.append(Period(beside[sign > 0], beside[sign > 0]) if exactly else beside)
+    wide = _NEARLY if vague else int(unit == "weekend")
     if periods:
         wider = (Period(one.start - wide, one.end + wide) for one in periods)
-        yield Mention(start, end, tuple(dict.fromkeys(wider)), one.loose and not coming, slack)
+        loose = one.loose and not coming
+        yield Mention(start, end, tuple(dict.fromkeys(wider)), loose, _NEARLY if vague else 0)
 
 
 def _picked(period: Period, nth: int, at: int | None, unit: str | None) -> Iterator[Period]:
@@ -147,13 +145,6 @@ def _picked(period: Period, nth: int, at: int | None, unit: str | None) -> Itera
         yield Period(some[0], some[-1])
 
 
-def _away(period: Period, count: int, unit: str | None) -> Iterator[Period]:
-    """Read "two days before Easter" and "a week from Friday"."""
-    if unit in _STEP:
-        edge = date.fromordinal(period.end if count > 0 else period.start)
-        yield day(edge + _STEP[unit] * count)
-
-
 def _beside(period: Period, sign: int, nth: int, at: int | None, unit: str | None) -> Period:
     """Read "the Friday before Christmas", "the day after Easter" and "the week before March"."""
     edge = date.fromordinal(period.end if sign > 0 else period.start)
@@ -163,12 +154,6 @@ def _beside(period: Period, sign: int, nth: int, at: int | None, unit: str | Non
     near = edge + step * (sign * (nth - 1)) + timedelta(days=sign)
     far = edge + step * (sign * nth)
     return Period(min(near, far).toordinal(), max(near, far).toordinal())
-
-
-def _may_be_english(text: str) -> bool:
-    """Tell cheaply whether the English phrases can be in a text at all."""
-    small = text.lower()
-    return any(part in small for part in _ENGLISH_PARTS) or bool(_SHORT_NAME.search(small))
 
 
 def _periods(
@@ -232,25 +217,19 @@ def _moved(on: date, unit: str, by: int) -> Period:
     return whole_year(on.year + by)
 
 
-def _ago(groups: _Groups, tongue: Tongue, on: date, _years: Years) -> Iterator[Period]:
+def _ahead(
+    groups: _Groups, tongue: Tongue, on: date, _years: Years, sign: int = 1
+) -> Iterator[Period]:
     unit = str(_look(tongue.units, groups["u"] or ""))
-    yield _moved(on, unit, -_count(groups["n"] or "", tongue))
-
-
-def _ahead(groups: _Groups, tongue: Tongue, on: date, _years: Years) -> Iterator[Period]:
-    unit = str(_look(tongue.units, groups["u"] or ""))
-    yield _moved(on, unit, _count(groups["n"] or "", tongue))
-
-
-_DAYS = {"day": 1, "week": 7, "weekend": 7, "fortnight": 14, "month": 30, "year": 365}
+    yield _moved(on, unit, sign * _count(groups["n"] or "", tongue))
 
 
 def _span(groups: _Groups, tongue: Tongue, on: date, _years: Years) -> Iterator[Period]:
     """Read "the last three days" as the days up to today."""
-    length = _DAYS[str(_look(tongue.units, groups["u"] or ""))] * _count(groups["n"] or "", tongue)
-    today = on.toordinal()
+    length = _STEP[str(_look(tongue.units, groups["u"] or ""))] * _count(groups["n"] or "", tongue)
     back = int(_look(tongue.ways, groups["way"] or "")) < 0
-    yield Period(today - length, today) if back else Period(today, today + length)
+    first, last = (on - length, on) if back else (on, on + length)
+    yield Period(first.toordinal(), last.toordinal())
 
 
 def _shift(groups: _Groups, tongue: Tongue, on: date, _years: Years) -> Iterator[Period]:
@@ -300,7 +279,7 @@ def _weekend(_groups: _Groups, _tongue: Tongue, on: date, _years: Years) -> Iter
 _READERS: dict[str, Callable[[_Groups, Tongue, date, Years], Iterator[Period]]] = {
     "date": _date,
     "near": _near,
-    "ago": _ago,
+    "ago": partial(_ahead, sign=-1),
     "ahead": _ahead,
     "span": _span,
     "shift": _shift,

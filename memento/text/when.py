@@ -155,28 +155,21 @@ _ASKS_WHEN = re.compile(
     r"\s*(?:when|how\s+long|wann|quand|cu[aá]ndo|¿cu[aá]ndo)\b|いつ|什么时候|什麼時候|何时",
     re.IGNORECASE,
 )
-_PARTS = (
+_PARTS = tuple(
     (
-        re.compile(
-            r"\b(?:early|(?:the\s+)?(?:start|beginning)\s+of|anfang|début|debut"
-            r"|(?:a\s+)?principios\s+de)[\s-]*(?:in\s+|de\s+)?$",
-            re.IGNORECASE,
+        re.compile(rf"\b(?:{before})[\s-]*(?:in\s+|de\s+)?$", re.IGNORECASE),
+        re.compile(f"の?(?:{after})"),
+        days,
+    )
+    for before, after, days in (
+        (
+            r"early|(?:the\s+)?(?:start|beginning)\s+of|anfang|d[eé]but|(?:a\s+)?principios",
+            "初め|はじめ|上旬|初",
+            (0, 9),
         ),
-        re.compile("の?(?:初め|はじめ|上旬|初)"),
-        (0, 9),
-    ),
-    (
-        re.compile(
-            r"\b(?:mid|(?:the\s+)?middle\s+of|mitte|mi|mediados\s+de)[\s-]*$", re.IGNORECASE
-        ),
-        re.compile("の?(?:半ば|中旬)"),
-        (10, 19),
-    ),
-    (
-        re.compile(r"\b(?:late|(?:the\s+)?end\s+of|ende|fin|finales\s+de)[\s-]*$", re.IGNORECASE),
-        re.compile("の?(?:終わり|末|下旬|底)"),
-        (20, 30),
-    ),
+        (r"mid|(?:the\s+)?middle\s+of|mitte|mi|mediados", "半ば|中旬", (10, 19)),
+        (r"late|(?:the\s+)?end\s+of|ende|fin|finales", "終わり|末|下旬|底", (20, 30)),
+    )
 )
 """Words before and after a month that mean a part of it, and its days, from 0."""
 _MONTHS = range(28, 32)  # days
@@ -361,18 +354,14 @@ def _ranges(found: list[Mention], text: str, now: date, tense: int) -> Iterator[
     while waiting:
         one = waiting.popleft()
         if waiting and _is_range(one, waiting[0], text):
-            hulls = tuple(_hulls(*_both_trimmed(one, waiting[0], tense)))
+            ends = one, waiting[0]
+            if all(each.loose for each in ends):  # else "Monday to Wednesday last week" is of that
+                ends = _trimmed(one, tense), _trimmed(waiting[0], tense)
+            hulls = tuple(_hulls(*ends))
             if hulls:
                 yield Mention(one.start, waiting.popleft().end, hulls)
                 continue
         yield _open_ended(_trimmed(one, tense) if one.loose else one, text, now)
-
-
-def _both_trimmed(one: Mention, other: Mention, tense: int) -> tuple[Mention, Mention]:
-    """Return the ends of a range; "Monday" in "Monday to Wednesday last week" is of that week."""
-    if one.loose and other.loose:
-        return _trimmed(one, tense), _trimmed(other, tense)
-    return one, other
 
 
 def _is_range(one: Mention, other: Mention, text: str) -> bool:
@@ -394,12 +383,7 @@ def _hulls(one: Mention, other: Mention) -> Iterator[Period]:
 def _trimmed(one: Mention, tense: int) -> Mention:
     """Keep of a weekday that is named alone the last and the next one, or the one that is meant."""
     last, coming = one.periods[:2]
-    return _meaning(one, {-1: (last,), 1: (coming,)}.get(tense, (last, coming)))
-
-
-def _meaning(one: Mention, periods: tuple[Period, ...]) -> Mention:
-    """Return a mention with other periods."""
-    return one._replace(periods=periods)
+    return one._replace(periods={-1: (last,), 1: (coming,)}.get(tense, (last, coming)))
 
 
 def _open_ended(one: Mention, text: str, now: date) -> Mention:
@@ -408,13 +392,13 @@ def _open_ended(one: Mention, text: str, now: date) -> Mention:
         if all(period.end > today for period in one.periods):
             return one
         begun = [period for period in one.periods if period.start <= today]
-        return _meaning(one, tuple(Period(period.start, today) for period in begun))
+        return one._replace(periods=tuple(Period(period.start, today) for period in begun))
     if _AFTER.search(text, _near(one), one.start):
-        return _meaning(one, tuple(_after(period, today) for period in one.periods))
+        return one._replace(periods=tuple(_after(period, today) for period in one.periods))
     if _BEFORE.search(text, _near(one), one.start) or _BEFORE_AFTER.match(text, one.end):
-        return _meaning(one, tuple(_before(period) for period in one.periods))
+        return one._replace(periods=tuple(_before(period) for period in one.periods))
     if _UNTIL.search(text, _near(one), one.start) or _UNTIL_AFTER.match(text, one.end):
-        return _meaning(one, tuple(_until(period) for period in one.periods))
+        return one._replace(periods=tuple(_until(period) for period in one.periods))
     return one
 
 
@@ -442,7 +426,7 @@ def _ordered(one: Mention, tense: int, now: date) -> Mention:
         away = max(period.start - today, today - period.end, 0)
         return (tense < 0 and ahead) or (tense > 0 and behind), away, ahead
 
-    return _meaning(one, tuple(sorted(one.periods, key=unlikely)))
+    return one._replace(periods=tuple(sorted(one.periods, key=unlikely)))
 
 
 def _without(text: str, named: Iterable[Mention], *, last_talk: bool) -> str:

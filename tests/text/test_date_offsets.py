@@ -137,6 +137,8 @@ def test_other_languages_lead_from_a_date_to_another(text, day):
         ("What did I do a fortnight ago?", ("2026-04-05", 7)),
         ("What did I do last November?", ("2025-11-01", 30)),
         ("What did I do last Christmas?", ("2025-12-24", 3)),
+        ("Will we sail next spring, 29 hours?", ("2027-03-01", 92)),
+        ("What did I do last May 5?", ("2025-05-05", 1)),
         ("What did I do since the day after Easter 2026?", ("2026-04-06", 17)),
     ],
 )
