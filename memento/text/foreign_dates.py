@@ -97,14 +97,16 @@ def composed(found: Iterable[Mention], text: str, on: date) -> Iterator[Mention]
 
 
 def _longer(one: Mention, text: str, spoken: Iterable[Tongue], on: date) -> Iterator[Mention]:
-    soon = one.loose or (len(one.periods) == 1 and one.periods[0].start - on.toordinal() in {0, 1})
+    soon = one.loose or (
+        len(one.periods) == 1 and one.periods[0].start - on.toordinal() in range(8)
+    )
     for tongue in spoken:
         if soon and tongue.later and (after := compiled(tongue.later).match(text, one.end)):
             groups = {"n": "1"} | after.groupdict()
             yield from _led(one, one.start, after.end(), groups, "from", tongue)
-        offset = compiled(tongue.offset)
-        if before := offset.search(text, max(0, one.start - _LED_BY), one.start):
-            relation = str(_look(tongue.relations, before["relation"]))
+        before = compiled(tongue.offset).search(text, max(0, one.start - _LED_BY), one.start)
+        if before and (soon or before["relation"]):  # "a week tomorrow" is from tomorrow
+            relation = str(_look(tongue.relations, before["relation"] or "from"))
             yield from _led(one, before.start(), one.end, before.groupdict(), relation, tongue)
 
 

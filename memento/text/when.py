@@ -456,7 +456,7 @@ _CLOCK = re.compile(
     re.IGNORECASE,
 )
 _ASIDE = re.compile(
-    rf"{NAMED_TIMES.pattern}|\b(?:in the )?(?:morning|afternoon|evening|night|noon)\b",
+    rf"{NAMED_TIMES.pattern}|\b(?:(?:in )?the )?(?:morning|afternoon|evening|night|noon)(?: of)?\b",
     re.IGNORECASE,
 )
 """What may stand beside a day that a text names: it is read as the whole day."""

@@ -211,6 +211,7 @@ def test_an_embedder_can_be_in_the_environment(memento, monkeypatch):
         ("in the last month", "2025-04-01T00:00:00+00:00"),
         ("yesterday evening", "2025-05-02T00:00:00+00:00"),
         ("last monday morning", "2025-04-28T00:00:00+00:00"),
+        ("the evening of 5 April", "2025-04-05T00:00:00+00:00"),
         ("Tuesday at 3pm", "2025-04-29T15:00:00+00:00"),
         ("at 3pm yesterday", "2025-05-02T15:00:00+00:00"),
         ("before march", "2025-03-01T00:00:00+00:00"),
