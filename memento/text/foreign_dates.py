@@ -40,6 +40,7 @@ _SO_FAR = re.compile(
 _NEARBY = 6  # alternatives of a weekday that is named alone
 _Groups = Mapping[str, str | None]
 _LED_BY = 48  # characters before a date, in which "the second Monday of the" stands
+_NEAR = 16  # characters before a date, in which the last two of them are
 _STEPS = 3  # "the day after the second Monday of June" takes two
 _MONTH = 28  # days of the shortest one
 _YEAR = 366
@@ -90,20 +91,25 @@ def composed(found: Iterable[Mention], text: str, on: date) -> Iterator[Mention]
     """
     spoken = [tongue for tongue, _ in tongues(text) if tongue.offset]
     for one in found:
-        longer = one
         for _ in range(_STEPS):
-            longer = next(_longer(longer, text, spoken, on), longer)
-        yield longer
+            if (longer := next(_longer(one, text, spoken, on), None)) is None:
+                break
+            one = longer  # noqa: PLW2901 - it stands in its place
+        yield one
 
 
 def _longer(one: Mention, text: str, spoken: Iterable[Tongue], on: date) -> Iterator[Mention]:
     soon = one.loose or (
         len(one.periods) == 1 and one.periods[0].start - on.toordinal() in range(8)
     )
+    near = text[max(0, one.start - _NEAR) : one.start].lower().split()[-2:]
     for tongue in spoken:
         if soon and tongue.later and (after := compiled(tongue.later).match(text, one.end)):
             groups = {"n": "1"} | after.groupdict()
             yield from _led(one, one.start, after.end(), groups, "from", tongue)
+        led = (*tongue.relations, *tongue.units)
+        if not any(word.startswith(led) for word in near):  # nearly always
+            continue
         before = compiled(tongue.offset).search(text, max(0, one.start - _LED_BY), one.start)
         if before and (soon or before["relation"]):  # "a week tomorrow" is from tomorrow
             relation = str(_look(tongue.relations, before["relation"] or "from"))
