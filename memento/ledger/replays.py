@@ -149,7 +149,7 @@ def nameless_gone(db: Session, ns: int, turns: Collection[tuple[str, str]]) -> s
         f"SELECT docid FROM memories WHERE ns = ? AND status = '{Status.FORGOTTEN.value}'"
         f" AND session IS NULL AND role IS NOT NULL AND {NOT_ERASED}"
     )
-    hidden = json.dumps([docid for (docid,) in db.execute(query, (ns,))])
+    hidden = listed([docid for (docid,) in db.execute(query, (ns,))])
     forgotten = {(role, words) for _, role, words in _nameless(db, hidden)}
     return forgotten.intersection(turns) | {*_noted(db, ns, turns)}
 

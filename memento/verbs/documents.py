@@ -37,7 +37,7 @@ from memento.ingest import detect
 from memento.ingest.formats import Format
 from memento.ingest.paragraphs import PART_LIMIT, Part, parts, without_front_matter
 from memento.ingest.source import lines, plain_name
-from memento.ledger import changes, earlier_states, memories
+from memento.ledger import changes, memories, past
 from memento.ledger.contract import Session
 from memento.ledger.filters import filters_of
 from memento.ledger.rows import PINNED, Row, mapping_in, sound, to_memory
@@ -294,7 +294,7 @@ def _taken_out(view: View, drafts: Sequence[Draft]) -> dict[str, Row]:
 
 def _hidden_by(db: Session, row: Row) -> str | None:
     """Return the verb that hid a memory; None if nothing tells it."""
-    for _, number, _ in reversed(earlier_states.numbered(db, row.docid)):
+    for _, number, _ in reversed(past.numbered(db, row.docid)):
         last = None if number is None else changes.find(db, row.ns, number)
         return None if last is None else last.kind
     return None
