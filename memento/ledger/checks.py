@@ -14,8 +14,7 @@ from memento.ledger.rows import (
     State,
     columns_of,
     earlier_state,
-    is_changed_event,
-    is_changed_link,
+    is_changed,
     is_changed_state,
     is_sound,
     select,
@@ -77,13 +76,13 @@ def _whose(row: Row) -> Whose:
 def changed_links(db: Session) -> int:
     """Count the links that are not as they were written."""
     query = "SELECT src, dst, relation, weight, seal FROM links"
-    return sum(is_changed_link(*link) for link in db.execute(query))
+    return sum(is_changed(*link) for link in db.execute(query))
 
 
 def changed_events(db: Session) -> int:
     """Count the events that are not as they were written."""
     query = "SELECT ns, at, kind, docid, detail, seal FROM events"
-    return sum(is_changed_event(*event) for event in db.execute(query))
+    return sum(is_changed(*event) for event in db.execute(query))
 
 
 def stale_rows(db: Session) -> list[Whose]:

@@ -287,7 +287,7 @@ def clean_event(db: Session, event: int, ids: frozenset[str]) -> bool:
         strength_fold.events_went(db)
         return True
     left = json.dumps(kept)
-    changed = rows.is_changed_event(ns, at, kind, docid, detail, seal)
+    changed = rows.is_changed(ns, at, kind, docid, detail, seal)
     new = seal if changed else rows.seal_of(ns, at, kind, docid, left)
     db.execute("UPDATE events SET detail = ?, seal = ? WHERE event = ?", (left, new, event))
     return False

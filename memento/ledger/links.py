@@ -64,7 +64,7 @@ def linked(db: Session, docid: int, which: str = "true") -> list[tuple[int, int,
         f" AND {which}"
     )
     links = db.execute(query, (docid,)).fetchall()
-    if any(rows.is_changed_link(*found) for found in links):
+    if any(rows.is_changed(*found) for found in links):
         owner = memories.by_docid(db, docid)
         raise StoreUnusable(layout.LEDGER, f"a link of {rows.damaged([owner.id])}")
     return [(src, dst, relation) for src, dst, relation, *_ in links]

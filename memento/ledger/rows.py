@@ -135,8 +135,7 @@ def select(db: Session, where: str, values: Sequence[Any] = ()) -> Iterator[Row]
 
 def first(db: Session, where: str, values: Sequence[Any]) -> Row | None:
     """Read the first memory of such a query; None if there is none."""
-    found = db.execute(f"SELECT {COLUMNS} FROM memories WHERE {where}", values).fetchone()
-    return None if found is None else Row(*found)
+    return next(select(db, where, values), None)
 
 
 def column(db: Session, query: str, values: Sequence[Any] = ()) -> list[Any]:
@@ -277,16 +276,9 @@ def seal_of(*parts: object) -> bytes:
     return blake2b(repr(parts).encode(errors="surrogatepass"), digest_size=8).digest()
 
 
-def is_changed_link(src: int, dst: int, relation: str, weight: float, seal: bytes) -> bool:
-    """Tell whether a link is not as it was written."""
-    return seal != seal_of(src, dst, relation, weight)
-
-
-def is_changed_event(
-    ns: int, at: int, kind: str, docid: int | None, detail: str | None, seal: bytes
-) -> bool:
-    """Tell whether an event is not as it was written."""
-    return seal != seal_of(ns, at, kind, docid, detail)
+def is_changed(*values: object) -> bool:
+    """Tell whether a link or an event, its seal the last value, is not as it was written."""
+    return values[-1] != seal_of(*values[:-1])
 
 
 def checksum(row: Row) -> bytes:

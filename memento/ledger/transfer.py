@@ -12,16 +12,7 @@ from memento.ledger import claim_rows, memories, meta, vectors
 from memento.ledger.contract import Session
 from memento.ledger.dialect import field_of
 from memento.ledger.links import MADE, link
-from memento.ledger.rows import (
-    STATE,
-    Row,
-    State,
-    docid_range,
-    is_changed_event,
-    is_changed_link,
-    select,
-    single,
-)
+from memento.ledger.rows import STATE, Row, State, docid_range, is_changed, select, single
 from memento.status import having
 from memento.text.words import Columns
 from memento.types import Tier
@@ -61,7 +52,7 @@ def links(db: Session, ns: int) -> Iterator[tuple[str, str, str, float]]:
     )
     garbled = 0
     for *one, source, to in found:
-        if is_changed_link(*one):
+        if is_changed(*one):
             garbled += 1
         elif one[2] not in MADE or reworded.isdisjoint(one[:2]):
             yield str(source), str(to), one[2], one[3]
@@ -77,7 +68,7 @@ def events(db: Session, ns: int) -> Iterator[tuple[int, str, str | None, str | N
     )
     garbled = 0
     for *event, memory_id in found:
-        if is_changed_event(*event):
+        if is_changed(*event):
             garbled += 1
         else:
             yield event[1], event[2], None if memory_id is None else str(memory_id), event[4]

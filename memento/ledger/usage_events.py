@@ -15,7 +15,7 @@ from memento.dynamics.fold import SAID
 from memento.ledger import meta
 from memento.ledger.contract import Session
 from memento.ledger.dialect import contains
-from memento.ledger.rows import Row, docid_range, is_changed_event, mapping_in, single
+from memento.ledger.rows import Row, docid_range, is_changed, mapping_in, single
 from memento.ledger.schema import SEQ_BITS
 from memento.types import Event, Trust
 
@@ -243,7 +243,7 @@ def of_memory(db: Session, row: Row, since: int, upto: int | None) -> list[Happe
 def sound_ones(found: Iterable[Sequence[Any]]) -> Iterator[Happening]:
     """Yield the events that are as they were written."""
     for event, ns, at, kind, docid, detail, seal in found:
-        if not is_changed_event(ns, at, kind, docid, detail, seal):
+        if not is_changed(ns, at, kind, docid, detail, seal):
             yield Happening(event, ns, at, kind, docid, mapping_in(detail))
 
 

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from memento.ledger.contract import Session
-    from memento.ledger.match import Match
 
 
 _UNSAYABLE = re.compile("[\0\ud800-\udfff]")

@@ -31,7 +31,6 @@ from memento.text.words import cues
 from memento.types import Tier
 
 BUSY_SECONDS = 30.0
-RELATIONS = frozenset({"supersedes", "related", "proposes"})
 
 
 @dataclass(slots=True)
@@ -143,7 +142,7 @@ def _take_row(found: Rescued, rowid: int, values: tuple[Any, ...]) -> None:
     match values:
         case (None, int(), int(), str(), int() | None, str() | None, bytes()):
             event = values[1:]
-            if not rows.is_changed_event(*event):
+            if not rows.is_changed(*event):
                 found.events[rowid] = event
         case (None, str(labels), int()) if namespaces.are_labels(labels):
             found.namespaces[rowid] = labels
@@ -182,7 +181,7 @@ def _take_indexed(found: Rescued, values: tuple[Any, ...]) -> None:
             found.known_links.add(_link_between(src, dst, relation))
         case (int(src), str(relation), int(dst), int() | float() as weight, bytes(seal)):
             link = (src, dst, relation, real(weight), seal)
-            if not rows.is_changed_link(*link):
+            if not rows.is_changed(*link):
                 found.links.append(link)
         case (int(), int(), int(), str(), str(), str(), int(), str(), str(), *change) if (
             len(change) <= 1

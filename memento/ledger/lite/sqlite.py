@@ -273,9 +273,8 @@ def _migrations() -> Migrations:
 
 def _step(script: str) -> Callable[[Database], None]:
     def run(db: Database) -> None:
-        for statement in script.split(";\n"):
-            if statement.strip():
-                db.execute(statement)
+        for statement in filter(str.strip, script.split(";\n")):
+            db.execute(statement)
 
     return run
 
