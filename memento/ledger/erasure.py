@@ -81,7 +81,7 @@ def chosen(db: Session, ns: int, what: Chosen) -> dict[int, str]:
     if what.everything:
         condition, values = "true", []
     elif what.sources:
-        condition, values = f"source_uri {one_of()}", [json.dumps(what.sources)]
+        condition, values = f"source_uri {one_of()}", [listed(what.sources)]
     elif what.session is not None:
         condition, values = "session = ?", [what.session]
     else:
@@ -139,7 +139,7 @@ def leave_numbers(db: Session, ns: int, docids: list[int]) -> int:
     db.execute(
         f"INSERT INTO erased (docid, ns, rev) SELECT value, ?, ? FROM {each_of('?')}"
         f" WHERE true {SKIP_IF_THERE}",
-        (ns, rev, json.dumps(docids)),
+        (ns, rev, listed(docids)),
     )
     model_rows.drop_those(db, ns, docids)
     return rev
@@ -157,7 +157,7 @@ def delete(db: Session, docids: list[int]) -> dict[str, int]:
     for table, columns in _OF_ROW.items():
         for key in columns:
             query = f"DELETE FROM {table} WHERE {key} {one_of()}"
-            counts[table] += db.execute(query, (json.dumps(docids),)).rowcount
+            counts[table] += db.execute(query, (listed(docids),)).rowcount
     strength_fold.events_went(db)
     if counts["associations"]:
         usage_events.dropped(db)
@@ -173,7 +173,7 @@ Heirs: TypeAlias = Mapping[str, str | None]
 def successors(db: Session, docids: list[int]) -> dict[str, str | None]:
     """Read the ids of rows that are erased, and what superseded each."""
     query = f"SELECT id, superseded_by FROM memories WHERE docid {one_of()}"
-    return dict(db.execute(query, (json.dumps(docids),)).fetchall())
+    return dict(db.execute(query, (listed(docids),)).fetchall())
 
 
 def heir_of(heirs: Heirs, memory_id: str | None) -> str | None:

@@ -5,7 +5,6 @@ A link is made once and sealed. In a chain each memory names its successor, and 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -231,10 +230,10 @@ def take_waiting(db: Session, ns: int, ids: Sequence[str]) -> dict[int, set[str]
     """Take the memories that waited for ids that are stored now: row ids to those ids."""
     query = f"SELECT docid, parent FROM awaited WHERE ns = ? AND parent {one_of()}"
     waited: dict[int, set[str]] = {}
-    for docid, parent in db.execute(query, (ns, json.dumps(ids))):
+    for docid, parent in db.execute(query, (ns, listed(ids))):
         waited.setdefault(docid, set()).add(parent)
     if waited:
-        come = json.dumps(sorted(set().union(*waited.values())))
+        come = listed(sorted(set().union(*waited.values())))
         db.execute(f"DELETE FROM awaited WHERE ns = ? AND parent {one_of()}", (ns, come))
     return waited
 

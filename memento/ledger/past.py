@@ -11,7 +11,6 @@ begins again (`LINE`), and `read` refuses an earlier moment.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -230,7 +229,7 @@ def _histories(
         part = some[start : start + _BITE]
         rows = memories.by_docids(db, ns, part)
         query = f"SELECT docid, {STATE} FROM versions WHERE docid {one_of()} ORDER BY docid, rev"
-        states = db.execute(query, (json.dumps(part),)).fetchall()
+        states = db.execute(query, (listed(part),)).fetchall()
         for docid, group in groupby(states, key=lambda one: one[0]):
             if docid in rows:
                 yield rows[docid], [State(*one[1:]) for one in group]
@@ -263,9 +262,8 @@ def _fitting(db: Session, ns: int, filters: Filters, rows: Sequence[Row]) -> Ite
     query = f"{table} SELECT docid FROM memories WHERE {condition}"
     for start in range(0, len(rows), _BITE):
         part = rows[start : start + _BITE]
-        listed = json.dumps([{name: getattr(row, name) for name in _FILTERED} for row in part])
-        for (docid,) in db.execute(query, (listed, *values)):
-            yield docid
+        found = listed({name: getattr(row, name) for name in _FILTERED} for row in part)
+        yield from column(db, query, (found, *values))
 
 
 _OUTLINE = (

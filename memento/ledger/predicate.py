@@ -6,7 +6,6 @@ compares them: change both or neither.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from itertools import chain
@@ -214,9 +213,9 @@ def _what(filters: Filters) -> Iterator[Clause]:
         either = f"(trust IN ({_holes(named)}) OR source_uri IN ({_holes(named)}))"
         yield either, [*named, *named]
     if filters.ids:
-        yield f"id {_LISTED}", [json.dumps(filters.ids)]
+        yield f"id {_LISTED}", [dialect.listed(filters.ids)]
     if filters.without:
-        yield f"NOT id {_LISTED}", [json.dumps(filters.without)]
+        yield f"NOT id {_LISTED}", [dialect.listed(filters.without)]
     if filters.pinned is not None:
         yield f"(pinned & {PINNED}) = ?", [int(filters.pinned)]
 

@@ -324,7 +324,7 @@ def _fold_bite(fold: _Fold, found: Sequence[Happening]) -> None:
             fold.calendar(happened.ns).note(happened.at)
     about = list(_about(fold, found))
     docids = [docid for happened, docid, _ in about if docid >> SEQ_BITS == happened.ns]
-    changed = select(db, f"docid {one_of()}", (json.dumps(docids),))
+    changed = select(db, f"docid {one_of()}", (listed(docids),))
     rows = {row.docid: row for row in changed if feels(row)}
     known, stale = _load(db, list(rows))
     states: dict[int, State | None] = dict(known)

@@ -101,10 +101,10 @@ class LiteLedger:
         """Run a job in the room kept aside."""
         with self._rescuing, self._reserve.lent(full):
             try:
-                self._writer().fold_if_room()
+                self._writer().fold(if_room=True)
                 return self._writer().run(job)
             finally:
-                self._writer().fold_if_room()
+                self._writer().fold(if_room=True)
 
     def alone(self, job: Callable[[Connection], T]) -> T:
         """Run a job that cannot be in a transaction; see ``Writer.alone``."""
@@ -204,7 +204,7 @@ class LiteLedger:
 
     def checkpoint(self) -> None:
         if not self.read_only and not self._closed:
-            self._writer().checkpoint()
+            self._writer().fold()
 
     @property
     def reserve_trouble(self) -> str:

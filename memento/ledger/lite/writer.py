@@ -181,16 +181,13 @@ class Writer:
         self._gate.forget()
         return self._presence
 
-    def checkpoint(self) -> None:
-        """Fold what it can of the write-ahead log into the file without making anyone wait."""
-        self._held(lambda: self._fold(if_room=False))
+    def fold(self, *, if_room: bool = False) -> None:
+        """Fold what it can of the log into the file without making anyone wait.
 
-    def fold_if_room(self) -> None:
-        """Fold the log into the file if the disk has room for what the file then grows by.
-
-        Else nothing is tried: it would take what is left and fold nothing.
+        With ``if_room`` nothing is tried unless the disk has room for what the file then grows by:
+        it would take what is left and fold nothing.
         """
-        self._held(lambda: self._fold(if_room=True))
+        self._held(lambda: self._fold(if_room=if_room))
 
     def _fold(self, *, if_room: bool) -> None:
         if self._closed:
