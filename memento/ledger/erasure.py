@@ -12,7 +12,7 @@ them from every reader, and their rows are deleted in others, so that no writer 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
@@ -185,15 +185,27 @@ def heir_of(heirs: Heirs, memory_id: str | None) -> str | None:
     return None
 
 
+Trace: TypeAlias = tuple[Callable[[Session], Sequence[Any]], Callable[[Session, Any], object]]
+
+
+def traces(ns: int, heirs: Heirs) -> tuple[Trace, ...]:
+    """Return how to find what names erased ids, and how to clean one; rows first.
+
+    An earlier state can name an id only if the row did. A cleaned event is True if it was about
+    nothing else.
+    """
+    ids = frozenset(heirs)
+    return (
+        (lambda db: rows_naming(db, ns, ids), lambda db, docid: clean_row(db, docid, heirs)),
+        (lambda db: states_naming(db, ns, ids), lambda db, state: clean_state(db, state, ids)),
+        (lambda _: [ns], lambda db, ns: loop_rows.forget(db, ns, ids)),
+        (lambda db: events_naming(db, ns, ids), lambda db, event: clean_event(db, event, ids)),
+    )
+
+
 def forget_ids(db: Session, ns: int, heirs: Heirs) -> int:
     """Take ids out of all that names them; returns how many events were about nothing else."""
-    ids = frozenset(heirs)
-    for docid in rows_naming(db, ns, ids):
-        clean_row(db, docid, heirs)
-    for docid, rev in states_naming(db, ns, ids):
-        clean_state(db, docid, rev, ids)
-    loop_rows.forget(db, ns, ids)
-    return sum(clean_event(db, event, ids) for event in events_naming(db, ns, ids))
+    return sum(clean(db, one) is True for find, clean in traces(ns, heirs) for one in find(db))
 
 
 def rows_naming(db: Session, ns: int, ids: frozenset[str]) -> list[int]:
@@ -235,19 +247,16 @@ def states_naming(db: Session, ns: int, ids: frozenset[str]) -> list[tuple[int, 
     ]
 
 
-def clean_state(db: Session, docid: int, rev: int, ids: frozenset[str]) -> None:
-    """Take ids out of an earlier state, if it is still there."""
-    for _, _, *state in db.execute(f"{_STATES} = ? AND rev = ?", (docid, rev)).fetchall():
-        earlier = mapping_in(state[-1])
-        if not earlier and _holds(state[-1], ids):
-            query = "DELETE FROM versions WHERE docid = ? AND rev = ?"
-            db.execute(query, (docid, rev))  # damaged: nothing less takes them out
+def clean_state(db: Session, state: tuple[int, int], ids: frozenset[str]) -> None:
+    """Take ids out of an earlier state, by row id and revision, if it is still there."""
+    for _, _, *found in db.execute(f"{_STATES} = ? AND rev = ?", state).fetchall():
+        earlier = mapping_in(found[-1])
+        if not earlier and _holds(found[-1], ids):  # damaged: nothing less takes them out
+            db.execute("DELETE FROM versions WHERE docid = ? AND rev = ?", state)
         elif changes := _without_ids(earlier, ids):
-            row = memories.by_docid(db, docid)
-            db.execute(
-                "UPDATE versions SET earlier = ? WHERE docid = ? AND rev = ?",
-                (rows.amended(row, State(*state), changes), docid, rev),
-            )
+            left = rows.amended(memories.by_docid(db, state[0]), State(*found), changes)
+            query = "UPDATE versions SET earlier = ? WHERE docid = ? AND rev = ?"
+            db.execute(query, (left, *state))
 
 
 def _without_ids(state: dict[str, Any], ids: frozenset[str]) -> dict[str, Any]:
