@@ -213,7 +213,7 @@ _AFTER = "FROM versions LEFT JOIN changes USING (change) WHERE docid = ? AND rev
 
 
 def is_written_over(db: Session, one: Recorded, row: Row, rev: int) -> bool:
-    """Tell whether a memory was written after a state that a change ended, by no change."""
+    """Tell whether a memory was written, but not by a change, since a state of it ended."""
     found = db.execute(f"SELECT rev, rev_to {_AFTER}", (row.docid, rev)).fetchall()
     revs = [*(made for made, _ in found), row.rev]
     made_by = [one.rev_to, *(last for _, last in found)]

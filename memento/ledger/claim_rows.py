@@ -62,7 +62,7 @@ def store(db: Session, docid: int, found: Iterable[int]) -> None:
 
 
 def sharing(db: Session, found: Iterable[int], docid: int, most: int) -> list[int]:
-    """Return the newest memories with a number in common with one, newest first, some each."""
+    """Return the newest memories that share a number with one, at most so many for each."""
     query = "SELECT docid FROM claims WHERE key = ? AND docid <> ? ORDER BY docid DESC LIMIT ?"
     others = {other for key in found for other in column(db, query, (key, docid, most))}
     return sorted(others, reverse=True)

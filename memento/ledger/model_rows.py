@@ -138,7 +138,7 @@ def any_waits(db: Session) -> bool:
 
 
 def first(db: Session, upto: int, now: int) -> tuple[str, Waiting | None] | None:
-    """Read name and message (None: damaged) of what may be shown for longest, if any waits."""
+    """Read the message due for longest and the name of its row; None for a damaged one."""
     query = f"SELECT name, value FROM meta WHERE {_READY} ORDER BY value, name LIMIT 1"
     found = db.execute(query, (*_EVERY, *_later(upto, now))).fetchone()
     return None if found is None else (found[0], _read(*found))
@@ -162,7 +162,7 @@ def hurry(db: Session, ns: int, name: str) -> None:
 
 
 def join(db: Session, one: Waiting, run: int) -> None:
-    """Let the other messages of a call that nobody shows now belong to the change of the first."""
+    """Assign the other messages of a call, unless being shown, to the change of the first."""
     for other in _waiting(db, _RANGE, _span(one.ns)):
         same_call = (other.since, other.rev, other.run) == (one.since, one.rev, None)
         if same_call and not other.token:

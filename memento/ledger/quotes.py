@@ -122,7 +122,7 @@ def last_reason(db: Session, article: Row) -> str:
 
 
 def made_of(db: Session, ns: int, ids: Iterable[str], *, after: int = 0) -> dict[int, str]:
-    """Find the articles after a row id made of some memories in any state: row ids to ids."""
+    """Find the articles made of some memories that came after a row id: row ids to ids."""
     wanted = frozenset(ids)
     found = of_namespace(db, ns, extracts=True) if wanted else []
     return {

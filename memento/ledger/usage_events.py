@@ -248,7 +248,7 @@ def sound_ones(found: Iterable[Sequence[Any]]) -> Iterator[Happening]:
 
 
 def after(db: Session, event: int, most: int) -> tuple[list[Happening], int, int]:
-    """Read the next events of the log, of all namespaces: the sound ones, how many, the last."""
+    """Read the next events of the log: the sound ones, how many were read, the last number."""
     query = f"SELECT {_EVENT} FROM events WHERE event > ? ORDER BY event LIMIT ?"
     found = db.execute(query, (event, most)).fetchall()
     return list(sound_ones(found)), len(found), found[-1][0] if found else event

@@ -237,7 +237,7 @@ def _drop_later_links(connection: Connection, moment: int) -> None:
 
 
 def _set_links_back(connection: Connection, moment: int) -> None:
-    """Make the links of supersession again that an undo removed later; drop those redone."""
+    """Restore the links of supersession that an undo removed later; drop those redone."""
     connection.execute(
         "DELETE FROM links WHERE relation = 'supersedes' AND 0 = ("
         "SELECT noted.made FROM changed_links AS noted JOIN changes USING (change)"

@@ -32,7 +32,7 @@ Value = None | int | float | str | bytes
 
 
 class Record(NamedTuple):
-    """One row of a table, or without a row id of an index."""
+    """One row of a table; of an index, if it has no row id."""
 
     rowid: int | None
     values: tuple[Value, ...]

@@ -236,7 +236,7 @@ class LiteWords:
         return True
 
     def intact_as_read(self) -> bool:
-        """Tell the same on a new connection that only reads; an older one knows an old index."""
+        """Tell the same on a new connection that only reads; an older one remembers too much."""
         try:
             found = self._connection.execute("PRAGMA integrity_check(memories_fts)").fetchall()
         except DatabaseError:

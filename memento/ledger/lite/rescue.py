@@ -192,7 +192,7 @@ def _take_indexed(found: Rescued, values: tuple[Any, ...]) -> None:
 
 
 def _take_named(found: Rescued, values: tuple[Any, ...]) -> None:
-    """Keep the newest session, checkpoint, or scope with the most names, of a page."""
+    """Keep the sessions, checkpoints and scopes of a page; of two states the later one."""
     match values:
         case (int(), str(), str(), _, int(), int(), _, _, str(), int(), _, bytes()):
             if (begun := session_rows.whole(values)) is not None:

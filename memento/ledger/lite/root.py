@@ -109,7 +109,7 @@ def _remains(root: Path) -> list[str]:
 
 
 def _drop_second_names(root: Path, found: Iterable[os.DirEntry[str]]) -> None:
-    """Remove the draft's name of a restored ledger; opening it would end its locks."""
+    """Remove the draft's name of a restored ledger, unopened: closing it would end its locks."""
     ledger = (root / layout.LEDGER).stat()
     for entry in found:
         if is_draft_of(entry.name, layout.LEDGER) and os.path.samestat(
@@ -180,7 +180,7 @@ class Mount(NamedTuple):
 
 
 def refuse_network(root: Path) -> None:
-    """Refuse a folder on a file system not known to be local; without Linux's table nothing is."""
+    """Refuse a folder on a file system that is not known to be local; only Linux can tell."""
     try:
         table = TABLE.read_bytes().decode("utf-8", "surrogateescape")  # a name may hold a \r
     except OSError:

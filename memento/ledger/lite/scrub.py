@@ -198,7 +198,7 @@ def unused(page: bytes, start: int = 0) -> Iterator[Span]:
 
 
 def spilled(page: bytes, start: int = 0) -> Iterator[tuple[int, int]]:
-    """Find the first overflow page of each cell that goes on elsewhere, and the bytes that do."""
+    """Yield the first overflow page of each cell that has one, and the bytes that are there."""
     kind = page[start]
     if kind not in _HEADER or kind == TABLE_INTERIOR:
         return

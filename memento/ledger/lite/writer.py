@@ -265,7 +265,7 @@ class Writer:
             group.end()
 
     def _let_pass(self) -> None:
-        """Wait until the jobs that wait now have begun; else none would ever wake up."""
+        """Wait until the jobs that wait now have begun; a busy thread would starve them."""
         with self._lock:
             last = self._waiting[-1] if self._waiting else None
             while last is not None and last in self._waiting:
