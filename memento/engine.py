@@ -379,8 +379,8 @@ class Engine:
                 identity=self.embedding.identity,
                 samples=self._samples,
                 on_reset=lambda _why: self._owe_index(model),
-                marks=lambda: self.ledger.read(vectors.marks),
-                set_marks=lambda marks: self.ledger.write(lambda c: vectors.set_marks(c, marks)),
+                mark=lambda: self.ledger.read(vectors.mark),
+                set_mark=lambda mark: self.ledger.write(lambda c: vectors.set_mark(c, mark)),
                 config=self.config.long,
             )
             with self._lock:
@@ -605,7 +605,7 @@ class Engine:
         attendant = self.background.attendant
         if attendant is not None and attendant.busy():
             return None
-        return self.indexer.drained(sees=self.sees(labels))
+        return self.indexer.drained(self.sees(labels))
 
     def close(self) -> None:
         """Finish the current batch, write the snapshot, close everything. Idempotent."""

@@ -115,7 +115,7 @@ def retire(db: Session, model: int) -> None:
         "UPDATE embedders SET name = name || ', earlier ' || model WHERE model = ?", (model,)
     )
     meta.drop(db, f"{CANARY}{model}")
-    set_marks(db, [])
+    meta.drop(db, "chroma")
 
 
 def canary(db: Session, model: int) -> bytes | None:
@@ -148,14 +148,15 @@ def current_model(db: Session) -> tuple[int, str, int] | None:
     return None if found is None else (int(found[0]), str(found[1]), int(found[2]))
 
 
-def marks(db: Session) -> list[str]:
-    """Return the marks of the Chroma folder that was fed last; see ``tiers.folder_stamp``."""
-    return str(meta.get(db, "chroma") or "").split()
+def mark(db: Session) -> str | None:
+    """Return the mark of the Chroma folder that was fed last; see ``tiers.folder.Stamp``."""
+    found = meta.get(db, "chroma")
+    return None if found is None else str(found)
 
 
-def set_marks(db: Session, marks: Sequence[str]) -> None:
-    """Keep the marks of the Chroma folder that is fed from now on. Inside a transaction."""
-    meta.put(db, "chroma", " ".join(marks))
+def set_mark(db: Session, mark: str) -> None:
+    """Keep the mark of the Chroma folder that is fed from now on. Inside a transaction."""
+    meta.put(db, "chroma", mark)
 
 
 def next_stamp(db: Session) -> int:

@@ -2,10 +2,9 @@
 
 It processes the ledger's backlog: it embeds texts in small batches, writes the vectors to the
 ledger, and then to the long tier. Each step can be repeated, so after a crash the work is simply
-done again. Namespaces and sessions take turns (``turns``); what a waiting question needs comes
-first (``waiting``, ``express``). It gives way while a query is running. After each round of this
-work the other chores have as much time as the round took, so that neither waits for the end of a
-long backlog of the other.
+done again. Namespaces and sessions take turns, what a waiting question needs comes first
+(``queue``, ``work``), and a query goes before all. After each round the other chores have as much
+time as the round took, so that neither waits for the end of a long backlog of the other.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ import logging
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, TypeVar
 
@@ -24,7 +23,7 @@ from memento.errors import MementoError, StoreClosed, TierUnavailable
 from memento.ledger import vectors
 from memento.ledger.checks import Sees, everyone
 from memento.ledger.contract import Ledger, Moment
-from memento.ledger.vectors import Owed, lines_of
+from memento.ledger.vectors import Owed
 from memento.protocols import Progress
 from memento.tiers.folder import Taken
 from memento.tiers.queue import SHORT, Turns, Wish, Wishes, within
@@ -60,13 +59,11 @@ class Indexer:
         embedding: The embedder, or None to leave the work to a process that has one.
         open_index: Returns the open long tier; called only from the background thread.
         index_lost: Tells whether the long tier's index is lost and must be rebuilt.
-        chores: Called before each batch; does work that must not wait for the backlog.
-        take_up: Called before each round of work; puts new memories on the backlog: those of the
-            given namespaces, all of them; with none given, some of any.
+        chores: Does work that must not wait for the backlog; called before each batch.
+        take_up: Puts new memories on the backlog: all of the given namespaces, or some of any.
         waiting: Tells whether there are new memories that are not on the backlog yet.
-        aside: Called after each round of work, with the seconds it took: other chores may take as
-            long.
-        housekeeping: Called in quiet moments; tells whether it has more to do at once.
+        aside: Does other work after each round, for as many seconds as the round took.
+        housekeeping: Does some in quiet moments; tells whether it has more to do at once.
         busy: Tells whether a query is running now.
         streaming: Tells whether adds follow each other closely now.
         config: Sizes and pauses.
@@ -100,15 +97,7 @@ class Indexer:
         self._express: Express | None = None
         if embedding is not None:
             self._work = Work(ledger, embedding, self.wishes, self._refused)
-            self._express = Express(
-                ledger,
-                self._work,
-                self.wishes,
-                self._refused,
-                take_up=take_up,
-                overseer=self,
-                texts=config.bite_texts,
-            )
+            self._express = Express(ledger, self._work, take_up, self, config.bite_texts)
         self._wanted = False
         self._loading = False
         self._rounds = 0
@@ -154,21 +143,16 @@ class Indexer:
     def wait(
         self,
         timeout: float | None,
-        owed: Callable[[], bool] | None = None,
         *,
         sees: Sees = everyone,
         each: Callable[[], None] | None = None,
     ) -> bool:
-        """Wait until the backlog is empty, as far as this process can process it.
+        """Wait until the backlog is processed, as far as this process can; tells whether it is.
 
         Args:
             timeout: Seconds to wait at most, or None.
-            owed: Tells whether there is still something to wait for; None for the whole backlog.
             sees: The caller's namespaces; refused texts of other namespaces are not waited for.
             each: Called repeatedly during the wait.
-
-        Returns:
-            Whether the backlog was processed.
         """
         deadline = None if timeout is None else time.monotonic() + timeout
         while True:
@@ -176,21 +160,16 @@ class Indexer:
             if each is not None:
                 each()
             with self._settling:
-                if (done := self.drained(owed, sees=sees)) is not None:
+                if (done := self.drained(sees)) is not None:
                     return done
                 left = None if deadline is None else deadline - time.monotonic()
                 if left is not None and left <= 0:
                     return False
                 self._settled.wait(POLL_SECONDS if left is None else min(POLL_SECONDS, left))
 
-    def drained(
-        self, owed: Callable[[], bool] | None = None, *, sees: Sees = everyone
-    ) -> bool | None:
-        """Tell whether the backlog was processed; False if it cannot be, None if it may be.
-
-        The arguments are those of `wait`.
-        """
-        if not (self._owes(sees) if owed is None else owed()):
+    def drained(self, sees: Sees) -> bool | None:
+        """Tell whether the backlog was processed; False if it cannot be, None if it may be."""
+        if not self._owes(sees):
             return True
         if self._stopping or ((self.trouble or self._refused) and self._given_up()):
             return False
@@ -367,8 +346,10 @@ class Indexer:
                 for part in self._parts(bite):
                     self._give_way()
                     self._serve_waiting(work, model)
-                    if not self._stopping and (still := self._still(part)):
-                        work.do(model, still)
+                    if not self._stopping:
+                        still = work.still([line.docid for line in part])
+                        if still:
+                            work.do(model, still)
             with self._settling:
                 self._settled.notify_all()
         except UNFIT as error:
@@ -380,8 +361,7 @@ class Indexer:
     def _serve_waiting(self, work: Work, model: int) -> None:
         """Embed the long texts that questions wait for, one at a time; the questions take turns."""
         while not self._stopping and (docids := self.wishes.next(1, long=True)):
-            lines = self._ledger.read(lambda c, docids=docids: lines_of(c, docids, ("embed",)))  # type: ignore[misc]
-            if lines and lines[0] not in self._refused:
+            if lines := work.still(docids):
                 work.do(model, lines)
             self.wishes.embedded(docids)
 
@@ -391,12 +371,6 @@ class Indexer:
             part = within(bite, SHORT) if self.wishes.expected() else bite
             yield part
             bite = bite[len(part) :]
-
-    def _still(self, bite: Sequence[Owed]) -> list[Owed]:
-        """Leave out what was embedded or changed since the plan was made."""
-        docids = [line.docid for line in bite]
-        found = self._ledger.read(lambda c: lines_of(c, docids, ("embed",)))
-        return [line for line in found if line not in self._refused]
 
     def _bites(self, lines: Sequence[Owed]) -> list[list[Owed]]:
         """Cut lines into batches of texts of similar length, short ones first."""
@@ -416,17 +390,16 @@ class Indexer:
         if not lines and not self._wanted:
             return False
         try:
-            self._give_way()
-            with self._at_leisure():
-                index, model = self._open_index(), work.model()
-            self._wanted = False
-            for start in range(0, len(lines), rows):
+            for start in range(0, max(len(lines), 1), rows):
                 if start and (self._stopping or self._pausing or self.wishes):
                     break  # somebody waits for this thread who cannot wait for a long batch
                 self._give_way()
-                part = lines[start : start + rows]
-                tell(self._ledger, index, part, model)
-                self._ledger.write(lambda c, part=part: vectors.settle(c, part))  # type: ignore[misc]
+                with self._at_leisure():
+                    index, model = self._open_index(), work.model()
+                self._wanted = False
+                if part := lines[start : start + rows]:
+                    tell(self._ledger, index, part, model)
+                    self._ledger.write(lambda c, part=part: vectors.settle(c, part))  # type: ignore[misc]
         except (TierUnavailable, *UNFIT) as error:
             self.failed("long", error)
             return False
@@ -443,12 +416,7 @@ class Indexer:
             self._loading = False
 
     def failed(self, where: str, error: BaseException) -> None:
-        """Record a failure and pause that stage, longer each time, up to a minute.
-
-        Args:
-            where: ``embedder``, ``long`` or ``store``.
-            error: What was raised, such as by a clock of the application that exits.
-        """
+        """Record a failure of a part and pause it, longer each time, up to a minute."""
         if not isinstance(error, MementoError):
             if not self._is_ending():
                 log.error("the indexer met an unexpected error; it continues", exc_info=error)
@@ -467,7 +435,7 @@ class Indexer:
         return self._stopping or not threading.main_thread().is_alive()
 
     def works(self, where: str) -> None:
-        """Note that a part works: ``embedder``, ``long`` or ``store``."""
+        """Note that a part works."""
         self.trouble.pop(where, None)
         self._pauses.pop(where, None)
 
@@ -527,19 +495,15 @@ SECONDS = 0.5
 """Time from one report of a backlog to the next: counting a long one takes milliseconds."""
 
 
-def told(items: Sequence[A], progress: Progress | None) -> Iterable[A]:
-    """Return items that report how many of them were taken, before each hundredth.
+def told(items: Sequence[A], progress: Progress | None) -> Iterator[A]:
+    """Yield items, and report how many of them were taken, before each hundredth.
 
     >>> list(told("ab", lambda done, total: print(done, total)))
     0 2
     ['a', 'b']
     """
-    return items if progress is None else _told(items, progress)
-
-
-def _told(items: Sequence[A], progress: Progress) -> Iterator[A]:
     for at, item in enumerate(items):
-        if at % EACH == 0:
+        if progress is not None and at % EACH == 0:
             progress(at, len(items))
         yield item
 

@@ -123,23 +123,19 @@ LATELY = 5.0
 
 
 class Wish:
-    """The memories that one question waits for.
-
-    Attributes:
-        ns: Number of their namespace.
-        lacking: Row ids of the memories, with the number of characters, newest first.
-        left: Those of them that are not embedded yet, as far as this process knows.
-        taken_up: Whether all of them have a line in the backlog.
-        ring: Called, from any thread, when it may be fulfilled, or cannot be.
-    """
+    """The memories of a namespace that one question waits for."""
 
     def __init__(self, ns: int, lacking: Iterable[Lacking]) -> None:
         self.ns = ns
         self.lacking = dict(lacking)
+        """Their row ids, with the number of characters, newest first."""
         self.left = dict(self.lacking)
+        """Those of them that are not embedded yet, as far as this process knows."""
         self.taken_up = False
+        """Whether all of them have a line in the backlog."""
         self._bell: SimpleQueue[None] = SimpleQueue()  # in C: an interrupt leaves no lock held
         self.ring: Callable[[], None] = lambda: self._bell.put(None)
+        """Called, from any thread, when it may be fulfilled, or cannot be."""
 
     def wait(self, seconds: float) -> None:
         """Block until somebody rings, for so many seconds at most."""
