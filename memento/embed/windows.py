@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from numpy.typing import NDArray
 
 OVERLAP = 1 / 8
@@ -71,3 +73,12 @@ def combine(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     norm = float(np.linalg.norm(mixed))
     # Opposite windows cancel out; then the first window represents the text.
     return first if norm == 0 else (mixed / norm).astype(np.float32)
+
+
+def embed_windows(
+    texts: Sequence[list[str]], embed: Callable[[list[str]], NDArray[np.float32]]
+) -> NDArray[np.float32]:
+    """Embed the windows of several texts at once, and combine those of each."""
+    vectors = embed([window for windows in texts for window in windows])
+    ends = np.cumsum([len(windows) for windows in texts])[:-1]
+    return np.stack([combine(group) for group in np.split(vectors, ends)])

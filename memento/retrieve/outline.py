@@ -97,12 +97,10 @@ class Outlines:
             if facts.erased > rev:
                 return False  # these rows are of before
             n, parts = parts_of(roster)
-            mark = token_hex(8)
-            head = {**expected(ns, facts.erased), "rev": rev, "rows": n, "mark": mark}
+            about = {"rev": rev, "rows": n, "mark": token_hex(8)}
+            head = {**expected(ns, facts.erased), **about}
             name_it = self._filing.naming(ns, facts.erased, facts.marks[0] if facts.marks else None)
-            derived.write_file(
-                folder, f"{ns}.{KIND}", head, parts, lambda name: name_it(mark, name)
-            )
+            derived.write_file(folder, f"{ns}.{KIND}", head, parts, name_it)
             return True
 
         return self._filing.write(ns, job)

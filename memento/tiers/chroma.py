@@ -86,10 +86,6 @@ class ChromaFault(Exception):
         self.damage = damage
 
 
-class UnknownLayout(Exception):
-    """A file of an index is damaged, or from a version of Chroma with another layout."""
-
-
 @contextlib.contextmanager
 def _faults(ids: Sequence[str] = ()) -> Iterator[None]:
     """Turn every error of Chroma into `ChromaFault`, whose message names no id."""
@@ -104,9 +100,7 @@ def _faults(ids: Sequence[str] = ()) -> Iterator[None]:
         said = str(error)
         for memory_id in sorted(ids, key=len, reverse=True):  # one may be part of another
             said = said.replace(memory_id, "...")
-        text = " ".join(said.split())[:300] or "no message"
-        if not isinstance(error, UnknownLayout):
-            text = f"Chroma says {kind}: {text}"
+        text = f"Chroma says {kind}: {' '.join(said.split())[:300] or 'no message'}"
         raise ChromaFault(text, damage=not will_pass(text)) from error
 
 
@@ -363,34 +357,27 @@ def _last_written(index: str) -> int:
 def blank(index: Path) -> None:
     """Overwrite the places of one index that have no row.
 
-    Raises:
-        UnknownLayout: If its files do not have the expected layout; nothing was changed.
-        OSError: If they cannot be read or written.
+    It raises `ChromaFault`, and changes nothing, if a file is damaged or has another layout.
     """
     header = read_regular(index / "header.bin")
     if len(header) < HEADER.size:
-        raise UnknownLayout("header.bin is cut short")
+        raise ChromaFault("header.bin is cut short", damage=True)
     version, _, places, rows, row_bytes = HEADER.unpack_from(header)
     if version != VERSION or rows > places or not row_bytes:
-        raise UnknownLayout("header.bin is damaged, or has a layout that memento does not know")
+        problem = "header.bin is damaged, or has a layout that memento does not know"
+        raise ChromaFault(problem, damage=True)
     parts = {index / ROWS_FILE: rows * row_bytes, index / "length.bin": rows * LENGTH_BYTES}
     for path, used in parts.items():
         if path.stat(follow_symlinks=False).st_size < used:
-            raise UnknownLayout(f"{path.name} is shorter than the {rows} rows it should hold")
+            problem = f"{path.name} is shorter than the {rows} rows it should hold"
+            raise ChromaFault(problem, damage=True)
     for path, used in parts.items():
-        _zero(path, used)
-
-
-def _zero(path: Path, start: int) -> None:
-    fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
-    try:
-        before = os.fstat(fd)
-        if (unused := before.st_size - start) > 0:
-            os.pwrite(fd, bytes(unused), start)
-        # Clocks of file systems advance every few milliseconds; a later write must be visible.
-        os.utime(fd, ns=(before.st_atime_ns, before.st_mtime_ns - SECOND))
-    finally:
-        os.close(fd)
+        fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        with os.fdopen(fd, "wb", buffering=0):
+            before = os.fstat(fd)
+            os.pwrite(fd, bytes(before.st_size - used), used)
+            # Clocks of file systems advance every few milliseconds; a later write must be visible.
+            os.utime(fd, ns=(before.st_atime_ns, before.st_mtime_ns - SECOND))
 
 
 # The client.

@@ -103,7 +103,7 @@ class Work:
 
     def still(self, docids: Sequence[int]) -> list[Owed]:
         """Return the lines of some memories that still lack a vector and were not refused."""
-        found = self._ledger.read(lambda c: embedding_queue.lines_of(c, docids, ("embed",)))
+        found = self._ledger.read(lambda c: vectors.lines_of(c, docids, ("embed",)))
         return [line for line in found if line not in self._refused]
 
     def model(self) -> int:

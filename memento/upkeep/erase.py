@@ -367,8 +367,8 @@ class Eraser:
             erased = self._ledger.read(partial(memories.erased_at, ns=ns))
             return bool(head.get("erased") == erased)
 
-        with derived.locked(self._ledger.root) as lock:
-            if lock is None:
+        with derived.locked(self._ledger.root) as mine:
+            if not mine:
                 return "another process is writing derived files"
             self._removed += derived.clear(self._ledger.root, is_later)
         return None

@@ -54,6 +54,7 @@ from memento.ledger.scope_rows import Place
 from memento.protocols import Progress
 from memento.types import Event, Status, Tier
 from memento.upkeep.import_lines import (
+    KINDS,
     MAX_LINE,
     Arrival,
     EventLine,
@@ -82,14 +83,9 @@ Sessions = dict[int, set[str | None]]
 class Taking:
     """Writes the lines of an export, and counts them.
 
-    Args:
-        name: Name of the import, see ``sql.begin_import``.
-        into_of: Namespaces to their numbers.
-        began: Number of a namespace to its newest revision when the import began, perhaps in
-            another process that was killed: a later memory that is in the file is the import's.
-        model: Number of the embedder that made the vectors; None to leave them out.
-        terms: See ``Terms``.
-        sessions: Receives the sessions that have new turns.
+    ``began`` has for the number of each namespace its newest revision when the import began,
+    perhaps in another process that was killed: a later memory that is in the file is the import's.
+    ``model`` made the vectors; None leaves them out. ``sessions`` receives those with new turns.
     """
 
     def __init__(
@@ -104,31 +100,19 @@ class Taking:
         self.model = model
         self.counts: Counter[str] = Counter()
         self.redacted: Counter[str] = Counter()
-        self._name = name
-        self._into_of = into_of
-        self._began = began
-        self._terms = terms
-        self._sessions = sessions
+        self.quarantined: set[int] = set()
+        self._name, self._into_of, self._began = name, into_of, began
+        self._terms, self._sessions = terms, sessions
         self._ours: dict[int, set[str]] = {ns: set() for ns in into_of.values()}
-        self._quarantined: set[int] = set()
-
-    @property
-    def quarantined(self) -> int:
-        """Number of new memories that are quarantined."""
-        return len(self._quarantined)
 
     def put(self, connection: Session, bite: Sequence[Item]) -> None:
-        """Write some lines; the store is consistent afterwards.
-
-        Args:
-            connection: Inside a transaction.
-            bite: Lines in the order of the file.
-        """
+        """Write some lines in the order of the file, in a transaction that leaves nothing half."""
         done = sql.imported_to(connection, self._name)
         since = inf if done is None else done  # None: another process has written all of it
-        for ns, arrivals in self._memories(bite):
-            work = self._work(connection, ns)
-            self._put_memories(work, arrivals)
+        arrived = [(item.labels, item.what) for item in bite if isinstance(item.what, Arrival)]
+        for labels, group in groupby(arrived, key=itemgetter(0)):
+            work = self._work(connection, self._into_of[labels])
+            self._put_memories(work, [arrival for _, arrival in group])
             changes.finish(work, "import_from", self._terms.trust)
         rest: dict[type, Callable[[Session, int, Any], None]] = {
             Link: self._put_link,
@@ -145,12 +129,6 @@ class Taking:
 
     def _work(self, connection: Session, ns: int) -> Work:
         return Work(connection, ns, self._terms.now, self._terms.rules)
-
-    def _memories(self, bite: Sequence[Item]) -> Iterator[tuple[int, list[Arrival]]]:
-        """Yield the memories among some lines, by namespace."""
-        chosen = [(item.labels, item.what) for item in bite if isinstance(item.what, Arrival)]
-        for labels, group in groupby(chosen, key=itemgetter(0)):
-            yield self._into_of[labels], [what for _, what in group]
 
     def _put_memories(self, work: Work, arrivals: Sequence[Arrival]) -> None:
         go_to_present_scopes(work, [one.entry for one in arrivals])
@@ -192,14 +170,14 @@ class Taking:
         changed = trust.judge_again(work, rows, [row.id for row in rows], spared=spared)
         for row in changed:
             if row.status == Status.QUARANTINED and row.id in ours:
-                self._quarantined.add(row.docid)
+                self.quarantined.add(row.docid)
         return changed
 
     def _note(self, work: Work, entry: Entry) -> None:
         """Count the outcome for a memory that was written."""
         self.counts["memories"] += 1
         if entry.row.status == Status.QUARANTINED:
-            self._quarantined.add(entry.row.docid)
+            self.quarantined.add(entry.row.docid)
         if entry.redacted:
             self.redacted.update(entry.redacted)
             log_event(work, entry.row, Event.REDACTED, entry.redacted)
@@ -268,9 +246,6 @@ class Taking:
 MAX_DIM = 1 << 20
 """Most numbers in a vector that is read."""
 
-_KINDS = frozenset({"memory", "link", "event", "session", "scope", "share"})
-"""Types of the lines between the first and the last."""
-
 
 @dataclass(frozen=True, slots=True)
 class Imported:
@@ -320,7 +295,7 @@ def import_from(
     sessions: Sessions,
     progress: Progress | None = None,
 ) -> Imported:
-    """Import an export; see the module.
+    """Import an export; see the module, and ``StoreView.import_from`` for the errors.
 
     Args:
         ledger: The store.
@@ -331,15 +306,6 @@ def import_from(
         sessions: Receives the sessions of each namespace that have new turns, even if the import
             is interrupted.
         progress: Told how many lines are written.
-
-    Raises:
-        ArchiveDamaged: If it is cut off, changed, or not an export; nothing was written.
-        ArchiveFromTheFuture: If it is in a newer format; nothing was written.
-        InvalidInput: If it holds several namespaces for one, or a value that cannot be accepted;
-            nothing was written.
-        IdConflict: If an id belongs to another memory here; nothing was written.
-        SecretFound: If it holds a secret, and secrets are refused.
-        StoreError: If it could not be written; memories written before that stay.
     """
     report = progress or (lambda _done, _total: None)
     with _whole(source) as (stream, name):
@@ -372,7 +338,7 @@ def import_from(
         return Imported(
             **{kind: taking.counts[kind] for kind in kinds},
             damaged=tuple(lines.damaged),
-            quarantined=taking.quarantined,
+            quarantined=len(taking.quarantined),
             hidden=lines.hidden,
             demoted=lines.demoted,
             redacted=dict(taking.redacted),
@@ -455,7 +421,7 @@ def _verify(stream: IO[bytes], name: str) -> tuple[dict[str, Any], str, int]:
             if stream.read(1):
                 raise ArchiveDamaged(name, f"goes on after its last line, {number}")
             return head, digest.hexdigest(), number
-        if number > 1 and not (isinstance(kind, str) and kind in _KINDS):
+        if number > 1 and not (isinstance(kind, str) and kind in KINDS):
             raise ArchiveDamaged(name, f"line {number} has a type that no export has")
         digest.update(data)
         counts[str(kind)] += 1
