@@ -378,7 +378,7 @@ class Engine:
                 self.ledger.root / layout.CHROMA,
                 identity=self.embedding.identity,
                 samples=self._samples,
-                on_reset=lambda _why: self._owe_index(model),
+                on_reset=lambda _: self.ledger.write(lambda c: vectors.owe_index(c, model)),
                 mark=lambda: self.ledger.read(vectors.mark),
                 set_mark=lambda mark: self.ledger.write(lambda c: vectors.set_mark(c, mark)),
                 config=self.config.long,
@@ -646,9 +646,6 @@ class Engine:
         """Tell whether the Chroma folder is missing and only this tells; see ``is_left_unfed``."""
         there = (self.ledger.root / layout.CHROMA).exists() or self.ledger.read_only
         return not there and self.ledger.read(vectors.is_left_unfed)
-
-    def _owe_index(self, model: int) -> None:
-        self.ledger.write(lambda c: vectors.owe_index(c, model))
 
     def reopen_after_fork(self) -> None:
         """Start again in a forked child, which has none of the parent's threads and locks."""

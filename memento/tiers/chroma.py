@@ -421,7 +421,7 @@ def _connect(path: str) -> Any:
 
 
 def refuse_if_shared(folder: Path) -> None:
-    """Make sure that no other client of this process has the folder open; `ChromaFault` if one has.
+    """Raise `ChromaFault` if another client of this process has the folder open.
 
     Chroma keeps one system per path and process; our client would share it, and continue to work on
     a folder that was set aside.
@@ -447,8 +447,8 @@ def _abandon() -> None:
     """Do not touch the parent's clients in a forked child.
 
     Their threads exist only in the parent: freeing a client here would wait for them for ever, at
-    the latest when the interpreter exits. So each client is made immortal and removed from Chroma's
-    cache. A second client on the same path would also wait for ever, hence `_forked`.
+    the latest when the interpreter exits. So each is made immortal and removed from Chroma's cache.
+    A second client on the same path would also wait for ever, hence `_forked`.
     """
     for path, client in _open.items():
         bindings = client._server.bindings  # noqa: SLF001 -- it owns the threads

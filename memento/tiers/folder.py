@@ -77,8 +77,7 @@ class FolderLock:
 
         Raises:
             OSError: If the file cannot be created, or the file system does not support locks.
-            StoreUnusable: If the file holds something that no lock file of memento's does; it is
-                left as it is.
+            StoreUnusable: If the file is no lock file of memento's; it is left as it is.
         """
         if self.held:
             return True
@@ -149,32 +148,24 @@ def _is_lock(fd: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """What the file beside a Chroma folder says of it.
-
-    Attributes:
-        identity: Name of the embedder whose vectors it holds.
-        mark: A random word, new at each open, that the ledger also stores: a copy of the folder
-            from an earlier day has an earlier word, and another store's a foreign one.
-        left: Its `sum_of` when it was closed in order; "" while it is open, or if it was not.
-        unclean: Opens in a row without a clean end or a long service.
-    """
+    """What the file beside a Chroma folder says of it."""
 
     identity: str
+    """Name of the embedder whose vectors it holds."""
     mark: str
+    """A random word, new at each open, that the ledger also stores: a copy of the folder from an
+    earlier day has an earlier word, and another store's a foreign one."""
     left: str = ""
+    """Its `sum_of` when it was closed in order; "" while it is open, or if it was not."""
     unclean: int = 0
+    """Opens in a row without a clean end or a long service."""
 
 
 def why_not(stamp: Stamp | None, there: str, identity: str, mark: str | None) -> str | None:
     """Say why a folder is replaced unseen; None if it can be taken over. Pure.
 
     One that was not closed in order may be taken over after a look at it in a child process.
-
-    Args:
-        stamp: What is said of it; None if that is missing or unreadable.
-        there: The `sum_of` what is there now.
-        identity: Name of the embedder in use.
-        mark: The mark of the folder that the ledger fed last.
+    ``there`` is the `sum_of` it now, and ``mark`` that of the folder that the ledger fed last.
     """
     if not there:
         return "new" if stamp is None else "the folder is gone or empty"

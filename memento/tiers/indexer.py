@@ -176,11 +176,7 @@ class Indexer:
         return None
 
     def wait_for(self, wish: Wish, timeout: float) -> bool:
-        """Wait until the memories that a question needs are embedded, before all others.
-
-        Returns:
-            Whether they are; False after ``timeout`` seconds.
-        """
+        """Wait until what a question needs is embedded, before all else; tell whether it is."""
         deadline = time.monotonic() + timeout
         with self.wishes.hold(wish):
             while (done := self.look(wish)) is None:

@@ -77,7 +77,8 @@ class LongState(StrEnum):
 class LongTier:
     """A disposable semantic index over vectors that are stored in the ledger.
 
-    The constructor does no I/O and does not import chromadb.
+    The constructor does no I/O and does not import chromadb. All other methods raise
+    `TierUnavailable` if the index cannot be used, and say why; some rows may be written then.
 
     Args:
         folder: The Chroma folder. ``<folder>.lock``, ``<folder>.json`` and at most one
@@ -97,7 +98,7 @@ class LongTier:
         *,
         identity: str,
         samples: Callable[[], Sequence[LongSample]],
-        on_reset: Callable[[str], None],
+        on_reset: Callable[[str], object],
         mark: Callable[[], str | None],
         set_mark: Callable[[str], None],
         config: LongConfig = LongConfig(),
@@ -145,10 +146,6 @@ class LongTier:
 
         A folder that cannot be trusted is set aside and replaced by an empty one. May take seconds
         (it imports chromadb, and may first check the folder in a child process).
-
-        Raises:
-            TierUnavailable: If another process owns the folder, this tier is closed, it was
-                damaged too often, or a temporary cause (a full disk, a lock) prevents it.
         """
         if self._chroma is None:
             with self._opening():
@@ -163,8 +160,10 @@ class LongTier:
             elif self._chroma is None:
                 self._enter()
             elif self._chroma.opened > OPEN_COLLECTIONS:
+                self._set(LongState.COLD, "being opened again")
                 self._leave(sound=False)
                 self._chroma = ChromaFolder(self._folder)
+                self._set(LongState.READY, "ready")
 
     def close(self) -> None:
         """Close in order, so that the folder is trusted next time, and release it.
@@ -192,14 +191,8 @@ class LongTier:
     ) -> None:
         """Store rows and replace those with the same ids. Repeating it is harmless.
 
-        Args:
-            namespace: Namespace of the rows.
-            ids: n different ids.
-            vectors: (n, dim) float32, finite.
-            metadatas: n mappings of facts for people who open Chroma; may be empty.
-
-        Raises:
-            TierUnavailable: If it is not ready or Chroma fails; some rows may be stored.
+        The n ids differ, the vectors are (n, dim), finite, and the metadata, which may be empty,
+        are for people who open Chroma.
         """
         for part in self._parts(len(ids)):
             with self._asking() as chroma:
@@ -213,9 +206,6 @@ class LongTier:
         """Remove rows from the index; unknown ids are ignored.
 
         The bytes of the vectors may stay in Chroma's files until the folder is set aside.
-
-        Raises:
-            TierUnavailable: If it is not ready or Chroma fails; some rows may be removed.
         """
         for part in self._parts(len(ids)):
             with self._asking() as chroma:
@@ -228,25 +218,17 @@ class LongTier:
 
         Returns:
             (id, cosine similarity in [-1, 1]), best first; equal ones by id.
-
-        Raises:
-            TierUnavailable: If it is not ready or Chroma fails.
         """
         with self._asking() as chroma:
             return chroma.search(collection_name(namespace), vector[np.newaxis], n)[0]
 
     def count(self, namespace: tuple[str, ...]) -> int:
-        """Count the rows of a namespace; raises `TierUnavailable` as the others do."""
+        """Count the rows of a namespace."""
         with self._asking() as chroma:
             return chroma.count(collection_name(namespace))
 
     def healthy(self, sample: Sequence[LongSample]) -> bool:
-        """Check that rows which were stored find themselves; if not, `open` repairs the tier.
-
-        Raises:
-            TierUnavailable: If it is not ready, a temporary cause prevents the check, or it was
-                damaged too often to be repaired.
-        """
+        """Check that rows which were stored find themselves; if not, `open` repairs the tier."""
         try:
             with self._asking() as chroma:
                 if problem := chroma.ailment(by_collection(sample)):

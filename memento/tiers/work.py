@@ -136,7 +136,9 @@ class Work:
         """
         try:
             with _contained():
-                made = self._embedding.embed([spoken(line) for line in lines])
+                made = self._embedding.embed(
+                    [f"{o.speaker}: {o.text}" if o.speaker else o.text for o in lines]
+                )
         except UNFIT as error:
             if len(lines) > 1:
                 return [pair for line in lines for pair in self._embedded([line])]
@@ -164,11 +166,6 @@ def _contained() -> Iterator[None]:
         if isinstance(error, Exception):  # the indexer knows what to do about it
             raise
         raise EmbedderError(f"the embedder raised {type(error).__name__}: {error}") from error
-
-
-def spoken(line: Owed) -> str:
-    """Compose the text to embed for a memory: the speaker and the text."""
-    return f"{line.speaker}: {line.text}" if line.speaker else line.text
 
 
 def tell(ledger: Ledger, index: LongTier, lines: Sequence[Owed], model: int) -> None:

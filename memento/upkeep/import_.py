@@ -21,7 +21,7 @@ import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from itertools import groupby
@@ -311,7 +311,6 @@ def import_from(
     with _whole(source) as (stream, name):
         head, digest, total = _verify(stream, name)
         labels = _namespaces(head, name)
-        _check_embedder(head, name)
         if into is not None and len(labels) > 1:
             raise InvalidInput("source", f"holds {len(labels)} namespaces; import all of them")
         vectors_wanted = head["embedder"] is not None and terms.is_own
@@ -319,7 +318,8 @@ def import_from(
         dim = None if identity is None else head["embedder"]["dim"]
         targets = {one: one if into is None else into for one in labels}
         _check(ledger, Lines(stream, targets, dim, terms), report)
-        run = _run(digest, targets, terms)
+        said = json.dumps([digest, sorted(targets.items()), terms.trust.value])
+        run = f"import {sha256(said.encode()).hexdigest()}"
 
         def begin(connection: Session) -> Taking:
             into_of = {one: namespaces.number(connection, one) for one in targets.values()}
@@ -345,12 +345,6 @@ def import_from(
         )
 
 
-def _run(digest: str, targets: Mapping[Labels, Labels], terms: Terms) -> str:
-    """Name an import by its file, its namespaces and its trust."""
-    said = json.dumps([digest, sorted(targets.items()), terms.trust.value])
-    return f"import {sha256(said.encode()).hexdigest()}"
-
-
 def _check(ledger: Ledger, lines: Lines, report: Progress) -> None:
     """Read an export through as if it were imported, and write nothing."""
     for bite in bites(lines):
@@ -365,25 +359,21 @@ def _check(ledger: Ledger, lines: Lines, report: Progress) -> None:
 
 
 def _namespaces(head: Mapping[str, Any], name: str) -> list[tuple[str, ...]]:
-    """Read the namespaces that an export says it holds."""
+    """Read the namespaces that an export says it holds; its embedder must be valid too."""
     said = head.get("namespaces")
+    if not isinstance(said, list):
+        raise ArchiveDamaged(name, "its first line does not say which namespaces it holds")
     try:
-        if isinstance(said, list):
-            return [parse_namespace(one) for one in said]
+        found = [parse_namespace(one) for one in said]
     except InvalidInput as error:
         raise ArchiveDamaged(name, f"its first line has an invalid namespace: {error}") from error
-    raise ArchiveDamaged(name, "its first line does not say which namespaces it holds")
-
-
-def _check_embedder(head: Mapping[str, Any], name: str) -> None:
-    """Refuse an export whose first line has an invalid embedder."""
     match head:
         case {"embedder": None}:
-            return
+            return found
         case {"embedder": {"name": str(model), "dim": int(dim)}} if (
             model.isprintable() and 0 < len(model) <= check.MAX_URI and 0 < dim <= MAX_DIM
         ):
-            return
+            return found
     raise ArchiveDamaged(name, "its first line does not say which embedder made its vectors")
 
 
@@ -429,16 +419,15 @@ def _verify(stream: IO[bytes], name: str) -> tuple[dict[str, Any], str, int]:
 
 
 def _head(data: bytes, name: str) -> dict[str, Any]:
-    try:
-        head: Any = json.loads(data)
-        known = head["type"] == "memento export" and isinstance(head["format"], int)
-    except (ValueError, TypeError, KeyError, RecursionError):
-        known = False
-    if not known:
-        raise ArchiveDamaged(name, "is not an export of memento")
-    if head["format"] > FORMAT:
-        raise ArchiveFromTheFuture(name, found=head["format"], known=FORMAT)
-    return cast("dict[str, Any]", head)
+    head: Any = None
+    with suppress(ValueError, RecursionError):
+        head = json.loads(data)
+    match head:
+        case {"type": "memento export", "format": int(form)}:
+            if form > FORMAT:
+                raise ArchiveFromTheFuture(name, found=form, known=FORMAT)
+            return cast("dict[str, Any]", head)
+    raise ArchiveDamaged(name, "is not an export of memento")
 
 
 def _parsed(data: bytes, name: str, number: int) -> dict[str, Any]:
@@ -456,32 +445,24 @@ def _whole(source: str | Path | IO[str] | IO[bytes]) -> Iterator[tuple[IO[bytes]
     """Lend an export as a file that can be read twice, with its name."""
     if isinstance(source, str | Path) or not callable(getattr(source, "read", None)):
         path = files.path_of("source", source)
-        with _opened(path) as file:
+        try:
+            file = files.open_regular(path)
+        except OSError as error:
+            none = error.errno in {errno.ENOENT, errno.ENOTDIR, errno.EINVAL}
+            problem = "is not a file; give the name of an export"
+            said = problem if none else f"cannot be read ({error.strerror})"
+            raise ArchiveDamaged(path, said) from error
+        with file:
             yield file, str(path)
         return
-    name = str(getattr(source, "name", "the stream"))
-    with tempfile.TemporaryFile() as file:
-        _copy(source, file)
-        file.seek(0)
-        yield file, name
-
-
-def _opened(path: Path) -> IO[bytes]:
-    try:
-        return files.open_regular(path)
-    except OSError as error:
-        if error.errno in {errno.ENOENT, errno.ENOTDIR, errno.EINVAL}:
-            raise ArchiveDamaged(path, "is not a file; give the name of an export") from error
-        raise ArchiveDamaged(path, f"cannot be read ({error.strerror})") from error
-
-
-def _copy(source: IO[str] | IO[bytes], file: IO[bytes]) -> None:
-    """Copy a stream of text or bytes."""
-    try:
-        if isinstance(source, io.TextIOBase):
-            file.writelines(line.encode() for line in source)
-        else:
-            shutil.copyfileobj(cast("IO[bytes]", source), file)
-    except Exception as error:  # the caller's own object: it may raise anything
-        said = f"the stream cannot be read ({type(error).__name__}: {error})"
-        raise InvalidInput("source", said) from error
+    with tempfile.TemporaryFile() as copy:
+        try:
+            if isinstance(source, io.TextIOBase):
+                copy.writelines(line.encode() for line in source)
+            else:
+                shutil.copyfileobj(cast("IO[bytes]", source), copy)
+        except Exception as error:  # the caller's own object: it may raise anything
+            said = f"the stream cannot be read ({type(error).__name__}: {error})"
+            raise InvalidInput("source", said) from error
+        copy.seek(0)
+        yield copy, str(getattr(source, "name", "the stream"))

@@ -20,7 +20,6 @@ from memento.testing import HashEmbedder
 from memento.tiers import indexer as indexer_module
 from memento.tiers.indexer import Indexer
 from memento.tiers.long_tier import LongTier
-from memento.tiers.work import spoken
 
 FAST = IndexConfig(start_seconds=0.0, poll_seconds=0.01, retry_seconds=0.01)
 FAST_CONFIG = Config(index=FAST)
@@ -637,12 +636,6 @@ class TestInTheStore:
         for query in ("a", "a", "b", "a", "c", "b", "x \ud800"):
             assert memory.retrieve(query).missing == {}
         assert asked == ["a", "b", "c", "b", "x ?"]
-
-
-def test_the_text_spoken_is_speaker_and_text():
-    """One rule for what is embedded."""
-    line = vectors.Owed(1 << 40 | 1, 1, "embed", "i", "long", "active", "", "hi")
-    assert (spoken(line), line.ns) == ("hi", 1)
 
 
 class _Squeamish(HashEmbedder):
