@@ -15,7 +15,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
 from memento.config import IndexConfig
@@ -93,11 +93,9 @@ class Indexer:
         self.wishes = Wishes(ledger)
         self._refused = Refused(ledger)
         self._turns = Turns(ledger)
-        self._work: Work | None = None
-        self._express: Express | None = None
-        if embedding is not None:
-            self._work = Work(ledger, embedding, self.wishes, self._refused)
-            self._express = Express(ledger, self._work, take_up, self, config.bite_texts)
+        self._embeds = embedding is not None
+        self._work = Work(ledger, embedding, self.wishes, self._refused)
+        self._express = Express(ledger, self._work, take_up, self, config.bite_texts)
         self._wanted = False
         self._loading = False
         self._rounds = 0
@@ -122,11 +120,11 @@ class Indexer:
         if self._thread is None or not self._thread.is_alive():  # each add asks: without the lock
             with self._lock:
                 if not self._stopping and (self._thread is None or not self._thread.is_alive()):
-                    self._wanted |= self._work is not None and self._index_lost()
+                    self._wanted |= self._embeds and self._index_lost()
                     run = threading.Thread(target=self._run, name="memento-indexer", daemon=True)
                     self._thread = run
                     run.start()
-        if self._work is not None and not self._wake.is_set():
+        if self._embeds and not self._wake.is_set():
             self._wake.set()
 
     def trouble_for(self, sees: Sees) -> dict[str, str]:
@@ -198,8 +196,7 @@ class Indexer:
         hopeless = bool(refused) and refused.issuperset(wish.left)
         if self._stopping or hopeless or self.trouble.keys() & {"embedder", "store"}:
             return False
-        if self._express is not None:
-            self._express.start()
+        self._express.start()
         self.start()
         return None
 
@@ -212,12 +209,10 @@ class Indexer:
         self._stop.set()
         self._wake.set()
         deadline = time.monotonic() + timeout
-        if self._express is not None:
-            self._express.stop()
+        self._express.stop()
         self.wishes.ring()
         _join(self._thread, lambda: self._loading, deadline)
-        if (express := self._express) is not None:
-            _join(express.thread, lambda: express.loading, deadline)
+        _join(self._express.thread, lambda: self._express.loading, deadline)
 
     @property
     def _stopping(self) -> bool:
@@ -229,7 +224,7 @@ class Indexer:
                 return sum(self._ledger.read(vectors.backlog_size).values()) > others
             return bool(self._ledger.read(lambda c: vectors.owed(c, ("embed", *OPS), 1)))
 
-        return self._work is not None and (
+        return self._embeds and (
             self._wanted
             or on_backlog()
             or self._waiting()
@@ -250,7 +245,7 @@ class Indexer:
         with self._lock:
             self._pausing += 1
         try:
-            with self._turn, nullcontext() if self._express is None else self._express.turn:
+            with self._turn, self._express.turn:
                 yield
         finally:
             with self._lock:
@@ -317,19 +312,19 @@ class Indexer:
 
         There is none only if neither kind finds a line there that can be worked on now.
         """
-        if (work := self._work) is None:
+        if not self._embeds:
             return False
         self._behind = self._ledger.read(lambda c: vectors.is_behind(c, self._config.behind_rows))
         self._give_way()
         self._take_up(())
         self._rounds += 1
-        worked = self._ready("embedder") and self._embed_bite(work)
+        worked = self._ready("embedder") and self._embed_bite()
         has_turn = not worked or self._rounds % FEED_ROUNDS == 0
         if has_turn and self._ready("long") and not self._stopping:
-            worked = self._feed_index(work) or worked
+            worked = self._feed_index() or worked
         return worked
 
-    def _embed_bite(self, work: Work) -> bool:
+    def _embed_bite(self) -> bool:
         """Embed the next lines, in turns; before each batch, the long texts questions wait for."""
         chars = PLAN_BITES * self._config.bite_chars
         lines = self._turns.take(self._config.index_rows, chars, self._refused.lines())
@@ -337,15 +332,15 @@ class Indexer:
             return False
         try:
             with self._at_leisure():
-                model = work.ready()
+                model = self._work.ready()
             for bite in self._bites(lines):
                 for part in self._parts(bite):
                     self._give_way()
-                    self._serve_waiting(work, model)
+                    self._serve_waiting(model)
                     if not self._stopping:
-                        still = work.still([line.docid for line in part])
+                        still = self._work.still([line.docid for line in part])
                         if still:
-                            work.do(model, still)
+                            self._work.do(model, still)
             with self._settling:
                 self._settled.notify_all()
         except UNFIT as error:
@@ -354,11 +349,11 @@ class Indexer:
         self.works("embedder")
         return True
 
-    def _serve_waiting(self, work: Work, model: int) -> None:
+    def _serve_waiting(self, model: int) -> None:
         """Embed the long texts that questions wait for, one at a time; the questions take turns."""
         while not self._stopping and (docids := self.wishes.next(1, long=True)):
-            if lines := work.still(docids):
-                work.do(model, lines)
+            if lines := self._work.still(docids):
+                self._work.do(model, lines)
             self.wishes.embedded(docids)
 
     def _parts(self, bite: Sequence[Owed]) -> Iterator[Sequence[Owed]]:
@@ -379,7 +374,7 @@ class Indexer:
             bites[-1].append(line)
         return bites
 
-    def _feed_index(self, work: Work) -> bool:
+    def _feed_index(self) -> bool:
         """Hand lines of the backlog on to the index, a batch at a time."""
         rows = self._config.index_rows
         lines = self._ledger.read(lambda c: vectors.owed(c, OPS, rows * FEED_ROUNDS))
@@ -391,7 +386,7 @@ class Indexer:
                     break  # somebody waits for this thread who cannot wait for a long batch
                 self._give_way()
                 with self._at_leisure():
-                    index, model = self._open_index(), work.model()
+                    index, model = self._open_index(), self._work.model()
                 self._wanted = False
                 if part := lines[start : start + rows]:
                     tell(self._ledger, index, part, model)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import groupby
 from queue import SimpleQueue
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from memento.errors import EmbedderError, InvalidInput, MissingExtra, StoreClosed
 from memento.ledger import vectors
@@ -93,12 +93,12 @@ class Refused:
 
 
 class Work:
-    """Turns lines of the backlog into stored vectors. Thread-safe."""
+    """Turns lines of the backlog into stored vectors; none without embedder. Thread-safe."""
 
     def __init__(
-        self, ledger: Ledger, embedding: StoreEmbedder, wishes: Wishes, refused: Refused
+        self, ledger: Ledger, embedding: StoreEmbedder | None, wishes: Wishes, refused: Refused
     ) -> None:
-        self._ledger, self._embedding = ledger, embedding
+        self._ledger, self._embedding = ledger, cast("StoreEmbedder", embedding)
         self.wishes, self._refused = wishes, refused
 
     def still(self, docids: Sequence[int]) -> list[Owed]:

@@ -354,7 +354,7 @@ def test_without_an_embedder_nothing_is_owed_here(memory):
 
 def test_time_is_up(bench, memory):
     """A limit ends the waiting, not the work."""
-    bench.indexer._embed_bite = lambda _embedding: False
+    bench.indexer._embed_bite = lambda: False
     memory.add("a", "long")
     assert not bench.indexer.wait(0.0)
     assert not bench.indexer.wait(0.05)

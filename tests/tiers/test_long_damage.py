@@ -14,7 +14,7 @@ from long_support import NS, Feeder, refusal
 from memento.config import LongConfig
 from memento.errors import TierUnavailable
 from memento.tiers import folder
-from memento.tiers.folder import Stamp, read_stamp, sum_of, why_not, write_stamp
+from memento.tiers.folder import read_stamp, sum_of, write_stamp
 from memento.tiers.long_tier import LongState
 
 N = 1500
@@ -287,43 +287,6 @@ def test_a_folder_that_cannot_be_moved_is_a_clear_answer(copy, monkeypatch):
 
 def _refused(*_):
     raise PermissionError("no")
-
-
-# The stamp on its own.
-
-LEFT = Stamp("e", "m1", left="sum")
-
-
-@pytest.mark.parametrize(
-    ("stamp", "there", "why"),
-    [
-        (None, "", "new"),
-        (LEFT, "", "gone or empty"),
-        (None, "sum", "missing or unreadable"),
-        (replace(LEFT, identity="other"), "sum", "holds vectors of other"),
-        (replace(LEFT, mark="m0"), "sum", "from another day"),
-        (replace(LEFT, left=""), "sum", None),
-        (replace(LEFT, left="", unclean=1), "sum", None),
-        (replace(LEFT, left="", unclean=2), "sum", "not closed in order"),
-        (LEFT, "another", "changed since"),
-        (LEFT, "sum", None),
-    ],
-)
-def test_trust_in_a_folder(stamp, there, why):
-    """Only our own folder, as it was left, or left by a killed process, is taken over."""
-    said = why_not(stamp, there, "e", "m1")
-    assert (said is None) is (why is None)
-    assert why is None or why in said
-
-
-def test_a_stamp_reads_as_written(tmp_path):
-    """Every field survives the file, which is private."""
-    path = tmp_path / "chroma.json"
-    stamp = replace(LEFT, unclean=1)
-    write_stamp(path, stamp)
-    assert read_stamp(path) == stamp
-    assert path.stat().st_mode & 0o777 == 0o600
-    assert list(tmp_path.iterdir()) == [path]
 
 
 @pytest.mark.parametrize("text", ["", "[]", "null", '{"identity": 1}', "\ud800", "[" * 100_000])

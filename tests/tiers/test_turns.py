@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from memento.ledger import vectors
 from memento.ledger.rows import COLUMNS
 from memento.ledger.schema import SEQ_BITS, SEQ_MASK
 from memento.tiers import queue as turns_module
-from memento.tiers.queue import Turns, in_turns
+from memento.tiers.queue import Turns
 
 MANY = 1_000_000
 
@@ -39,15 +37,6 @@ def texts(lines):
 def strike(memory, lines):
     """Take lines off the backlog, as if they were embedded."""
     memory._engine.ledger.write(lambda c: vectors.settle(c, lines))
-
-
-@given(st.lists(st.lists(st.integers(), max_size=5), max_size=5))
-def test_in_turns_takes_all_and_starves_none(queues):
-    """Everything is taken once, in its own order, and no queue gets ahead by more than one."""
-    marked = [[(at, n) for n in range(len(queue))] for at, queue in enumerate(queues)]
-    taken = list(in_turns(marked))
-    assert sorted(taken) == sorted(one for queue in marked for one in queue)
-    assert [n for _, n in taken] == sorted(n for _, n in taken)
 
 
 def test_namespaces_take_turns(memory, turns):
