@@ -46,15 +46,10 @@ GRACE = 5
 def probe(
     folder: Path, samples: Samples, *, seconds: float, lock: int, cancel: threading.Event
 ) -> str | None:
-    """Open a folder in a child process and check that stored vectors find themselves.
+    """Check in a child process that rows known to be in a folder find themselves.
 
-    Args:
-        folder: The Chroma folder; no other process may have it open.
-        samples: Rows known to be stored there.
-        seconds: Time limit; a child that takes longer is killed.
-        lock: Descriptor of the folder's lock. The child inherits it, so that the folder stays
-            owned if this process dies first.
-        cancel: Set it to stop the child at once.
+    The child is killed after so many seconds, or once ``cancel`` is set. It inherits the lock, a
+    descriptor, so that the folder stays owned if this process dies first.
 
     Returns:
         The fault, or None.
