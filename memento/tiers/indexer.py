@@ -16,6 +16,7 @@ import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, TypeVar
 
 from memento.config import IndexConfig
@@ -27,7 +28,7 @@ from memento.ledger.vectors import Owed
 from memento.protocols import Progress
 from memento.tiers.folder import Taken
 from memento.tiers.queue import SHORT, Turns, Wish, Wishes, within
-from memento.tiers.work import OPS, UNFIT, Express, Refused, Work, tell
+from memento.tiers.work import OPS, UNFIT, Refused, Work, tell
 
 if TYPE_CHECKING:
     from memento.tiers.long_tier import LongTier
@@ -447,6 +448,86 @@ class Indexer:
             and time.monotonic() < deadline
         ):
             time.sleep(0.001)
+
+
+class Express:
+    """Embeds the short texts that questions wait for, in one daemon thread of its own.
+
+    ``take_up`` puts the new memories of some namespaces on the backlog; the indexer pauses the
+    thread and records its failures.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        work: Work,
+        take_up: Callable[[Sequence[int]], None],
+        indexer: Indexer,
+        texts: int,
+    ) -> None:
+        self._ledger, self._work, self._wishes = ledger, work, work.wishes
+        self._take_up, self._indexer, self._texts = take_up, indexer, texts
+        self._bell: SimpleQueue[None] = SimpleQueue()
+        self._lock = threading.Lock()
+        self._stopping = False
+        self.turn = threading.Lock()
+        """Held during each batch; a caller that holds it pauses this thread."""
+        self.loading = False
+        """Whether it loads the model, so that no work is lost if the process ends."""
+        self.thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Start the thread if it does not run, and tell it that a question waits."""
+        with self._lock:
+            if not self._stopping and (self.thread is None or not self.thread.is_alive()):
+                run = threading.Thread(target=self._run, name="memento-express", daemon=True)
+                self.thread = run
+                run.start()
+        self._bell.put(None)
+
+    def stop(self) -> None:
+        """Let the thread end after its current batch; does not wait for that."""
+        with self._lock:
+            self._stopping = True
+        self._bell.put(None)
+
+    def _run(self) -> None:
+        self._ledger.commit_separately()
+        while not self._stopping:
+            try:
+                if self._serve():
+                    continue
+            except StoreClosed:
+                return
+            except UNFIT as error:
+                self._indexer.failed("embedder", error)
+            except BaseException as error:  # noqa: BLE001 - recorded; the thread must go on
+                self._indexer.failed("store", error)
+            self._bell.get()
+            while not self._bell.empty():  # somebody rang, however often it was
+                self._bell.get()
+
+    def _serve(self) -> bool:
+        """Do one batch of what questions wait for; tell whether there may be more."""
+        if not self._wishes or not self._indexer.may_embed():
+            return False
+        with self.turn:
+            if new := self._wishes.not_taken_up():
+                self._take_up(list(dict.fromkeys(wish.ns for wish in new)))
+                for wish in new:
+                    wish.taken_up = True
+            docids = self._wishes.next(self._texts, long=False)
+            found = self._work.still(docids)
+            self._wishes.embedded(set(docids).difference(line.docid for line in found))
+            if lines := within(found, SHORT):  # the others stay for the next batch
+                self.loading = True
+                try:
+                    model = self._work.ready()
+                finally:
+                    self.loading = False
+                self._work.do(model, lines)
+                self._indexer.works("embedder")
+        return bool(docids)
 
 
 def _join(thread: threading.Thread | None, loading: Callable[[], bool], deadline: float) -> None:
