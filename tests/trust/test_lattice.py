@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import harness_lattice
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -21,14 +20,6 @@ from memento.types import Source, Status, Trust
 from memento_mcp import Doors
 
 TRUSTS = ("user", "agent", "web")
-
-
-@pytest.mark.harness
-@pytest.mark.parametrize("harness", harness_lattice.HARNESSES, ids=lambda one: one.__name__)
-def test_the_promise_holds_and_its_control_fails(harness, tmp_path, full):
-    """Random speakers of less trust move nothing of the user's."""
-    result = harness(tmp_path, full=full, seed=1)
-    assert result.verdict == "held", result.details
 
 
 @pytest.fixture
