@@ -242,10 +242,8 @@ def test_words_that_were_edited_away_are_not_brought_back(again):
     assert texts(memory) == ["I moved to Porto."]
 
 
-@pytest.mark.parametrize("named", [True, False], ids=["by id", "by place"])
-@pytest.mark.parametrize("how", AWAY)
-@settings(max_examples=20, deadline=None)
-@given(data=st.data())
+@settings(max_examples=50, deadline=None)
+@given(data=st.data(), named=st.booleans(), how=st.sampled_from(list(AWAY)))
 def test_another_spelling_of_a_turn_is_the_same_turn(named, how, data):
     """In another Unicode form, or with other white space, it stays away as well."""
     words = data.draw(st.lists(st.sampled_from(["café", "Zoë", "ﬁn", "각", "tea"]), min_size=2))

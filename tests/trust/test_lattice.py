@@ -6,6 +6,7 @@ import io
 import json
 from contextlib import suppress
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -100,21 +101,21 @@ PATHS = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("older", TRUSTS)
-@pytest.mark.parametrize("newer", TRUSTS)
 @pytest.mark.parametrize("path", PATHS, ids=lambda one: one.__name__)
-def test_a_less_trusted_source_takes_no_place(memory, path, newer, older):
+def test_a_less_trusted_source_takes_no_place(memory, path):
     """The older memory stays active, word for word, in its slot; an equal may replace it."""
-    old = memory.add("older", key="k", source=older)
-    if not Trust.outranks(older, newer):
-        path(memory, old.id, newer)
-        return
-    with suppress(UntrustedSource):
-        path(memory, old.id, newer)
-    now = memory.get(old.id)
-    assert (now.text, now.status, now.key) == ("older", "active", "k")
-    assert now.source.kind == older
-    assert memory.value("k", scope=now.scope).id == old.id
+    for older, newer in product(TRUSTS, TRUSTS):
+        view = memory.of(older, newer)
+        old = view.add("older", key="k", source=older)
+        if not Trust.outranks(older, newer):
+            path(view, old.id, newer)
+            continue
+        with suppress(UntrustedSource):
+            path(view, old.id, newer)
+        now = view.get(old.id)
+        assert (now.text, now.status, now.key) == ("older", "active", "k"), (older, newer)
+        assert now.source.kind == older
+        assert view.value("k", scope=now.scope).id == old.id
 
 
 @pytest.mark.parametrize("path", [by_key, by_supersedes, by_scope, by_promotion])
