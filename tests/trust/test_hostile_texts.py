@@ -102,5 +102,5 @@ def test_very_many_dates_are_not_slow_to_read():
 
 
 def test_no_text_with_another_end_is_slow_to_read():
-    """A long run of one thing and then a word: what looks for the end of a text tries each place."""
+    """A long run of one thing and then a word: a look for the end of a text tries each place."""
     run(ENDED)
