@@ -18,7 +18,6 @@ from memento.check import (
     check_moment,
     check_text,
     member,
-    shown,
 )
 from memento.errors import InvalidInput, NothingToUndo
 from memento.ledger import changes as sql
@@ -207,7 +206,7 @@ class Changes(View):
         """
         check_count("limit", limit, most=1_000_000)
         after = None if since is None else check_moment("since", since)
-        asked = None if run is None else _number("run", run)
+        asked = None if run is None else check_count("run", run, most=SEQ_MASK)
         name = None if id is None else check_id(id)
         if name is not None:
             self._known_namespace(name)
@@ -258,7 +257,8 @@ class Changes(View):
         if (change is None) == (run is None):
             raise InvalidInput("change", "give either the number of a change or run=")
         check_flag("force", force)
-        asked = _number("change", change) if run is None else _number("run", run)
+        field, given = ("change", change) if run is None else ("run", run)
+        asked = check_count(field, given, most=SEQ_MASK)
         if (ns := self._ns) is None:
             raise NothingToUndo(asked, f"this namespace has no change {asked}")
         key = docid_of(ns, asked)
@@ -383,12 +383,6 @@ class Changes(View):
         if last < first:
             raise InvalidInput("until", "is before since")
         return between(self._engine.ledger, self._ns, self._namespace, first, last)
-
-
-def _number(name: str, value: object) -> int:
-    if type(value) is not int or not 0 < value <= SEQ_MASK:
-        raise InvalidInput(name, f"must be the number of a change, not {shown(value)}")
-    return value
 
 
 def _shown(key: int | None) -> int | None:
