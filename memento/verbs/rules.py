@@ -32,11 +32,10 @@ from memento.ledger.predicate import Filters
 from memento.ledger.rows import Row
 from memento.prompt import conditions, rendering, tail, zones
 from memento.prompt import head_cache as kept_heads
-from memento.prompt.head_cache import Made
 from memento.prompt.policy_values import TOKENS, Conflict, Policy, Shown
 from memento.prompt.rendering import escape
 from memento.prompt.tail import Item
-from memento.prompt.zones import Directive
+from memento.prompt.zones import Directive, Head
 from memento.text.words import estimate
 from memento.types import Kind, Trust
 from memento.views import View
@@ -83,7 +82,7 @@ class Known:
     plans: tuple[Row, ...]
     pairs: tuple[tuple[int, int], ...]
     secret: bytes
-    heads: dict[tuple[int, bool], Made]
+    heads: dict[tuple[int, bool], Head]
 
 
 _known: weakref.WeakKeyDictionary[Ledger, OrderedDict[tuple[int, str], Known]]
@@ -248,7 +247,7 @@ class Guidance(View):
 
     def _head(
         self, ns: int | None, known: Known, asked: _Asked
-    ) -> tuple[Made, list[Item], list[Conflict]]:
+    ) -> tuple[Head, list[Item], list[Conflict]]:
         """Return the head, and what is not as it has it."""
         if asked.session is None or (ns is None and self._engine.ledger.read_only):
             made = self._made(known, asked, [asked.scope])
@@ -271,22 +270,22 @@ class Guidance(View):
     def _begun(self, session: str) -> session_rows.Begun | None:
         return self._ask(lambda c, ns: session_rows.find(c, ns, session))
 
-    def _compared(self, ns: int | None, stored: Made, known: Known) -> tail.Changes:
+    def _compared(self, ns: int | None, stored: Head, known: Known) -> tail.Changes:
         standing, _, _ = zones.settled(known.placed, known.pairs)
         here = {one.row.docid for one in standing}
-        absent = [docid for docid, *_ in stored.shown if docid not in here]
+        absent = [line.docid for line in stored.shown if line.docid not in here]
         gone: dict[int, Row] = {}
         if absent and ns is not None:
             gone = self._engine.ledger.read(lambda c: memories.by_docids(c, ns, absent))
-        return tail.changed(stored.before(), standing, gone)
+        return tail.changed(stored, standing, gone)
 
-    def _keep(self, known: Known, asked: _Asked, stored: Made | None) -> Made:
+    def _keep(self, known: Known, asked: _Asked, stored: Head | None) -> Head:
         """Make the head of a session and keep it; another process may have been faster."""
         name = asked.session or ""
         if self._engine.ledger.read_only:
             return self._made(known, asked, ["session", name])
 
-        def job(work: Work) -> Made:
+        def job(work: Work) -> Head:
             begun = session_rows.find(work.db, work.ns, name)
             if begun is None:
                 owner = session_marks.name(self._engine.ledger)
@@ -307,18 +306,18 @@ class Guidance(View):
 
         return self._write(job)
 
-    def _made(self, known: Known, asked: _Asked, names: Sequence[object]) -> Made:
+    def _made(self, known: Known, asked: _Asked, names: Sequence[object]) -> Head:
         """Make a head; without a session it comes from RAM if nothing changed."""
         fixed = (asked.tokens, asked.ids)
         if asked.session is None and fixed in known.heads:
             return known.heads[fixed]
-        head = zones.compile_head(known.placed, known.pairs, asked.tokens, ids=asked.ids)
-        digits = blocks.tag(known.secret, [self._namespace, *names], head.lines)
-        text = blocks.framed("policy", digits, head.lines) if head.shown else ""
-        made = kept_heads.of_head(head, text, known.rows)
+        lines, head = zones.compile_head(known.placed, known.pairs, asked.tokens, ids=asked.ids)
+        digits = blocks.tag(known.secret, [self._namespace, *names], lines)
+        text = blocks.framed("policy", digits, lines) if head.shown else ""
+        head = replace(head, text=text, known=frozenset(row.docid for row in known.rows))
         if asked.session is None:
-            known.heads[fixed] = made
-        return made
+            known.heads[fixed] = head
+        return head
 
     def _in_force(self, known: Known, asked: _Asked, conflicts: list[Conflict]) -> list[Item]:
         """Return the rules whose condition holds, and note which ones they take the place of."""
@@ -404,7 +403,7 @@ class Guidance(View):
     def _composed(
         self,
         known: Known,
-        head: Made,
+        head: Head,
         items: Sequence[Item],
         conflicts: Sequence[Conflict],
         asked: _Asked,
@@ -413,7 +412,7 @@ class Guidance(View):
         names = [self._namespace, asked.session or "", "tail"]
         digits = blocks.tag(known.secret, names, [one.line for one in items])
         block, kept, dropped = tail.render(items, digits, asked.tail_tokens)
-        shown = [Shown(id_, zone, text) for _, id_, zone, text in head.shown]
+        shown = [Shown(line.id, line.zone, line.text) for line in head.shown]
         shown += [one.shown for one in kept if one.shown is not None]
         recalled, found = self._recalled(asked, known, [one.id for one in shown], block)
         ending = "\n".join(part for part in (block, recalled) if part)
