@@ -117,9 +117,9 @@ def oppose(work: Work, new: Row, old: Row) -> None:
     log_event(work, lower, Event.DOUBTED, {"by": higher.id, "source": higher.trust})
 
 
-def stand_of(row: Row, belief: float = 0.0) -> Stand:
+def stand_of(row: Row) -> Stand:
     """Return the facts on which the standing of a memory depends."""
-    return Stand(row.trust, row.role, row.valid_from, row.docid, belief)
+    return Stand(row.trust, row.role, row.valid_from, row.docid)
 
 
 def _become_history(work: Work, row: Row, holder: Row) -> None:
