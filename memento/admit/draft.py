@@ -133,7 +133,7 @@ def is_long_turn(draft: Draft, limits: Limits) -> bool:
     A turn has a session or a role, or is an episode. A value of a slot is not a turn.
     """
     text, kind = draft.text, draft.kind
-    if not isinstance(text, str) or len(plain(text)) <= limits.text_chars:
+    if not isinstance(text, str) or str.__len__(text) <= limits.text_chars:
         return False
     episode = isinstance(kind, str) and plain(kind) == Kind.EPISODE
     return (draft.session is not None or draft.role is not None or episode) and draft.key is None
@@ -164,19 +164,18 @@ def admit(
         InvalidInput: If anything about the draft cannot be accepted.
         SecretFound: If it holds a secret and secrets are refused, or its key holds one.
     """
-    row = _checked(draft, limits, now)
-    replaces, related = ids("supersedes", draft.supersedes), ids("related", draft.related)
+    row, replaces, related = _checked(draft, limits, now)
     clean = Redaction(secrets)
     redact_row(row, clean)
     row.key = clean.slot("key", row.key)
+    said_by = (row.key, row.session, row.actor, row.role)
+    dated = row.occurred_at if draft.occurred_at else None
+    row.content_hash = content_hash(row.text, row.scope, *said_by, dated, condition=row.condition)
     columns = columns_of(row)
     head, rest = columns.spoken()
     spoken = head + rest
     row.words, row.head_words = columns.title_words + len(spoken), len(head)
     row.cues = cues(row.text, row.role, spoken)
-    said_by = (row.key, row.session, row.actor, row.role)
-    dated = row.occurred_at if draft.occurred_at else None
-    row.content_hash = content_hash(row.text, row.scope, *said_by, dated, condition=row.condition)
     derived: tuple[str, ...] = ("occurred_at", "valid_from") if draft.occurred_at is None else ()
     derived += ("tier",) if draft.tier is None else ()
     entry = Entry(
@@ -200,8 +199,13 @@ def admit(
     return entry
 
 
-def _checked(draft: Draft, limits: Limits, now: int) -> Row:
-    """Make a row of a draft's values, each checked; nothing is counted yet."""
+def _checked(
+    draft: Draft, limits: Limits, now: int
+) -> tuple[Row, tuple[str, ...], tuple[str, ...]]:
+    """Make a row of a draft's values, each checked, and the ids it supersedes and relates to.
+
+    Nothing is counted yet.
+    """
     scope = parse_scope(draft.scope)
     role = optional_name("role", draft.role)
     source = check_source(draft.source)
@@ -211,7 +215,8 @@ def _checked(draft: Draft, limits: Limits, now: int) -> Row:
         raise InvalidInput("valid_until", "must be later than occurred_at (now if not given)")
     importance = draft.importance
     aliases, tags = names("aliases", draft.aliases), names("tags", draft.tags)
-    return Row(
+    replaces, related = ids("supersedes", draft.supersedes), ids("related", draft.related)
+    row = Row(
         docid=0,
         ns=0,
         rev=0,
@@ -254,6 +259,7 @@ def _checked(draft: Draft, limits: Limits, now: int) -> Row:
         tags=to_json(tags),
         source_parents=to_json(source.parents),
     )
+    return row, replaces, related
 
 
 def redact_row(row: Row, clean: Redaction) -> None:

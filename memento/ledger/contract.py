@@ -142,8 +142,8 @@ class Words(Protocol):
             of them if there are more.
         """
 
-    def holds(self, ns: int, word: str) -> bool:
-        """Tell whether an indexed text of any heard memory of a namespace has a folded word.
+    def unheard(self, ns: int, words: Iterable[str]) -> int:
+        """Count those of some folded words that no indexed text of a heard memory has.
 
         Of a word that very many memories hold, only the oldest are looked at.
         """

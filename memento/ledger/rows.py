@@ -11,10 +11,10 @@ from hashlib import blake2b
 from itertools import compress
 from operator import attrgetter
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, Protocol, TypeVar
+from unicodedata import normalize
 
 from memento.base import layout
 from memento.base.clock import from_micros
-from memento.base.plain import composed
 from memento.check import first_of
 from memento.errors import StoreUnusable
 from memento.ledger.contract import Session
@@ -292,7 +292,7 @@ def content_hash(*parts: object, condition: str | None = None) -> bytes:
     The parts are text, scope, key, session, actor, role and time; no condition adds nothing.
     """
     said = parts if condition is None else (*parts, condition)
-    parts = tuple(composed(one) if isinstance(one, str) else one for one in said)
+    parts = tuple(normalize("NFC", one) if isinstance(one, str) else one for one in said)
     return blake2b(repr(parts).encode(), digest_size=16).digest()
 
 

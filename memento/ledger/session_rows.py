@@ -77,12 +77,11 @@ def newest(db: Session, ns: int, *, open_only: bool = False) -> Iterator[Begun]:
     yield from (one for (name,) in names if (one := find(db, ns, name)) is not None)
 
 
-def touch(db: Session, ns: int, sessions: Iterable[str | None], now: int) -> None:
+def touch(db: Session, ns: int, sessions: Iterable[str], now: int) -> None:
     """Note that sessions are written to; those that nobody began have no row. In a transaction."""
     query = "UPDATE sessions SET touched = ? WHERE ns = ? AND id = ? AND touched < ?"
     for session in sessions:
-        if session is not None:
-            db.execute(query, (now, ns, session, now - MOVED))
+        db.execute(query, (now, ns, session, now - MOVED))
 
 
 def put_checkpoint(db: Session, one: Noted, keep: int) -> Noted:

@@ -88,7 +88,8 @@ def remember(
     trust.judge(work, entries)  # first: the words of a quarantined memory stay new
     met = novelty.weigh(work, entries)
     rows = _replace(work, entries) if replace else _insert_taking_ids(work, entries)
-    session_rows.touch(work.db, work.ns, {entry.row.session for entry in entries}, work.now)
+    if sessions := {entry.row.session for entry in entries if entry.row.session is not None}:
+        session_rows.touch(work.db, work.ns, sessions, work.now)
     named = {entry.row.id for entry in entries if entry.chosen_id}
     return rows, trust.judge_again(work, rows, named), met
 

@@ -93,7 +93,7 @@ SEGMENTS = 16
 MANY_SEGMENTS = 1999
 """Most it can be told. Source: sqlite.org/fts5.html, crisismerge option, and fts5_config.c."""
 MOST_ASKED = 4096
-"""Memories that `LiteWords.holds` looks at, 1 µs each: a flood in quarantine delays no ``add``."""
+"""Memories that `unheard` looks at, 1 µs each: a flood in quarantine delays no ``add``."""
 REBUILT_AT_ONCE = 1_000
 """Rows read before they are indexed again; bounds memory."""
 CHECKED_AS_READ = (3, 44, 0)
@@ -145,15 +145,22 @@ class LiteWords:
     def postings(self, ns: int, matches: Sequence[Match], limit: int) -> list[NDArray[np.int64]]:
         return look_up(self._connection, ns, matches, limit)
 
-    def holds(self, ns: int, word: str) -> bool:
-        execute = self._connection.execute
-        asked = (f'{{head rest}} : "{word}"', *docid_range(ns))  # a tag or a name is no text
-        oldest = execute(_OLDEST, asked).fetchone()
-        if oldest is None:
-            return False
-        if execute(_IS_HEARD, oldest).fetchone():  # nearly always, and at half the cost
-            return True
-        return execute(_ANY_HEARD, (*asked, MOST_ASKED)).fetchone() is not None
+    def unheard(self, ns: int, words: Iterable[str]) -> int:
+        """Count those of some words that no indexed text of a heard memory of a namespace has.
+
+        Of a word that very many memories hold, only the oldest are looked at, see `MOST_ASKED`.
+        """
+        execute, bounds = self._connection.execute, docid_range(ns)
+        count = 0
+        for word in words:
+            asked = (f'{{head rest}} : "{word}"', *bounds)  # a tag or a name is no text
+            oldest = execute(_OLDEST, asked).fetchone()
+            heard = oldest and (  # the oldest is heard nearly always, and at half the cost
+                execute(_IS_HEARD, oldest).fetchone()
+                or execute(_ANY_HEARD, (*asked, MOST_ASKED)).fetchone()
+            )
+            count += not heard
+        return count
 
     def waiting_words(self, ns: int) -> set[str]:
         upto = _upto(self._connection, ns)
