@@ -19,12 +19,6 @@ DOC = "# Contract\n\n" + "\n\n".join(
 LONG = "\n".join(f"Line {n}: crate {n} left the yard." for n in range(3000))
 
 
-@pytest.fixture
-def memory(open_memory):
-    """Open a store without an embedder."""
-    return open_memory()
-
-
 def active(memory, **filters):
     """Return the active texts of the document."""
     return [one.text for one in memory.list(session="contract", limit=1000, **filters)]

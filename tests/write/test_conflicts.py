@@ -16,19 +16,6 @@ from memento.testing import HashEmbedder, ManualClock
 from memento.write import settling
 
 
-@pytest.fixture
-def clock():
-    """A clock that a test moves."""
-    return ManualClock()
-
-
-@pytest.fixture
-def memory(tmp_path, clock):
-    """An empty store."""
-    with MemoryManager(tmp_path / "store", embedder=None, clock=clock) as opened:
-        yield opened
-
-
 def told(memory, *texts, **more):
     """Add statements one after the other, wait until they are compared, and return their ids."""
     ids = [memory.add(text, **more).id for text in texts]
