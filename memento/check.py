@@ -113,7 +113,7 @@ def said_moment(field: str, text: str | None, now: datetime) -> datetime | None:
 def check_number(field: str, value: object, least: float = 0.0, most: float = inf) -> float:
     """Accept a finite number from ``least`` to ``most``."""
     number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not number or not least <= value <= most or value == inf:  # type: ignore[operator]
+    if not number or not least <= value <= min(most, sys.float_info.max):  # type: ignore[operator]
         low = "above 0" if 0 < least < _TINY else f"from {least:g}"
         high = "" if most == inf else f" to {most:g}"
         raise InvalidInput(field, f"must be a number {low}{high}, not {shown(value)}")

@@ -17,11 +17,12 @@ from uuid import UUID, uuid5
 
 import uuid_utils
 
-from memento.admit.draft import is_long_turn
 from memento.admit.redact import Redaction
 from memento.base.clock import from_micros
+from memento.base.plain import plain
 from memento.base.scopes import parse_scope
 from memento.check import (
+    Limits,
     check_count,
     check_flag,
     check_id,
@@ -195,7 +196,7 @@ class View:
         firsts: list[int] = []
         for draft in drafts:
             firsts.append(len(expanded))
-            split = not replace and is_long_turn(draft, self.config.limits)
+            split = not replace and _is_long_turn(draft, self.config.limits)
             expanded += self._parts_of_turn(draft) if split else [draft]
         rows = self._engine.add(self._namespace, expanded, replace=replace, progress=progress)
         return [self._memory(rows[at]) for at in firsts]
@@ -450,6 +451,18 @@ class View:
         moment = engine.now() if now is None else now
         found = engine.ledger.read(lambda c: find(c, ns))
         return engine.in_bites(ns, found, job, moment, verb=verb, makes_room=makes_room)
+
+
+def _is_long_turn(draft: Draft, limits: Limits) -> bool:
+    """Tell whether a draft is a turn of a conversation that is longer than a memory may be.
+
+    A turn has a session or a role, or is an episode. A value of a slot is not a turn.
+    """
+    text, kind = draft.text, draft.kind
+    if not isinstance(text, str) or str.__len__(text) <= limits.text_chars:
+        return False
+    episode = isinstance(kind, str) and plain(kind) == Kind.EPISODE
+    return (draft.session is not None or draft.role is not None or episode) and draft.key is None
 
 
 def _id_of_turn(draft: Draft) -> str:

@@ -127,18 +127,6 @@ def draft_of(item: str | Mapping[str, Any] | Draft) -> Draft:
     return Draft(**item)
 
 
-def is_long_turn(draft: Draft, limits: Limits) -> bool:
-    """Tell whether a draft is a turn of a conversation that is longer than a memory may be.
-
-    A turn has a session or a role, or is an episode. A value of a slot is not a turn.
-    """
-    text, kind = draft.text, draft.kind
-    if not isinstance(text, str) or str.__len__(text) <= limits.text_chars:
-        return False
-    episode = isinstance(kind, str) and plain(kind) == Kind.EPISODE
-    return (draft.session is not None or draft.role is not None or episode) and draft.key is None
-
-
 def admit(
     draft: Draft,
     *,
@@ -166,7 +154,7 @@ def admit(
     """
     row, replaces, related = _checked(draft, limits, now)
     clean = Redaction(secrets)
-    redact_row(row, clean)
+    clean.row(row)
     row.key = clean.slot("key", row.key)
     said_by = (row.key, row.session, row.actor, row.role)
     dated = row.occurred_at if draft.occurred_at else None
@@ -260,19 +248,6 @@ def _checked(
         source_parents=to_json(source.parents),
     )
     return row, replaces, related
-
-
-def redact_row(row: Row, clean: Redaction) -> None:
-    """Take the secrets out of a row, but for its key: two redacted keys would be one slot."""
-    row.text = clean.text("text", row.text)
-    row.aliases = clean.listed("aliases", row.aliases)
-    row.tags = clean.listed("tags", row.tags)
-    row.metadata = clean.json("metadata", row.metadata)
-    row.actor = clean.name("actor", row.actor)
-    row.role = clean.name("role", row.role)
-    row.condition = clean.name("condition", row.condition)
-    row.source_uri = clean.name("source.uri", row.source_uri)
-    row.source_model = clean.name("source.model", row.source_model)
 
 
 def to_json(values: Sequence[str]) -> str:

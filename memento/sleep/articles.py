@@ -29,12 +29,12 @@ from memento.ledger.contract import Session, Work
 from memento.ledger.quotes import is_mine, lasts
 from memento.ledger.rows import Row, strings_in
 from memento.sleep.night import Night, Plan, Step
-from memento.status import having
 from memento.text.alike import read
 from memento.text.sentences import PIECE
 from memento.text.words import Cue
 from memento.types import Draft, Kind, Reason, Source, Tier, Trust
 from memento.write.remember import remember
+from memento.write.steps import FOUND
 
 COMMON = 0.05
 """Largest share of the statements that may have a word for it to name a topic."""
@@ -50,7 +50,6 @@ MOST = 20_000
 _SAME = 0.5
 """Share of an article's sources that a topic has, from which the article is that topic's."""
 _NEVER = frozenset({Kind.ARTICLE, Kind.RULE, Kind.QUESTION})
-_FOUND = frozenset(having("found"))
 IMPORTANCE = 0.6
 """Importance of an article, see ``admit.importance``."""
 _IDS = uuid.UUID("6d0b6f5c-6f0e-5f0c-9d3f-2a7f1c1f6a11")
@@ -276,7 +275,7 @@ class _Shelf:
         undone = quotes.last_reason(self.session, article) == Reason.UNDONE
         if article.pinned:
             return "locked"
-        if article.status not in _FOUND:
+        if article.status not in FOUND:
             return "" if quotes.is_withdrawn(self.session, article) else "taken back"
         if not quotes.is_true(self.session, article):
             return ""
@@ -298,7 +297,7 @@ class _Shelf:
             (article.docid, ())
             for article in self.every
             if article.docid not in self.used
-            and article.status in _FOUND
+            and article.status in FOUND
             and not article.pinned
             and not quotes.is_true(self.session, article)
         ]

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import IO, Any, NamedTuple, TypeAlias
 
 from memento import check
-from memento.admit import draft
 from memento.admit.draft import Entry
 from memento.admit.redact import Redaction, Secrets
 from memento.base.scopes import parse_namespace
@@ -216,7 +215,7 @@ def _made_ordinary(row: Row, terms: Terms) -> Counter[str]:
     Measures and checksum are to be renewed. Returns the secrets that were removed, by kind.
     """
     given, clean = row.occurred_at != row.created_at, Redaction(terms.secrets)
-    draft.redact_row(row, clean)
+    clean.row(row)
     if clean.name("key", row.key) != row.key:
         row.key = None  # two redacted keys could become the same slot
     row.source_uri = row.source_uri or UNNAMED
