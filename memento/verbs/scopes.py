@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from memento.admit.redact import Redaction
 from memento.base.clock import from_micros
 from memento.base.lazy import later
-from memento.base.scopes import contains, parse_namespace, parse_scope, resolved
+from memento.base.scopes import ancestors, contains, parse_namespace, parse_scope, resolved
 from memento.check import check_context, names, short_name, type_name
 from memento.engine import Engine
 from memento.errors import InvalidInput, NothingToUndo
@@ -198,7 +198,7 @@ class Scoping(View):
         shown: dict[str, list[tuple[str, ...]]] = {}
         for share in rows.shares_of(c, ns):
             shown.setdefault(share.scope, []).append(self._engine.ledger.labels(share.other))
-        for path in sorted({*tally, *places, *shown} | _above(tally)):
+        for path in sorted({*places, *shown}.union(*map(ancestors, tally))):
             if path or path in shown:
                 yield _info(path, self._namespace, tally, places.get(path), shown.get(path, ()))
 
@@ -476,11 +476,6 @@ class Scoping(View):
         return [Promotion(scope, tuple(self._read(group)), group[0].key) for scope, group in groups]
 
 
-def _above(tally: Mapping[str, int]) -> set[str]:
-    """Return the scopes that contain a scope of some memories."""
-    return {"/".join(path.split("/")[:n]) for path in tally for n in range(1, path.count("/") + 1)}
-
-
 def _info(
     path: str,
     labels: tuple[str, ...],
@@ -514,7 +509,7 @@ def _known(places: Sequence[Place], tally: Mapping[str, int]) -> list[Known]:
         if any(one.title or rows.names_of(one) or one.created_at != one.merged_at for one in those)
     }
     found = []
-    for path in sorted({*named, *tally} | _above(tally)):
+    for path in sorted(named.union(*map(ancestors, tally))):
         if path and resolved(path, merges) == path:
             also = (name for one in parts.get(path, ()) for name in _names(one, path))
             called = (path.rpartition("/")[2], *filter(None, also))

@@ -84,16 +84,10 @@ def _new(work: Work, path: str) -> Place:
     return Place(work.ns, path, "", "[]", work.now, None, None, "[]")
 
 
-def begin_merge(work: Work, src: str, dst: str) -> str:
-    """Make one scope a part of another one; its memories are moved by ``move``.
-
-    Returns:
-        The scope that the memories go to: ``dst``, or what that was merged into.
-    """
+def begin_merge(work: Work, src: str, dst: str) -> None:
+    """Make one scope a part of another one, or of what that was merged into; see ``move``."""
     known = rows.merges(work.db, work.ns)
     where = resolved(dst, {path: into for path, into in known.items() if path != src})
-    if not src:
-        raise InvalidInput("src", "is everywhere; name a scope")
     if contains(src, where):
         raise InvalidInput("dst", f"{shown(where)} is the scope {shown(src)} or inside it")
     place = rows.find(work.db, work.ns, src) or _new(work, src)
@@ -104,7 +98,6 @@ def begin_merge(work: Work, src: str, dst: str) -> str:
         problem = f"{shown(where)} is shared with others, and {shown(src)} is not; unshare it first"
         raise InvalidInput("dst", problem)
     rows.put(work.db, replace(place, merged_at=place.merged_at or work.now, merged_into=where))
-    return where
 
 
 def _widens(db: Session, ns: int, src: str, dst: str) -> bool:
