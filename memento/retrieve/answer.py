@@ -9,7 +9,7 @@ from typing import TypeVar
 import numpy as np
 
 from memento.retrieve import judging, order, scoring
-from memento.retrieve.candidates import Candidate, Said
+from memento.retrieve.candidates import Candidate, said
 from memento.retrieve.columns import Rows, Snapshot
 from memento.retrieve.context import Look
 from memento.retrieve.gather import Gathered, asks_no_more, gather, in_order
@@ -239,8 +239,9 @@ def _collect(look: Look, room: _Room) -> tuple[list[Candidate], Mapping[str, Map
         judged = judge(look, gathered, known, least)
         for places, bar in judged.stages():
             best = list(_candidates(places, look, gathered, judged))
-            texts = look.texts.read([one.row for one in best])
-            answer.take(best, {one.row: Said(texts[one.row]) for one in best}, bar)
+            rows = [one.row for one in best]
+            texts = look.texts.read(rows)
+            answer.take(best, said(texts, rows), bar)
             if room.full(answer.hits):
                 return answer.hits, ranks
         if not gathered.more:

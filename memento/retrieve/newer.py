@@ -13,13 +13,14 @@ thing again and again, and "now" rarely takes anything back.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from memento.retrieve.by_meaning import Meaning
-from memento.retrieve.candidates import Candidate, Said, in_places
+from memento.retrieve.candidates import Candidate, Said, in_places, promoted
 from memento.retrieve.columns import Snapshot
 from memento.text.amounts import Other, asked
 from memento.text.tells_change import may_tell_change, tells_event_of_another
@@ -90,9 +91,12 @@ class Newer:
         noted = [
             replace(one, newer=max(pairs[one.row])) if one.row in pairs else one for one in best
         ]
-        order = _moved(noted, told) if told else noted
-        if valued:  # after the surer kind
-            order = _moved(order, valued)
+        order = promoted(
+            noted, told, lambda new, old: new.score >= _share(told, old, new) * old.score
+        )
+        order = promoted(  # after the surer kind
+            order, valued, lambda new, old: new.score >= _share(valued, old, new) * old.score
+        )
         return in_places(order, ranked)
 
     def last(self, ranked: Sequence[Candidate], said: Mapping[int, Said]) -> list[Candidate]:
@@ -107,7 +111,11 @@ class Newer:
         """
         best = list(ranked[:_DEPTH])
         told, _ = self._about_the_same(best, said)
-        order = _with_older_first(best, told)
+        order = promoted(
+            best,
+            {row for newer in told.values() for row in newer},
+            lambda old, new: old.score >= _share(told, old, new) * new.score,
+        )
         if order[:1] == best[:1]:
             order = self._with_former_first(order, said)
         return in_places(order, ranked)
@@ -225,36 +233,9 @@ def _least_share(cosine: float, shared: set[str], newer: str, older: str) -> flo
     return _FAR if cosine >= _VERY_ALIKE and not named else _NEAR
 
 
-def _moved(best: Sequence[Candidate], pairs: Pairs) -> list[Candidate]:
-    """Move newer statements that fit the query nearly as well to the places of older ones."""
-    order = list(best)
-    for at in range(len(order)):
-        older = order[at]
-        newer = pairs.get(older.row, {})
-        rivals = [
-            place
-            for place in range(at + 1, len(order))
-            if (row := order[place].row) in newer and order[place].score >= newer[row] * older.score
-        ]
-        if rivals:
-            order.insert(at, order.pop(max(rivals, key=lambda place: order[place].row)))
-    return order
-
-
-def _with_older_first(best: Sequence[Candidate], pairs: Pairs) -> list[Candidate]:
-    """Move older statements that fit the query nearly as well before newer ones."""
-    order = list(best)
-    for at in range(len(order)):
-        newer = order[at]
-        rivals = [
-            place
-            for place in range(at + 1, len(order))
-            if order[place].score
-            >= pairs.get(order[place].row, {}).get(newer.row, 2.0) * newer.score
-        ]
-        if rivals:
-            order.insert(at, order.pop(max(rivals, key=lambda place: order[place].row)))
-    return order
+def _share(pairs: Pairs, older: Candidate, newer: Candidate) -> float:
+    """Return the share of the other one's score that one of a pair needs; no pair has enough."""
+    return pairs.get(older.row, {}).get(newer.row, math.inf)
 
 
 def _has_common(shared: set[str], *texts: str) -> bool:

@@ -17,7 +17,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from memento.retrieve.candidates import Candidate, Rule, Said, in_places
+from memento.retrieve.candidates import Candidate, Rule, Said, in_places, promoted
 from memento.retrieve.columns import KINDS, Snapshot
 from memento.retrieve.context import Look
 from memento.retrieve.newer import Newer
@@ -120,23 +120,12 @@ def newest_first(
     framed = _framed(ranked, said)
     if not framed:
         return list(ranked)
-    order = list(ranked)
-    for at, _ in enumerate(ranked):
-        older = order[at]
-        if older.row not in framed:
-            continue
-        rivals = [
-            place
-            for place in range(at + 1, len(order))
-            if order[place].row >= older.row
-            and order[place].row in framed
-            and _replaces(order[place], older, said)
-            and not (settled is not None and settled(order[place].row, older.row))
-        ]
-        if rivals:
-            newest = order.pop(max(rivals, key=lambda place: order[place].row))
-            order[at : at + 1] = [newest, replace(older, newer=newest.row)]
-    return in_places(order, ranked)
+
+    def goes_first(newer: Candidate, older: Candidate) -> bool:
+        near = newer.row >= older.row and newer.row in framed and _replaces(newer, older, said)
+        return near and not (settled is not None and settled(newer.row, older.row))
+
+    return in_places(promoted(ranked, framed, goes_first, noted=True), ranked)
 
 
 def fold(ranked: Sequence[Candidate], said: Mapping[int, Said]) -> list[Candidate]:

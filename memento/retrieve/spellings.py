@@ -340,7 +340,7 @@ def _may_be_mistyped(term: str) -> bool:
     return is_correctable(term) and not is_form_of_common(term)
 
 
-def weights(terms: Collection[str], present: Mapping[str, bool]) -> dict[str, float]:
+def weights(terms: Collection[str], present: Mapping[str, bool]) -> list[float]:
     """Weigh the words of a question: the weak ones count less if there is a stronger one.
 
     Args:
@@ -348,12 +348,16 @@ def weights(terms: Collection[str], present: Mapping[str, bool]) -> dict[str, fl
         present: Whether any memory has a word.
     """
     strong = any(present[term] for term in terms if term not in WEAK_WORDS)
-    return {term: WEAK if strong and term in WEAK_WORDS else 1.0 for term in terms}
+    return [WEAK if strong and term in WEAK_WORDS else 1.0 for term in terms]
+
+
+def synonyms(terms: Iterable[str]) -> list[Match | None]:
+    """Return what finds other words for the same as each word; None if none are known."""
+    return [_synonyms(term) for term in terms]
 
 
 @lru_cache(maxsize=2048)  # most questions have the same few words
-def synonyms(term: str) -> Match | None:
-    """Return what finds other words for the same as a word; None if none are known."""
+def _synonyms(term: str) -> Match | None:
     ways = others(term)
     return _any_of(ways) if ways else None
 

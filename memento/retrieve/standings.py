@@ -21,7 +21,7 @@ from memento.ledger.contract import Ledger, Session
 from memento.ledger.links import CONFLICTS, QUOTES, RESOLVED, Linked, are_linked, linked_in, pairs
 from memento.ledger.rows import Row, is_sound
 from memento.ledger.schema import SEQ_BITS
-from memento.retrieve.candidates import Candidate, Said, in_places
+from memento.retrieve.candidates import Candidate, Said, in_places, promoted
 from memento.retrieve.columns import Snapshot
 from memento.retrieve.successors import MOST_LATER, Successions
 from memento.status import having
@@ -107,7 +107,14 @@ class Standings:
         pairs = [(rows[higher], rows[lower]) for higher, lower in self._opposed(sorted(rows))]
         if not pairs:
             return list(ranked)
-        placed = _placed(_raised([_noted(one, pairs) for one in best], pairs), pairs)
+        raised = _raised([_noted(one, pairs) for one in best], pairs)
+        above = set(pairs)
+        placed = promoted(
+            raised,
+            {lower for _, lower in pairs},
+            lambda higher, lower: (higher.row, lower.row) in above,
+            newest=False,
+        )
         return in_places(placed, ranked)
 
 
@@ -142,20 +149,6 @@ def _raised(best: list[Candidate], pairs: Sequence[tuple[int, int]]) -> list[Can
 def _gives_way(other: Candidate, one: Candidate, pull: float) -> bool:
     exact = other.terms.get("exact", 0.0) <= one.terms.get("exact", 0.0)
     return exact and max(other.pull, one.pull) < pull
-
-
-def _placed(best: list[Candidate], pairs: Sequence[tuple[int, int]]) -> list[Candidate]:
-    """Move the higher one of each pair before the lower one."""
-    order, above = list(best), set(pairs)
-    for at in range(len(order)):
-        rivals = [
-            place
-            for place in range(at + 1, len(order))
-            if (order[place].row, order[at].row) in above
-        ]
-        if rivals:
-            order.insert(at, order.pop(rivals[0]))
-    return order
 
 
 def is_known(session: Session, one: int, other: int) -> bool:

@@ -9,12 +9,12 @@ former value does to its heir; and if the second one fits the question as well, 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Self, TypeAlias
 
 import numpy as np
 
-from memento.retrieve.candidates import Candidate, Said, in_places
+from memento.retrieve.candidates import Candidate, Said, in_places, promoted
 from memento.retrieve.columns import Mask, Rows, Snapshot
 from memento.retrieve.former_values import Heirs
 
@@ -56,17 +56,12 @@ class Later(Heirs):
     def first(self, ranked: Sequence[Candidate], _said: Mapping[int, Said]) -> list[Candidate]:
         """Place the later one of a pair first if it fits the question as well."""
         among = set(zip(self.former.tolist(), self.heir.tolist(), strict=True))
-        order = list(ranked[:_DEPTH])
-        for at in range(len(order)):
-            older = order[at]
-            rivals = [
-                place
-                for place in range(at + 1, len(order))
-                if (older.row, order[place].row) in among and _fits(order[place], older)
-            ]
-            if rivals:
-                newest = order.pop(max(rivals, key=lambda place: order[place].row))
-                order[at : at + 1] = [newest, replace(older, newer=newest.row)]
+        order = promoted(
+            ranked[:_DEPTH],
+            {older for older, _ in among},
+            lambda newer, older: (older.row, newer.row) in among and _fits(newer, older),
+            noted=True,
+        )
         return in_places(order, ranked)
 
 
