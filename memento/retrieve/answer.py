@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from memento.retrieve import judging, order, scoring
+from memento.retrieve import evidence, judging, order
 from memento.retrieve.candidates import Candidate, said
 from memento.retrieve.columns import Rows, Snapshot
 from memento.retrieve.context import Look
@@ -233,7 +233,7 @@ def _collect(look: Look, room: _Room) -> tuple[list[Candidate], Mapping[str, Map
     while True:
         gathered = gather(look, arm, cap)
         if only_named or (look.called and asks_no_more(look.query, look.called)):
-            by_name = np.sort(in_order(gathered.named, scoring.BY_NAME, 1.0))
+            by_name = np.sort(in_order(gathered.named, evidence.BY_NAME, 1.0))
             gathered = replace(gathered, rows=by_name, more=False)
         ranks = {name: {**at, **ranks[name]} if ranks else at for name, at in gathered.arms.items()}
         judged = judge(look, gathered, known, least)

@@ -21,7 +21,7 @@ class Candidate:
         score: [0, 1].
         confidence: [0, 1].
         terms: Piece of evidence to its contribution; ``exact`` is the value of a match by
-            name or by exact text, see `scoring.lift`.
+            name or by exact text, see `evidence.lift`.
         matched: Bit i is set if the memory itself has term i of the query, and that term is not
             the kind of thing asked for.
         actor: Code of the speaker, or -1.
