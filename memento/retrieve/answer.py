@@ -23,16 +23,7 @@ T = TypeVar("T")
 
 
 def within(ranked: Sequence[T], k: int, tokens: int | None, cost: Callable[[T], int]) -> list[T]:
-    """Take hits in their order until there are k, skipping those that no longer fit.
-
-    Args:
-        ranked: Hits, best first.
-        k: Most hits, >= 0.
-        tokens: Most tokens in all, >= 0; None for no limit.
-        cost: Tokens of one hit, >= 0.
-
-    Returns:
-        Hits in the same order.
+    """Take at most k hits in their order, skipping those that no longer fit into a token budget.
 
     >>> within(["aaa", "bb", "c"], 3, 4, len)
     ['aaa', 'c']

@@ -53,14 +53,13 @@ class Then:
         inside: (n,) which rows happened then.
         told: Other rows whose text names that time, each with the first day that it names, as
             microseconds since 1970 UTC.
-        told_fit: The same rows, each with how precisely it names the time, (0, 1].
-        read: Rows whose texts were read for this, each with the dates that it names.
+        named: All rows whose text names that time, those inside too, each with how precisely it
+            does, (0, 1]. Read are the texts from around the time and those with a written date.
     """
 
     inside: Mask
     told: Mapping[int, int]
-    told_fit: Mapping[int, float]
-    read: Mapping[int, Sequence[Period]]
+    named: Mapping[int, float]
 
     def in_order(self, snap: Snapshot) -> Rows:
         """Return the rows that happened then by time, the earliest first; then the others."""
@@ -73,17 +72,9 @@ class Then:
 def find(
     query: Query, snap: Snapshot, source: TextSource, mask: Mask, now: datetime
 ) -> Then | None:
-    """Find the memories of the time that a query asks about; None if it names no time.
-
-    Args:
-        query: The query.
-        snap: The namespace.
-        source: Reads postings and texts.
-        mask: (n,) rows that may be found.
-        now: The present.
-    """
+    """Find the memories of the time that a query asks about; None if it names no time."""
     if query.last_talk:
-        return Then(_last_talk(snap, mask, now, query.days), {}, {}, {})
+        return Then(_last_talk(snap, mask, now, query.days), {}, {})
     if not query.times:
         return None
     days = query.days.of(snap.occurred_at)
@@ -95,14 +86,10 @@ def find(
         for period in _meant(one, query.only_time, days[mask], texts.values())
     ]
     inside = mask & _within(days, meant)
-    about = {row: _about(spoken, meant) for row, spoken in texts.items() if not inside[row]}
-    told = {row: found for row, found in about.items() if found is not None}
-    return Then(
-        inside,
-        {row: query.days.start(period.start) for row, period in told.items()},
-        {row: fit(period) for row, period in told.items()},
-        texts,
-    )
+    about = {row: _about(spoken, meant) for row, spoken in texts.items()}
+    named = {row: period for row, period in about.items() if period is not None}
+    told = {row: query.days.start(one.start) for row, one in named.items() if not inside[row]}
+    return Then(inside, told, {row: min(1.0, _MONTH / one.days) for row, one in named.items()})
 
 
 def propose(
@@ -110,13 +97,7 @@ def propose(
 ) -> Rows:
     """Return rows of the time asked about: by time, or by what else the query asks.
 
-    Args:
-        then: The rows to choose from.
-        query: The query.
-        snap: The namespace.
-        words: (n,) scores by words.
-        meaning: Gives cosines, or None.
-        count: Most rows by words, and most rows by meaning, >= 1.
+    At most ``count`` by words, and as many by meaning.
     """
     every = then.in_order(snap)
     if query.only_time or len(every) <= count:
@@ -137,11 +118,6 @@ def scores(then: Then, snap: Snapshot, rows: Rows) -> Floats:
     value = np.zeros(snap.n, np.float32)
     value[order] = np.linspace(_FIRST, _LAST, len(order), dtype=np.float32)
     return value[rows]
-
-
-def fit(period: Period) -> float:
-    """Rate how precisely a text names a time: 1 up to a month, less for longer ones."""
-    return min(1.0, _MONTH / period.days)
 
 
 def _short(periods: Sequence[Period]) -> list[Period]:

@@ -67,7 +67,6 @@ class Lexical:
         score: (n,) BM25 with neighbours, >= 0.
         cover: (n,) share of the query's idf found in the row and its neighbours, [0, 1].
         matched: (n,) bit i is set if the row itself has term i.
-        sessions: BM25 of each session, >= 0.
         unknown: Share of the query's idf in words that tell what it is about and that no memory
             has, in any spelling or as another word for the same, [0, 1].
     """
@@ -76,7 +75,6 @@ class Lexical:
     score: Floats
     cover: Floats
     matched: NDArray[np.uint32]
-    sessions: Floats
     unknown: float = 0.0
 
 
@@ -329,17 +327,9 @@ def _df(place: Place, snap: Snapshot, *, whole: bool) -> float:
 def bm25(
     query: Query, postings: Sequence[Posting], snap: Snapshot, config: RetrieveConfig
 ) -> Lexical:
-    """Score every row that has a word of the query, or whose neighbours have one.
-
-    Args:
-        query: The query the postings belong to.
-        postings: One for each of ``query.terms``.
-        snap: The namespace.
-        config: k1, b, near, far.
-    """
+    """Score every row that has a word of the query, or whose neighbours have one."""
     score, mass, tf = np.zeros((3, snap.n), np.float32)
     matched = np.zeros(snap.n, np.uint32)
-    sessions = np.zeros(len(snap.sessions), np.float32)
     touched: list[Rows] = []
     total = unknown = 0.0
     for bit, (term, posting) in enumerate(zip(query.terms, postings, strict=True)):
@@ -358,8 +348,6 @@ def bm25(
         touched += (rows, posting.like)
         if len(posting.like):
             _add_like(score, mass, posting, rows, snap, config)
-        if len(sessions) and term in query.topic:
-            _add_sessions(sessions, posting, weight, snap, config)
     share = np.float32(total or 1.0)
     if _MANY * sum(map(len, touched)) < snap.n:  # without a look at the other rows
         rows = distinct(np.concatenate([_NO_ROWS, *touched]))
@@ -368,7 +356,7 @@ def bm25(
     else:
         mass /= share
         rows = np.flatnonzero(score > 0)
-    return Lexical(rows, score, mass, matched, sessions, unknown / float(share))
+    return Lexical(rows, score, mass, matched, unknown / float(share))
 
 
 def idf(df: float, n: int) -> float:
@@ -425,16 +413,3 @@ def _add_like(
     length = snap.window_words[rows] / np.float32(snap.mean_window)
     score[rows] += weight * _saturated(np.ones(len(rows), np.float32), length, config)
     mass[rows] += weight
-
-
-def _add_sessions(
-    scores: Floats, posting: Posting, weight: float, snap: Snapshot, config: RetrieveConfig
-) -> None:
-    heard = posting.own[snap.heard[posting.own]]
-    session = snap.session[heard]
-    session = session[session >= 0]
-    if len(session):
-        tf = np.bincount(session, minlength=len(scores))
-        codes = np.flatnonzero(tf)
-        length = (snap.sessions[codes] / snap.mean_session).astype(np.float32)
-        scores[codes] += weight * _saturated(tf[codes].astype(np.float32), length, config)

@@ -116,12 +116,7 @@ def promoted(
 
 
 def in_places(moved: Sequence[Candidate], ranked: Sequence[Candidate]) -> list[Candidate]:
-    """Give candidates that changed places the scores of these places.
-
-    Args:
-        moved: The first of them in their new order; the others keep their places.
-        ranked: All of them in the order before.
-    """
+    """Give the first candidates, in their new order, the scores of the places they are in now."""
     placed = [
         one if one.score == place.score else replace(one, score=place.score)
         for one, place in zip(moved, ranked, strict=False)

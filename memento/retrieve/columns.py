@@ -189,7 +189,6 @@ class Snapshot:
         live: Rows that are heard, see `status.HEARD`. The others count nowhere: not in the means,
             the sessions, the years or the names of participants, and not as neighbours.
         mean_window: Mean of ``window_words`` over heard rows, > 0.
-        mean_session: Mean of ``sessions`` over those with a heard row, > 0.
         talks: Whether any heard row belongs to a session.
         noted: Whether any row belongs to none.
         named_only: Whether any row is found only by its name.
@@ -202,7 +201,6 @@ class Snapshot:
         succeeded: Rows that another one took the place of, ascending.
         next: Row of the next heard turn of the session; may point past ``n``, see `neighbours`.
         window_words: Words of the row and of the heads of the two turns before and after.
-        sessions: Words of the heard rows of each session.
         people: Names of participants with a heard row to their codes, see the function `people`.
         names: Keys and aliases.
     """
@@ -210,7 +208,6 @@ class Snapshot:
     n: int
     live: int
     mean_window: float
-    mean_session: float
     talks: bool
     noted: bool
     named_only: bool
@@ -238,7 +235,6 @@ class Snapshot:
     prev: NDArray[np.int32]
     next: NDArray[np.int32]
     window_words: Floats
-    sessions: NDArray[np.int64]
     actors: Interned
     scopes: Interned
     session_names: Interned
@@ -267,12 +263,7 @@ class Snapshot:
         return [self.rows_of(docids) for docids in lists]
 
     def neighbours(self, rows: Rows, step: int) -> Rows:
-        """Return for each row its neighbour in the session, or -1.
-
-        Args:
-            rows: Rows, each in [0, n) or -1.
-            step: 1 for the next turn, -1 for the previous.
-        """
+        """Return for each row, or -1, the next turn of its session (step 1), or the one before."""
         link = self.next if step > 0 else self.prev
         found = np.where(rows >= 0, link[rows], _NONE)
         return np.where(found < self.n, found, _NONE).astype(np.intp)
@@ -302,9 +293,9 @@ class Roster:
         self._last_of_session: dict[int, int] = {}
         self._codes = {column: Interned() for column in INTERNED}
         self._names = Names()
-        self._live, self._window = 0, 0.0  # heard rows, and the words in their windows
-        self._session_words = np.zeros(0, np.int64)
-        self._turns, self._spoke, self._years = Counter[int](), Counter[int](), Counter[int]()
+        # of heard rows: how many, how many of a session, and the words in their windows
+        self._live, self._turns, self._window = 0, 0, 0.0
+        self._spoke, self._years = Counter[int](), Counter[int]()
         self._people: dict[str, int] | None = {}  # None if a participant came or went
         self._row_at = np.zeros(0, np.int32)
         self._placed = 0  # rows in it
@@ -361,7 +352,6 @@ class Roster:
         n = self._n
         column = {name: self._columns[name][:n] for name in Snapshot.__slots__ if name in COLUMNS}
         lone = column["session"] < 0
-        words = self._words_of_sessions()
         if self._people is None:
             spoken = self._codes["actor"].names
             self._people = people({spoken[code]: code for code in self._spoke})
@@ -369,8 +359,7 @@ class Roster:
             n=n,
             live=self._live,
             mean_window=max(1.0, self._window / max(self._live, 1)),
-            mean_session=max(1.0, float(words.sum()) / max(len(self._turns), 1)),
-            talks=bool(self._turns),
+            talks=self._turns > 0,
             noted=bool(lone.any()),
             named_only=bool(having_trait(column["status"], "by_name").any()),
             first=int(column["docid"][0]) if n else 0,
@@ -378,7 +367,6 @@ class Roster:
             lone=lone,
             succeeded=np.flatnonzero(column["successor"] > 0),
             years=tuple(sorted(self._years)),
-            sessions=words,
             actors=self._codes["actor"],
             scopes=self._codes["scope"],
             session_names=self._codes["session"],
@@ -405,11 +393,7 @@ class Roster:
         return self._row_at
 
     def apply(self, rows: Iterable[RosterRow]) -> None:
-        """Add new memories and update changed ones.
-
-        Args:
-            rows: In any order; if several have the same docid, the last one is used. New docids
-                must be larger than all docids added before.
+        """Add new memories and update changed ones; of several with the same docid the last counts.
 
         Raises:
             ValueError: If a new docid is smaller than one added before; nothing was added.
@@ -523,13 +507,7 @@ class Roster:
         return np.where(self._columns["heard"][rows], self._columns["session"][rows], _NONE)
 
     def _relink(self, rows: Rows, before: NDArray[np.int32], after: NDArray[np.int32]) -> None:
-        """Link again the sessions that rows left or joined.
-
-        Args:
-            rows: The rows that were overwritten.
-            before: The session in which each was a turn, or -1.
-            after: The session in which each is a turn now, or -1.
-        """
+        """Link again the sessions that overwritten rows left or joined; -1 is none."""
         moved = before != after
         if not moved.any():
             return
@@ -544,26 +522,16 @@ class Roster:
     def _tally(self, rows: Rows, sign: int) -> None:
         """Add the heard rows among these to the statistics, or take them out."""
         heard = rows[self._columns["heard"][rows]]
-        names = ("session", "actor", "words", "occurred_at", "window_words")
-        session, actor, words, occurred_at, window = (self._columns[name][heard] for name in names)
+        names = ("session", "actor", "occurred_at", "window_words")
+        session, actor, occurred_at, window = (self._columns[name][heard] for name in names)
         self._live += sign * len(heard)
         self._window += sign * float(window.sum(dtype=np.float64))
-        inside = session >= 0
-        np.add.at(self._words_of_sessions(), session[inside], sign * words[inside])
-        _add(self._turns, session[inside], sign)
+        self._turns += sign * int(np.count_nonzero(session >= 0))
         _add(self._years, _years_of(occurred_at), sign)
         before = len(self._spoke)
         _add(self._spoke, actor[actor >= 0], sign)
         if len(self._spoke) != before:
             self._people = None
-
-    def _words_of_sessions(self) -> NDArray[np.int64]:
-        known = len(self._codes["session"].names)
-        if known > len(self._session_words):
-            self._session_words = grown(
-                self._session_words, max(known, 2 * len(self._session_words))
-            )
-        return self._session_words[:known]
 
     def _with_neighbours(self, rows: Rows, reach: int) -> Rows:
         found = [rows]

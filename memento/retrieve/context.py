@@ -49,10 +49,6 @@ class Look:
     """One question put to one namespace. What follows from its fields is computed when needed.
 
     Attributes:
-        request: The question and the limits of its answer.
-        snap: The namespace.
-        source: Postings and texts of the same namespace.
-        config: Settings of search and ranking.
         allowed: (snap.n,) rows that may be found, see `visible.allow`.
         vectors: The search by vector; None to search by words only.
         zone: The time zone whose days the question means.

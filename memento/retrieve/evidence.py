@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 
 from memento.config import Weights
 from memento.embed.common_words import is_form_of_common
-from memento.retrieve import by_time
 from memento.retrieve.by_meaning import Cosines, Meaning
+from memento.retrieve.by_time import LONG, Then
 from memento.retrieve.by_words import Lexical
 from memento.retrieve.columns import KINDS, Floats, Mask, Rows, Snapshot
-from memento.retrieve.question import Days, Query
+from memento.retrieve.question import Query
 from memento.text.answer_form import Form
-from memento.text.when import SPOKEN, Period
+from memento.text.when import Period
 from memento.text.words import Cue
 
 BY_NAME = 0.5
@@ -34,7 +34,6 @@ _SHORT_PERIOD = 3  # days; a period of at most so many is "a day"
 _LINGER = {True: 10.0, False: 20.0}  # days in which people still talk about a day, about a month
 _MONTH = 31
 _KIND_NAMES = {code: name for name, code in KINDS.items()}
-_READ = 100  # candidates whose texts are read for dates
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,10 +58,6 @@ class Evidence:
     unknown: float = 0.0
     among: int = 1
 
-    def also(self, name: str, values: Floats) -> Evidence:
-        """Add a piece."""
-        return replace(self, signals={**self.signals, name: values})
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Case:
@@ -76,6 +71,7 @@ class _Case:
     cosines: Cosines | None
     session: NDArray[np.int32]
     cues: NDArray[np.uint32]
+    then: Then | None
 
     def has(self, cue: Cue) -> Floats:
         marked: Mask = (self.cues & np.uint32(cue)) != 0
@@ -88,22 +84,17 @@ def weigh(
     rows: Rows,
     lexical: Lexical,
     meaning: Meaning | None,
+    then: Then | None,
     among: int,
 ) -> Evidence:
     """Collect the evidence for the candidates, except that which needs their texts.
 
-    Args:
-        query: The query.
-        snap: The namespace.
-        rows: Candidates, ascending.
-        lexical: Scores of every row by the words of the query.
-        meaning: Gives cosines; None to search by words only.
-        among: Number of memories that were searched.
+    ``among`` is the number of memories that were searched.
     """
     cosines = None if meaning is None else meaning.of(rows)
     known = cosines if cosines is not None and cosines.known.any() else None
     session, cues = snap.session[rows], snap.cues[rows]
-    case = _Case(query, snap, rows, lexical, meaning, known, session, cues)
+    case = _Case(query, snap, rows, lexical, meaning, known, session, cues, then)
     found = {name: read(case) for name, read in PIECES}
     return Evidence(
         rows,
@@ -133,13 +124,6 @@ def _answers(case: _Case) -> Floats:
         alike = case.lexical.cover[asked] if meaning is None else meaning.of(asked).own
         value[asks] = np.clip(alike, 0, 1)
     return value
-
-
-def _session_text(case: _Case) -> Floats | None:
-    inside = case.session >= 0
-    if not inside.any():
-        return None
-    return share_of_best(np.where(inside, case.lexical.sessions[case.session], np.float32(0)))
 
 
 def _meaning(case: _Case) -> Floats | None:
@@ -185,16 +169,24 @@ def _speaker(case: _Case) -> Floats | None:
 
 
 def _calendar(case: _Case) -> Floats | None:
+    if case.query.last_talk and case.then is not None:
+        return case.then.inside[case.rows].astype(np.float32)
     if not case.query.periods:
         return None
     return calendar(case.query.periods, case.query.days.of(case.snap.occurred_at[case.rows]))
+
+
+def _said_date(case: _Case) -> Floats | None:
+    then = case.then
+    if then is None or case.query.last_talk:
+        return None
+    return np.array([then.named.get(row, 0.0) for row in case.rows.tolist()], np.float32)
 
 
 PIECES: Sequence[tuple[str, Callable[[_Case], Floats | None]]] = (
     ("window", lambda case: share_of_best(case.lexical.score[case.rows])),
     ("cover", lambda case: case.lexical.cover[case.rows]),
     ("answers", _answers),
-    ("session_text", _session_text),
     ("meaning", _meaning),
     ("own_meaning", _own_meaning),
     ("session_meaning", _session_meaning),
@@ -207,10 +199,11 @@ PIECES: Sequence[tuple[str, Callable[[_Case], Floats | None]]] = (
     ("speaker", _speaker),
     ("importance", lambda case: case.snap.importance[case.rows]),
     ("calendar", _calendar),
+    ("said_date", _said_date),
 )
 """Name of each piece, as in `Weights`, which says what it is, and what reads it for all candidates
-at once; None if it does not apply. From texts come ``said_date`` and ``form``. What each is worth:
-docs/explanation/ablation.md."""
+at once; None if it does not apply. Only ``form`` comes later, from the texts of the best. What each
+is worth: docs/explanation/ablation.md."""
 
 
 def calendar(periods: Sequence[Period], day: NDArray[np.int64]) -> Floats:
@@ -231,66 +224,13 @@ def calendar(periods: Sequence[Period], day: NDArray[np.int64]) -> Floats:
 
 def tightness(period: Period) -> float:
     """Rate how precise a period is: 1 up to a season, less for years."""
-    return 1.0 if period.days < by_time.LONG else _MONTH / period.days
-
-
-def dated(query: Query, snap: Snapshot, rows: Rows) -> Rows:
-    """Return the candidates whose texts to read for dates; empty if the query names no date.
-
-    Args:
-        query: The query.
-        snap: The namespace.
-        rows: Candidates, best first as far as known without their texts.
-    """
-    rows = rows[:_READ]
-    if not any(period.days < by_time.LONG for period in query.periods):
-        return rows[:0]
-    cues = snap.cues[rows]
-    telling = (cues & np.uint32(Cue.TIME_WORD | Cue.DIGIT)) != 0
-    chosen: Rows = rows[telling & ((cues & np.uint32(Cue.ASSISTANT)) == 0)]
-    return chosen
-
-
-def dates_in(texts: Mapping[int, str], snap: Snapshot, days: Days) -> dict[int, Sequence[Period]]:
-    """Read the dates in the texts of some rows."""
-    told_on = days.of(snap.occurred_at[list(texts)]).tolist()
-    return {
-        row: SPOKEN.of(text, day) for (row, text), day in zip(texts.items(), told_on, strict=True)
-    }
-
-
-def with_said_dates(
-    query: Query,
-    found: Evidence,
-    spoken: Mapping[int, Sequence[Period]],
-    known: Mapping[int, float],
-) -> Evidence:
-    """Add the evidence from dates in the texts of candidates.
-
-    Args:
-        query: The query.
-        found: The evidence so far.
-        spoken: Row to the dates in its text, for those that `dated` names.
-        known: Value of rows whose texts tell of the time that is asked about.
-    """
-    wanted = [period for period in query.periods if period.days < by_time.LONG]
-    values = np.zeros(len(found.rows), np.float32)
-    for at, row in enumerate(found.rows.tolist()):
-        values[at] = known.get(row, 0.0)
-        if row in spoken and row not in known:
-            fitting = [one for one in spoken[row] if any(map(one.overlaps, wanted))]
-            values[at] = max(map(by_time.fit, fitting), default=0.0)
-    return found.also("said_date", values)
+    return 1.0 if period.days < LONG else _MONTH / period.days
 
 
 def with_form(form: Form, snap: Snapshot, found: Evidence, texts: Mapping[int, str]) -> Evidence:
     """Add the evidence that candidates hold the kind of answer that the query wants.
 
-    Args:
-        form: The kind.
-        snap: The namespace.
-        found: The evidence so far.
-        texts: Row to text, for the most promising candidates; the others get nothing.
+    The most promising of them have a text; the others get nothing.
     """
     values = np.zeros(len(found.rows), np.float32)
     read = np.array(list(texts), np.intp)
@@ -299,7 +239,7 @@ def with_form(form: Form, snap: Snapshot, found: Evidence, texts: Mapping[int, s
         form.fit(text, _KIND_NAMES[kind], is_form_of_common)
         for text, kind in zip(texts.values(), kinds, strict=True)
     ]
-    return found.also("form", values)
+    return replace(found, signals={**found.signals, "form": values})
 
 
 def share_of_best(values: Floats) -> Floats:
@@ -323,15 +263,9 @@ def spread(values: Floats, known: Mask) -> Floats:
 
 
 def total(evidence: Evidence, weights: Weights, alone: Weights) -> tuple[Floats, dict[str, Floats]]:
-    """Add up the weighted evidence.
+    """Return the sums of the weighted evidence, (m,), and the contribution of each piece to them.
 
-    Args:
-        evidence: The candidates and their evidence.
-        weights: Weights for turns of a session.
-        alone: Weights for memories outside any session.
-
-    Returns:
-        The sums, (m,), and the contribution of each piece to them.
+    Turns of a session and memories outside any have weights of their own.
     """
     by_name = weights_of(evidence.signals, evidence, weights, alone)
     parts = {name: values * by_name[name] for name, values in evidence.signals.items()}

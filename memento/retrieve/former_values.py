@@ -30,12 +30,7 @@ _MOST = 1000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Heirs:
-    """The former values of a namespace, and who stands in their place.
-
-    Attributes:
-        former: (m,) rows of superseded memories, ascending.
-        heir: (m,) for each the row at the end of its chain.
-    """
+    """The rows of superseded memories, ascending, and for each the row at the end of its chain."""
 
     former: Rows
     heir: Rows
@@ -93,12 +88,7 @@ def words_of_heirs(words: Lexical, heirs: Heirs) -> Lexical:
 
 
 class MeaningOfHeirs:
-    """Search by vector that also finds memories by the vectors of their former values.
-
-    Args:
-        meaning: The search.
-        heirs: Former values, and who gets a share of their cosines; at least one.
-    """
+    """Search by vector that also finds memories by the vectors of their former values, if any."""
 
     def __init__(self, meaning: Meaning, heirs: Heirs) -> None:
         self._meaning = meaning
@@ -140,16 +130,8 @@ def first(
 ) -> tuple[Floats, ...]:
     """Give the values of a slot its places in the order that a question about the past wants.
 
-    Args:
-        query: The question, with ``former``.
-        snap: The namespace.
-        heirs: Its former values.
-        rows: Candidates, ascending.
-        matched: (n,) bit i is set if the row itself has term i.
-        columns: One value per candidate, larger is better; the first is the one that orders.
-
-    Returns:
-        The columns, with the values of each slot exchanged and none equal in the first.
+    Each column has one value per candidate, larger is better, and the first one orders; bit i of
+    ``matched`` is set if the row itself has term i. No two values of a slot are equal in the first.
     """
     given = tuple(column.copy() for column in columns)
     for places in _slots(heirs, rows):

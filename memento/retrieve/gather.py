@@ -27,7 +27,6 @@ class Gathered:
     Attributes:
         rows: The candidates, ascending.
         arms: Search to the candidates that it proposed, each with its rank there.
-        words: Scores of every row by the words of the query.
         named: Candidate to how well the query names it, (0, 1].
         more: Whether one of the searches may have more candidates.
     """
@@ -40,13 +39,7 @@ class Gathered:
 
 
 def gather(look: Look, arm: int, cap: int) -> Gathered:
-    """Collect candidates from every search.
-
-    Args:
-        look: The question.
-        arm: Candidates that each search proposes.
-        cap: Most rows read for one word.
-    """
+    """Collect candidates from every search, reading at most ``cap`` rows for a word."""
     query, snap, config = look.query, look.snap, look.config
     reader = by_words.Reader.of(snap, look.source, look.mask, cap, min(arm, cap))
     postings = by_words.look_up(query, reader)

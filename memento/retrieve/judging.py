@@ -119,13 +119,8 @@ def signs(
 ) -> Signs:
     """Compute the signs from the evidence and its sums.
 
-    Args:
-        found: The candidates and their evidence.
-        sums: The sums.
-        weights: Weights for turns of a session.
-        alone: Weights for memories outside any session.
-        hollow: Whether the query has no word of content, so that its words are no sign.
-        strict: Whether a note without the kind of answer wanted is hardly an answer.
+    The words of a ``hollow`` query, without a word of content, are no sign. If it is ``strict``, a
+    note without the kind of answer wanted is hardly an answer.
     """
     most = max(sums.max(), np.float32(0)) if len(sums) else np.float32(0)
     mass: Floats = np.exp(sums - most, dtype=np.float32)
@@ -175,11 +170,6 @@ def of_hits(found: Signs, best: Rows, sure: Sure) -> Floats:
     """Estimate for each candidate the chance that it answers the query, (m,) in [0, 1].
 
     None is above the chance that an answer is among the best candidates.
-
-    Args:
-        found: Signs of the candidates.
-        best: Places of the best candidates.
-        sure: The logistics.
     """
     if not len(found.share):
         return found.share
@@ -213,12 +203,7 @@ def _alone(found: Signs, sure: Sure) -> Floats:
 
 
 def of_answer(found: Sequence[Mapping[str, float]], sure: Sure) -> float:
-    """Estimate the chance that an answer is among some hits, [0, 1].
-
-    Args:
-        found: Signs of each hit by name, see `Signs.of`; at least one.
-        sure: The logistics.
-    """
+    """Estimate the chance that an answer is among some hits, at least one, by their signs."""
     names = [name for name in found[0] if name != "share"]
     return _of_answer({name: max([signs[name] for signs in found]) for name in names}, sure)
 
@@ -241,10 +226,6 @@ def of_both(answer: float, best: float) -> float:
 
     The first reads the best cosine, the best cover and so on, wherever they are; the second wants
     them in one memory. Their logits are averaged.
-
-    Args:
-        answer: See `of_answer`.
-        best: The largest confidence of a hit.
 
     >>> of_both(0.7, 0.05) < 0.5 < of_both(0.7, 0.5)
     True
@@ -288,14 +269,8 @@ _STAGE, _MOST_IN_STAGE = 16, 64  # candidates whose texts are read together
 class Judged:
     """Candidates with their scores and confidence; every array has one value per candidate.
 
-    Attributes:
-        order: Their places, best first.
-        rows: Their rows.
-        scores: [0, 1].
-        sure: Confidence, [0, 1].
-        parts: Piece of evidence to its contribution.
-        signs: Numbers that give the confidence.
-        pull: What decides between equal scores if uses and verdicts moved any candidate.
+    ``order`` has their places, best first; ``pull`` decides between equal scores if uses and
+    verdicts moved any candidate.
     """
 
     order: Rows
@@ -317,15 +292,14 @@ class Judged:
 
 
 def judge(look: Look, gathered: Gathered, known: Rows, most: float) -> Judged:
-    """Order the candidates that are not in the answer yet.
+    """Order the candidates that are not ``known``, so in the answer already.
 
-    Args:
-        look: The question, the namespace and what is known of both.
-        gathered: The candidates.
-        known: Rows that are in the answer already; they are left out.
-        most: Highest score that a candidate may have: the lowest one in the answer.
+    None has a score above ``most``, the lowest one in the answer.
     """
-    weighed = _weigh(look, gathered)
+    among = int(np.count_nonzero(look.mask))
+    weighed = evidence.weigh(
+        look.query, look.snap, gathered.rows, gathered.words, look.meaning, look.then, among
+    )
     weights, alone = look.config.weights, look.config.alone
     sums, parts = evidence.total(weighed, weights, alone)
     weighed, sums = _formed(look, weighed, sums, parts)
@@ -366,25 +340,6 @@ def judge(look: Look, gathered: Gathered, known: Rows, most: float) -> Judged:
             order, scores, pull = moved.order, moved.scores, moved.pull
             parts |= moved.parts
     return Judged(order, weighed.rows, scores, sure, parts, seen, pull)
-
-
-def _weigh(look: Look, gathered: Gathered) -> Evidence:
-    """Collect the evidence; read the most promising texts if the query asks about dates."""
-    query, snap, rows, words = look.query, look.snap, gathered.rows, gathered.words
-    among = int(np.count_nonzero(look.mask))
-    weighed = evidence.weigh(query, snap, rows, words, look.meaning, among)
-    if look.then is None:
-        return weighed
-    if query.last_talk:
-        return weighed.also("calendar", look.then.inside[rows].astype(np.float32))
-    sums, _ = evidence.total(weighed, look.config.weights, look.config.alone)
-    dated = evidence.dated(query, snap, rows[np.argsort(-sums, kind="stable")]).tolist()
-    read = look.then.read
-    missing = [row for row in dated if row not in read]
-    known = look.texts.read(missing)
-    spoken = evidence.dates_in({row: known[row] for row in missing}, snap, query.days)
-    spoken |= {row: read[row] for row in dated if row in read}
-    return evidence.with_said_dates(query, weighed, spoken, look.then.told_fit)
 
 
 def _formed(

@@ -91,12 +91,9 @@ def _outlines(session: Session, ns: int, then: Past) -> list[RosterRow]:
 
 
 class PastSource(LedgerSource):
-    """The texts and postings of a namespace as they were; see ``source.TextSource``.
+    """The texts and postings of a namespace as they were; see ``inputs.TextSource``.
 
-    Args:
-        now: The same namespace at present.
-        world: What it was.
-        tail: An index that holds nothing yet, for the words of then.
+    The tail is an index that holds nothing yet, for the words of then.
     """
 
     def __init__(self, now: LedgerSource, world: World, tail: Tail) -> None:
@@ -166,11 +163,7 @@ class PastSource(LedgerSource):
 class PastNearest:
     """A search of the present vectors, for the memories that said the same then.
 
-    Args:
-        nearest: The search.
-        present: The rows that it knows.
-        then: The rows of then.
-        revoiced: Docids of those among them that said something else.
+    The present rows have vectors; those of then, apart from ``revoiced`` docids, are found by them.
     """
 
     def __init__(
@@ -206,12 +199,7 @@ class PastNearest:
 
 
 class PastSearcher(Searcher):
-    """Answers one request from what was recorded by a moment.
-
-    Args:
-        present: The searcher of the store, whose caches it uses.
-        moment: The moment, microseconds; the present moment of the request's filters.
-    """
+    """Answers one request from what was recorded by a moment, with the caches of a searcher."""
 
     def __init__(self, present: Searcher, moment: int) -> None:
         self.__dict__.update(present.__dict__)

@@ -32,10 +32,8 @@ State = tuple[int, int]
 class Postings:
     """Cache of the docids that expressions match, valid while nothing changes. Thread-safe.
 
-    Frequent words recur in queries and are the most expensive to look up.
-
-    Args:
-        most: Most expressions kept, >= 0; those used least recently are evicted first.
+    Frequent words recur in queries and are the most expensive to look up; those used least recently
+    are evicted first.
     """
 
     LONGEST = 4096
@@ -67,20 +65,10 @@ class Postings:
 
 
 class LedgerSource:
-    """The texts and postings of one namespace, for one query; see `source.TextSource`.
-
-    Args:
-        ledger: The store.
-        ns: Number of the namespace.
-        labels: Its labels.
-        tail: Texts that are not in the full-text index yet.
-        kept: Postings of earlier queries.
-        shown: Scopes that it shows to another namespace, if that one asks; () for all of it.
+    """The texts and postings of one namespace, for one query; see `inputs.TextSource`.
 
     Attributes:
-        ns: Number of the namespace.
-        labels: Its labels.
-        shown: The scopes.
+        shown: Scopes that it shows to another namespace, if that one asks; () for all of it.
         members: Row ids of the memories in them, ascending; set with the state, None for all.
         moment: The moment of the ledger before the query read anything.
         state: Last known state of the namespace; None before it is known.

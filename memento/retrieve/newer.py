@@ -54,14 +54,7 @@ the older one's score that it must have."""
 
 
 class Newer:
-    """Compares the best candidates of one query.
-
-    Args:
-        snap: The namespace.
-        meaning: Gives the vectors of its memories.
-        read: Returns the texts of rows.
-        question: The query if it may ask for a value; empty if it does not.
-    """
+    """Compares the best candidates of one query, which may ask for a value if it is given."""
 
     def __init__(
         self,
@@ -74,15 +67,7 @@ class Newer:
         self._other = asked(question) if question else None
 
     def first(self, ranked: Sequence[Candidate], said: Mapping[int, Said]) -> list[Candidate]:
-        """Place the newer of two statements first, and note in the older one that there is one.
-
-        Args:
-            ranked: Candidates, best first.
-            said: Row to its content, for each of the best.
-
-        Returns:
-            The candidates; the scores stay with the places.
-        """
+        """Place the newer of two statements first, and note in the older one that there is one."""
         best = list(ranked[:_DEPTH])
         told, valued = self._about_the_same(best, said)
         if not told and not valued:
@@ -100,15 +85,7 @@ class Newer:
         return in_places(order, ranked)
 
     def last(self, ranked: Sequence[Candidate], said: Mapping[int, Said]) -> list[Candidate]:
-        """Place the older of two statements first: the question asks for what held before.
-
-        Args:
-            ranked: Candidates, best first.
-            said: Row to its content, for each of the best.
-
-        Returns:
-            The candidates; the scores stay with the places.
-        """
+        """Place the older of two statements first: the question asks for what held before."""
         best = list(ranked[:_DEPTH])
         told, _ = self._about_the_same(best, said)
         order = promoted(
@@ -209,10 +186,7 @@ class Newer:
     def _follows(self, one: Candidate, other: Candidate, *, forward: bool = True) -> bool:
         """Tell whether one speaker said one after the other, and the query favours the other less.
 
-        Args:
-            one: A candidate.
-            other: Another one.
-            forward: Whether ``one`` came later, or else earlier.
+        ``forward`` tells whether ``one`` came later, or else earlier.
         """
         happened = self._snap.occurred_at
         early, late = (other, one) if forward else (one, other)

@@ -40,11 +40,7 @@ Settled = Callable[[int, int], bool]
 
 
 class Answer:
-    """The candidates in the answer, best first. It only grows; candidates in it keep their places.
-
-    Args:
-        look: The question.
-    """
+    """The candidates in the answer, best first. It only grows, and they keep their places."""
 
     def __init__(self, look: Look) -> None:
         self.hits: list[Candidate] = []
@@ -54,12 +50,9 @@ class Answer:
         self._said: dict[int, Said] = {}
 
     def take(self, best: Sequence[Candidate], said: Mapping[int, Said], bar: float) -> None:
-        """Add the next best candidates.
+        """Add the next best candidates, none above any added before.
 
-        Args:
-            best: Candidates whose scores are not above any added before.
-            said: Row to its content, for each of them.
-            bar: Highest score still to come; candidates below it are held back until then.
+        Those below ``bar``, the highest score still to come, are held back until then.
         """
         self._said |= said
         asked, left = self._look.query.words, self._look.config.echo
@@ -81,14 +74,7 @@ def by_score(candidates: Sequence[Candidate]) -> list[Candidate]:
 def demote_echoes(
     ranked: Sequence[Candidate], said: Mapping[int, Said], query: Sequence[str], left: float
 ) -> list[Candidate]:
-    """Lower the score of questions that only repeat the query.
-
-    Args:
-        ranked: Candidates.
-        said: Row to its content.
-        query: Words of the query.
-        left: Share of its score that a repetition keeps, [0, 1].
-    """
+    """Lower the score of questions that only repeat the query to a share, ``left``, of it."""
     if not any(one.question for one in ranked):
         return by_score(ranked)
     asked = set(content(query))
@@ -109,13 +95,7 @@ def newest_first(
     This applies only if the same participant said both and nothing in the query favours the older
     one: the newer has every word of the query, every date and every identifier that the older has.
     The kind of thing asked for ("which editor ...") does not matter here: the newer statement often
-    names the new thing without it. Verdicts on either decide instead, if there are any. The scores
-    stay with the places.
-
-    Args:
-        ranked: Candidates, best first.
-        said: Row to its content.
-        settled: Asked about a pair before it is turned round; None if nothing is known of any.
+    names the new thing without it. Verdicts on either decide instead, if there are any.
     """
     framed = _framed(ranked, said)
     if not framed:
@@ -215,10 +195,7 @@ _ARTICLE = KINDS[Kind.ARTICLE]
 class Quotes:
     """Keeps articles and their sources apart, for one query.
 
-    Args:
-        snap: The namespace.
-        quoted: Finds the sources of articles.
-        leads: Whether an article comes before its sources.
+    ``leads`` tells whether an article comes before its sources.
     """
 
     def __init__(self, snap: Snapshot, quoted: Quoted, *, leads: bool) -> None:
@@ -227,13 +204,7 @@ class Quotes:
         self._gone: set[int] = set()
 
     def first(self, ranked: Sequence[Candidate], _said: Mapping[int, Said]) -> list[Candidate]:
-        """Leave out the sources of articles that stand for them, and the other articles.
-
-        The scores stay with the places.
-
-        Args:
-            ranked: Candidates, best first, after those of earlier calls.
-        """
+        """Leave out the sources of articles that stand for them, and the other articles."""
         sources = self._sources([one.row for one in ranked])
         kept = list(ranked)
         if sources or self._gone:
@@ -321,10 +292,6 @@ def reorder(ranked: Sequence[Candidate], texts: Mapping[int, str]) -> list[Candi
     """Return candidates with the tail in the order of score and shared rare words.
 
     The scores stay with the places, so that they do not increase along the answer.
-
-    Args:
-        ranked: Candidates, best first.
-        texts: Row to text, for the first ``POOL`` of them.
     """
     pool = ranked[:POOL]
     if len(pool) <= HEAD + 1:

@@ -33,15 +33,7 @@ SHARED = "shared"
 def answer(
     ledger: Ledger, searcher: Searcher, labels: tuple[str, ...], request: Request, *, shared: bool
 ) -> Retrieval:
-    """Find memories of a namespace and of those that share theirs with it.
-
-    Args:
-        ledger: The store.
-        searcher: Answers within one namespace.
-        labels: The namespace that asks.
-        request: The request.
-        shared: Whether what is shared is asked as well.
-    """
+    """Find memories of a namespace and, if ``shared``, of those that share theirs with it."""
     began = time.perf_counter()
     ns = ledger.find_namespace(labels)
     if ns is None:
@@ -87,16 +79,10 @@ def of_shared(request: Request) -> Request | None:
 def joined(
     own: Retrieval, others: Sequence[Retrieval], request: Request, taken: Collection[str]
 ) -> Retrieval:
-    """Join the answers of several namespaces.
+    """Join the answer of the namespace that asks with those of others that share with it.
 
     Each answer keeps its order, so that a larger ``k`` only appends. A shared memory whose id the
-    namespace uses itself is left out: the id would name two memories.
-
-    Args:
-        own: The answer of the namespace that asks.
-        others: The answers of those that share with it.
-        request: The request.
-        taken: Ids of shared hits that the namespace uses itself.
+    namespace uses itself, one of ``taken``, is left out: the id would name two memories.
     """
     lists = [list(own.hits)]
     lists += [[_as_shared(hit) for hit in one if hit.id not in taken] for one in others]

@@ -39,15 +39,7 @@ Quoted: TypeAlias = Callable[[Sequence[int]], Sequence[tuple[int, int]]]
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """The relations between memories of one namespace, as one query asks for them.
-
-    Attributes:
-        ledger: The store.
-        ns: Namespace number.
-        now: Microseconds.
-        settings: With which the belief in a memory is computed.
-        linked: Which relations there are.
-    """
+    """The relations between memories of one namespace, as one query asks for them."""
 
     ledger: Ledger
     ns: int
@@ -77,27 +69,16 @@ class Links:
 
 
 class Standings:
-    """Places the candidates of one query that conflict.
-
-    Args:
-        snap: The namespace.
-        opposed: Finds the pairs.
-    """
+    """Places the candidates of one query that conflict."""
 
     def __init__(self, snap: Snapshot, opposed: Opposed) -> None:
         self._snap, self._opposed = snap, opposed
 
     def first(self, ranked: Sequence[Candidate], _said: Mapping[int, Said]) -> list[Candidate]:
-        """Give the higher one of each pair the better place of the two.
+        """Give the higher one of each pair the better place of the two; they name each other.
 
         That is the place of the lower one without the doubts about it, which the higher one brought
         about: else what speaks of neither value would come before both.
-
-        Args:
-            ranked: Candidates, best first.
-
-        Returns:
-            The candidates; those of a pair name each other.
         """
         best = list(ranked[:DEPTH])
         if not best[1:]:
@@ -165,14 +146,7 @@ def is_known(session: Session, one: int, other: int) -> bool:
 def pairs_among(
     session: Session, docids: Sequence[int], now: int, settings: Dynamics
 ) -> list[tuple[int, int]]:
-    """Return the pairs among some memories of one namespace that conflict, the higher one first.
-
-    Args:
-        session: Of any job.
-        docids: Row ids, at least one.
-        now: Microseconds.
-        settings: With which the belief in a memory is computed.
-    """
+    """Return the pairs among some memories, at least one, that conflict, the higher one first."""
     linked = pairs(session, docids, CONFLICTS)
     if not linked:
         return []

@@ -165,14 +165,7 @@ class _Lived(NamedTuple):
 
 
 class Life:
-    """The effects of uses and verdicts at the moment of one query.
-
-    Args:
-        known: The sums of the namespace.
-        now: Microseconds.
-        dynamics: Settings of the sums.
-        effect: Settings of the effects.
-    """
+    """The effects of uses and verdicts at the moment of one query, microseconds."""
 
     def __init__(self, known: Strengths, now: int, dynamics: Dynamics, effect: Effect) -> None:
         self._known, self._now = known, now
@@ -190,16 +183,10 @@ class Life:
     ) -> Moved | None:
         """Order candidates by evidence and effects; None if there is no effect.
 
-        Those that the query names, or that match it letter for letter, keep their places before
-        the others: memories change places only with those that match alike.
-
-        Args:
-            snap: The namespace.
-            rows: Rows of the candidates.
-            order: Places of the candidates to order, best first.
-            sums: Sums of their evidence.
-            named: How they match by name or letter for letter, 0 for neither.
-            scores: Their scores.
+        Those that the query names, or that match it letter for letter, keep their places before the
+        others: memories change places only with those that match alike. ``order`` has the places of
+        the candidates to order, best first; ``named`` how each matches by name or letter for
+        letter, 0 for neither.
         """
         parts = self.effects(snap, rows, self._levelled(sums, named))
         linked = bool(self._known.links) and self._effect.acts and self._effect.associated > 0
@@ -253,12 +240,8 @@ class Life:
         """Return the effects on candidates, by name, in nats; None if nothing happened to any.
 
         Together they are within the bound: what exceeds it is taken from all of them alike.
-        Quarantined memories feel nothing.
-
-        Args:
-            snap: The namespace.
-            rows: Rows of the candidates.
-            levelled: How far the differences of their evidence are levelled; None for not at all.
+        Quarantined memories feel nothing. ``levelled`` is how far the differences of their evidence
+        are levelled.
         """
         if not self._effect.acts:
             return None
@@ -342,9 +325,8 @@ class Life:
     ) -> list[dict[str, Any]]:
         """Return what is known of each hit besides its evidence, as fields of ``Hit``.
 
-        Args:
-            found: The hits, best first: each memory with its evidence and effects.
-            weighed: Whether these give the order.
+        ``weighed`` tells whether the evidence and effects of the hits, best first, give their
+        order.
         """
         learns = weighed and self._effect.learn and self._effect.acts
         known = self._known.of(np.array([row.docid for row, _ in found], np.int64))
