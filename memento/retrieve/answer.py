@@ -152,7 +152,10 @@ class _Room:
         self.passages: dict[int, str] = {}
 
     def _cut_off(self, ranked: Sequence[Candidate]) -> list[Candidate]:
-        return order.cut(ranked, self._request.min_score, self._request.cutoff)
+        """Drop candidates below a score, or below a share of the best score."""
+        best = max((one.score for one in ranked), default=0.0)
+        bar = max(self._request.min_score, self._request.cutoff * best)
+        return [one for one in ranked if one.score >= bar]
 
     def with_tail(self, ranked: Sequence[Candidate]) -> list[Candidate]:
         """Order the tail of a list question, see `tail`."""

@@ -149,14 +149,11 @@ class _Search:
         for length in range(min(max(begun), len(self._spelt) - start), 0, -1):
             matches = list(self._matching(self._spelt[start : start + length]))
             for typos, phrase in sorted(matches):
-                rows = self._bearing(phrase)
+                rows = tuple(row for one in self._bearers for row in one.rows.get(phrase, ()))
                 if self._shown is not None:
                     rows = tuple(filter(self._shown, rows))
                 if rows:
                     yield Called(rows, length, typos, start)
-
-    def _bearing(self, phrase: Phrase) -> tuple[int, ...]:
-        return tuple(row for one in self._bearers for row in one.rows.get(phrase, ()))
 
     def _known(self, phrase: Phrase) -> bool:
         return any(phrase in one.rows for one in self._bearers)

@@ -53,13 +53,14 @@ class Then:
         inside: (n,) which rows happened then.
         told: Other rows whose text names that time, each with the first day that it names, as
             microseconds since 1970 UTC.
-        named: All rows whose text names that time, those inside too, each with how precisely it
-            does, (0, 1]. Read are the texts from around the time and those with a written date.
+        told_fit: The same rows, each with how precisely it names the time, (0, 1].
+        read: Rows whose texts were read for this, each with the dates that it names.
     """
 
     inside: Mask
     told: Mapping[int, int]
-    named: Mapping[int, float]
+    told_fit: Mapping[int, float]
+    read: Mapping[int, Sequence[Period]]
 
     def in_order(self, snap: Snapshot) -> Rows:
         """Return the rows that happened then by time, the earliest first; then the others."""
@@ -74,22 +75,26 @@ def find(
 ) -> Then | None:
     """Find the memories of the time that a query asks about; None if it names no time."""
     if query.last_talk:
-        return Then(_last_talk(snap, mask, now, query.days), {}, {})
+        return Then(_last_talk(snap, mask, now, query.days), {}, {}, {})
     if not query.times:
         return None
     days = query.days.of(snap.occurred_at)
     tried = [period for one in query.times for period in one[:_ALTERNATIVES]]
-    texts = _told(_short(tried), snap, source, mask, days)
+    texts = _told([one for one in tried if one.days < LONG], snap, source, mask, days)
     meant = [
         period
         for one in query.times
         for period in _meant(one, query.only_time, days[mask], texts.values())
     ]
     inside = mask & _within(days, meant)
-    about = {row: _about(spoken, meant) for row, spoken in texts.items()}
-    named = {row: period for row, period in about.items() if period is not None}
-    told = {row: query.days.start(one.start) for row, one in named.items() if not inside[row]}
-    return Then(inside, told, {row: min(1.0, _MONTH / one.days) for row, one in named.items()})
+    about = {row: _about(spoken, meant) for row, spoken in texts.items() if not inside[row]}
+    told = {row: found for row, found in about.items() if found is not None}
+    return Then(
+        inside,
+        {row: query.days.start(period.start) for row, period in told.items()},
+        {row: fit(period) for row, period in told.items()},
+        texts,
+    )
 
 
 def propose(
@@ -120,8 +125,9 @@ def scores(then: Then, snap: Snapshot, rows: Rows) -> Floats:
     return value[rows]
 
 
-def _short(periods: Sequence[Period]) -> list[Period]:
-    return [period for period in periods if period.days < LONG]
+def fit(period: Period) -> float:
+    """Rate how precisely a text names a time: 1 up to a month, less for longer ones."""
+    return min(1.0, _MONTH / period.days)
 
 
 def _meant(

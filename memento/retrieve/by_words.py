@@ -186,7 +186,8 @@ class Reader:
         """Read the rows that each FTS5 expression matches."""
         if not matches:
             return []
-        limit = self.cap + min(self.cap, self._unseen)  # usually one read is enough
+        unseen = 0 if self.seen is None else len(self.seen) - int(np.count_nonzero(self.seen))
+        limit = self.cap + min(self.cap, unseen)  # usually one read is enough
         newest = self.source.postings(matches, limit)
         rows = self._visible(newest)
         return [self._place(*one, limit) for one in zip(matches, newest, rows, strict=True)]
@@ -204,10 +205,6 @@ class Reader:
     def vocabulary(self) -> Vocabulary:
         """The words of the namespace: of its newest memories, if it has very many."""
         return self.source.vocabulary(known_from(self.snap))
-
-    @property
-    def _unseen(self) -> int:
-        return 0 if self.seen is None else len(self.seen) - int(np.count_nonzero(self.seen))
 
     def _place(self, match: Match, docids: NDArray[np.int64], rows: Rows, limit: int) -> Place:
         """Read on until enough rows are visible, and enough of them wanted, or there are no more.

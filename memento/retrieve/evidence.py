@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 from memento.config import Weights
 from memento.embed.common_words import is_form_of_common
 from memento.retrieve.by_meaning import Cosines, Meaning
-from memento.retrieve.by_time import LONG, Then
+from memento.retrieve.by_time import LONG, Then, fit
 from memento.retrieve.by_words import Lexical
 from memento.retrieve.columns import KINDS, Floats, Mask, Rows, Snapshot
 from memento.retrieve.question import Query
 from memento.text.answer_form import Form
-from memento.text.when import Period
+from memento.text.when import SPOKEN, Period
 from memento.text.words import Cue
 
 BY_NAME = 0.5
@@ -33,7 +33,12 @@ _SOON = 2  # days before the day asked about in which people make plans for it
 _SHORT_PERIOD = 3  # days; a period of at most so many is "a day"
 _LINGER = {True: 10.0, False: 20.0}  # days in which people still talk about a day, about a month
 _MONTH = 31
+_READ = 100  # candidates whose texts are read for dates
 _KIND_NAMES = {code: name for name, code in KINDS.items()}
+
+
+Reads = Callable[[Sequence[int]], Mapping[int, str]]
+"""Returns the texts of rows, perhaps with others."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -126,12 +131,8 @@ def _answers(case: _Case) -> Floats:
     return value
 
 
-def _meaning(case: _Case) -> Floats | None:
-    return None if case.cosines is None else spread(case.cosines.smooth, case.cosines.known)
-
-
-def _own_meaning(case: _Case) -> Floats | None:
-    return None if case.cosines is None else spread(case.cosines.own, case.cosines.known)
+def _spread(cosines: Cosines | None, which: str) -> Floats | None:
+    return None if cosines is None else spread(getattr(cosines, which), cosines.known)
 
 
 def _session_meaning(case: _Case) -> Floats | None:
@@ -144,19 +145,6 @@ def _session_meaning(case: _Case) -> Floats | None:
     np.maximum.at(best, session[inside], cosines.own[inside])
     mine = best[session]
     return spread(mine, (session >= 0) & (mine > -1.0))
-
-
-def _when(case: _Case) -> Floats | None:
-    return case.has(Cue.TIME_WORD) if case.query.wants_time else None
-
-
-def _digit(case: _Case) -> Floats | None:
-    return case.has(Cue.DIGIT) if case.query.wants_number else None
-
-
-def _user(case: _Case) -> Floats | None:
-    """Mark what no assistant said; a summary may well be an assistant's."""
-    return None if case.query.wants_summary else 1 - case.has(Cue.ASSISTANT)
 
 
 def _opens(case: _Case) -> Floats:
@@ -176,34 +164,26 @@ def _calendar(case: _Case) -> Floats | None:
     return calendar(case.query.periods, case.query.days.of(case.snap.occurred_at[case.rows]))
 
 
-def _said_date(case: _Case) -> Floats | None:
-    then = case.then
-    if then is None or case.query.last_talk:
-        return None
-    return np.array([then.named.get(row, 0.0) for row in case.rows.tolist()], np.float32)
-
-
 PIECES: Sequence[tuple[str, Callable[[_Case], Floats | None]]] = (
     ("window", lambda case: share_of_best(case.lexical.score[case.rows])),
     ("cover", lambda case: case.lexical.cover[case.rows]),
     ("answers", _answers),
-    ("meaning", _meaning),
-    ("own_meaning", _own_meaning),
+    ("meaning", lambda case: _spread(case.cosines, "smooth")),
+    ("own_meaning", lambda case: _spread(case.cosines, "own")),
     ("session_meaning", _session_meaning),
     ("first_person", lambda case: case.has(Cue.FIRST_PERSON)),
     ("standing", lambda case: case.has(Cue.STANDING)),
-    ("when", _when),
-    ("digit", _digit),
-    ("user", _user),
+    ("when", lambda case: case.has(Cue.TIME_WORD) if case.query.wants_time else None),
+    ("digit", lambda case: case.has(Cue.DIGIT) if case.query.wants_number else None),
+    ("user", lambda case: None if case.query.wants_summary else 1 - case.has(Cue.ASSISTANT)),
     ("opens", _opens),
     ("speaker", _speaker),
     ("importance", lambda case: case.snap.importance[case.rows]),
     ("calendar", _calendar),
-    ("said_date", _said_date),
 )
 """Name of each piece, as in `Weights`, which says what it is, and what reads it for all candidates
-at once; None if it does not apply. Only ``form`` comes later, from the texts of the best. What each
-is worth: docs/explanation/ablation.md."""
+at once; None if it does not apply. Later come ``said_date`` and ``form``, from texts. What each is
+worth: docs/explanation/ablation.md."""
 
 
 def calendar(periods: Sequence[Period], day: NDArray[np.int64]) -> Floats:
@@ -215,16 +195,38 @@ def calendar(periods: Sequence[Period], day: NDArray[np.int64]) -> Floats:
     best = np.zeros(len(day), np.float32)
     for period in periods:
         brief = period.days <= _SHORT_PERIOD
-        fit = np.clip(1 - (day - period.end) / _LINGER[brief], 0, 1)
+        close = np.clip(1 - (day - period.end) / _LINGER[brief], 0, 1)
         early = period.start - day
-        fit = np.where(early > 0, np.where(brief & (early <= _SOON), 0.5, 0.0), fit)
-        best = np.maximum(best, fit.astype(np.float32) * np.float32(tightness(period)))
+        close = np.where(early > 0, np.where(brief & (early <= _SOON), 0.5, 0.0), close)
+        precise = 1.0 if period.days < LONG else _MONTH / period.days
+        best = np.maximum(best, close.astype(np.float32) * np.float32(precise))
     return best
 
 
-def tightness(period: Period) -> float:
-    """Rate how precise a period is: 1 up to a season, less for years."""
-    return 1.0 if period.days < LONG else _MONTH / period.days
+def with_said_dates(
+    query: Query, snap: Snapshot, found: Evidence, then: Then, best: Rows, read: Reads
+) -> Evidence:
+    """Add the evidence that texts mention the time asked about.
+
+    Read are the texts of the best candidates, if the query names a short time; of other texts
+    counts what the search by time has read.
+    """
+    wanted = [period for period in query.periods if period.days < LONG]
+    best = best[:_READ] if wanted else best[:0]
+    cues = snap.cues[best]
+    telling = (cues & np.uint32(Cue.TIME_WORD | Cue.DIGIT)) != 0
+    dated = best[telling & ((cues & np.uint32(Cue.ASSISTANT)) == 0)].tolist()
+    missing = [row for row in dated if row not in then.read]
+    texts, days = read(missing), query.days.of(snap.occurred_at[missing]).tolist()
+    spoken = {row: SPOKEN.of(texts[row], day) for row, day in zip(missing, days, strict=True)}
+    values = dict(then.told_fit)
+    for row in dated:
+        if row not in values:
+            said = spoken[row] if row in spoken else then.read[row]
+            fitting = [one for one in said if any(map(one.overlaps, wanted))]
+            values[row] = max(map(fit, fitting), default=0.0)
+    each = np.array([values.get(row, 0.0) for row in found.rows.tolist()], np.float32)
+    return replace(found, signals={**found.signals, "said_date": each})
 
 
 def with_form(form: Form, snap: Snapshot, found: Evidence, texts: Mapping[int, str]) -> Evidence:

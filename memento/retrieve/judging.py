@@ -296,10 +296,7 @@ def judge(look: Look, gathered: Gathered, known: Rows, most: float) -> Judged:
 
     None has a score above ``most``, the lowest one in the answer.
     """
-    among = int(np.count_nonzero(look.mask))
-    weighed = evidence.weigh(
-        look.query, look.snap, gathered.rows, gathered.words, look.meaning, look.then, among
-    )
+    weighed = _weigh(look, gathered)
     weights, alone = look.config.weights, look.config.alone
     sums, parts = evidence.total(weighed, weights, alone)
     weighed, sums = _formed(look, weighed, sums, parts)
@@ -340,6 +337,18 @@ def judge(look: Look, gathered: Gathered, known: Rows, most: float) -> Judged:
             order, scores, pull = moved.order, moved.scores, moved.pull
             parts |= moved.parts
     return Judged(order, weighed.rows, scores, sure, parts, seen, pull)
+
+
+def _weigh(look: Look, gathered: Gathered) -> Evidence:
+    """Collect the evidence; read the most promising texts if the query asks about dates."""
+    query, snap, then, rows = look.query, look.snap, look.then, gathered.rows
+    among = int(np.count_nonzero(look.mask))
+    weighed = evidence.weigh(query, snap, rows, gathered.words, look.meaning, then, among)
+    if then is None or query.last_talk:
+        return weighed
+    sums, _ = evidence.total(weighed, look.config.weights, look.config.alone)
+    best = rows[np.argsort(-sums, kind="stable")]
+    return evidence.with_said_dates(query, snap, weighed, then, best, look.texts.read)
 
 
 def _formed(

@@ -125,7 +125,10 @@ class LedgerSource:
         waiting = self._tail.postings(self.ns, matches, limit)
         found = self._ledger.read(lambda c: c.words.postings(self.ns, matches, limit))
         first = docid_of(self.ns, 0)
-        return [first + _together(*both, limit) for both in zip(found, waiting, strict=True)]
+        return [
+            first + (distinct(np.concatenate(both))[-limit:] if len(both[1]) else both[0])
+            for both in zip(found, waiting, strict=True)
+        ]
 
     def texts(self, docids: Sequence[int]) -> list[str]:
         """Return the texts of memories, ``""`` for an erased one.
@@ -187,7 +190,3 @@ def _heard_words(
             yield docid, words(parts[0] if len(parts) == 1 else "\n".join(parts))
         else:
             known.drop(docid)
-
-
-def _together(found: Docids, waiting: Docids, limit: int) -> Docids:
-    return distinct(np.concatenate([found, waiting]))[-limit:] if len(waiting) else found

@@ -32,6 +32,10 @@ T = TypeVar("T")
 _ECHO = 0.8  # share of words that a query and its repetition have in common
 _FRAME = 0.5  # share of words that two statements have in common if only their object differs
 _FRAME_WORDS = 2
+_NEAR, _DEPTH = 0.6, 8
+"""Least share of its score that what ended an earlier statement has, and how many are compared."""
+_LOOKED_FOR = ("exact", "calendar", "said_date", "speaker", "form")
+"""Evidence of which it must have as much."""
 _ASKED = ("exact", "calendar", "said_date", "speaker", "when", "digit")  # what a query asks for
 
 
@@ -78,13 +82,14 @@ def demote_echoes(
     if not any(one.question for one in ranked):
         return by_score(ranked)
     asked = set(content(query))
-    mended = [
-        replace(one, score=one.score * left)
-        if one.question and _overlap(asked, set(content(said[one.row].words))) >= _ECHO
-        else one
-        for one in ranked
-    ]
-    return by_score(mended)
+
+    def repeats(one: Candidate) -> bool:
+        other = set(content(said[one.row].words)) if one.question else set[str]()
+        return len(asked & other) / max(1, len(asked | other)) >= _ECHO
+
+    return by_score(
+        [replace(one, score=one.score * left) if repeats(one) else one for one in ranked]
+    )
 
 
 def newest_first(
@@ -126,12 +131,6 @@ def fold(ranked: Sequence[Candidate], said: Mapping[int, Said]) -> list[Candidat
         else:
             kept[key] = one
     return list(kept.values())
-
-
-def cut(ranked: Sequence[Candidate], min_score: float, cutoff: float) -> list[Candidate]:
-    """Drop candidates below a score, or below a share of the best score."""
-    bar = max(min_score, cutoff * max((one.score for one in ranked), default=0.0))
-    return [one for one in ranked if one.score >= bar]
 
 
 def _replaces(newer: Candidate, older: Candidate, said: Mapping[int, Said]) -> bool:
@@ -183,10 +182,6 @@ def _same_frame(one: Sequence[str], other: Sequence[str]) -> bool:
     if any(map(has_verb, spans)):
         return False
     return has_verb(one[:start]) or not has_verb(after)
-
-
-def _overlap(one: set[str], other: set[str]) -> float:
-    return len(one & other) / max(1, len(one | other))
 
 
 _ARTICLE = KINDS[Kind.ARTICLE]
@@ -371,7 +366,22 @@ def _newer(look: Look) -> Rule | None:
 
 
 def _later(look: Look) -> Rule | None:
-    return look.later.first if len(look.later.former) and not look.query.only_time else None
+    later = look.later
+    if not len(later.former) or look.query.only_time:
+        return None
+    pairs = set(zip(later.former.tolist(), later.heir.tolist(), strict=True))
+
+    def goes_first(newer: Candidate, older: Candidate) -> bool:
+        near = (older.row, newer.row) in pairs and newer.score >= _NEAR * older.score
+        return near and all(
+            newer.terms.get(name, 0) >= older.terms.get(name, 0) for name in _LOOKED_FOR
+        )
+
+    def first(ranked: Sequence[Candidate], _said: Mapping[int, Said]) -> list[Candidate]:
+        best = promoted(ranked[:_DEPTH], {older for older, _ in pairs}, goes_first, noted=True)
+        return in_places(best, ranked)
+
+    return first
 
 
 def _conflicts(look: Look) -> Rule | None:

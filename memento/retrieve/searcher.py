@@ -5,10 +5,10 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,6 +64,8 @@ LEDGER = "ledger"
 
 
 log = logging.getLogger("memento.retrieve.searcher")
+
+T = TypeVar("T")
 
 _MOST_OWED = 1_000
 """Most memories without a vector that a query counts; of more it says so. The count is for the
@@ -206,10 +208,9 @@ class Searcher:
         model, missing = self._embedding.known_model(source.moment), self._owing(source)
         if model is None:
             return Retrieval("", missing=missing)
-        try:
-            near = list(self._near(source, _Embedded(asked, model), k, filters, exact=False))
-        except TierUnavailable:  # Chroma failed just now; exact search has all vectors
-            near = list(self._near(source, _Embedded(asked, model), k, filters, exact=True))
+        near = _with_chroma_or_exactly(
+            lambda exact: self._near(source, asked, model, k, filters, exact=exact)
+        )
         found = Ranking(tuple(self._found_by_vector(near, least)), weighed=False)
         hits = self._hits(source, found, filters, filters.statuses, missing)
         sure = max((hit.confidence for hit in hits), default=0.0)
@@ -306,10 +307,9 @@ class Searcher:
         took: dict[str, float],
     ) -> Ranking:
         model = self._model(request.query, source, missing)
-        try:
-            return self._rank(request, source, model, rerank, missing, took, exact=False)
-        except TierUnavailable:  # Chroma failed just now, or a file: the ledger has all vectors
-            return self._rank(request, source, model, rerank, missing, took, exact=True)
+        return _with_chroma_or_exactly(
+            lambda exact: self._rank(request, source, model, rerank, missing, took, exact=exact)
+        )
 
     def _rank(
         self,
@@ -354,15 +354,22 @@ class Searcher:
         )
 
     def _near(
-        self, source: LedgerSource, asked: _Embedded, k: int, filters: Filters, *, exact: bool
-    ) -> Iterator[tuple[int, float]]:
-        """Yield row ids and cosines in [0, 1], nearest first."""
-        snap, allowed, nearest = self._follow(source, filters, asked.model, exact=exact)
+        self,
+        source: LedgerSource,
+        vector: NDArray[np.float32],
+        model: int,
+        k: int,
+        filters: Filters,
+        *,
+        exact: bool,
+    ) -> list[tuple[int, float]]:
+        """List row ids and cosines in [0, 1], nearest first."""
+        snap, allowed, nearest = self._follow(source, filters, model, exact=exact)
         if nearest is None:
-            return
-        rows, cosines = nearest.nearest(asked.vector, k, allowed)
-        docids = snap.docid[rows]
-        yield from zip(docids.tolist(), np.clip(cosines, 0, 1).tolist(), strict=True)
+            return []
+        rows, cosines = nearest.nearest(vector, k, allowed)
+        docids = snap.docid[rows].tolist()
+        return list(zip(docids, np.clip(cosines, 0, 1).tolist(), strict=True))
 
     def _follow(
         self, source: LedgerSource, filters: Filters, model: int | None, *, exact: bool
@@ -456,7 +463,6 @@ class Searcher:
         return rev, edition
 
     def _life(self, source: LedgerSource, now: int) -> Life | None:
-        """Return what uses and verdicts say at a moment, microseconds."""
         return Life(source.strengths, now, self._config.dynamics, self._config.effect)
 
     def _hits(
@@ -534,12 +540,12 @@ def _counted(hits: Sequence[Hit], found: Sequence[Found], members: Docids) -> It
         yield replace(hit, memory=replace(hit.memory, seq=place))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Embedded:
-    """A query vector of unit length, and the number of the embedder that made it."""
-
-    vector: NDArray[np.float32]
-    model: int
+def _with_chroma_or_exactly(ask: Callable[[bool], T]) -> T:
+    """Ask, and if Chroma fails or a file, ask for exact search: the ledger has all vectors."""
+    try:
+        return ask(False)
+    except TierUnavailable:
+        return ask(True)
 
 
 def _unit(

@@ -10,7 +10,7 @@ Nothing is written to a namespace that shares: no use is recorded there.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -88,7 +88,13 @@ def joined(
     lists += [[_as_shared(hit) for hit in one if hit.id not in taken] for one in others]
     most = max(map(len, lists)) if request.k is None else request.k
     chain = _told_once(_in_order(lists)) if request.fold else _in_order(lists)
-    hits = within(list(chain), most, request.tokens, lambda hit: _cost(hit, request.count_tokens))
+    count = request.count_tokens
+    hits = within(
+        list(chain),
+        most,
+        request.tokens,
+        lambda hit: count(hit.text if hit.passage is None else hit.passage),
+    )
     missing = dict(own.missing)
     if any(one.missing for one in others):
         missing[SHARED] = "not all of what other namespaces share could be searched"
@@ -131,10 +137,6 @@ def _as_shared(hit: Hit) -> Hit:
     source = Source(kind, memory.source.uri, memory.source.model)
     seen = replace(memory, source=source)
     return replace(hit, memory=seen, folded=(), newer=None, beside=None, conflicts=(), shared=True)
-
-
-def _cost(hit: Hit, count: Callable[[str], int]) -> int:
-    return count(hit.text if hit.passage is None else hit.passage)
 
 
 def _timed(found: Retrieval, answers: Sequence[Retrieval], began: float) -> Retrieval:

@@ -23,7 +23,7 @@ from memento.ledger.rows import Row, is_sound
 from memento.ledger.schema import SEQ_BITS
 from memento.retrieve.candidates import Candidate, Said, in_places, promoted
 from memento.retrieve.columns import Snapshot
-from memento.retrieve.successors import MOST_LATER, Successions
+from memento.retrieve.former_values import MOST_LATER, Successions
 from memento.status import having
 
 DEPTH = 16

@@ -336,11 +336,22 @@ class Life:
         steady = {
             kind: self._dynamics.stability.of(kind) for kind in {row.kind for row, _ in found}
         }
-        told = []
+        priors = [formulas.mean(formulas.prior(row.trust)) for row, _ in found]
+        unused = []
         for place, (row, _) in enumerate(found):
-            sure, fades = self._standing(row, lives.get(place), today, steady)
-            told.append({"belief": sure, "fading": fades, "beside": beside})
-        return told
+            lived = lives.get(place)
+            first = self._known.active_days(row.created_at) if lived is None else lived.day
+            steadiness = steady[row.kind] * (0.5 + row.importance)
+            unused.append((today - first, steadiness if lived is None else lived.stability))
+        left = [retention(days, stability) for days, stability in unused]
+        return [
+            {
+                "belief": lives[place].sure if place in lives else priors[place],
+                "fading": not row.pinned and left[place] < self._effect.fade_below,
+                "beside": beside,
+            }
+            for place, (row, _) in enumerate(found)
+        ]
 
     def _lives(self, some: Rows, values: Floats, times: Days) -> Iterator[tuple[int, _Lived]]:
         """Yield the places of memories that something happened to, with what it adds up to."""
@@ -353,19 +364,6 @@ class Life:
             some.tolist(), *(column.tolist() for column in (*columns, *others)), strict=True
         ):
             yield place, _Lived(*one)
-
-    def _standing(
-        self, row: Row, lived: _Lived | None, today: int, steady: Mapping[str, float]
-    ) -> tuple[float, bool]:
-        """Return the chance that a memory is right, and whether it fades."""
-        if lived is None:
-            sure = formulas.mean(formulas.prior(row.trust))
-            first: float = self._known.active_days(row.created_at)
-            stability = steady[row.kind] * (0.5 + row.importance)
-        else:
-            sure, first, stability = lived.sure, lived.day, lived.stability
-        fades = not row.pinned and retention(today - first, stability) < self._effect.fade_below
-        return sure, fades
 
 
 @lru_cache

@@ -359,21 +359,28 @@ def look_up(
     connection: Connection, ns: int, matches: Sequence[Match], limit: int
 ) -> list[NDArray[np.int64]]:
     """Find the newest rows of a namespace that match each of several expressions, ascending."""
-    return [_seqs(postings(connection, ns, expression(one), limit)) for one in matches]
+    span, asked = docid_range(ns), [expression(one) for one in matches]
+    return [_seqs(postings(connection, span, one, limit)) for one in asked]
 
 
-def postings(connection: Connection, ns: int, match: str, limit: int) -> str:
-    """Find the newest rows of a namespace that match an FTS5 expression.
+def postings(connection: Connection, span: tuple[int, int], match: str, limit: int) -> str:
+    """Find the newest rows of a namespace that match.
 
-    Their ``seq`` are joined by commas, in no order: one value costs the driver a fraction of
-    what as many rows do (0.1 µs per row against 0.5).
+    Args:
+        connection: Any connection.
+        span: Row ids that the namespace may have, see `docid_range`.
+        match: FTS5 expression, built by `expression` and by nobody else.
+        limit: Most rows to return, >= 1.
+
+    Returns:
+        Their ``seq``, joined by commas, in no order: one value costs the driver a fraction of
+        what as many rows do (0.1 µs per row against 0.5).
     """
-    low, high = docid_range(ns)
     (found,) = connection.execute(
         "SELECT group_concat(seq) FROM (SELECT rowid - ?2 AS seq FROM memories_fts"
         " WHERE memories_fts MATCH ?1 AND rowid BETWEEN ?2 AND ?3"
         f" ORDER BY rowid DESC {_LIMIT}?4)",
-        (match, low, high, limit),
+        (match, *span, limit),
     ).fetchone()
     return found or ""
 
