@@ -41,7 +41,7 @@ from memento.ledger.contract import Session
 from memento.ledger.dialect import listed, one_of, or_replace
 from memento.ledger.rows import Row, column, docid_range, first, is_sound, lock_of, select, single
 from memento.ledger.schema import SEQ_BITS
-from memento.ledger.usage_events import Fold, Happening
+from memento.ledger.usage_events import Fold, Happening, standing_ones
 from memento.status import having
 from memento.types import Event
 
@@ -151,7 +151,7 @@ class _Fold:
 
     def onto(self, state: State | None, row: Row, found: Sequence[Happening]) -> State | None:
         """Fold events of one memory onto a state; verdicts that were retracted are left out."""
-        for happened in usage_events.standing_ones(found):
+        for happened in standing_ones(found):
             if happened.kind == Event.RETRIEVED:
                 rank = happened.ids.index(row.id) + 1
             else:
