@@ -301,7 +301,8 @@ def next_rows(db: Session, ns: int, rev: int, most: int) -> list[tuple[int, Row]
     came = f"docid > ? AND docid <= ? AND {memories.NOT_ERASED} ORDER BY docid LIMIT ?"
     new = select(db, came, (low + rev, high, most))
     later = f"ns = ? AND rev > ? AND rev <> (docid & {SEQ_MASK}) AND docid <= ?"
-    where = f"{later} AND {memories.NOT_ERASED} ORDER BY rev LIMIT ?"
+    sound = "typeof(rev) = 'integer'"  # damage sorts behind every number
+    where = f"{later} AND {sound} AND {memories.NOT_ERASED} ORDER BY rev LIMIT ?"
     changed = select(db, where, (ns, rev, low + rev, most))
     placed = [(row.docid & SEQ_MASK, row) for row in new] + [(row.rev, row) for row in changed]
     return sorted(placed, key=lambda one: one[0])[:most]

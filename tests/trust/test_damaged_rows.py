@@ -94,6 +94,9 @@ def test_a_garbled_revision_leads_no_other_memory_astray(memory, rev):
         memory.get("hit")
     assert not all(found.ok for found in memory.store.doctor())
     added = memory.add("the kettle broth is clear")
+    memory.update("other", text="the kettle coffee is white")
+    assert memory.flush(wait=True)  # the background thread reads the changes in their order
+    assert memory.store.stats().trouble == {}
     assert memory.get(added.id) == added
     assert memory.of("other").list() == []
     assert memory.forget("hit").status == Status.FORGOTTEN
