@@ -13,7 +13,8 @@ ROOMS = [
     {"base"},
     {"text"},
     {"types", "protocols"},
-    {"status", "check", "dynamics"},
+    {"status", "check"},
+    {"dynamics"},
     {"claims", "messages"},
     {"ledger.match"},  # what is looked up, and what every engine owes: no engine in sight
     {"ledger.contract"},
