@@ -92,7 +92,7 @@ for _kind, _index in (("in_ring", "memories_in_ring"), ("holds_slot", "memories_
     if having(_kind) != ("active",):
         raise TypeError(
             f"memento.status.TABLE says {_kind} of {having(_kind)}, and the index {_index} holds"
-            " active ones: make them the same"
+            " ('active',): make them the same"
         )
 
 _HISTORY = """
