@@ -49,7 +49,7 @@ class Answer:
     def __init__(self, look: Look) -> None:
         self.hits: list[Candidate] = []
         self._look = look
-        self._rules = [rule for _, of in RULES if (rule := of(look)) is not None]
+        self._rules = [rule for *_, of in RULES if (rule := of(look)) is not None]
         self._waiting: list[Candidate] = []
         self._said: dict[int, Said] = {}
 
@@ -391,12 +391,28 @@ def _conflicts(look: Look) -> Rule | None:
     return Standings(look.snap, links.opposed).first
 
 
-RULES: tuple[tuple[str, Callable[[Look], Rule | None]], ...] = (
-    ("an article stands for what it quotes", _quotes),
-    ("of two statements that differ in their object, the newer one first", _newest),
-    ("what tells of a change first, or last if the past is asked for", _newer),
-    ("what was noted to end an earlier statement first", _later),
-    ("of two that conflict, the one that stands higher first", _conflicts),
+RULES: tuple[tuple[str, str, Callable[[Look], Rule | None]], ...] = (
+    ("an article stands for what it quotes", "shows nothing twice; finds no more", _quotes),
+    (
+        "of two statements that differ in their object, the newer one first",
+        "own.py: of 200 corrections all are first, without it 70.5 %",
+        _newest,
+    ),
+    (
+        "what tells of a change first, or last if the past is asked for",
+        "everyday.py, two lives: 141 of 177 answers are first, without it 134",
+        _newer,
+    ),
+    (
+        "what was noted to end an earlier statement first",
+        "the same lives: 141, without it 140",
+        _later,
+    ),
+    (
+        "of two that conflict, the one that stands higher first",
+        "the same lives: 141 either way; it keeps what was doubted from leading",
+        _conflicts,
+    ),
 )
-"""What changes the order of candidates: what it does, and what makes it for a question; None if it
-does not apply."""
+"""What changes the order of candidates: what it does, what that was measured to be worth, and what
+makes it for a question; None if it does not apply."""
