@@ -330,3 +330,42 @@ class TestTurn:
         assert all(len(one.memory.text) <= 100 for one in memory.related(first.id))
         parts = memory.add_document("tea and cake " * 50)
         assert all(len(part.text) <= 100 for part in parts)
+
+
+FARM = (
+    "# Barn\n\nThe barn is locked.\n\n# Key\n\nInes has the key.\n\n# Geese\n\nThe geese are fed."
+)
+"""A document of three parts."""
+
+
+@pytest.mark.parametrize("source", ["agent", "tool", "web", "import"])
+def test_a_document_hides_no_part_of_a_more_trusted_one(memory, source):
+    """A shorter document of the same name, by an agent or a page, forgets nothing of the user's."""
+    memory.add_document(FARM, name="farm")
+    memory.add_document("# Barn\n\nThe barn is locked.", name="farm", source=source)
+    assert len(memory.list(source="user")) == 3
+    assert memory.list(status="forgotten") == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda memory, part: memory.correct(part.id, "The key is with Bob."),
+        lambda memory, part: memory.update(part.id, text="The key is with Bob."),
+        lambda memory, part: memory.update(part.id, scope="private"),
+        lambda memory, part: memory.update(part.id, tags=["mine"]),
+        lambda memory, part: memory.correct(memory.correct(part.id, "x y").id, "The key is gone."),
+    ],
+    ids=["corrected", "reworded", "moved", "tagged", "corrected twice"],
+)
+def test_what_the_user_changed_in_a_document_stays(memory, change):
+    """Reading the unchanged document again takes nothing back."""
+    parts = memory.add_document(FARM, name="farm")
+    change(memory, parts[1])
+    before = [(one.text, one.scope, one.tags, one.status) for one in _all(memory)]
+    memory.add_document(FARM, name="farm")
+    assert [(one.text, one.scope, one.tags, one.status) for one in _all(memory)] == before
+
+
+def _all(memory):
+    return memory.list(status=["active", "superseded", "archived", "forgotten"])

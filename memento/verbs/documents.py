@@ -37,7 +37,7 @@ from memento.ingest import detect
 from memento.ingest.formats import Format
 from memento.ingest.paragraphs import PART_LIMIT, Part, parts, without_front_matter
 from memento.ingest.source import lines, plain_name
-from memento.ledger import changes, memories, past
+from memento.ledger import changes, links, memories, past
 from memento.ledger.contract import Session
 from memento.ledger.filters import filters_of
 from memento.ledger.rows import PINNED, Row, mapping_in, sound, to_memory
@@ -65,6 +65,8 @@ DOCUMENT, HEADING = "document", "heading"
 """Metadata of parts, beside the number: the document's name, and the headings above the part."""
 _OF_ITSELF = frozenset({"add_document", "sweep", "undo"})
 """Verbs that hide a part without anybody asking for it."""
+_BY_HAND = frozenset({"update", "correct", "move", "promote"})
+"""Verbs by which somebody changes a part: it stays as they left it."""
 _FORMATS = (Format.TEXT, Format.MARKDOWN)
 _CURRENT, _ASIDE = having("current"), having("by_name")
 _SAME = ("text", "tier", "kind", "importance", "actor", "occurred_at")
@@ -251,9 +253,12 @@ def _keep(view: View, name: str, drafts: Sequence[Draft], progress: Progress | N
     before = _stored(view, name, drafts[0])
     known = {row.id: row for row in before}
     wanted = {draft.id for draft in drafts}
-    away = _taken_out(view, drafts)
-    gone = [row for row in before if row.id not in wanted]
-    if check_source(drafts[0].source).kind in view.config.untrusted:  # it hides nothing active
+    away = _left_alone(view, drafts)
+    author, heads = check_source(drafts[0].source).kind, _heads(view, away.values())
+    gone = [
+        row for row in before if not (row.id in wanted | heads or Trust.outranks(row.trust, author))
+    ]
+    if author in view.config.untrusted:  # it hides nothing active
         gone = [row for row in gone if row.status == Status.QUARANTINED]
     changed: list[Draft] = []
     there = [draft for draft in drafts if draft.id not in away]
@@ -279,21 +284,30 @@ def _keep(view: View, name: str, drafts: Sequence[Draft], progress: Progress | N
     return [known[draft.id or ""] for draft in drafts]
 
 
-def _taken_out(view: View, drafts: Sequence[Draft]) -> dict[str, Row]:
-    """Return the parts that somebody hid, by id: not the document itself, nor their expiry."""
+def _left_alone(view: View, drafts: Sequence[Draft]) -> dict[str, Row]:
+    """Return the parts that stay as somebody left them, by id: hidden, corrected, changed."""
+
+    def is_left(db: Session, row: Row) -> bool:
+        verb = _last_verb(db, row)
+        return verb not in _OF_ITSELF if row.status == Status.FORGOTTEN else verb in _BY_HAND
+
     ids = [draft.id or "" for draft in drafts]
     found = view._ask(
         lambda c, ns: {
-            name: row
-            for name, row in memories.by_ids(c, ns, ids).items()
-            if row.status == Status.FORGOTTEN and _hidden_by(c, row) not in _OF_ITSELF
+            name: row for name, row in memories.by_ids(c, ns, ids).items() if is_left(c, row)
         }
     )
     return found or {}
 
 
-def _hidden_by(db: Session, row: Row) -> str | None:
-    """Return the verb that hid a memory; None if nothing tells it."""
+def _heads(view: View, rows: Iterable[Row]) -> set[str]:
+    """Return the ids of what corrects parts in the end: such a memory is no part itself."""
+    found = view._ask(lambda c, _: {links.head(c, row) for row in rows})
+    return found or set()
+
+
+def _last_verb(db: Session, row: Row) -> str | None:
+    """Return the verb that changed a memory last; None if nothing tells it."""
     for _, number, _ in reversed(past.numbered(db, row.docid)):
         last = None if number is None else changes.find(db, row.ns, number)
         return None if last is None else last.kind
