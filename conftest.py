@@ -4,6 +4,7 @@ import doctest
 import os
 import shlex
 import shutil
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,10 @@ from sybil.sybil import SybilCollection
 from memento import MemoryManager
 from memento.cli import main
 from tests.stories.readme_models import models
+
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+"""Tests start hundreds of processes: without bytecode each of them compiles all of memento."""
 
 HERE = Path(__file__).parent
 LONG = ("tests/test_lint.py", "tests/trust/", "tests/integrations/")

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 MEASURES = ("any@10", "all@10", "nDCG@10")
 TOGETHER = {
     "all vectors": ("meaning", "session_meaning"),
-    "all words": ("window", "cover", "session_text"),
-    "all sessions": ("session_text", "session_meaning", "opens"),
+    "all words": ("window", "cover"),
+    "all sessions": ("session_meaning", "opens"),
     "all dates": ("calendar", "said_date", "when"),
 }
 """Signals that are also taken away together; the candidates stay those that all ways of looking

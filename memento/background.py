@@ -2,7 +2,7 @@
 
 None of it is needed for an answer to be right: the log of what was retrieved, the snapshot of the
 short tier, full text catching up, what uses and verdicts add up to, room on the disk, and what an
-erasure left to be done. `Background` lists the jobs in their order.
+erasure left to be done. `Background` has them in their order.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING, Protocol
 
@@ -25,6 +24,7 @@ from memento.ledger import (
     learnt_weights,
     memories,
     namespaces,
+    past,
     strength_fold,
 )
 from memento.ledger.contract import Ledger, Moment, Rules, Session, Work
@@ -87,28 +87,6 @@ class Attends(Protocol):
 
     def renewed(self) -> Attends:
         """Return what does the same in a forked child."""
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """A job of the background thread.
-
-    Attributes:
-        name: What it is for.
-        due: Tells whether to do it now.
-        run: Does some of it, for so many seconds if it may take long; True if there is more to do
-            at once.
-    """
-
-    name: str
-    due: Callable[[], bool]
-    run: Callable[[float], object]
-
-
-def _do(jobs: Sequence[Job], seconds: float) -> bool:
-    """Run the jobs that are due, in their order; tell whether one has more to do at once."""
-    more = [job.run(seconds) is True for job in jobs if job.due()]
-    return any(more)
 
 
 class Traffic:
@@ -184,13 +162,9 @@ class FullText:
         """Namespaces this process added to since full text last took a bite of them."""
 
     def take_up(self, spaces: Sequence[int] = ()) -> None:
-        """Take a bite of what came.
+        """Take a bite of what came, of the namespaces that this process added to, or else of all.
 
-        Of all namespaces only those are asked that this process added to, if there are any.
-
-        Args:
-            spaces: Namespaces of which everything is taken, and nothing of the others; a question
-                waits for that.
+        Of given namespaces, for which a question waits, everything is taken; of others nothing.
         """
         for at in range(0, len(spaces), TAKEN):
             while self.bite(spaces[at : at + TAKEN]):
@@ -198,10 +172,10 @@ class FullText:
         if spaces:
             return
         fresh = [self.fresh.pop() for _ in range(len(self.fresh))]
-        spaces, done = fresh or self._behind(), 0
-        while done < len(spaces):
-            taken, more = self._bite_in_time(spaces[done:])
-            done += taken
+        spaces = fresh or self._behind()
+        while spaces:
+            taken, more = self._bites(spaces, BITE_SECONDS)
+            spaces = spaces[taken:]
             self.fresh.update(more)
 
     def waiting(self) -> bool:
@@ -212,7 +186,7 @@ class FullText:
         """Catch up, a little at a time, until a query comes."""
         spaces = self._behind()
         while spaces and not self._traffic.busy():
-            taken, more = self._bite_in_time(spaces)
+            taken, more = self._bites(spaces, BITE_SECONDS)
             spaces = spaces[taken:] + more
 
     def merge(self) -> None:
@@ -222,14 +196,9 @@ class FullText:
 
     def bite(self, spaces: Sequence[int]) -> bool:
         """Take one bite of each namespace; tell whether there is more of any."""
+        return bool(self._bites(spaces, inf)[1])
 
-        def job(connection: Session) -> bool:
-            words = connection.words
-            return max(words.catch_up(ns, words.at_once) for ns in spaces)
-
-        return self._ledger.write(job)
-
-    def _bite_in_time(self, spaces: Sequence[int]) -> tuple[int, list[int]]:
+    def _bites(self, spaces: Sequence[int], seconds: float) -> tuple[int, list[int]]:
         """Take a bite of as many namespaces as one transaction has time for.
 
         Returns:
@@ -238,7 +207,7 @@ class FullText:
 
         def job(connection: Session) -> tuple[int, list[int]]:
             words, more = connection.words, []
-            until = time.monotonic() + BITE_SECONDS
+            until = time.monotonic() + seconds
             for taken, ns in enumerate(spaces, start=1):
                 if words.catch_up(ns, words.at_once):
                     more.append(ns)
@@ -264,12 +233,8 @@ class Statements:
         config: Config,
         moved: Callable[[int, Sequence[Row]], None],
     ) -> None:
-        self._ledger = ledger
-        self._words = words
-        self._traffic = traffic
-        self._now = now
-        self._config = config
-        self._moved = moved
+        self._ledger, self._words, self._traffic = ledger, words, traffic
+        self._now, self._config, self._moved = now, config, moved
         self.fresh: set[int] = set()
         """Namespaces this process changed since their statements were last compared."""
         self.turn = threading.Lock()
@@ -287,8 +252,7 @@ class Statements:
         Args:
             gives_way: Whether to stop while a query is in flight, and while adds follow each other
                 closely and few statements wait, but not for long.
-            seconds: Time after which no other few are begun, but it takes some of them in any
-                case; ``inf`` for no end.
+            seconds: Time after which no other few are begun; ``inf`` for no end.
 
         Returns:
             Whether it stopped because the time was over, so that it could go on at once.
@@ -302,12 +266,8 @@ class Statements:
     def compare(self, ns: int, until: float) -> bool:
         """Compare the statements of one namespace that wait, a few at least.
 
-        Args:
-            ns: Namespace number.
-            until: Moment of ``time.monotonic`` after which no other few are begun.
-
-        Returns:
-            Whether none waits any more.
+        No other few are begun after ``until``, by ``time.monotonic``. Returns whether none waits
+        any more.
         """
         if not self.compares() or not self._is_behind(ns):
             return True
@@ -398,9 +358,7 @@ class Statements:
         """
         rules = Rules(ring=self._config.short.capacity, untrusted=self._config.untrusted)
         now, settings, most = self._now(), self._config.conflicts, settling.BITE
-        rows = self._ledger.read(
-            lambda c: claim_rows.next_rows(c, ns, claim_rows.cursor(c, ns), most)
-        )
+        rows = self._ledger.read(lambda c: past.next_rows(c, ns, claim_rows.cursor(c, ns), most))
         known = settling.read_ahead([row for _, row in rows], settings)
 
         def job(session: Session) -> Settled:  # reads no text that came since
@@ -420,14 +378,8 @@ def _spaces_behind(session: Session) -> list[int]:
 class Background:
     """The jobs of one open store. Made again in a forked child.
 
-    Args:
-        ledger: The store's ledger.
-        short: The short tier, whose snapshot is written.
-        eraser: Finishes what an erasure left to be done.
-        keep_outlines: Writes what the read path needs for a quick start.
-        now: Returns the present moment, microseconds.
-        config: Settings.
-        embeds: Whether this process embeds memories.
+    ``keep_outlines`` writes what the read path needs for a quick start; ``embeds`` tells whether
+    this process embeds memories.
     """
 
     def __init__(
@@ -441,12 +393,9 @@ class Background:
         *,
         embeds: bool,
     ) -> None:
-        self._ledger = ledger
-        self._short = short
-        self._eraser = eraser
-        self._now = now
-        self._config = config
-        self._embeds = embeds
+        self._ledger, self._short, self._eraser = ledger, short, eraser
+        self._keep_outlines, self._now = keep_outlines, now
+        self._config, self._embeds = config, embeds
         self.traffic = Traffic()
         self.accesses = Accesses(ledger, now)
         self.words = FullText(ledger, self.traffic)
@@ -458,33 +407,8 @@ class Background:
         self._swept: Moment | None = None
         self._folded = False
         self._sleep_due = 0
-        self._snapshot_due = now() + self._snapshot_period()
-        auto = config.sleep.auto
-        self.soon = (
-            Job("log of what was retrieved", _always, lambda _: self.accesses.log()),
-            Job(
-                "statements",
-                self.statements.compares,
-                lambda seconds: self.statements.settle(seconds=seconds),
-            ),
-            Job("language model", lambda: self.attendant is not None, lambda _: self._look()),
-            Job("snapshot", self._snapshot_is_due, lambda _: self._snapshot()),
-        )
-        """What must not wait for the end of a long backlog of the embedder."""
-        self.when_quiet = (
-            Job("outlines", _always, lambda _: keep_outlines()),
-            Job("tidying", self._is_untidy, lambda _: self._tidy_up()),
-        )
-        """What is done while nothing changes."""
-        self.tidying = (
-            Job("full text", _always, lambda _: self.words.catch_up()),
-            Job("events", lambda: auto != Auto.OFF, lambda _: not self.fold_events()),
-            Job("sleep", lambda: auto == Auto.ALL and now() >= self._sleep_due, self._sleep),
-            Job("segments of full text", _always, lambda _: self.words.merge()),
-            Job("log of the database", self._log_is_long, lambda _: ledger.checkpoint()),
-            Job("reserve", _always, lambda _: ledger.keep_reserve()),
-        )
-        """What would slow down an ``add``, and room for a full disk, if there is some again."""
+        self._snapshot_period = int(config.short.snapshot_seconds * 1_000_000)
+        self._snapshot_due = now() + self._snapshot_period
 
     def finish_erasing(self) -> None:
         """Go on with an erasure that is not done, if there is one."""
@@ -494,8 +418,18 @@ class Background:
             self._swept = version
 
     def keep_up(self, seconds: float) -> bool:
-        """Do what must not wait; tell whether there is more to do at once."""
-        return _do(self.soon, seconds)
+        """Do what must not wait for the end of a long backlog of the embedder.
+
+        Statements are compared for so many seconds. Returns whether there is more to do at once.
+        """
+        self.accesses.log()
+        more = self.statements.settle(seconds=seconds)
+        if self.attendant is not None:
+            self.attendant.look()
+        if self._short.stale and self._now() >= self._snapshot_due:
+            self._snapshot_due = self._now() + self._snapshot_period
+            self._short.snapshot()
+        return more
 
     def keep_house(self) -> bool:
         """Do what is due in a quiet moment; tell whether there is more to do at once."""
@@ -503,12 +437,29 @@ class Background:
         version = self._ledger.moment()
         quiet, self._seen = version == self._seen, version
         if quiet:
-            _do(self.when_quiet, QUIET_SECONDS)
+            self._keep_outlines()
+            if version != self._tidied and not self._ledger.read_only and self.tidy():
+                self._tidied = self._ledger.moment()
         return more
 
     def tidy(self) -> bool:
-        """Tidy up; tell whether all events are folded: not if a query came in between."""
-        return not _do(self.tidying, SLEEP_SECONDS)
+        """Do what would slow down an ``add``, and make room for a full disk.
+
+        Returns whether all events are folded: not if a query came in between.
+        """
+        auto = self._config.sleep.auto
+        self.words.catch_up()
+        folded = auto == Auto.OFF or self.fold_events()
+        if auto == Auto.ALL and self._now() >= self._sleep_due:
+            self._sleep(SLEEP_SECONDS)
+        self.words.merge()
+        if (
+            self._ledger.growth() > UNFOLDED
+            or self._ledger.wal_bytes() > self._config.index.checkpoint_bytes
+        ):
+            self._ledger.checkpoint()
+        self._ledger.keep_reserve()
+        return folded
 
     def fold_events(self) -> bool:
         """Fold what came into the log, a little at a time; see ``ledger.dynamics``.
@@ -539,32 +490,6 @@ class Background:
             more = self._ledger.write(some)
         return not more
 
-    def _look(self) -> None:
-        if self.attendant is not None:
-            self.attendant.look()
-
-    def _snapshot_period(self) -> int:
-        return int(self._config.short.snapshot_seconds * 1_000_000)
-
-    def _snapshot_is_due(self) -> bool:
-        return self._short.stale and self._now() >= self._snapshot_due
-
-    def _snapshot(self) -> None:
-        self._snapshot_due = self._now() + self._snapshot_period()
-        self._short.snapshot()
-
-    def _is_untidy(self) -> bool:
-        return self._seen != self._tidied and not self._ledger.read_only
-
-    def _tidy_up(self) -> None:
-        if self.tidy():
-            self._tidied = self._ledger.moment()
-
-    def _log_is_long(self) -> bool:
-        if self._ledger.growth() > UNFOLDED:
-            return True
-        return self._ledger.wal_bytes() > self._config.index.checkpoint_bytes
-
     def _sleep(self, seconds: float) -> None:
         """Sleep on the namespaces that were used, for a moment, at most once an hour."""
         now = self._now()
@@ -583,7 +508,3 @@ class Background:
         """Tell the short tier that rows of its rings changed."""
         if sessions := {row.session for row in rows if row.tier == Tier.SHORT}:
             self._short.touch(ns, sessions)
-
-
-def _always() -> bool:
-    return True

@@ -8,15 +8,16 @@ silently.
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from math import isfinite
+from math import inf, isfinite
 from typing import Any, TypeVar
 
 from memento.base.clock import to_micros
-from memento.base.plain import composed, plain
+from memento.base.plain import composed
 from memento.errors import InvalidInput
 from memento.protocols import Progress
 from memento.text.when import moment_of
@@ -44,6 +45,9 @@ MAX_IDS = 100_000
 MAX_TOKENS = 1 << 40
 """Largest budget of tokens one call may have."""
 MAX_SECONDS = 1000 * 366 * 86_400.0
+ABOVE_0 = sys.float_info.min
+"""Least value of a number that must not be 0."""
+_TINY = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +68,7 @@ def check_text(text: object, limits: Limits) -> str:
     """Accept a text that is not empty, not too long, and can be stored as UTF-8."""
     if not isinstance(text, str):
         raise InvalidInput("text", f"must be a string, not {type_name(text)}")
-    text = plain(text)
+    text = storable("text", text)
     if not text.strip():
         raise InvalidInput("text", "is empty")
     if len(text) > limits.text_chars:
@@ -73,7 +77,7 @@ def check_text(text: object, limits: Limits) -> str:
             f"{len(text):,} characters; the limit is {limits.text_chars:,}: split it, or keep it"
             " with add_document",
         )
-    return storable("text", text)
+    return text
 
 
 def check_moment(field: str, moment: object) -> int:
@@ -106,22 +110,24 @@ def said_moment(field: str, text: str | None, now: datetime) -> datetime | None:
         raise InvalidInput(field, str(error)) from None
 
 
+def check_number(field: str, value: object, least: float = 0.0, most: float = inf) -> float:
+    """Accept a finite number from ``least`` to ``most``."""
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or not least <= value <= min(most, sys.float_info.max):  # type: ignore[operator]
+        low = "above 0" if 0 < least < _TINY else f"from {least:g}"
+        high = "" if most == inf else f" to {most:g}"
+        raise InvalidInput(field, f"must be a number {low}{high}, not {shown(value)}")
+    return float(value) + 0.0  # type: ignore[arg-type]  # never -0.0, which a ledger changes
+
+
 def check_share(field: str, value: object) -> float:
     """Accept a number in [0, 1]."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise InvalidInput(field, f"must be a number in [0, 1], not {type_name(value)}")
-    if not 0.0 <= value <= 1.0:
-        raise InvalidInput(field, f"must be in [0, 1], not {shown(value)}")
-    return float(value) + 0.0  # never -0.0, which a ledger does not give back
+    return check_number(field, value, most=1.0)
 
 
 def check_seconds(field: str, value: object) -> float:
     """Accept a time to wait, from none to a day."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise InvalidInput(field, f"must be a number of seconds, not {type_name(value)}")
-    if not 0.0 <= value <= MAX_WAIT:
-        raise InvalidInput(field, f"must be from 0 to {MAX_WAIT:.0f} seconds, not {shown(value)}")
-    return float(value)
+    return check_number(field, value, most=MAX_WAIT)
 
 
 def check_count(field: str, value: object, *, least: int = 1, most: int = MAX_K) -> int:
@@ -244,7 +250,7 @@ def member(kind: type[E], field: str, value: object) -> E:
         return value
     try:
         # The message of the enumeration would contain the value, whatever its size.
-        return kind(plain(value) if isinstance(value, str) else "")
+        return kind(str.__str__(value) if isinstance(value, str) else "")
     except ValueError:
         known = ", ".join(item.value for item in kind)
         raise InvalidInput(field, f"{shown(value)} is not one of: {known}") from None
@@ -329,8 +335,8 @@ def optional_condition(field: str, value: object) -> str | None:
 
 
 def storable(field: str, value: str) -> str:
-    """Accept a string that SQLite and UTF-8 can hold."""
-    value = plain(value)
+    """Accept a string that SQLite and UTF-8 can hold; returns a ``str`` of no subclass."""
+    value = str.__str__(value)
     if "\0" in value:
         raise InvalidInput(field, "holds a NUL character")
     try:

@@ -378,9 +378,9 @@ class Engine:
                 self.ledger.root / layout.CHROMA,
                 identity=self.embedding.identity,
                 samples=self._samples,
-                on_reset=lambda _why: self._owe_index(model),
-                marks=lambda: self.ledger.read(vectors.marks),
-                set_marks=lambda marks: self.ledger.write(lambda c: vectors.set_marks(c, marks)),
+                on_reset=lambda _: self.ledger.write(lambda c: vectors.owe_index(c, model)),
+                mark=lambda: self.ledger.read(vectors.mark),
+                set_mark=lambda mark: self.ledger.write(lambda c: vectors.set_mark(c, mark)),
                 config=self.config.long,
             )
             with self._lock:
@@ -605,7 +605,7 @@ class Engine:
         attendant = self.background.attendant
         if attendant is not None and attendant.busy():
             return None
-        return self.indexer.drained(sees=self.sees(labels))
+        return self.indexer.drained(self.sees(labels))
 
     def close(self) -> None:
         """Finish the current batch, write the snapshot, close everything. Idempotent."""
@@ -646,9 +646,6 @@ class Engine:
         """Tell whether the Chroma folder is missing and only this tells; see ``is_left_unfed``."""
         there = (self.ledger.root / layout.CHROMA).exists() or self.ledger.read_only
         return not there and self.ledger.read(vectors.is_left_unfed)
-
-    def _owe_index(self, model: int) -> None:
-        self.ledger.write(lambda c: vectors.owe_index(c, model))
 
     def reopen_after_fork(self) -> None:
         """Start again in a forked child, which has none of the parent's threads and locks."""

@@ -38,6 +38,7 @@ Each error carries its facts as attributes, and its message says what to do next
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Self
@@ -71,7 +72,10 @@ class InvalidInput(MementoError, ValueError):
 
     def within(self, place: str) -> Self:
         """Return the same error for one item of several, such as ``items[3].text``."""
-        return type(self)(f"{place}.{self.field}", self.problem)
+        moved = copy(self)
+        moved.field = f"{place}.{self.field}"
+        moved.args = (f"{moved.field}: {self.problem}",)
+        return moved
 
 
 _MOST_IDS = 3
@@ -84,20 +88,11 @@ class AmbiguousId(InvalidInput):
         ids: The first of the ids that it fits, at most 10.
     """
 
-    def __init__(self, short: str, ids: Sequence[str] | str) -> None:
-        if isinstance(ids, str):  # the problem as it was said before, see ``within``
-            super().__init__(short, ids)
-        else:
-            listed = ", ".join(ids[:_MOST_IDS]) + (" ..." if len(ids) > _MOST_IDS else "")
-            problem = f"{short!r} fits several memories: {listed}; give more characters of one,"
-            super().__init__("id", f"{problem} or its last ones")
-        self.ids: tuple[str, ...] = () if isinstance(ids, str) else tuple(ids)
-
-    def within(self, place: str) -> Self:
-        """Return the same error for one item of several."""
-        moved = super().within(place)
-        moved.ids = self.ids
-        return moved
+    def __init__(self, short: str, ids: Sequence[str]) -> None:
+        listed = ", ".join(ids[:_MOST_IDS]) + (" ..." if len(ids) > _MOST_IDS else "")
+        problem = f"{short!r} fits several memories: {listed}; give more characters of one,"
+        super().__init__("id", f"{problem} or its last ones")
+        self.ids = tuple(ids)
 
 
 class InvalidScope(InvalidInput):
@@ -114,21 +109,10 @@ class SecretFound(InvalidInput):
         kinds: Kind of secret to how often it was found; never the secret itself.
     """
 
-    def __init__(
-        self, field: str, found: Mapping[str, int] | str, advice: str = _LEAVE_OUT
-    ) -> None:
-        if isinstance(found, str):  # the problem as it was said before, see ``within``
-            super().__init__(field, found)
-        else:
-            listed = ", ".join(f"{count} {kind}" for kind, count in sorted(found.items()))
-            super().__init__(field, f"holds secrets ({listed}); {advice}")
-        self.kinds: dict[str, int] = {} if isinstance(found, str) else dict(found)
-
-    def within(self, place: str) -> Self:
-        """Return the same error for one item of several."""
-        moved = super().within(place)
-        moved.kinds = self.kinds
-        return moved
+    def __init__(self, field: str, found: Mapping[str, int], advice: str = _LEAVE_OUT) -> None:
+        listed = ", ".join(f"{count} {kind}" for kind, count in sorted(found.items()))
+        super().__init__(field, f"holds secrets ({listed}); {advice}")
+        self.kinds = dict(found)
 
 
 class UntrustedSource(InvalidInput):

@@ -291,7 +291,8 @@ def _words_in(fields: Mapping[str, Any], role: str, where: str, inner: list[str]
     if any(fields[field] for field in given):
         _refuse_unread([fields[field] for field in given], where)
         return ""  # blocks of no words
-    if given and not any(_may_speak(fields[key]) for key in others):
+    may_speak = (isinstance(fields[key], str | Mapping | Sequence) for key in others if fields[key])
+    if given and not any(may_speak):
         return ""
     raise InvalidInput(
         where, f"has no words in content, text or parts: {shape(fields)}; is it a message?"
@@ -346,10 +347,6 @@ def _has_text(block: Mapping[str, Any]) -> bool:
         given.append(source.get("data") if source.get("type") == "text" else None)
     attached = isinstance(kind, str) and _plain(kind) in _ATTACHED
     return attached and any(isinstance(one, str | list) and len(one) > 0 for one in given)
-
-
-def _may_speak(value: object) -> bool:
-    return isinstance(value, str | Mapping | Sequence) and bool(value)
 
 
 def _texts(content: object, where: str, inner: list[str], *, strict: bool) -> Iterator[str]:

@@ -1,10 +1,9 @@
 """One table: the meaning of each status to every part of memento.
 
 A part asks for a trait (``having("holds_slot")``, ``sql("in_ring")``) and not for the name of a
-status. A new status is a member of ``types.Status``, a row here and a place in the ``becomes`` of
-others; a schema whose indexes cannot serve it fails at import. Only a rule about one status alone
-names it: what is quarantined waits for an approval.
-``ledger.memories.overwrite`` asks ``check_transition`` before it changes a status.
+status. A new status is a member of ``types.Status`` and a row here; a schema whose indexes cannot
+serve it fails at import. Only a rule about one status alone names it: what is quarantined waits for
+an approval.
 """
 
 from __future__ import annotations
@@ -41,7 +40,6 @@ class Traits:
         accepted: Only a memory that is trusted, or was approved, has this status.
         feels: Uses and verdicts change what is known of it, see ``memento.dynamics``.
         keeps_id: An id that it has cannot be taken by a trusted memory.
-        becomes: The statuses it may change to.
     """
 
     found: bool = False
@@ -58,7 +56,6 @@ class Traits:
     accepted: bool = False
     feels: bool = False
     keeps_id: bool = True
-    becomes: frozenset[Status]
 
 
 TABLE: Mapping[Status, Traits] = MappingProxyType(
@@ -75,9 +72,6 @@ TABLE: Mapping[Status, Traits] = MappingProxyType(
             current=True,
             accepted=True,
             feels=True,
-            becomes=frozenset(
-                {Status.SUPERSEDED, Status.ARCHIVED, Status.FORGOTTEN, Status.QUARANTINED}
-            ),
         ),
         Status.SUPERSEDED: Traits(
             embedded=True,
@@ -86,9 +80,6 @@ TABLE: Mapping[Status, Traits] = MappingProxyType(
             ended=True,
             accepted=True,
             feels=True,
-            becomes=frozenset(
-                {Status.ACTIVE, Status.ARCHIVED, Status.FORGOTTEN, Status.QUARANTINED}
-            ),
         ),
         Status.ARCHIVED: Traits(
             embedded=True,
@@ -98,25 +89,16 @@ TABLE: Mapping[Status, Traits] = MappingProxyType(
             current=True,
             accepted=True,
             feels=True,
-            becomes=frozenset(
-                {Status.ACTIVE, Status.SUPERSEDED, Status.FORGOTTEN, Status.QUARANTINED}
-            ),
         ),
         Status.FORGOTTEN: Traits(
             feels=True,
             keeps_id=False,
-            becomes=frozenset(
-                {Status.ACTIVE, Status.SUPERSEDED, Status.ARCHIVED, Status.QUARANTINED}
-            ),
         ),
         Status.QUARANTINED: Traits(
             embedded=True,
             folds_repeats=True,
             current=True,
             keeps_id=False,
-            becomes=frozenset(
-                {Status.ACTIVE, Status.SUPERSEDED, Status.ARCHIVED, Status.FORGOTTEN}
-            ),
         ),
     }
 )
@@ -125,26 +107,11 @@ TABLE: Mapping[Status, Traits] = MappingProxyType(
 if missing := [status.value for status in Status if status not in TABLE]:
     raise TypeError(f"statuses without a row in memento.status.TABLE: {missing}")
 
-FLAGS = frozenset(field.name for field in fields(Traits)) - {"becomes"}
-"""The traits that are yes or no."""
+if bare := [one.value for one, row in TABLE.items() if row.owed_vector and not row.embedded]:
+    raise TypeError(f"owed_vector, but not embedded: {bare}")
 
-
-def _check_table() -> None:
-    """Refuse a table whose traits contradict each other.
-
-    Raises:
-        TypeError: If they do.
-    """
-    for status, traits in TABLE.items():
-        if traits.holds_slot and Status.SUPERSEDED not in traits.becomes:
-            raise TypeError(f"{status.value} holds a slot, so it must be able to be superseded")
-        if traits.current and Status.FORGOTTEN not in traits.becomes:
-            raise TypeError(f"{status.value} is current, so it must be able to be forgotten")
-        if traits.owed_vector and not traits.embedded:
-            raise TypeError(f"{status.value} needs a vector (owed_vector), so it must be embedded")
-
-
-_check_table()
+FLAGS = frozenset(field.name for field in fields(Traits))
+"""The traits."""
 
 
 @cache
@@ -202,19 +169,14 @@ HEARD = frozenset(having("in_statistics"))
 """Statuses in normal standing. The others leave no trace in an answer that does not ask for them:
 not in its statistics, in the names of participants, in sessions or in what is new."""
 
-_BECOMES = {
-    status.value: frozenset(after.value for after in traits.becomes)
-    for status, traits in TABLE.items()
-}
-
 
 def check_transition(memory_id: str, before: str, after: str) -> None:
-    """Accept a change of status that the table allows.
+    """Accept a change of status.
 
     Raises:
-        StoreUnusable: If it does not; ``before`` may be damaged.
+        StoreUnusable: If one of the two is none, as after damage.
     """
-    if before != after and after not in _BECOMES.get(before, ()):
+    if before != after and not (before in TABLE and after in TABLE):
         raise StoreUnusable(
             layout.LEDGER, f"memory {memory_id!r} is {before}; it cannot be {after}"
         )

@@ -13,11 +13,12 @@ from uuid import UUID, uuid5
 
 import uuid_utils
 
-from memento.admit.draft import is_long_turn
 from memento.admit.redact import Redaction
 from memento.base.clock import from_micros
+from memento.base.plain import plain
 from memento.base.scopes import parse_scope
 from memento.check import (
+    Limits,
     check_count,
     check_flag,
     check_id,
@@ -162,7 +163,7 @@ class View:
         firsts: list[int] = []
         for draft in drafts:
             firsts.append(len(expanded))
-            split = not replace and is_long_turn(draft, self.config.limits)
+            split = not replace and _is_long_turn(draft, self.config.limits)
             expanded += self._parts_of_turn(draft) if split else [draft]
         rows = self.engine.add(self.namespace, expanded, replace=replace, progress=progress)
         return [self.memory(rows[at]) for at in firsts]
@@ -333,8 +334,8 @@ class View:
         check_count("limit", limit, most=1_000_000)
         check_count("offset", offset, least=0, most=1 << 40)
         check_flag("newest_first", newest_first)
-        page, looked = past.Page(by_time, newest_first, limit, offset), self.looked(filters)
-        return self.read(self.ask(lambda c, ns: past.listed(c, ns, looked, page, known_at)) or [])
+        page, looked = memories.Page(by_time, newest_first, limit, offset), self.looked(filters)
+        return self.read(self.ask(lambda c, ns: past.listing(c, ns, looked, page, known_at)) or [])
 
     def values(self, find: Callable[[Session, int], Sequence[Row]]) -> list[SlotValue]:
         """Read values of a slot, each with the time in which it held and why it ended."""
@@ -418,6 +419,18 @@ class View:
         moment = engine.now() if now is None else now
         found = engine.ledger.read(lambda c: find(c, ns))
         return engine.in_bites(ns, found, job, moment, verb=verb, makes_room=makes_room)
+
+
+def _is_long_turn(draft: Draft, limits: Limits) -> bool:
+    """Tell whether a draft is a turn of a conversation that is longer than a memory may be.
+
+    A turn has a session or a role, or is an episode. A value of a slot is not a turn.
+    """
+    text, kind = draft.text, draft.kind
+    if not isinstance(text, str) or str.__len__(text) <= limits.text_chars:
+        return False
+    episode = isinstance(kind, str) and plain(kind) == Kind.EPISODE
+    return (draft.session is not None or draft.role is not None or episode) and draft.key is None
 
 
 def _id_of_turn(draft: Draft) -> str:

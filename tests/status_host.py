@@ -124,7 +124,7 @@ def in_statistics(case):
     """Its words were met, and the roster counts it."""
     waiting = case.write(lambda c, _: "otter" in c.words.waiting_words(case.ns))
     case.write(lambda c, _: c.words.catch_up(case.ns))
-    assert waiting == case.write(lambda c, _: c.words.holds(case.ns, "otter"))
+    assert waiting == case.write(lambda c, _: not c.words.unheard(case.ns, ["otter"]))
     status = case.view.get(case.first.id).status.value
     row = RosterRow(1, None, None, "", "medium", "fact", status, 5, 0, 0, 0.5, 0)
     roster = Roster()

@@ -1,6 +1,7 @@
 """Imports point one way: a room knows the rooms below it and none above."""
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,8 @@ ROOMS = [
     {"base"},
     {"text"},
     {"types", "protocols"},
-    {"status", "check", "dynamics"},
+    {"status", "check"},
+    {"dynamics"},
     {"claims", "messages"},
     {"ledger.match"},  # what is looked up, and what every engine owes: no engine in sight
     {"ledger.contract"},
@@ -60,14 +62,27 @@ def room_of(module):
     return module if module in FLOOR else module.split(".")[0]
 
 
+@cache
+def modules_of(package):
+    """Name every module of a package."""
+    return {module_name(file, package) for file in package.rglob("*.py")}
+
+
+@cache
+def import_lines(path):
+    """List the import statements anywhere in a file."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
+
+
 def imports(path, package):
     """List the modules of the package that a file imports anywhere, type-only ones included."""
-    modules = {module_name(file, package) for file in package.rglob("*.py")}
+    modules = modules_of(package)
     found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in import_lines(path):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
+        else:
             assert node.level == 0, f"{path}: relative import; say from where"
             found.add(node.module)
             found |= {f"{node.module}.{alias.name}" for alias in node.names}
@@ -84,7 +99,7 @@ def _takes_public_name(path, package, modules):
         and any(
             alias.name not in modules and not _is_room(alias.name, modules) for alias in node.names
         )
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in import_lines(path)
     )
 
 
@@ -187,8 +202,7 @@ def test_no_arrow_of_memento_turns_round():
 def test_every_room_exists():
     """The list of rooms names nothing that is gone."""
     package = Path(memento.__file__).parent
-    modules = {module_name(path, package) for path in package.rglob("*.py")}
-    rooms = {room_of(module) for module in modules}
+    rooms = {room_of(module) for module in modules_of(package)}
     assert FLOOR.keys() - rooms == set()
 
 

@@ -88,7 +88,7 @@ def test_a_process_with_the_earlier_weights_notices(open_memory):
     assert "other weights" in old.retrieve("tea").missing["long"]
     with pytest.raises(EmbeddingMismatch):
         old._engine.embedding.warm()
-    assert new._engine.indexer.wait(30, lambda: bool(new.store.stats().backlog.get("embed")))
+    new._engine.indexer.wait(30)
     assert new.store.stats().embedders == {"hash-64 (64)": 1}
 
 

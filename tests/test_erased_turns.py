@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from itertools import product
 from tempfile import TemporaryDirectory
 from unicodedata import normalize
 
 import pytest
+from crossing import pairs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -61,6 +63,9 @@ def adapts(memory, talk):
 
 
 DOORS = {"keep": keeps, "observe": observes, "adapter": adapts}
+RESTARTED = (False, True)
+NAMED_RESTARTED = list(product((True, False), RESTARTED))
+"""Whether a turn has an id, and whether it is given again to another process."""
 
 
 @pytest.fixture
@@ -83,13 +88,11 @@ def texts(memory):
     return [one.text for one in memory.list(limit=1_000)]
 
 
-@pytest.mark.parametrize("restarted", [False, True])
-@pytest.mark.parametrize("how", AWAY)
-@pytest.mark.parametrize("door", DOORS)
-@pytest.mark.parametrize("talk", [TALK, NAMELESS], ids=["by id", "by place"])
-def test_a_turn_that_is_given_again_stays_away(again, talk, door, how, restarted):
+@pytest.mark.parametrize(("how", "door", "named"), pairs(AWAY, DOORS, NAMED_RESTARTED))
+def test_a_turn_that_is_given_again_stays_away(again, door, how, named):
     """In this process and in the next, through each door: neither kept nor learnt again."""
-    memory = again()
+    (by_id, restarted), memory = named, again()
+    talk = TALK if by_id else NAMELESS
     DOORS[door](memory, talk)
     AWAY[how](memory)
     memory = again() if restarted else memory
@@ -101,13 +104,11 @@ def test_a_turn_that_is_given_again_stays_away(again, talk, door, how, restarted
     assert memory.value("user/home") is None
 
 
-@pytest.mark.parametrize("restarted", [False, True])
-@pytest.mark.parametrize("how", AWAY)
-@pytest.mark.parametrize("door", DOORS)
-@pytest.mark.parametrize("name", [None, "u7"])
-def test_a_new_message_of_the_user_is_stored(again, door, name, how, restarted):
+@pytest.mark.parametrize(("how", "door", "named"), pairs(AWAY, DOORS, NAMED_RESTARTED))
+def test_a_new_message_of_the_user_is_stored(again, door, how, named):
     """The same words in the same session, as a new message: kept once, and learnt."""
-    memory = again()
+    (by_id, restarted), memory = named, again()
+    name = "u7" if by_id else None
     DOORS[door](memory, TALK if name else NAMELESS)
     AWAY[how](memory)
     memory = again() if restarted else memory
@@ -134,17 +135,13 @@ def test_each_new_message_can_be_erased(again, how):
 
 GREETING = [Turn("Good morning."), Turn("Good morning!", "assistant")]
 CALLS = {
-    "a first message": [Turn(HOME)],
     "a first message and its answer": [Turn(HOME), Turn("Zebraville, noted.", "assistant")],
     "a later message": [*GREETING, Turn(HOME)],
     "a message said twice": [*GREETING, Turn(HOME), Turn("So be it.", "assistant"), Turn(HOME)],
 }
 
 
-@pytest.mark.parametrize("restarted", [False, True])
-@pytest.mark.parametrize("how", AWAY)
-@pytest.mark.parametrize("door", DOORS)
-@pytest.mark.parametrize("call", [name for name in CALLS if name != "a first message"])
+@pytest.mark.parametrize(("how", "door", "call", "restarted"), pairs(AWAY, DOORS, CALLS, RESTARTED))
 def test_the_same_call_again_is_a_replay(again, call, door, how, restarted):
     """Without ids nobody can tell it from a retry, so that nothing of it comes back."""
     memory = again()
@@ -158,9 +155,7 @@ def test_the_same_call_again_is_a_replay(again, call, door, how, restarted):
     assert set(texts(memory)) <= {prompt.text}
 
 
-@pytest.mark.parametrize("restarted", [False, True])
-@pytest.mark.parametrize("how", AWAY)
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize(("how", "door", "restarted"), pairs(AWAY, DOORS, RESTARTED))
 def test_a_message_alone_is_said_now(again, door, how, restarted):
     """An agent without a checkpointer hands over each message of a thread so."""
     memory = again()
@@ -172,21 +167,18 @@ def test_a_message_alone_is_said_now(again, door, how, restarted):
         assert HOME in texts(memory)
 
 
-@pytest.mark.parametrize("how", AWAY)
-@pytest.mark.parametrize("door", DOORS)
-@pytest.mark.parametrize(
-    "before",
-    [
-        [*GREETING, Turn(HOME), Turn("So be it.", "assistant")],
-        [Turn("Good evening.")],
-        [GREETING[0], Turn("Hello!", "assistant")],
-        [],
-    ],
-    ids=["later", "after other words", "after another answer", "first"],
-)
-def test_elsewhere_the_same_words_are_new(again, before, door, how):
+ELSEWHERE = {
+    "later": [*GREETING, Turn(HOME), Turn("So be it.", "assistant")],
+    "after other words": [Turn("Good evening.")],
+    "after another answer": [GREETING[0], Turn("Hello!", "assistant")],
+    "first": [],
+}
+
+
+@pytest.mark.parametrize(("how", "where", "door"), pairs(AWAY, ELSEWHERE, DOORS))
+def test_elsewhere_the_same_words_are_new(again, where, door, how):
     """At a later place, or behind other turns, the last message of the user is stored."""
-    memory = again()
+    memory, before = again(), ELSEWHERE[where]
     DOORS[door](memory, [*GREETING, Turn(HOME)])
     AWAY[how](memory)
     for _ in range(2):
@@ -210,10 +202,9 @@ BEFORE = {
 }
 
 
-@pytest.mark.parametrize("restarted", [False, True])
-@pytest.mark.parametrize("how", AWAY)
-@pytest.mark.parametrize("door", DOORS)
-@pytest.mark.parametrize("change", BEFORE)
+@pytest.mark.parametrize(
+    ("change", "how", "door", "restarted"), pairs(BEFORE, AWAY, DOORS, RESTARTED)
+)
 def test_a_turn_that_was_changed_before_stays_away(again, change, door, how, restarted):
     """No change of the memory makes the store forget what its message ever said."""
     memory = again()
@@ -251,10 +242,8 @@ def test_words_that_were_edited_away_are_not_brought_back(again):
     assert texts(memory) == ["I moved to Porto."]
 
 
-@pytest.mark.parametrize("named", [True, False], ids=["by id", "by place"])
-@pytest.mark.parametrize("how", AWAY)
-@settings(max_examples=20, deadline=None)
-@given(data=st.data())
+@settings(max_examples=50, deadline=None)
+@given(data=st.data(), named=st.booleans(), how=st.sampled_from(list(AWAY)))
 def test_another_spelling_of_a_turn_is_the_same_turn(named, how, data):
     """In another Unicode form, or with other white space, it stays away as well."""
     words = data.draw(st.lists(st.sampled_from(["café", "Zoë", "ﬁn", "각", "tea"]), min_size=2))
@@ -293,9 +282,9 @@ def test_a_piece_that_an_edit_made_needless_comes_back_with_its_words(again):
 class TestNeitherSessionNorId:
     """Turns of a program that sends its whole history, and names nothing."""
 
-    @pytest.mark.parametrize("restarted", [False, True])
-    @pytest.mark.parametrize("how", ["ids", "everything", *HIDDEN])
-    @pytest.mark.parametrize("door", ["keep", "observe", "adapter"])
+    @pytest.mark.parametrize(
+        ("how", "door", "restarted"), pairs(["ids", "everything", *HIDDEN], DOORS, RESTARTED)
+    )
     def test_what_stands_before_the_last_message_stays_away(self, again, door, how, restarted):
         """It is history, and not said now."""
         memory = again()
@@ -313,6 +302,29 @@ class TestNeitherSessionNorId:
         assert texts(memory) == ["Hm."]
         give(memory, [*NAMELESS[:2], Turn("Hm."), Turn(HOME)])
         assert HOME in texts(memory)
+
+    @pytest.mark.parametrize("how", ["ids", "everything", *HIDDEN])
+    @pytest.mark.parametrize(
+        "spelt",
+        [
+            Turn("I live in  Zebraville.\r\n"),
+            Turn("\tI live in\u00a0Zebraville. "),
+            Turn(HOME, actor="ada"),
+        ],
+    )
+    @pytest.mark.parametrize("changed", [False, True])
+    def test_another_spelling_stays_away(self, again, spelt, how, changed):
+        """Nor does it matter who is named as the speaker, or whether its memory was corrected."""
+        memory = again()
+        memory.observe(messages=NAMELESS[:2])
+        if changed:
+            (kept,) = (one for one in memory.list() if one.role == "user")
+            memory.update(kept.id, text="I live in Porto.")
+        AWAY[how](memory)
+        for _ in range(2):
+            memory.observe(messages=[spelt, NAMELESS[1], Turn("Hm.")])
+        assert texts(memory) == ["Hm."]
+        assert memory.value("user/home") is None
 
     def test_the_last_message_is_always_new(self, again):
         """Nobody can tell a retry from another conversation."""

@@ -1,12 +1,13 @@
-"""The house stays easy to read: short functions and modules, no circles, no unexplained except."""
+"""The house stays easy to read: short functions, no circles, no unexplained except."""
 
 import ast
 import re
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from test_arrows import module_name
+from test_arrows import import_lines, module_name
 
 import memento
 
@@ -19,9 +20,6 @@ MOST_LINES_IN_95_OF_100 = 22
 """Lines of a function with its arguments, without its docstring."""
 MOST_LINES = 60
 """Lines of the body of any function; a long list of arguments is not a long function."""
-MOST_LINES_OF_MANAGER = 800
-MOST_LINES_OF_MODULE = 650
-"""Most lines of any other module. About 500 is a reason to look for a second subject in it."""
 
 
 def functions(source):
@@ -45,11 +43,11 @@ def dotted(path, package):
 def needs(path, modules):
     """List those of the modules that a file takes names from, anywhere in it."""
     found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in import_lines(path):
         if isinstance(node, ast.ImportFrom):
             inner = {f"{node.module}.{alias.name}" for alias in node.names}
             found |= inner if inner <= modules else {node.module, *inner}
-        elif isinstance(node, ast.Import):
+        else:
             found |= {alias.name for alias in node.names}
     return found & modules
 
@@ -69,28 +67,29 @@ def circles(package):
     return found
 
 
+@cache
 def sources():
-    """Yield (path, source) of all modules that are shipped."""
-    for package in PACKAGES:
-        for path in sorted(package.rglob("*.py")):
-            yield path, path.read_text(encoding="utf-8")
+    """List (path, source) of all modules that are shipped."""
+    paths = [path for package in PACKAGES for path in sorted(package.rglob("*.py"))]
+    return [(path, path.read_text(encoding="utf-8")) for path in paths]
+
+
+@cache
+def shipped():
+    """List (file, function, lines with the arguments, lines of the body) of all that is shipped."""
+    return [(path.name, *one) for path, source in sources() for one in functions(source)]
 
 
 def test_almost_all_functions_are_short():
     """95 of 100 functions have no more than 22 lines."""
-    lengths = sorted(length for _, source in sources() for _, length, _ in functions(source))
+    lengths = sorted(length for _, _, length, _ in shipped())
     assert len(lengths) > 1_000
     assert lengths[int(len(lengths) * 0.95)] <= MOST_LINES_IN_95_OF_100
 
 
 def test_no_function_is_long():
     """No function has a body of more than 60 lines."""
-    long = [
-        f"{path.name}: {name} has {body} lines"
-        for path, source in sources()
-        for name, _, body in functions(source)
-        if body > MOST_LINES
-    ]
+    long = [f"{file}: {name}" for file, name, _, body in shipped() if body > MOST_LINES]
     assert long == []
 
 

@@ -19,12 +19,6 @@ DOC = "# Contract\n\n" + "\n\n".join(
 LONG = "\n".join(f"Line {n}: crate {n} left the yard." for n in range(3000))
 
 
-@pytest.fixture
-def memory(open_memory):
-    """Open a store without an embedder."""
-    return open_memory()
-
-
 def active(memory, **filters):
     """Return the active texts of the document."""
     return [one.text for one in memory.list(session="contract", limit=1000, **filters)]
@@ -98,6 +92,52 @@ class TestDocument:
         assert [part.id for part in again] == [part.id for part in before]
         assert {part.status for part in again} == {Status.ACTIVE}
         assert sorted(active(memory)) == sorted(part.text for part in before)
+
+    @pytest.mark.parametrize(
+        "changed", [DOC, DOC.replace("delivery is as agreed", "delivery is by sea")]
+    )
+    @pytest.mark.parametrize("source", [None, "agent", "web"])
+    @pytest.mark.parametrize(
+        "hide",
+        [
+            lambda m, one: m.forget(one.id),
+            lambda m, one: m.forget_many(where={"part": one.metadata["part"]}),
+            lambda m, one: (
+                m.quarantine.reject(one.id)
+                if one.status is Status.QUARANTINED
+                else m.forget(one.id)
+            ),
+            lambda m, _: m.quarantine.forget_source("contract"),
+        ],
+        ids=["forget", "forget_many", "reject", "forget_source"],
+    )
+    def test_a_part_that_was_forgotten_stays_so(self, memory, hide, source, changed):
+        """However it was forgotten, the same text does not bring it back; ``restore`` does."""
+        parts = keep(memory, source=source)
+        hide(memory, next(one for one in parts if "penalty is" in one.text))
+        away = {one.id for one in memory.list(status="forgotten")}
+        assert away
+        for _ in range(2):
+            again = keep(memory, changed, source=source, tags=["law"])
+            assert {one.id for one in again if one.status is Status.FORGOTTEN} <= away
+            assert away <= {one.id for one in memory.list(status="forgotten")}
+        name = next(one.id for one in parts if "penalty is" in one.text)
+        memory.restore(name)
+        keep(memory, changed, source=source)
+        assert memory.get(name).status is parts[0].status
+
+    def test_a_part_that_the_document_or_time_hid_comes_back(self, memory):
+        """Taken out and put back, or undone: nobody asked for it to stay away."""
+        before = keep(memory)
+        keep(memory, DOC[: DOC.index("## Notice")])
+        keep(memory)
+        assert memory.get(before[-1].id).status is Status.ACTIVE
+        changed = DOC.replace("notice is as agreed", "notice is a month")
+        new = keep(memory, changed)[-1]
+        memory.undo(memory.changes()[0].number)
+        assert memory.get(new.id).status is Status.FORGOTTEN
+        keep(memory, changed)
+        assert memory.get(new.id).status is Status.ACTIVE
 
     def test_an_archived_part_follows_its_document(self, memory):
         """Added again it is active again; taken out of the document it is forgotten."""
@@ -290,3 +330,42 @@ class TestTurn:
         assert all(len(one.memory.text) <= 100 for one in memory.related(first.id))
         parts = memory.add_document("tea and cake " * 50)
         assert all(len(part.text) <= 100 for part in parts)
+
+
+FARM = (
+    "# Barn\n\nThe barn is locked.\n\n# Key\n\nInes has the key.\n\n# Geese\n\nThe geese are fed."
+)
+"""A document of three parts."""
+
+
+@pytest.mark.parametrize("source", ["agent", "tool", "web", "import"])
+def test_a_document_hides_no_part_of_a_more_trusted_one(memory, source):
+    """A shorter document of the same name, by an agent or a page, forgets nothing of the user's."""
+    memory.add_document(FARM, name="farm")
+    memory.add_document("# Barn\n\nThe barn is locked.", name="farm", source=source)
+    assert len(memory.list(source="user")) == 3
+    assert memory.list(status="forgotten") == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda memory, part: memory.correct(part.id, "The key is with Bob."),
+        lambda memory, part: memory.update(part.id, text="The key is with Bob."),
+        lambda memory, part: memory.update(part.id, scope="private"),
+        lambda memory, part: memory.update(part.id, tags=["mine"]),
+        lambda memory, part: memory.correct(memory.correct(part.id, "x y").id, "The key is gone."),
+    ],
+    ids=["corrected", "reworded", "moved", "tagged", "corrected twice"],
+)
+def test_what_the_user_changed_in_a_document_stays(memory, change):
+    """Reading the unchanged document again takes nothing back."""
+    parts = memory.add_document(FARM, name="farm")
+    change(memory, parts[1])
+    before = [(one.text, one.scope, one.tags, one.status) for one in _all(memory)]
+    memory.add_document(FARM, name="farm")
+    assert [(one.text, one.scope, one.tags, one.status) for one in _all(memory)] == before
+
+
+def _all(memory):
+    return memory.list(status=["active", "superseded", "archived", "forgotten"])

@@ -134,10 +134,6 @@ class TestRepeats:
         assert memory.add("hello").id != memory.add("hello", **options).id
         assert memory.add("hello", **options).reinforced == 1
 
-    def test_another_namespace_is_another_memory(self, memory):
-        """Nobody else's content counts."""
-        assert memory.of("a").add("hello").id != memory.of("b").add("hello").id
-
     def test_equal_turns_at_different_moments_stay_two(self, memory):
         """The time given is part of what was said."""
         ids = {memory.add("ok", occurred_at=MAY + n * HOUR).id for n in (0, 1, 1)}
@@ -174,11 +170,6 @@ class TestRepeats:
         with pytest.raises(IdConflict):
             memory.add("hello", id="mine", session="other")
 
-    def test_an_id_is_free_in_another_namespace(self, memory):
-        """Ids are unique in their namespace only."""
-        memory.add("hello", id="mine")
-        assert memory.of("other").add("different", id="mine").text == "different"
-
     def test_a_repeat_can_still_supersede_and_link(self, memory):
         """The call supersedes and links although its text is known."""
         old, known = memory.add("lives in Rome"), memory.add("lives in Oslo")
@@ -208,12 +199,6 @@ class TestSlots:
         memory.add("vim", key="editor")
         memory.add("emacs", key="editor", scope=scope)
         assert len(memory.list()) == 2
-
-    def test_a_slot_belongs_to_its_namespace(self, memory):
-        """A neighbour's value stays."""
-        memory.of("a").add("vim", key="editor")
-        memory.of("b").add("emacs", key="editor")
-        assert [m.text for m in memory.of("a").list()] == ["vim"]
 
     def test_the_same_value_again_is_a_reinforcement(self, memory):
         """Nothing is superseded by itself."""

@@ -371,3 +371,15 @@ def test_the_name_of_a_speaker_refuses_no_message(memory, fields, actor):
     assert kept[0].actor == actor or (kept[0].actor or "").startswith("NNN")
     assert memory.observe(messages=messages, session="b").turns[0].role == kept[0].role
     assert turns_of([Turn(WORDS, **{"actor" if k == "name" else k: v for k, v in fields.items()})])
+
+
+@pytest.mark.parametrize("role", ["a\0b", "\0", "a\ud800b", "Analyst \0" * 99])
+@pytest.mark.parametrize("made", [dict, Turn], ids=["mapping", "turn"])
+def test_any_text_is_a_role(tmp_path, role, made):
+    """A role that no database can hold is kept in one stable form, as other free text is."""
+    with MemoryManager(tmp_path, embedder=None) as memory:
+        said = [{"role": role, "content": "Tea."}] if made is dict else [Turn("Tea.", role)]
+        (kept,) = memory.keep(said, session="s")
+        assert memory.keep(said, session="s") == [kept]
+        other = memory.keep([Turn("Tea.", role.replace("\0", "\ufffd"))], session="t")
+        assert "\0" not in role or other[0].role != kept.role

@@ -428,36 +428,32 @@ def test_the_same_awaited(tmp_path):
     asyncio.run(talk())
 
 
-@pytest.mark.parametrize("verb", ["list", "retrieve", "counts", "forget_many"])
-@pytest.mark.parametrize(
-    ("asked", "expected"),
-    [
-        ({"key": "home"}, "a"),
-        ({"key": ["home", "shop"]}, "ab"),
-        ({"actor": "Rami"}, "b"),
-        ({"role": "assistant"}, "c"),
-        ({"source": "agent"}, "c"),
-        ({"source": "menu.md"}, "d"),
-        ({"source": ["agent", "menu.md"]}, "cd"),
-        ({"source": "user", "actor": ["Rami", "Ines"]}, "b"),
-        ({"key": "nobody"}, ""),
-    ],
-)
-def test_filters_of_slot_and_speaker(memory, verb, asked, expected):
+FILTERS = [
+    ({"key": "home"}, "a"),
+    ({"key": ["home", "shop"]}, "ab"),
+    ({"actor": "Rami"}, "b"),
+    ({"role": "assistant"}, "c"),
+    ({"source": "agent"}, "c"),
+    ({"source": "menu.md"}, "d"),
+    ({"source": ["agent", "menu.md"]}, "cd"),
+    ({"source": "user", "actor": ["Rami", "Ines"]}, "b"),
+    ({"key": "nobody"}, ""),
+]
+
+
+def test_filters_of_slot_and_speaker(memory):
     """The slot, who said it, in which role, and where it comes from: at each verb."""
-    memory.add("note a", "long", key="home")
-    memory.add("note b", "long", key="shop", actor="Rami")
-    memory.add("note c", "long", role="assistant", source="agent")
-    memory.add("note d", "long", source=Source(uri="menu.md"))
-    if verb == "counts":
-        assert sum(memory.counts(**asked).values()) == len(expected)
-    elif verb == "forget_many":
-        memory.forget_many(**asked)
-        left = {one.text[-1] for one in memory.list()}
-        assert left == set("abcd") - set(expected)
-    else:
-        found = memory.list(**asked) if verb == "list" else memory.retrieve("note", 9, **asked)
-        assert {one.text[-1] for one in found} == set(expected)
+    for at, (asked, expected) in enumerate(FILTERS):
+        view = memory.of(f"user {at}")
+        view.add("note a", "long", key="home")
+        view.add("note b", "long", key="shop", actor="Rami")
+        view.add("note c", "long", role="assistant", source="agent")
+        view.add("note d", "long", source=Source(uri="menu.md"))
+        for found in (view.list(**asked), view.retrieve("note", 9, **asked)):
+            assert {one.text[-1] for one in found} == set(expected), asked
+        assert sum(view.counts(**asked).values()) == len(expected), asked
+        view.forget_many(**asked)
+        assert {one.text[-1] for one in view.list()} == set("abcd") - set(expected), asked
 
 
 def test_a_misspelt_filter_is_refused_with_the_right_name(memory):

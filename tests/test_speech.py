@@ -85,32 +85,29 @@ def conversation(memory, text, path):
 FORMS = ["{0}\n\n{1}", "{1}\n\n{0}", "{1}{0}", "{0} {1}", "{1}\n{1}\n{0}"]
 
 
-@pytest.mark.parametrize("which", range(5))
 @pytest.mark.parametrize("form", FORMS)
-def test_a_note_stands_for_a_block_of_memories(open_memory, which, form):
+def test_a_note_stands_for_a_block_of_memories(memory, form):
     """Wherever it stands in the message: the turn holds the question and the note."""
-    memory = open_memory()
-    block = blocks_of(memory)[which]
-    message = {"role": "user", "content": form.format(ASKED, block)}
-    notes = "\n".join([SHOWN] * block.count("</"))  # a tail may end with what it recalls
-    turn = form.format(ASKED, notes)
-    assert [one.text for one in memory.keep([message], session="a")] == [turn]
-    assert memory.observe(messages=[message], session="b").turns[0].text == turn
-    assert memory.recall([message], session="c").query == ASKED
-    assert "nuts" not in "".join(one.text for one in memory.list(session=["a", "b"]))
+    for at, block in enumerate(blocks_of(memory)):
+        view = memory.of(f"user {at}")
+        message = {"role": "user", "content": form.format(ASKED, block)}
+        notes = "\n".join([SHOWN] * block.count("</"))  # a tail may end with what it recalls
+        turn = form.format(ASKED, notes)
+        assert [one.text for one in view.keep([message], session="a")] == [turn]
+        assert view.observe(messages=[message], session="b").turns[0].text == turn
+        assert view.recall([message], session="c").query == ASKED
+        assert "nuts" not in "".join(one.text for one in view.list(session=["a", "b"]))
 
 
-@pytest.mark.parametrize("which", range(5))
 @pytest.mark.parametrize("door", [add, add_many, update, document, conversation])
-def test_no_door_keeps_a_copy_of_a_block(open_memory, tmp_path, which, door):
+def test_no_door_keeps_a_copy_of_a_block(memory, tmp_path, door):
     """Neither as words nor in metadata, also if its ends of lines were changed or escaped."""
-    memory = open_memory()
-    block = blocks_of(memory)[which]
-    for form in (block, block.replace("\n", "\r\n"), json.dumps({"asked": block})):
-        (kept,) = door(memory, f"{ASKED}\n{form}", tmp_path)
-        assert kept.text.startswith(ASKED)
-        assert SHOWN in kept.text
-        assert "nuts" not in f"{kept.text} {kept.metadata}"
+    for at, block in enumerate(blocks_of(memory)):
+        for form in (block, block.replace("\n", "\r\n"), json.dumps({"asked": block})):
+            (kept,) = door(memory.of(f"user {at}"), f"{ASKED}\n{form}", tmp_path)
+            assert kept.text.startswith(ASKED)
+            assert SHOWN in kept.text
+            assert "nuts" not in f"{kept.text} {kept.metadata}"
 
 
 def test_a_long_turn_is_split_without_its_block(open_memory):

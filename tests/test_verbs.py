@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import os
 import re
 import threading
 from datetime import timedelta
@@ -445,27 +444,6 @@ class TestState:
         with MemoryManager(tmp_path, embedder=None, clock=clock) as memory:
             assert memory.clock is clock
             assert memory.of("x").clock() == clock()
-
-    @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
-    def test_read_only(self, open_memory, tmp_path):
-        """Said beforehand; every verb that writes is a ReadOnlyStore."""
-        memory = open_memory()
-        kept = memory.add("tea")
-        assert not memory.read_only
-        memory.close()
-        (tmp_path / "store").chmod(0o500)
-        frozen = open_memory()
-        assert frozen.read_only
-        for write in (
-            lambda: frozen.touch(kept.id, 60),
-            lambda: frozen.forget_many(within=""),
-            frozen.sweep,
-            lambda: frozen.add("x", id="x", replace=True),
-        ):
-            with pytest.raises(ReadOnlyStore):
-                write()
-        assert frozen.counts() == {"": 1}
-        (tmp_path / "store").chmod(0o700)
 
     def test_read_only_is_what_the_ledger_says(self, memory, monkeypatch):
         """Every verb that writes refuses, and those that read go on."""

@@ -94,8 +94,8 @@ def _embedding(
     embedder: str | Embedder | MemoryManager,
 ) -> Callable[[list[str]], NDArray[np.float32]]:
     if isinstance(embedder, MemoryManager):
-        embedder.embed([])  # says at once if it has none
-        return embedder.embed
+        embedder.store.embed([])  # says at once if it has none
+        return embedder.store.embed
     resolved = resolve(embedder)
     if resolved is None:
         raise InvalidInput("embedder", "is None: there is nothing to embed with")

@@ -36,7 +36,7 @@ def with_policy(
         InvalidInput: If an argument cannot be accepted.
         StoreError: If the store cannot be read.
     """
-    head = checked(manager).policy(scope=scope, session=session).head
+    head = checked(manager).rules.policy(scope=scope, session=session).head
     own = _BLOCK.sub("", agent.backstory)
     # CrewAI takes what stands in braces for its own variables; a JSON string can spell them apart.
     spelt = head.replace("{", "\\u007b").replace("}", "\\u007d")

@@ -107,11 +107,14 @@ class EscapedMatch(MemoryMatch):
 def to_scope(path: str | None) -> str:
     """Spell CrewAI's scope path as memento does; a long part, such as a role, in its short form.
 
+    A character that cannot be printed, such as a line break in a role, is spelt as its number.
+
     Raises:
         InvalidScope: If it is not well formed.
     """
-    parts = mended(normalize_scope_path(path or "/")).split("/")
-    return parse_scope("/".join(map(short_form, parts)))
+    path = mended(normalize_scope_path(path or "/"))
+    path = "".join(one if one.isprintable() else f"\\u{ord(one):04x}" for one in path)
+    return parse_scope("/".join(map(short_form, path.split("/"))))
 
 
 def to_session(source: str | None) -> str | None:

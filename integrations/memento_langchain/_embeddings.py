@@ -60,8 +60,8 @@ class MementoEmbeddings(Embeddings):
 def _both(embedder: str | Embedder | MemoryManager) -> tuple[Embed, Embed]:
     """Return what embeds documents and what embeds queries."""
     if isinstance(embedder, MemoryManager):
-        embedder.embed([])  # refuses a manager without an embedder
-        return embedder.embed, embedder.embed
+        embedder.store.embed([])  # refuses a manager without an embedder
+        return embedder.store.embed, embedder.store.embed
     resolved = resolve(embedder)
     if resolved is None:
         raise InvalidInput("embedder", "is None, which embeds nothing")

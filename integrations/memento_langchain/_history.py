@@ -66,7 +66,7 @@ class MementoChatMessageHistory(BaseChatMessageHistory):
     def __init__(
         self, session_id: str, manager: MemoryManager, *, window: int | None = None
     ) -> None:
-        if check_manager(manager).closed:
+        if check_manager(manager).store.closed:
             raise StoreClosed(manager.store.root)
         if manager.store.read_only:
             raise ReadOnlyStore(

@@ -282,7 +282,7 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
         if name is not None and (known := self._policies.get(name)) is not None:
             return known
         thread = _thread()
-        found = self._view(runtime).policy(
+        found = self._view(runtime).rules.policy(
             None if asked is None else text_of(asked),
             scope=self._scope,
             session=None if thread is None else session_of(thread),
@@ -318,10 +318,10 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
             return
         found = self._recalled.pop(self._name(asked, runtime), None)
         if found is not None and found.hits and text_of(answer).strip():
-            self._view(runtime).cite(found.as_retrieval(), text_of(answer))
+            self._view(runtime).feedback.cite(found.as_retrieval(), text_of(answer))
 
     def _name(self, asked: BaseMessage, runtime: Runtime[Any]) -> tuple[Any, ...]:
-        return (self._view(runtime).namespace, _thread(), asked.id, text_of(asked))
+        return (self._view(runtime).store.namespace, _thread(), asked.id, text_of(asked))
 
     def _keep(
         self, messages: Iterable[AnyMessage], runtime: Runtime[Any], *, now: bool = True
@@ -332,10 +332,9 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
         view, thread = self._view(runtime), _thread()
         fresh = keep_new(view, _turns(said_so), session=thread, speaker=speaker, now=now)
         for said in fresh if self._observe and speaker is Trust.USER else ():
-            name = said.piece_id(0)
-            if said.turn.role == "user" and name is not None:
+            if said.turn.role == "user":
                 session = None if thread is None else session_of(thread)
-                text = mended(said.turn.text)
+                text, name = mended(said.turn.text), said.piece_id(0)  # without a thread: no name
                 view.observe(text, session=session, scope=self._scope, keep=False, turn_id=name)
 
     def _view(self, runtime: Runtime[Any]) -> MemoryManager:

@@ -144,7 +144,7 @@ class MementoStore(BaseStore):
     def _memory(self) -> MemoryManager:
         """Where the items of the run that calls are."""
         view = self._views.of_run()
-        return view.of(*view.namespace, SUBSPACE)
+        return view.of(*view.store.namespace, SUBSPACE)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> MementoStore:
         """Return itself: a store is shared, not copied."""

@@ -13,9 +13,10 @@ from memento.conversation import mended
 def plain(schema: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
     """Return arguments as models mean them, by the types that the schema says.
 
-    A number, a flag or a null may be written as text, a flag also as yes or 0, a whole number as
-    8.0, an id with space around it, and one value instead of a list. What no database can hold
-    becomes the replacement character, and an optional text that is empty is absent.
+    A number, a flag or a null may be written as text, a text as a number, a flag also as yes or 0,
+    a whole number as 8.0, an id with space around it, and one value instead of a list. What no
+    database can hold becomes the replacement character, and an optional text that is empty is
+    absent.
 
     >>> fields = {"k": {"type": "integer"}, "all": {"type": "boolean"}, "kind": {"type": "string"}}
     >>> plain({"properties": fields}, {"k": "8", "all": "True", "kind": "null"})
@@ -32,8 +33,8 @@ def plain(schema: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]
 
 
 _FLAGS: Mapping[str, bool] = {
-    "true": True, "yes": True, "on": True, "1": True,
-    "false": False, "no": False, "off": False, "0": False,
+    "true": True, "yes": True, "on": True, "1": True, "y": True, "t": True,
+    "false": False, "no": False, "off": False, "0": False, "n": False, "f": False,
 }  # fmt: skip
 
 
@@ -41,19 +42,22 @@ def _read(field: Mapping[str, Any], value: object, *, needed: bool) -> object:
     """Read one value; what does not fit is returned as it is, and refused with the others."""
     if isinstance(value, list) and len(value) == 1:
         (value,) = value
+    kind = field.get("type")
+    if isinstance(value, int | float) and not isinstance(value, bool) and kind != "integer":
+        value = format(value, ".15g") if isinstance(value, float) else str(value)
     if isinstance(value, str):
         value = mended(value)
         word = value.strip().lower()
         if not needed and word in {"", "null", "none"}:
             return None
-        if field.get("type") == "boolean":
+        if kind == "boolean":
             return _FLAGS.get(word, value)
-        if field.get("type") == "integer":
+        if kind == "integer":
             with suppress(ValueError):
                 value = float(word)
         elif "enum" in field:
             return word
-    whole = isinstance(value, float) and value.is_integer() and field.get("type") == "integer"
+    whole = isinstance(value, float) and value.is_integer() and kind == "integer"
     return int(value) if whole else value  # type: ignore[call-overload]  # a float then
 
 

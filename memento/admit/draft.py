@@ -127,18 +127,6 @@ def draft_of(item: str | Mapping[str, Any] | Draft) -> Draft:
     return Draft(**item)
 
 
-def is_long_turn(draft: Draft, limits: Limits) -> bool:
-    """Tell whether a draft is a turn of a conversation that is longer than a memory may be.
-
-    A turn has a session or a role, or is an episode. A value of a slot is not a turn.
-    """
-    text, kind = draft.text, draft.kind
-    if not isinstance(text, str) or len(plain(text)) <= limits.text_chars:
-        return False
-    episode = isinstance(kind, str) and plain(kind) == Kind.EPISODE
-    return (draft.session is not None or draft.role is not None or episode) and draft.key is None
-
-
 def admit(
     draft: Draft,
     *,
@@ -164,19 +152,18 @@ def admit(
         InvalidInput: If anything about the draft cannot be accepted.
         SecretFound: If it holds a secret and secrets are refused, or its key holds one.
     """
-    row = _checked(draft, limits, now)
-    replaces, related = ids("supersedes", draft.supersedes), ids("related", draft.related)
+    row, replaces, related = _checked(draft, limits, now)
     clean = Redaction(secrets)
-    redact_row(row, clean)
+    clean.row(row)
     row.key = clean.slot("key", row.key)
+    said_by = (row.key, row.session, row.actor, row.role)
+    dated = row.occurred_at if draft.occurred_at else None
+    row.content_hash = content_hash(row.text, row.scope, *said_by, dated, condition=row.condition)
     columns = columns_of(row)
     head, rest = columns.spoken()
     spoken = head + rest
     row.words, row.head_words = columns.title_words + len(spoken), len(head)
     row.cues = cues(row.text, row.role, spoken)
-    said_by = (row.key, row.session, row.actor, row.role)
-    dated = row.occurred_at if draft.occurred_at else None
-    row.content_hash = content_hash(row.text, row.scope, *said_by, dated, condition=row.condition)
     derived: tuple[str, ...] = ("occurred_at", "valid_from") if draft.occurred_at is None else ()
     derived += ("tier",) if draft.tier is None else ()
     entry = Entry(
@@ -200,8 +187,13 @@ def admit(
     return entry
 
 
-def _checked(draft: Draft, limits: Limits, now: int) -> Row:
-    """Make a row of a draft's values, each checked; nothing is counted yet."""
+def _checked(
+    draft: Draft, limits: Limits, now: int
+) -> tuple[Row, tuple[str, ...], tuple[str, ...]]:
+    """Make a row of a draft's values, each checked, and the ids it supersedes and relates to.
+
+    Nothing is counted yet.
+    """
     scope = parse_scope(draft.scope)
     role = optional_name("role", draft.role)
     source = check_source(draft.source)
@@ -211,7 +203,8 @@ def _checked(draft: Draft, limits: Limits, now: int) -> Row:
         raise InvalidInput("valid_until", "must be later than occurred_at (now if not given)")
     importance = draft.importance
     aliases, tags = names("aliases", draft.aliases), names("tags", draft.tags)
-    return Row(
+    replaces, related = ids("supersedes", draft.supersedes), ids("related", draft.related)
+    row = Row(
         docid=0,
         ns=0,
         rev=0,
@@ -254,19 +247,7 @@ def _checked(draft: Draft, limits: Limits, now: int) -> Row:
         tags=to_json(tags),
         source_parents=to_json(source.parents),
     )
-
-
-def redact_row(row: Row, clean: Redaction) -> None:
-    """Take the secrets out of a row, but for its key: two redacted keys would be one slot."""
-    row.text = clean.text("text", row.text)
-    row.aliases = clean.listed("aliases", row.aliases)
-    row.tags = clean.listed("tags", row.tags)
-    row.metadata = clean.json("metadata", row.metadata)
-    row.actor = clean.name("actor", row.actor)
-    row.role = clean.name("role", row.role)
-    row.condition = clean.name("condition", row.condition)
-    row.source_uri = clean.name("source.uri", row.source_uri)
-    row.source_model = clean.name("source.model", row.source_model)
+    return row, replaces, related
 
 
 def to_json(values: Sequence[str]) -> str:

@@ -46,8 +46,7 @@ class Met:
         if not telling:
             return 0.0
         asked = [word for word in telling if word not in self.known and word not in self.new]
-        words = session.words
-        return sum(not words.holds(self.ns, word) for word in asked) / len(telling)
+        return session.words.unheard(self.ns, asked) / len(telling)
 
 
 class Novelty:

@@ -20,7 +20,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from enum import StrEnum
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from memento.admit.secret_validators import MARK
 from memento.admit.secrets import (
@@ -36,6 +36,9 @@ from memento.admit.secrets import (
 )
 from memento.base import blocks
 from memento.errors import SecretFound
+
+if TYPE_CHECKING:
+    from memento.ledger.rows import Row
 
 Span: TypeAlias = tuple[int, int, str]
 """Where a secret stands, and its kind."""
@@ -188,6 +191,16 @@ class Redaction:
             return encoded
         self._note(field, found)
         return json.dumps(kept, ensure_ascii=False)
+
+    def row(self, row: Row) -> None:
+        """Take the secrets out of a row, but for its key: two redacted keys would be one slot."""
+        row.text = self.text("text", row.text)
+        row.aliases, row.tags = self.listed("aliases", row.aliases), self.listed("tags", row.tags)
+        row.metadata = self.json("metadata", row.metadata)
+        row.actor, row.role = self.name("actor", row.actor), self.name("role", row.role)
+        row.condition = self.name("condition", row.condition)
+        row.source_uri = self.name("source.uri", row.source_uri)
+        row.source_model = self.name("source.model", row.source_model)
 
     def _shown(self, before: str, after: str) -> str:
         if after != before:

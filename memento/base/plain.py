@@ -1,6 +1,9 @@
 """The content of a string that a caller gave. Pure."""
 
+import re
 from unicodedata import normalize
+
+_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 
 
 def plain(text: str) -> str:
@@ -26,3 +29,12 @@ def composed(name: str) -> str:
     True
     """
     return normalize("NFC", plain(name))
+
+
+def mended(text: str) -> str:
+    r"""Replace what no database can hold: a NUL or half of a surrogate pair.
+
+    >>> mended("nul \0")
+    'nul \ufffd'
+    """
+    return _UNSTORABLE.sub("\ufffd", text)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 
-from memento.base.plain import composed
+from memento.base.plain import composed, mended
 from memento.errors import InvalidScope
 
 MAX_LABEL = 256
@@ -21,15 +21,17 @@ def short_form(name: str, most: int = 64) -> str:
     """Return the name that a framework gives in at most so many characters.
 
     Frameworks take any text as a name, such as the whole role of an agent. A long one is kept as
-    its beginning and a digest: equal names give an equal form, and others another one.
+    its beginning and a digest, and so is one with what no database can hold, mended: equal names
+    give an equal form, and others another one.
 
     >>> short_form("notes"), short_form("x" * 999, 40)
     ('notes', 'xxxxxxx~e68a93cffe0690eabbe295ba99146deb')
     """
-    if len(name) <= most:
+    clean = mended(name)
+    if clean == name and len(name) <= most:
         return name
     digest = blake2b(name.encode(errors="surrogatepass"), digest_size=16).hexdigest()
-    return f"{name[: most - len(digest) - 1]}~{digest}"
+    return f"{clean[: most - len(digest) - 1]}~{digest}"
 
 
 def parse_namespace(labels: str | Sequence[str]) -> tuple[str, ...]:

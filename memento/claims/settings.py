@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias, get_args, runtime_checkable
 
-from memento.check import shown
+from memento.check import MAX_INTEGER, check_count, check_word
 from memento.errors import InvalidInput
 
 LONGEST = 40
@@ -50,17 +50,9 @@ class Conflicts:
     judge: Judge | None = None
 
     def __post_init__(self) -> None:
-        if self.supersede not in get_args(Supersede):
-            allowed = ", ".join(get_args(Supersede))
-            raise InvalidInput(
-                "conflicts.supersede", f"{shown(self.supersede)} is not one of: {allowed}"
-            )
-        if type(self.pairs) is not int or self.pairs < 0:
-            raise InvalidInput("conflicts.pairs", f"must be an integer >= 0, not {self.pairs!r}")
-        if type(self.words) is not int or not 1 <= self.words <= LONGEST:
-            raise InvalidInput(
-                "conflicts.words", f"must be an integer from 1 to {LONGEST}, not {self.words!r}"
-            )
+        check_word("conflicts.supersede", self.supersede, get_args(Supersede))
+        check_count("conflicts.pairs", self.pairs, least=0, most=MAX_INTEGER)
+        check_count("conflicts.words", self.words, most=LONGEST)
         if not _is_vocabulary(self.vocabulary):
             raise InvalidInput(
                 "conflicts.vocabulary", "must be nouns in small letters to attributes"

@@ -35,7 +35,6 @@ LITERAL = "it has the exact quotation or identifier: before all hits that do not
 BECAUSE = {
     "window": "the query's words, in it and in the turns beside it",
     "cover": "share of the query's words that are there",
-    "session_text": "the query's words in its conversation",
     "meaning": "close in meaning",
     "own_meaning": "close in meaning by itself",
     "session_meaning": "its conversation is close in meaning",

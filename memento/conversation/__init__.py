@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from memento.base.plain import composed
+from memento.base.plain import composed, mended
 from memento.check import (
     MAX_TOKENS,
     check_count,
@@ -22,7 +22,6 @@ from memento.conversation.turns import (
     Turn,
     kept_here,
     kind_of,
-    mended,
     pieces,
     placed,
     session_of,

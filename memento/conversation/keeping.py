@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from memento.base.plain import composed
+from memento.base.plain import composed, worded
 from memento.check import MAX_IDS, check_source
 from memento.conversation.turns import Said, Turn, kept_here, placed, turn_id
 from memento.errors import IdConflict, TurnErased
@@ -20,7 +20,7 @@ from memento.ledger.replays import SAID, Kept, Told
 from memento.ledger.rows import Row
 from memento.status import having
 from memento.types import Draft, Memory, Status, Trust
-from memento.views import View
+from memento.views import Part, View, view_of
 
 MOST_PIECES = 1_000
 """Pieces looked for that an edited message no longer has."""
@@ -30,7 +30,7 @@ SHOWN_OR_WAITING = having("current")
 
 
 def keep_new(
-    view: View,
+    memory: Part,
     turns: Iterable[Turn],
     *,
     session: str | None,
@@ -42,7 +42,7 @@ def keep_new(
     One look into the store finds what it has already; see ``MemoryManager.keep`` for the rest.
 
     Args:
-        view: The manager, and the namespace.
+        memory: The manager.
         turns: The turns from the beginning of the conversation, in order.
         session: Name of the conversation, or None.
         speaker: Who writes what has the role ``user``.
@@ -51,13 +51,14 @@ def keep_new(
     Returns:
         The turns that are new or were edited, in order.
     """
-    said = placed(turns, None if session is None else composed(session), speaker)
+    view, name = view_of(memory), None if session is None else composed(session)
+    said = placed(turns, name, speaker)
     fresh = _unknown(view, said_anew(view, said, now=now))
     kept = {memory.id for memory in keep(view, fresh)} if fresh else set()
     return [one for one in fresh if one.nameless or one.piece_id(0) in kept]
 
 
-def said_anew(view: View, said: Sequence[Said], *, now: bool = True, scope: str = "") -> list[Said]:
+def said_anew(view: View, said: Sequence[Said], *, now: bool = True) -> list[Said]:
     """Let the user say again what was erased or forgotten: from the last message on, it may be new.
 
     Turns before that, and those with an id, are given again. So is one that stands where it stood
@@ -68,14 +69,13 @@ def said_anew(view: View, said: Sequence[Said], *, now: bool = True, scope: str 
         view: The manager, and the namespace.
         said: The turns of the conversation, in order.
         now: Whether the last of them are what is said now.
-        scope: Where nameless ones are kept.
 
     Returns:
         The turns; those that are new have another number. Nameless ones given again are left out.
     """
     users = [at for at, one in enumerate(said) if one.turn.role == "user"] if now else []
     start = users[-1] if users else len(said)
-    gone = _nameless_gone(view, said[:start], scope)
+    gone = _nameless_gone(view, said[:start])
     found = [_begun(one) for one in said[:start] if not (one.nameless and one.key in gone)]
     taken: set[str] = set()
     alone = [one.after for one in said] == [""]
@@ -129,24 +129,22 @@ def _stored(view: View, turns: Mapping[str, Told]) -> tuple[replays.Away, dict[s
     )
 
 
-def _nameless_gone(view: View, said: Iterable[Said], scope: str) -> set[str]:
+def _nameless_gone(view: View, said: Iterable[Said]) -> set[str]:
     """Return the keys of the turns without session and id of which a part was taken out."""
-    rows = _rows_of(view, {one.key: one for one in said if one.nameless}.values(), scope)
-    every = [row for some in rows.values() for row in some]
+    rows = _rows_of(view, {one.key: one for one in said if one.nameless}.values())
+    turns = {key: {(str(row.role), worded(row.text)) for row in some} for key, some in rows.items()}
+    every = {turn for some in turns.values() for turn in some}
     if not every:
         return set()
     gone = view.ask(lambda c, ns: replays.nameless_gone(c, ns, every)) or set()
-    return {key for key, some in rows.items() if any(row.content_hash in gone for row in some)}
+    return {key for key, some in turns.items() if some & gone}
 
 
-def _rows_of(view: View, said: Iterable[Said], scope: str = "") -> dict[str, list[Row]]:
+def _rows_of(view: View, said: Iterable[Said]) -> dict[str, list[Row]]:
     """Return the rows that turns would become, by their keys."""
     engine, now = view.engine, view.engine.now()
     return {
-        one.key: [
-            engine.admitted(replace(draft, scope=scope), now).row
-            for draft in one.drafts(view.config)
-        ]
+        one.key: [engine.admitted(draft, now).row for draft in one.drafts(view.config)]
         for one in said
     }
 
@@ -272,7 +270,7 @@ def _propose(view: View, draft: Draft, first: Memory) -> Memory:
     if _said(last) == _said(draft) or gone.words:
         return last
     name = last.id
-    if last.status in having("found") or last.source.kind not in view.config.untrusted:
+    if last.status in having("found") or last.source != check_source(draft.source):
         approved, name = last, turn_id(last.id, EDIT)
     place = () if approved is None or approved.status not in having("found") else approved.id
     return view.add([replace(draft, id=name, supersedes=place)], replace=True)[0]

@@ -16,7 +16,7 @@ from typing import Any
 
 from memento.admit import Redaction
 from memento.base.blocks import own_words
-from memento.base.plain import composed, worded
+from memento.base.plain import composed, mended, worded
 from memento.base.scopes import short_form
 from memento.check import MAX_NAME, member, optional_name, short_name, type_name
 from memento.config import Config
@@ -30,7 +30,6 @@ from memento.types import Draft, Hit, Kind, Memory, Retrieval, Source, Tier, Tru
 
 PIECE_CHARS = 16_000
 """Most characters of a turn in one memory; a longer turn is kept in pieces."""
-_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 _TALKING = ("user", "assistant")
 """Roles whose turns make the place of the next one; what a program adds may change each time."""
 _MADE = re.compile(rf"{TURN}[0-9a-f]{{32}}")
@@ -290,15 +289,6 @@ def session_of(name: str) -> str:
     except InvalidInput:
         digest = blake2b(name.encode(errors="surrogatepass"), digest_size=16)
         return f"thread-{digest.hexdigest()}"
-
-
-def mended(text: str) -> str:
-    r"""Replace what no database can hold: a NUL or half of a surrogate pair.
-
-    >>> mended("nul \0")
-    'nul \ufffd'
-    """
-    return _UNSTORABLE.sub("\ufffd", text)
 
 
 def pieces(text: str, config: Config) -> list[str]:

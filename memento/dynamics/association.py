@@ -10,7 +10,7 @@ import math
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from memento.dynamics.settings import in_range
+from memento.check import check_number
 
 LEAST = 0.05
 """Weight below which a link is dropped."""
@@ -44,7 +44,7 @@ class Association:
 
     def __post_init__(self) -> None:
         for name, least, most in (("rate", 0.0, 1.0), ("budget", LEAST, float(MOST))):
-            in_range(f"association.{name}", getattr(self, name), least, most)
+            check_number(f"association.{name}", getattr(self, name), least, most)
 
 
 @dataclass(frozen=True, slots=True)

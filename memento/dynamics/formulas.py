@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from memento.dynamics.settings import in_range
-from memento.errors import InvalidInput
+from memento.check import check_flag, check_number
 from memento.types import Trust
 
 
@@ -223,9 +222,8 @@ class Effect:
 
     def __post_init__(self) -> None:
         for name, most in _MOST.items():
-            in_range(f"effect.{name}", getattr(self, name), 0, most)
-        if not isinstance(self.learn, bool):
-            raise InvalidInput("effect.learn", f"must be True or False, not {self.learn!r}")
+            check_number(f"effect.{name}", getattr(self, name), 0, most)
+        check_flag("effect.learn", self.learn)
 
     @classmethod
     def off(cls) -> Effect:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, fields
 
+from memento.check import MAX_INTEGER, check_count, check_number
 from memento.errors import InvalidInput
 from memento.types import Kind
 
@@ -48,7 +49,9 @@ class Stability:
 
     def __post_init__(self) -> None:
         for name in fields(self):
-            in_range(f"dynamics.stability.{name.name}", getattr(self, name.name), _TINY, math.inf)
+            check_number(
+                f"dynamics.stability.{name.name}", getattr(self, name.name), _TINY, math.inf
+            )
 
     def of(self, kind: str) -> float:
         """Return the stability of a kind, active days."""
@@ -123,11 +126,8 @@ class Dynamics:
 
     def __post_init__(self) -> None:
         for name, (least, most) in _RANGES.items():
-            in_range(f"dynamics.{name}", getattr(self, name), least, most)
-        if type(self.shown_first) is not int or self.shown_first < 0:
-            raise InvalidInput(
-                "dynamics.shown_first", f"must be an integer >= 0, not {self.shown_first!r}"
-            )
+            check_number(f"dynamics.{name}", getattr(self, name), least, most)
+        check_count("dynamics.shown_first", self.shown_first, least=0, most=MAX_INTEGER)
         if not isinstance(self.stability, Stability):
             raise InvalidInput("dynamics.stability", f"must be a Stability, not {self.stability!r}")
 
@@ -152,10 +152,3 @@ _RANGES = {
     "belief_cap": (5.0, 1e6),
     "worth_rate": (0.0, 1.0),
 }
-
-
-def in_range(name: str, value: object, least: float, most: float) -> None:
-    """Refuse what is not a finite number in a range."""
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not number or not least <= value <= most or math.isinf(value):  # type: ignore[operator,arg-type]
-        raise InvalidInput(name, f"must be a finite number in [{least}, {most}], not {value!r}")

@@ -27,12 +27,7 @@ LENGTH_TOLERANCE = 1e-3
 
 
 def require_texts(texts: Sequence[str]) -> list[str]:
-    """Return the texts as a list, if each of them can be embedded.
-
-    Raises:
-        InvalidInput: If ``texts`` is a single text, or one of them is not a text, is empty or
-            holds a lone surrogate.
-    """
+    """Return the texts as a list; `InvalidInput` if one of them cannot be embedded."""
     if isinstance(texts, str):
         raise InvalidInput("texts", "must be a list of texts, not one text")
     for position, text in enumerate(texts):
@@ -52,18 +47,10 @@ def at_least(field: str, value: float, least: float) -> None:
 
 
 def rerank_checked(reranker: Reranker, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
-    """Score texts with any reranker and check its answer against the contract.
-
-    Args:
-        reranker: One of memento's or a user's own.
-        query: The query.
-        texts: At least one text.
+    """Score at least one text with any reranker; `RerankerError` if its answer is not finite.
 
     Returns:
-        (len(texts),) float32, finite.
-
-    Raises:
-        RerankerError: If it fails, or returns another shape or numbers that are not finite.
+        (len(texts),) float32.
     """
     import numpy as np  # noqa: PLC0415 - importing this package must not load it
 
@@ -152,11 +139,7 @@ def check(spec: object) -> None:
 
 
 def openai_server() -> tuple[str, str | None]:
-    """Return the address and the key from the environment.
-
-    Raises:
-        InvalidInput: If the address is OpenAI's and there is no key.
-    """
+    """Return the address and the key from the environment; OpenAI's own address needs a key."""
     base_url = os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
     api_key = os.environ.get("OPENAI_API_KEY") or None
     if api_key is None and base_url == OPENAI_URL:
@@ -167,11 +150,7 @@ def openai_server() -> tuple[str, str | None]:
 
 
 def address_of(base_url: str) -> str:
-    """Return the address without a final slash; it is part of the name, so it holds no secrets.
-
-    Raises:
-        InvalidInput: If it is no address, or has a password.
-    """
+    """Return the address without a final slash; it is part of the name, so it holds no secrets."""
     try:
         parts = urlsplit(base_url)
         usable = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
@@ -183,11 +162,7 @@ def address_of(base_url: str) -> str:
 
 
 def openai_dim(model: str) -> int:
-    """Return the vector length of one of OpenAI's models.
-
-    Raises:
-        InvalidInput: If the length is not known.
-    """
+    """Return the vector length of one of OpenAI's models; `InvalidInput` if it is not known."""
     if model not in KNOWN_DIMS:
         known = ", ".join(KNOWN_DIMS)
         raise InvalidInput(
@@ -201,18 +176,15 @@ def openai_dim(model: str) -> int:
 def _check_name(spec: str) -> None:
     family, _, model = spec.partition(":")
     if family == "sentence-transformers" and model:
-        _installed("sentence_transformers", "sentence-transformers", "sentence-transformers")
+        if find_spec("sentence_transformers") is None:
+            raise MissingExtra("sentence-transformers", "sentence-transformers")
     elif family == "openai" and model:
-        _installed("httpx", "openai", "httpx")
+        if find_spec("httpx") is None:
+            raise MissingExtra("openai", "httpx")
         openai_server()
         openai_dim(model)
     elif spec != "default":
         raise InvalidInput("embedder", f"{spec!r:.60} is not one of {SPECS}")
-
-
-def _installed(module: str, extra: str, package: str) -> None:
-    if find_spec(module) is None:
-        raise MissingExtra(extra, package)
 
 
 def _check_object(spec: object) -> None:

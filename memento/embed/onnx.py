@@ -116,9 +116,6 @@ class OnnxEmbedder:
 
         The vector of a text does not depend on the other texts.
 
-        Returns:
-            (len(texts), dim) float32, each row of unit length.
-
         Raises:
             InvalidInput: If a text is empty or not a text.
             EmbedderError: If a file of the model is missing, damaged or cannot be run.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
+from contextlib import suppress
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,7 @@ from memento.embed.checked import (
     openai_server,
     require_texts,
 )
-from memento.embed.windows import MAX_WINDOWS, combine, split
+from memento.embed.windows import MAX_WINDOWS, embed_windows, split
 from memento.errors import EmbedderError, MissingExtra
 
 if TYPE_CHECKING:
@@ -97,12 +98,8 @@ class OpenAIEmbedder:
         if KNOWN_DIMS.get(model, self.dim) != self.dim:
             self._request["dimensions"] = self.dim
         self._headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
-        self._timeout = timeout
-        self._max_batch = max_batch
-        self._max_chars = max_chars
-        self._max_windows = max_windows
-        self._retries = retries
-        self._sleep = sleep
+        self._max_batch, self._max_chars, self._max_windows = max_batch, max_chars, max_windows
+        self._timeout, self._retries, self._sleep = timeout, retries, sleep
         self._client: Any = None
         self._lock = threading.Lock()
 
@@ -132,9 +129,6 @@ class OpenAIEmbedder:
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Embed texts; see ``memento.protocols.Embedder``.
 
-        Returns:
-            (len(texts), dim) float32, each row of unit length.
-
         Raises:
             InvalidInput: If a text is empty or not a text.
             EmbedderError: If the server cannot be reached, refuses, or returns anything but one
@@ -143,18 +137,15 @@ class OpenAIEmbedder:
         wanted = require_texts(texts)
         if not wanted:
             return np.empty((0, self.dim), np.float32)
-        pieces = [self._pieces(text) for text in wanted]
-        flat = [piece for group in pieces for piece in group]
-        batches = [
-            self._batch(flat[start : start + self._max_batch])
-            for start in range(0, len(flat), self._max_batch)
+        pieces = [
+            [text[a:b] for a, b in split(len(text), self._max_chars, self._max_windows)]
+            for text in wanted
         ]
-        ends = np.cumsum([len(group) for group in pieces])[:-1]
-        return np.stack([combine(group) for group in np.split(np.concatenate(batches), ends)])
+        return embed_windows(pieces, self._in_batches)
 
-    def _pieces(self, text: str) -> list[str]:
-        spans = split(len(text), self._max_chars, self._max_windows)
-        return [text[start:end] for start, end in spans]
+    def _in_batches(self, pieces: list[str]) -> NDArray[np.float32]:
+        starts = range(0, len(pieces), self._max_batch)
+        return np.concatenate([self._batch(pieces[at : at + self._max_batch]) for at in starts])
 
     def _batch(self, pieces: list[str]) -> NDArray[np.float32]:
         response = self._post({**self._request, "input": pieces})
@@ -225,24 +216,14 @@ def _import_httpx() -> Any:
 
 def _wait(response: Any, attempt: int) -> float:
     """Seconds before the next try: as the server asks, or twice the last wait."""
-    asked = None if response is None else response.headers.get("Retry-After")
-    if asked is None:
-        return float(min(FIRST_WAIT * 2**attempt, LONGEST_WAIT))
-    try:
+    headers = {} if response is None else response.headers
+    asked, sent = headers.get("Retry-After", ""), headers.get("Date", "")
+    with suppress(ValueError):
         return max(0.0, float(asked))
-    except ValueError:
-        return _until(asked, response.headers.get("Date"), attempt)
-
-
-def _until(asked: str, sent: str | None, attempt: int) -> float:
-    """Seconds from the server's own clock to the date in its ``Retry-After``."""
-    try:
-        return max(
-            0.0,
-            (parsedate_to_datetime(asked) - parsedate_to_datetime(sent or "")).total_seconds(),
-        )
-    except (ValueError, TypeError):
-        return float(min(FIRST_WAIT * 2**attempt, LONGEST_WAIT))
+    with suppress(ValueError, TypeError):  # a date, by the server's own clock
+        left = parsedate_to_datetime(asked) - parsedate_to_datetime(sent)
+        return max(0.0, left.total_seconds())
+    return float(min(FIRST_WAIT * 2**attempt, LONGEST_WAIT))
 
 
 def _server_message(response: Any) -> str:

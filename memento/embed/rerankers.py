@@ -9,13 +9,13 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from memento.embed.checked import at_least
-from memento.embed.sentence_transformers import load_model
-from memento.errors import MissingExtra, RerankerError
+from memento.embed.sentence_transformers import failing_as, load_model
+from memento.errors import RerankerError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,14 +55,7 @@ class LateInteraction:
         self._reading = threading.Lock()  # a tokenizer keeps its settings between calls
 
     def score(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Score texts; see ``memento.protocols.Reranker``.
-
-        Returns:
-            (len(texts),) float32 in [-1, 1].
-
-        Raises:
-            RerankerError: If the model fails.
-        """
+        """Score texts, in [-1, 1]; see ``memento.protocols.Reranker``."""
         (asked,) = self._tokens([query])
         told = self._known(texts)
         return np.array([_closeness(asked, told[text]) for text in texts], np.float32)
@@ -84,13 +77,10 @@ class LateInteraction:
 
     def _tokens(self, texts: Sequence[str]) -> list[NDArray[np.float16]]:
         """Return the (tokens, dim) unit vectors of each text, cut to the window of the model."""
-        try:
-            with self._reading:
-                found = self._model.encode(
-                    list(texts), output_value="token_embeddings", show_progress_bar=False
-                )
-        except (RuntimeError, ValueError, IndexError) as error:  # torch raises these
-            raise RerankerError(f"late interaction failed: {error}") from error
+        with failing_as(RerankerError, "late interaction failed"), self._reading:
+            found = self._model.encode(
+                list(texts), output_value="token_embeddings", show_progress_bar=False
+            )
         return [_unit(one.float().cpu().numpy()[_EDGE:-_EDGE]) for one in found]
 
 
@@ -112,39 +102,18 @@ class CrossEncoderReranker:
         self, model: str | Path, *, device: str | None = None, batch_size: int = 16
     ) -> None:
         at_least("batch_size", batch_size, 1)
-        self._model = _cross_encoder(str(model), device)
+        self._model = load_model(str(model), device, "CrossEncoder", RerankerError)
         self._reading = threading.Lock()  # see above
         self._batch_size = batch_size
 
     def score(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Score texts; see ``memento.protocols.Reranker``.
-
-        Raises:
-            RerankerError: If the model fails.
-        """
+        """Score texts; see ``memento.protocols.Reranker``."""
         pairs = [(query, text) for text in texts]
-        try:
-            with self._reading:
-                scores = self._model.predict(
-                    pairs, batch_size=self._batch_size, show_progress_bar=False
-                )
-        except (RuntimeError, ValueError, IndexError) as error:  # torch raises these
-            raise RerankerError(f"the cross-encoder failed: {error}") from error
+        with failing_as(RerankerError, "the cross-encoder failed"), self._reading:
+            scores = self._model.predict(
+                pairs, batch_size=self._batch_size, show_progress_bar=False
+            )
         return np.asarray(scores, np.float32)
-
-
-def _cross_encoder(model: str, device: str | None) -> Any:
-    try:
-        from sentence_transformers import CrossEncoder  # noqa: PLC0415 - an extra, slow to import
-    except ImportError as error:
-        raise MissingExtra("sentence-transformers", "sentence-transformers") from error
-    try:
-        return CrossEncoder(model, device=device)
-    except (OSError, ValueError, RuntimeError) as error:
-        raise RerankerError(
-            f"sentence-transformers cannot load the cross-encoder {model!r}: {error}; "
-            "pass its name on the Hugging Face Hub, or a folder"
-        ) from error
 
 
 def _unit(vectors: NDArray[np.float32]) -> NDArray[np.float16]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,11 +12,11 @@ import numpy as np
 
 from memento.base.files import open_regular
 from memento.embed.checked import at_least, require_texts
-from memento.embed.windows import MAX_WINDOWS, combine, split
-from memento.errors import EmbedderError, InvalidInput, MissingExtra
+from memento.embed.windows import MAX_WINDOWS, embed_windows, split
+from memento.errors import EmbedderError, InvalidInput, MementoError, MissingExtra
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -79,24 +80,11 @@ class SentenceTransformerEmbedder:
         return f"SentenceTransformerEmbedder({self.name!r})"
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Embed texts; see ``memento.protocols.Embedder``.
-
-        Returns:
-            (len(texts), dim) float32, each row of unit length.
-
-        Raises:
-            InvalidInput: If a text is empty or not a text.
-            EmbedderError: If the model fails.
-        """
+        """Embed texts; see ``memento.protocols.Embedder``."""
         return self._embed(texts, self._prompt)
 
     def embed_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Embed queries; see ``memento.protocols.QueryEmbedder``.
-
-        Raises:
-            InvalidInput: If a text is empty or not a text.
-            EmbedderError: If the model fails.
-        """
+        """Embed queries; see ``memento.protocols.QueryEmbedder``."""
         return self._embed(texts, self._query_prompt)
 
     def _embed(self, texts: Sequence[str], prompt: str) -> NDArray[np.float32]:
@@ -104,10 +92,8 @@ class SentenceTransformerEmbedder:
         if not wanted:
             return np.empty((0, self.dim), np.float32)
         with self._lock:
-            pieces = [self._pieces(text) for text in wanted]
-            vectors = self._encode([prompt + piece for group in pieces for piece in group])
-        ends = np.cumsum([len(group) for group in pieces])[:-1]
-        return np.stack([combine(group) for group in np.split(vectors, ends)])
+            pieces = [[prompt + piece for piece in self._pieces(text)] for text in wanted]
+            return embed_windows(pieces, self._encode)
 
     def _pieces(self, text: str) -> list[str]:
         if self._window is None:
@@ -121,7 +107,7 @@ class SentenceTransformerEmbedder:
         return [text[offsets[start][0] : offsets[end - 1][1]] for start, end in spans]
 
     def _encode(self, pieces: list[str]) -> NDArray[np.float32]:
-        try:
+        with failing_as(EmbedderError, f"{self.name} failed"):
             vectors = self._model.encode(
                 pieces,
                 batch_size=self._batch_size,
@@ -129,31 +115,32 @@ class SentenceTransformerEmbedder:
                 show_progress_bar=False,
                 convert_to_numpy=True,
             )
-        except (RuntimeError, ValueError, IndexError) as error:  # torch raises these
-            raise EmbedderError(f"{self.name} failed: {error}") from error
         return np.asarray(vectors, dtype=np.float32)
 
 
-def load_model(model: str, device: str | None) -> Any:
-    """Load a model of sentence-transformers.
+def load_model(
+    model: str,
+    device: str | None,
+    kind: str = "SentenceTransformer",
+    error: type[MementoError] = EmbedderError,
+) -> Any:
+    """Load a model with a class of sentence-transformers; `MissingExtra` if there is none."""
+    try:
+        import sentence_transformers  # noqa: PLC0415 - an extra, and slow to import
+    except ImportError as missing:
+        raise MissingExtra("sentence-transformers", "sentence-transformers") from missing
+    help_ = "give the name of a model on the Hugging Face Hub, or a folder"
+    with failing_as(error, f"sentence-transformers cannot load {model!r}; {help_}"):
+        return getattr(sentence_transformers, kind)(model, device=device)
 
-    Raises:
-        MissingExtra: If sentence-transformers is not installed.
-        EmbedderError: If the model cannot be loaded.
-    """
+
+@contextmanager
+def failing_as(kind: type[MementoError], problem: str) -> Iterator[None]:
+    """Turn what torch and sentence-transformers raise into an error of memento's."""
     try:
-        from sentence_transformers import (  # noqa: PLC0415 - an extra, and slow to import
-            SentenceTransformer,
-        )
-    except ImportError as error:
-        raise MissingExtra("sentence-transformers", "sentence-transformers") from error
-    try:
-        return SentenceTransformer(model, device=device)
-    except (OSError, ValueError, RuntimeError) as error:
-        raise EmbedderError(
-            f"sentence-transformers cannot load {model!r}: {error}; "
-            "give the name of a model on the Hugging Face Hub, or a folder"
-        ) from error
+        yield
+    except (OSError, RuntimeError, ValueError, IndexError) as error:
+        raise kind(f"{problem}: {error}") from error
 
 
 def _window(model: Any, prompt: str) -> int | None:

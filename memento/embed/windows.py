@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from numpy.typing import NDArray
 
 OVERLAP = 1 / 8
@@ -29,17 +31,12 @@ five. On whole sessions, where the answer may be anywhere in the text: 8 points 
 
 
 def split(length: int, size: int, limit: int = MAX_WINDOWS) -> list[tuple[int, int]]:
-    """Divide a sequence into overlapping windows.
-
-    Args:
-        length: Length of the sequence (tokens or characters), >= 0.
-        size: Longest window, >= 1.
-        limit: Most windows to return, >= 2.
+    """Divide a sequence of tokens or characters into overlapping windows.
 
     Returns:
         (start, end) pairs in order: one pair if the sequence fits, otherwise windows of exactly
         ``size`` at even distances. The first is at the start and the last at the end; they overlap
-        by an eighth or more unless ``limit`` forces gaps.
+        by an eighth or more unless ``limit``, >= 2, forces gaps.
 
     >>> split(5, 8), split(20, 8)
     ([(0, 5)], [(0, 8), (6, 14), (12, 20)])
@@ -53,13 +50,7 @@ def split(length: int, size: int, limit: int = MAX_WINDOWS) -> list[tuple[int, i
 
 
 def combine(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Combine the vectors of the windows of one text into one vector.
-
-    Args:
-        vectors: (windows, dim) float32, unit length, in the order of the text, at least one.
-
-    Returns:
-        (dim,) float32, unit length.
+    """Combine the unit vectors of the windows of one text, (windows, dim), into one, (dim,).
 
     >>> [f"{x:.3f}" for x in combine(np.eye(2, dtype=np.float32))]
     ['0.707', '0.707']
@@ -71,3 +62,12 @@ def combine(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     norm = float(np.linalg.norm(mixed))
     # Opposite windows cancel out; then the first window represents the text.
     return first if norm == 0 else (mixed / norm).astype(np.float32)
+
+
+def embed_windows(
+    texts: Sequence[list[str]], embed: Callable[[list[str]], NDArray[np.float32]]
+) -> NDArray[np.float32]:
+    """Embed the windows of several texts at once, and combine those of each."""
+    vectors = embed([window for windows in texts for window in windows])
+    ends = np.cumsum([len(windows) for windows in texts])[:-1]
+    return np.stack([combine(group) for group in np.split(vectors, ends)])

@@ -18,13 +18,12 @@ from memento.ingest.source import (
     is_message,
     list_of,
     mapping,
-    source_named,
     string,
     time_of,
     values,
 )
 from memento.messages import Said, read
-from memento.types import Draft, Kind
+from memento.types import Draft, Kind, Source
 
 UNSPOKEN_ROLES = frozenset({"system", "developer"})
 """Messages of these roles instruct the model; nobody said them, so they are left out."""
@@ -63,7 +62,7 @@ class _Talk:
                 session=self.session,
                 actor=actor,
                 role=role,
-                source=source_named(self.source),
+                source=Source(uri=self.source),
                 metadata={"turn": turn},
                 occurred_at=at,
             )

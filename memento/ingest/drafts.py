@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from memento.check import (
     optional_name,
 )
 from memento.errors import InvalidInput
-from memento.ingest.source import FilePlace, checked, mapping, source_named, string, time_of, values
+from memento.ingest.source import FilePlace, checked, mapping, string, time_of, values
 from memento.types import Draft, Kind, Source, Tier, Trust
 
 
@@ -40,7 +40,7 @@ def _draft(fields: Mapping[str, Any], place: FilePlace, name: str) -> Draft:
             given[field] = _accepted(field, value, place)
     if not given.get("text", "").strip():
         raise place.at("text").error("is missing or empty")
-    source = given.pop("source", source_named(name))
+    source = given.pop("source", Source(uri=name))
     return Draft(**given, source=source if source.uri else replace(source, uri=name))
 
 
@@ -52,35 +52,6 @@ def _accepted(field: str, value: Any, place: FilePlace) -> Any:
         if error.field == "path":  # it has its place already
             raise
         raise place.at(error.field).error(error.problem) from error
-
-
-def _text(field: str, value: Any, place: FilePlace) -> str:
-    return checked(string, value, place.at(field))
-
-
-def _time(field: str, value: Any, place: FilePlace) -> datetime:
-    return checked(time_of, value, place.at(field))
-
-
-def _object(field: str, value: Any, place: FilePlace) -> dict[str, Any]:
-    return mapping(value, place.at(field))
-
-
-def _name(field: str, value: Any, _place: FilePlace) -> str | None:
-    return optional_name(field, value)
-
-
-def _names(field: str, value: Any, _place: FilePlace) -> tuple[str, ...]:
-    return names(field, value)
-
-
-def _ids(field: str, value: Any, _place: FilePlace) -> tuple[str, ...]:
-    return ids(field, value)
-
-
-def _seconds(_field: str, value: Any, _place: FilePlace) -> float:
-    expiry(value, 0)
-    return float(value)
 
 
 def _source(field: str, value: Any, place: FilePlace) -> Source:
@@ -97,29 +68,45 @@ def _source(field: str, value: Any, place: FilePlace) -> Source:
     )
 
 
-_FIELDS: Mapping[str, Callable[[str, Any, FilePlace], Any]] = {
-    "text": _text,
-    "tier": lambda field, value, _place: member(Tier, field, value),
-    "kind": lambda field, value, _place: member(Kind, field, value),
-    "importance": lambda field, value, _place: check_share(field, value),
-    "key": _name,
-    "aliases": _names,
-    "scope": _text,
-    "session": _name,
-    "actor": _name,
-    "role": _name,
+_Check = Callable[[str, Any, FilePlace], Any]
+
+
+def _placed(parse: Callable[[Any], Any]) -> _Check:
+    return lambda field, value, place: checked(parse, value, place.at(field))
+
+
+def _alone(check: Callable[[str, Any], Any]) -> _Check:
+    return lambda field, value, _place: check(field, value)
+
+
+def _seconds(_field: str, value: Any) -> float:
+    expiry(value, 0)
+    return float(value)
+
+
+_FIELDS: Mapping[str, _Check] = {
+    "text": _placed(string),
+    "tier": _alone(partial(member, Tier)),
+    "kind": _alone(partial(member, Kind)),
+    "importance": _alone(check_share),
+    "key": _alone(optional_name),
+    "aliases": _alone(names),
+    "scope": _placed(string),
+    "session": _alone(optional_name),
+    "actor": _alone(optional_name),
+    "role": _alone(optional_name),
     "source": _source,
-    "tags": _names,
-    "metadata": _object,
-    "occurred_at": _time,
-    "valid_until": _time,
-    "expires_in": _seconds,
-    "pinned": lambda field, value, _place: check_flag(field, value),
-    "supersedes": _ids,
-    "related": _ids,
+    "tags": _alone(names),
+    "metadata": lambda field, value, place: mapping(value, place.at(field)),
+    "occurred_at": _placed(time_of),
+    "valid_until": _placed(time_of),
+    "expires_in": _alone(_seconds),
+    "pinned": _alone(check_flag),
+    "supersedes": _alone(ids),
+    "related": _alone(ids),
     "id": lambda field, value, _place: check_id(value, field),
-    "signal": _name,
-    "condition": _name,
-    "due_at": _time,
+    "signal": _alone(optional_name),
+    "condition": _alone(optional_name),
+    "due_at": _placed(time_of),
 }
 """Field of ``Draft`` to how it is read: name, value and place of the record."""

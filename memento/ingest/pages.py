@@ -277,25 +277,18 @@ def _rows(path: Path, table: Iterable[str], separator: str | None) -> Iterator[s
     if separator is None:
         separator = ";" if first.count(";") > first.count(",") else ","
     header: list[str] | None = None
-    reader = csv.reader(_with(first, rest), delimiter=separator)
+    reader = csv.reader(chain([first], rest), delimiter=separator)
     try:
         for row in reader:
             if header is None:
                 header = [" ".join(name.split())[:COLUMN_CHARS] for name in row]
                 continue
-            named = zip(chain(header, repeat("")), row, strict=False)
-            if said := [_cell(*pair) for pair in named if pair[1]]:
-                yield "; ".join(said)
+            told = [
+                f"{column}: {' '.join(value.split())}" if column else " ".join(value.split())
+                for column, value in zip(chain(header, repeat("")), row, strict=False)
+                if value
+            ]
+            if told:
+                yield "; ".join(told)
     except csv.Error as error:
         raise FilePlace(f"{path.name}:{reader.line_num}").error(f"is not CSV: {error}") from error
-
-
-def _with(first: str, rest: Iterator[str]) -> Iterator[str]:
-    yield first
-    yield from rest
-
-
-def _cell(column: str, value: str) -> str:
-    """Write a cell with the name of its column, if that has one."""
-    said = " ".join(value.split())
-    return f"{column}: {said}" if column else said

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
-from memento.ingest.source import lines, source_named
-from memento.types import Draft, Kind
+from memento.ingest.source import lines
+from memento.types import Draft, Kind, Source
 
 PARAGRAPH_LIMIT = 2_000
 """Longest paragraph kept in one piece, in characters; a longer one is split at sentence ends.
@@ -79,8 +79,7 @@ def facts_of_blocks(blocks: Iterable[tuple[int, str]], name: str) -> Iterator[Dr
     headings: list[tuple[int, str]] = []
     for level, text in blocks:
         if level:
-            headings = [outer for outer in headings if outer[0] < level]
-            headings += [(level, text)] if text else []
+            headings = _headings(headings, level, text)
         else:
             yield from facts(text, name, [heading for _, heading in headings])
 
@@ -149,17 +148,25 @@ def _heading(line: str, block: Sequence[str]) -> tuple[int, str]:
     return 0, ""
 
 
+def _tags(headings: Sequence[str]) -> tuple[str, ...]:
+    return tuple(heading for heading in headings[-1:] if len(heading) <= TAG_LIMIT)
+
+
+def _headings(above: Sequence[tuple[int, str]], level: int, text: str) -> list[tuple[int, str]]:
+    """Return the headings, as (level, text), that what follows a heading is under."""
+    return [outer for outer in above if outer[0] < level] + ([(level, text)] if text else [])
+
+
 def facts(paragraph: str, name: str, headings: Sequence[str] = ()) -> Iterator[Draft]:
     """Make a fact of a paragraph, or several if it is long."""
     metadata = {"heading": " > ".join(headings)} if headings else {}
-    tags = tuple(heading for heading in headings[-1:] if len(heading) <= TAG_LIMIT)
     for text in pieces(paragraph.strip(), PARAGRAPH_LIMIT):
         yield Draft(
             text,
             kind=Kind.FACT,
             session=name,
-            source=source_named(name),
-            tags=tags,
+            source=Source(uri=name),
+            tags=_tags(headings),
             metadata=metadata,
         )
 
@@ -186,7 +193,7 @@ class Part:
     @property
     def tags(self) -> tuple[str, ...]:
         """The innermost heading, by which the part is also found."""
-        return tuple(heading for heading in self.headings[-1:] if len(heading) <= TAG_LIMIT)
+        return _tags(self.headings)
 
 
 def parts(lines: Iterable[str], *, markdown: bool, limit: int = PART_LIMIT) -> Iterator[Part]:
@@ -211,8 +218,7 @@ def parts(lines: Iterable[str], *, markdown: bool, limit: int = PART_LIMIT) -> I
             continue
         yield from _section(said, headings, limit)
         said = []
-        headings = [outer for outer in headings if outer[0] < level]
-        headings += [(level, text)] if text else []
+        headings = _headings(headings, level, text)
         above.append(f"{'#' * level} {text}".strip())
     yield from _section([*said, *above], headings, limit)
 

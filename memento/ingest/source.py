@@ -15,7 +15,6 @@ from memento.base.files import open_regular
 from memento.check import check_moment, storable
 from memento.errors import InvalidInput
 from memento.messages import is_one
-from memento.types import Source
 
 LINE_BYTES = 16 * 1024 * 1024
 """Longest line that is read; a few kB of gzip can hold a line of any length."""
@@ -45,11 +44,6 @@ class FilePlace:
 def plain_name(path: Path) -> str:
     """Return the name of a file without ``.gz``."""
     return path.name[:-3] if path.name.lower().endswith(".gz") else path.name
-
-
-def source_named(name: str) -> Source:
-    """Return the source of the drafts of a file."""
-    return Source(uri=name)
 
 
 def lines(path: Path, most: int = LINE_BYTES) -> Iterator[tuple[FilePlace, str]]:

@@ -81,7 +81,7 @@ def asked(question: str, spans: Sequence[Span]) -> Asked:
         tuple(starts),
         tuple(texts),
         tuple(stems(text) for text in texts),
-        tuple(dict.fromkeys(_words(rest))),
+        tuple(dict.fromkeys(filter(_tells, words(rest)))),
     )
 
 
@@ -118,7 +118,3 @@ def _phrases(text: str) -> Iterator[str]:
 def _tells(word: str) -> bool:
     said = folded(word)
     return bool(said) and said not in STOP_WORDS and said not in META_WORDS
-
-
-def _words(text: str) -> list[str]:
-    return [one for one in words(text) if one not in STOP_WORDS and one not in META_WORDS]

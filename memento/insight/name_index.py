@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from memento.insight import names
-from memento.ledger import earlier_states, memories
+from memento.ledger import memories, past
 from memento.ledger.contract import Ledger, Session
 from memento.status import having
 
@@ -72,10 +72,10 @@ class NameIndex:
         rev = memories.latest_rev(session, ns)
         if rev == self.rev:
             return
-        for docid in earlier_states.erased_since(session, ns, self.rev):
+        for docid in past.erased_since(session, ns, self.rev):
             self._drop(docid)
             self._vectors.clear()  # a relation is a part of the text
-        for docid, status, at, text, own in earlier_states.named_since(session, ns, self.rev):
+        for docid, status, at, text, own in past.named_since(session, ns, self.rev):
             self._drop(docid)
             if status in _SHOWN:
                 self._put(docid, at, text, own)

@@ -133,12 +133,9 @@ def _spaced(name: str) -> str:
     return r"\W+".join(map(re.escape, name.split()))
 
 
-def stems(text: str, names: Sequence[str] = ()) -> frozenset[str]:
-    """Return the first letters of the content words of a text, without those of some names."""
-    left_out = {word for name in names for word in name.split()}
-    return frozenset(
-        word[:STEM] for word in words(text) if word not in STOP_WORDS and word not in left_out
-    )
+def stems(text: str) -> frozenset[str]:
+    """Return the first letters of the content words of a text."""
+    return frozenset(word[:STEM] for word in words(text) if word not in STOP_WORDS)
 
 
 def read(text: str) -> Reading:

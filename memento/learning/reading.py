@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 
 from memento.admit.draft import Entry, to_json
 from memento.base.clock import from_micros, to_micros
+from memento.base.plain import mended
 from memento.conversation.keeping import said_anew, stored, taken_away
-from memento.conversation.turns import Said, Turn, mended, placed, turn_id
+from memento.conversation.turns import Said, Turn, placed, turn_id
 from memento.ledger import memories
 from memento.ledger.rows import Row, strings_in
 from memento.observe.asked import faults, means_this_turn, mentions_some, subject_of
@@ -220,7 +221,7 @@ class Reader:
         if numbered and self._session is not None:
             said = [self._named(replace(one, after=None), dated) for one in said]
         else:
-            said = said_anew(self._view, said, scope=self.scope)
+            said = said_anew(self._view, said)
         away = taken_away(self._view, said).words
         said = [one for one in said if one.key not in away]
         return [  # a turn that names its own trust is trusted less than who writes as the user

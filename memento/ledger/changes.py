@@ -12,12 +12,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from memento.ledger import earlier_states, links, memories, quotes
+from memento.ledger import links, memories, past, quotes
 from memento.ledger.contract import Session, Work
 from memento.ledger.dialect import SKIP_IF_THERE
-from memento.ledger.rows import Row, docid_of, docid_range, mapping_in
+from memento.ledger.rows import Row, Table, column, docid_of, docid_range, mapping_in, single
 from memento.ledger.schema import SEQ_MASK
-from memento.ledger.sealed import Table
 from memento.text.words import Columns
 from memento.types import Event, Reason, Trust
 
@@ -26,17 +25,11 @@ from memento.types import Event, Reason, Trust
 class Recorded:
     """One row of ``changes``.
 
-    Attributes:
-        change: Its key, made of the namespace and its number there, as a row id is; see
-            ``number_of``. So no namespace can count the changes of the others.
-        run: Number of the first change of the call, if it made several; else None.
-        kind: The verb that was called.
-        by: Class of who called it.
-        rev_from: First revision that it took.
-        rev_to: Last revision that it took; one less than the first if it ended no state, but wrote
-            events that undo takes back.
-        undone_by: Number of the change that undid it; None if none did, or if that was undone.
-        undoes: Number of the change that it undid; None if it is no undo.
+    ``change`` is its key, made of the namespace and its number there, see ``number_of``: so no
+    namespace can count the changes of the others. ``run`` is the first change of a call that
+    made several, ``kind`` the verb, ``by`` who called it. It took the revisions from
+    ``rev_from`` to ``rev_to``, which is one less if it ended no state, but wrote events that
+    undo takes back.
     """
 
     change: int
@@ -77,7 +70,7 @@ def begin(work: Work) -> int:
     if trace.number is None:
         low, high = docid_range(work.ns)
         query = "SELECT ifnull(max(change), ?) + 1 FROM changes WHERE change BETWEEN ? AND ?"
-        trace.number = int(work.db.execute(query, (low, low, high)).fetchone()[0])
+        trace.number = int(single(work.db, query, (low, low, high)))
         if trace.first is None:
             trace.first = memories.next_rev(work.db, work.ns)
     return trace.number
@@ -108,7 +101,7 @@ def revise(work: Work, row: Row, changes: Mapping[str, Any], reason: Reason) -> 
 
 def link(work: Work, src: int, dst: int, relation: str, weight: float = 1.0) -> None:
     """Link two memories; linking them again changes nothing."""
-    if links.put_link(work.db, src, dst, relation, weight):
+    if links.link(work.db, src, dst, relation, weight):
         _note_link(work, src, dst, relation, weight, made=True)
 
 
@@ -174,31 +167,15 @@ def of_run(db: Session, ns: int, run: int) -> list[Recorded]:
 
 
 def listed(
-    db: Session,
-    ns: int,
-    *,
-    since: int | None,
-    docid: int | None,
-    run: int | None,
-    limit: int,
+    db: Session, ns: int, *, since: int | None, docid: int | None, run: int | None, limit: int
 ) -> list[Recorded]:
-    """Read changes of a namespace, the newest first; damaged ones are left out.
-
-    They are from a moment on, changed or brought a memory, belong to a run; None for any.
-    """
-    conditions, values = ["ns = ?"], [ns]
-    if since is not None:
-        conditions, values = [*conditions, "at >= ?"], [*values, since]
-    if run is not None:
-        conditions, values = [*conditions, "run = ?"], [*values, run]
-    if docid is not None:
-        conditions.append(
-            "(change IN (SELECT change FROM versions WHERE docid = ?)"
-            " OR ? BETWEEN rev_from AND rev_to)"
-        )
-        values = [*values, docid, docid - docid_of(ns, 0)]
-    rest = f"WHERE {' AND '.join(conditions)} ORDER BY change DESC LIMIT ?"
-    return list(CHANGES.select(db, rest, (*values, limit)))
+    """Read changes of a namespace, the newest first; damaged ones are left out."""
+    rest = (
+        "WHERE ns = ?1 AND at >= coalesce(?2, at) AND (?3 IS NULL OR run = ?3) AND (?4 IS NULL"
+        " OR change IN (SELECT change FROM versions WHERE docid = ?4)"
+        " OR ?4 - ?5 BETWEEN rev_from AND rev_to) ORDER BY change DESC LIMIT ?6"
+    )
+    return list(CHANGES.select(db, rest, (ns, since, run, docid, docid_of(ns, 0), limit)))
 
 
 def ended(db: Session, number: int) -> list[Ended]:
@@ -213,45 +190,31 @@ def ended(db: Session, number: int) -> list[Ended]:
 def brought(db: Session, one: Recorded) -> list[int]:
     """Return the row ids of the memories that came with a change, as far as they are there."""
     low, high = docid_of(one.ns, one.rev_from), docid_of(one.ns, one.rev_to)
-    query = (
-        f"SELECT docid FROM memories WHERE docid BETWEEN ? AND ? AND {memories.NOT_ERASED}"
-        " ORDER BY docid"
-    )
-    return [docid for (docid,) in db.execute(query, (low, high))]
+    where = f"docid BETWEEN ? AND ? AND {memories.NOT_ERASED} ORDER BY docid"
+    return column(db, f"SELECT docid FROM memories WHERE {where}", (low, high))
 
 
 def ids_of(db: Session, one: Recorded) -> tuple[list[str], list[str]]:
     """Return the ids of the memories that a change altered, and of those that came with it."""
     docids = brought(db, one)
-    new = earlier_states.names(db, docids)
+    new = past.names(db, docids)
     altered = [found.docid for found in ended(db, one.change) if found.docid not in new]
-    old = earlier_states.names(db, altered)
+    old = past.names(db, altered)
     return [old[docid] for docid in altered if docid in old], [*new.values()]
 
 
 def later(db: Session, docid: int, rev: int) -> list[tuple[int | None, int | None]]:
-    """Return the changes that ended states of a memory after that of a revision, in order.
-
-    Each is its number, None if it has none, and the change that it undid, if any.
-    """
-    found = db.execute(
-        "SELECT change, undoes FROM versions LEFT JOIN changes USING (change)"
-        " WHERE docid = ? AND rev > ? ORDER BY rev",
-        (docid, rev),
-    )
+    """Return (change, what it undid) of each state of a memory that ended after a revision."""
+    found = db.execute(f"SELECT change, undoes {_AFTER}", (docid, rev))
     return list(dict.fromkeys((number, undoes) for number, undoes in found))
 
 
-def is_written_over(db: Session, one: Recorded, row: Row, rev: int) -> bool:
-    """Tell whether a memory was written since a change in a way that is no change itself.
+_AFTER = "FROM versions LEFT JOIN changes USING (change) WHERE docid = ? AND rev > ? ORDER BY rev"
 
-    ``rev`` is the revision of the last state of it that the change ended.
-    """
-    query = (
-        "SELECT rev, rev_to FROM versions LEFT JOIN changes USING (change)"
-        " WHERE docid = ? AND rev > ? ORDER BY rev"
-    )
-    found = db.execute(query, (row.docid, rev)).fetchall()
+
+def is_written_over(db: Session, one: Recorded, row: Row, rev: int) -> bool:
+    """Tell whether a memory was written, but not by a change, since a state of it ended."""
+    found = db.execute(f"SELECT rev, rev_to {_AFTER}", (row.docid, rev)).fetchall()
     revs = [*(made for made, _ in found), row.rev]
     made_by = [one.rev_to, *(last for _, last in found)]
     return any(last is None or made > last for made, last in zip(revs, made_by, strict=True))
@@ -269,14 +232,14 @@ def set_expiry(db: Session, one: Recorded, docid: int) -> bool:
 def latest_of(db: Session, docid: int) -> int | None:
     """Return the number of the last change of a memory; None if it has none."""
     query = "SELECT change FROM versions WHERE docid = ? ORDER BY rev DESC LIMIT 1"
-    found = db.execute(query, (docid,)).fetchone()
-    return None if found is None else found[0]
+    number: int | None = single(db, query, (docid,))
+    return number
 
 
 def reasons(db: Session, number: int, docid: int) -> set[str]:
     """Return why the states of a memory that a change ended did."""
     query = "SELECT reason FROM versions WHERE change = ? AND docid = ?"
-    return {reason for (reason,) in db.execute(query, (number, docid))}
+    return set(column(db, query, (number, docid)))
 
 
 def changed_links(db: Session, number: int) -> list[tuple[int, int, str, float, bool]]:

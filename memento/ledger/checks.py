@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 
-from memento.ledger import changes
+from memento.ledger import memories
 from memento.ledger.contract import Session
-from memento.ledger.dialect import one_of
+from memento.ledger.dialect import listed, one_of
 from memento.ledger.erasure import UNDER_WAY
 from memento.ledger.rows import (
     NAMES,
@@ -15,8 +14,7 @@ from memento.ledger.rows import (
     State,
     columns_of,
     earlier_state,
-    is_changed_event,
-    is_changed_link,
+    is_changed,
     is_changed_state,
     is_sound,
     select,
@@ -77,19 +75,14 @@ def _whose(row: Row) -> Whose:
 
 def changed_links(db: Session) -> int:
     """Count the links that are not as they were written."""
-    found = db.execute("SELECT src, dst, relation, weight, seal FROM links")
-    return sum(is_changed_link(*link) for link in found)
+    query = "SELECT src, dst, relation, weight, seal FROM links"
+    return sum(is_changed(*link) for link in db.execute(query))
 
 
 def changed_events(db: Session) -> int:
     """Count the events that are not as they were written."""
-    found = db.execute("SELECT ns, at, kind, docid, detail, seal FROM events")
-    return sum(is_changed_event(*event) for event in found)
-
-
-def changed_changes(db: Session) -> int:
-    """Count the rows of ``changes`` that are not as they were written."""
-    return changes.CHANGES.damaged(db)
+    query = "SELECT ns, at, kind, docid, detail, seal FROM events"
+    return sum(is_changed(*event) for event in db.execute(query))
 
 
 def stale_rows(db: Session) -> list[Whose]:
@@ -113,11 +106,10 @@ _STALE = (
 
 
 def unindexed_rows(db: Session) -> tuple[int, list[Whose]]:
-    """Look for rows whose full-text entry is absent though it is due, or made from another text.
+    """Count the rows whose full-text entry is absent though it is due, or from another text.
 
-    Returns:
-        How many there are, and those of them that are whole while the entry is neither from their
-        text nor from an earlier one: it may be from a later one, that the row has lost.
+    Beside them come those that are whole while the entry is from no text that the row ever had:
+    it may be from a later one, which the row has lost.
     """
     wrong = dict(db.words.misindexed())
     newer = [
@@ -132,8 +124,7 @@ def unindexed_rows(db: Session) -> tuple[int, list[Whose]]:
 
 def _was_so(db: Session, row: Row, indexed: tuple[str, ...]) -> bool:
     """Tell whether an entry of full text is from an earlier state of a row."""
-    query = f"SELECT {_OF_VERSIONS} FROM versions AS v WHERE v.docid = ?"
-    past = (earlier_state(row, State(*found)) for found in db.execute(query, (row.docid,)))
+    past = (earlier_state(row, state) for state in memories.states(db, row.docid))
     return any(one is not None and tuple(columns_of(one)) == indexed for one in past)
 
 
@@ -170,7 +161,7 @@ def owe_missing(db: Session) -> None:
 
 def owe(db: Session, docids: Sequence[int]) -> None:
     """Queue those of some rows that have no vector and are not queued for one."""
-    db.execute(f"{_OWE} WHERE docid {one_of()} AND {_UNOWED}", (json.dumps([*docids]),))
+    db.execute(f"{_OWE} WHERE docid {one_of()} AND {_UNOWED}", (listed(docids),))
 
 
 _OWE = "INSERT INTO backlog SELECT docid, rev, 'embed' FROM memories"

@@ -7,21 +7,13 @@ and are then read again. Up to which revision the statements of a namespace were
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable
 
 from memento.ledger import memories, meta
 from memento.ledger.contract import Session
 from memento.ledger.dialect import SKIP_IF_THERE
-from memento.ledger.rows import Row, docid_range, select
+from memento.ledger.rows import Row, column, docid_range, select
 from memento.ledger.schema import SEQ_MASK
-
-RELATIONS = ("contradicts", "echoes")
-"""Links between memories that conflict."""
-MADE = (*RELATIONS, "refines")
-"""Links that comparing makes."""
-RESOLVED = "resolved"
-"""Link between two memories that a person has settled."""
 
 _CURSOR = "claims "
 _REWORDED = (
@@ -29,15 +21,11 @@ _REWORDED = (
     f" AND rev <> (docid & {SEQ_MASK}) AND docid <= ?3 AND text <> (SELECT text FROM versions"
     " WHERE docid = m.docid AND rev <= ?2 ORDER BY rev DESC LIMIT 1)"
 )
-_RELATED = ", ".join(f"'{name}'" for name in RELATIONS)
-_IN_CONFLICT = f"relation IN ({_RELATED})"
 
 
 def cursor(db: Session, ns: int) -> int:
     """Return the revision up to which the statements of a namespace were compared."""
-    found = meta.get(db, f"{_CURSOR}{ns}")
-    value = found if isinstance(found, int) else 0
-    return min(value, memories.latest_rev(db, ns))
+    return min(meta.get_number(db, f"{_CURSOR}{ns}"), memories.latest_rev(db, ns))
 
 
 def move_cursor(db: Session, ns: int, rev: int) -> None:
@@ -55,34 +43,15 @@ def waiting(db: Session, ns: int) -> int:
     return memories.latest_rev(db, ns) - cursor(db, ns)
 
 
-def next_rows(db: Session, ns: int, rev: int, most: int) -> list[tuple[int, Row]]:
-    """Read the next rows that came or changed after a revision, each with where it stands."""
-    low, high = docid_range(ns)
-    new = select(
-        db,
-        f"docid > ? AND docid <= ? AND {memories.NOT_ERASED} ORDER BY docid LIMIT ?",
-        (low + rev, high, most),
-    )
-    changed = select(
-        db,
-        f"ns = ? AND rev > ? AND rev <> (docid & {SEQ_MASK}) AND docid <= ?"
-        f" AND {memories.NOT_ERASED} ORDER BY rev LIMIT ?",
-        (ns, rev, low + rev, most),
-    )
-    placed = [(row.docid & SEQ_MASK, row) for row in new] + [(row.rev, row) for row in changed]
-    return sorted(placed, key=lambda one: one[0])[:most]
-
-
 def reworded(db: Session, ns: int) -> set[int]:
     """Return the memories whose text is another one than when they were compared."""
     rev, (low, _) = cursor(db, ns), docid_range(ns)
-    return {docid for (docid,) in db.execute(_REWORDED, (ns, rev, low + rev))}
+    return set(column(db, _REWORDED, (ns, rev, low + rev)))
 
 
 def keys(db: Session, docid: int) -> frozenset[int]:
     """Return the numbers that are stored of a memory."""
-    found = db.execute("SELECT key FROM claims WHERE docid = ?", (docid,))
-    return frozenset(key for (key,) in found)
+    return frozenset(column(db, "SELECT key FROM claims WHERE docid = ?", (docid,)))
 
 
 def store(db: Session, docid: int, found: Iterable[int]) -> None:
@@ -93,111 +62,10 @@ def store(db: Session, docid: int, found: Iterable[int]) -> None:
 
 
 def sharing(db: Session, found: Iterable[int], docid: int, most: int) -> list[int]:
-    """Return the newest memories that have a number in common with one, the newest first.
-
-    At most so many for each number.
-    """
+    """Return the newest memories that share a number with one, at most so many for each."""
     query = "SELECT docid FROM claims WHERE key = ? AND docid <> ? ORDER BY docid DESC LIMIT ?"
-    others = {
-        other for key in found for (other,) in db.execute(query, (key, docid, most)).fetchall()
-    }
+    others = {other for key in found for other in column(db, query, (key, docid, most))}
     return sorted(others, reverse=True)
-
-
-def linked(db: Session, docid: int, relations: Sequence[str]) -> list[tuple[int, int, str]]:
-    """Return (from, to, relation) of the links of a memory that have one of some names."""
-    marks = ", ".join("?" * len(relations))
-    found = db.execute(
-        f"SELECT src, dst, relation FROM links WHERE relation IN ({marks}) AND src = ?"
-        f" UNION ALL SELECT src, dst, relation FROM links WHERE relation IN ({marks}) AND dst = ?",
-        (*relations, docid, *relations, docid),
-    )
-    return [(src, dst, relation) for src, dst, relation in found]
-
-
-def are_linked(db: Session, one: int, other: int, relation: str) -> bool:
-    """Tell whether two memories are linked so, in either direction."""
-    query = (
-        "SELECT 1 FROM links WHERE relation = ?3 AND ((src = ?1 AND dst = ?2)"
-        " OR (src = ?2 AND dst = ?1))"
-    )
-    return db.execute(query, (one, other, relation)).fetchone() is not None
-
-
-def in_conflict(db: Session, ns: int, most: int) -> list[tuple[int, int, str]]:
-    """Return (from, to, relation) of the newest flagged pairs of a namespace."""
-    return _pairs(db, ns, _IN_CONFLICT, most)
-
-
-def resolved(db: Session, ns: int, most: int) -> list[tuple[int, int, str]]:
-    """Return (from, to, relation) of the newest pairs that a person has settled."""
-    return _pairs(db, ns, f"relation = '{RESOLVED}'", most)
-
-
-def _pairs(db: Session, ns: int, related: str, most: int) -> list[tuple[int, int, str]]:
-    query = (
-        f"SELECT src, dst, relation FROM links WHERE {related} AND src BETWEEN ? AND ?"
-        " ORDER BY src DESC, dst DESC LIMIT ?"
-    )
-    return db.execute(query, (*docid_range(ns), most)).fetchall()
-
-
-class Linked(NamedTuple):
-    """Which relations there are in a namespace; few have any.
-
-    ``flagged`` are row ids, of which each flagged pair has one, see `among`; None if they are many.
-    ``succeeded`` is whether any memory may be succeeded, see `successions`.
-    """
-
-    flagged: frozenset[int] | None
-    succeeded: bool
-
-    @property
-    def any_flagged(self) -> bool:
-        """Whether any pair is flagged."""
-        return self.flagged is None or bool(self.flagged)
-
-    def may_conflict(self, docids: Iterable[int]) -> bool:
-        """Tell cheaply whether there can be a flagged pair among some memories."""
-        return self.flagged is None or not self.flagged.isdisjoint(docids)
-
-
-def linked_in(db: Session, ns: int) -> Linked:
-    """Tell which relations there are in a namespace. One statement, since every query asks."""
-    flagged, succeeded = db.execute(_LINKED, docid_range(ns)).fetchone()
-    pairs = db.execute(_FLAGGED, docid_range(ns)).fetchall() if flagged else []
-    few = frozenset(docid for (docid,) in pairs) if len(pairs) < _MANY_FLAGGED else None
-    return Linked(few, bool(succeeded))
-
-
-_MANY_FLAGGED = 256
-"""Flagged pairs that are read at most when anything changed; 30 µs."""
-_FLAGGED = (
-    f"SELECT src FROM links WHERE {_IN_CONFLICT} AND src BETWEEN ?1 AND ?2 LIMIT {_MANY_FLAGGED}"
-)
-_LINKED = (
-    f"SELECT EXISTS (SELECT 1 FROM links WHERE {_IN_CONFLICT} AND src BETWEEN ?1 AND ?2),"
-    " EXISTS (SELECT 1 FROM successions WHERE older BETWEEN ?1 AND ?2)"
-)
-
-
-def among(db: Session, docids: Sequence[int]) -> list[tuple[int, int]]:
-    """Return the flagged pairs between some memories."""
-    marks = ", ".join("?" * len(docids))
-    query = (
-        f"SELECT src, dst FROM links WHERE {_IN_CONFLICT} AND src IN ({marks}) AND dst IN ({marks})"
-    )
-    return [(src, dst) for src, dst in db.execute(query, (*docids, *docids))]
-
-
-def around(db: Session, docids: Sequence[int]) -> list[tuple[int, int]]:
-    """Return the flagged pairs of which at least one is among some memories."""
-    marks = ", ".join("?" * len(docids))
-    query = (
-        f"SELECT src, dst FROM links WHERE {_IN_CONFLICT} AND src IN ({marks})"
-        f" UNION SELECT src, dst FROM links WHERE {_IN_CONFLICT} AND dst IN ({marks})"
-    )
-    return [(src, dst) for src, dst in db.execute(query, (*docids, *docids))]
 
 
 def note_successions(db: Session, newer: int, older: Iterable[int]) -> None:
@@ -213,28 +81,15 @@ def note_later(db: Session, newer: int, older: Iterable[int]) -> None:
 
 
 def successions(db: Session, ns: int, most: int) -> list[tuple[int, int]]:
-    """Return (earlier, later) memories of a namespace of which the later may succeed the other.
-
-    Of more than ``most`` those with the newest earlier memories.
-    """
-    low, high = docid_range(ns)
-    query = (
-        "SELECT older, newer FROM successions WHERE older BETWEEN ? AND ?"
-        " ORDER BY older DESC LIMIT ?"
-    )
-    return [(older, newer) for older, newer in db.execute(query, (low, high, most))]
+    """Return the newest (earlier, later) memories of which the later may succeed the other."""
+    which = "older BETWEEN ? AND ? ORDER BY older DESC LIMIT ?"
+    query = f"SELECT older, newer FROM successions WHERE {which}"
+    return db.execute(query, (*docid_range(ns), most)).fetchall()
 
 
 def succeeded_by(db: Session, newer: int) -> set[int]:
     """Return the earlier memories that one may succeed, as they are stored."""
-    found = db.execute("SELECT older FROM successions WHERE newer = ?", (newer,))
-    return {older for (older,) in found}
-
-
-def any_erased(db: Session, ns: int) -> bool:
-    """Tell whether memories of a namespace were erased."""
-    query = "SELECT EXISTS (SELECT 1 FROM erased WHERE ns = ?)"
-    return bool(db.execute(query, (ns,)).fetchone()[0])
+    return set(column(db, "SELECT older FROM successions WHERE newer = ?", (newer,)))
 
 
 def drop_all(db: Session) -> None:

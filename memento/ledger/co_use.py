@@ -14,10 +14,10 @@ from itertools import pairwise
 from typing import TypeAlias
 
 from memento.dynamics.association import ACTS_FROM, MOST, Association, Link, scaled, used
-from memento.ledger import claim_rows, meta, usage_events
+from memento.ledger import memories, meta, usage_events
 from memento.ledger.contract import Session
 from memento.ledger.dialect import or_replace
-from memento.ledger.rows import docid_range
+from memento.ledger.rows import column, docid_range
 from memento.ledger.schema import SEQ_BITS
 from memento.ledger.usage_events import Fold, Happening, sound_ones
 from memento.types import Event, Trust
@@ -31,7 +31,7 @@ BUDGET = "budget"
 
 _USES = (Event.USED, Event.CONFIRMED)
 _KINDS = (*_USES, Event.RETRACTED, Event.APPROVED, Event.REPLACED, Event.WEAKENED)
-_FOLD = Fold("associations", _KINDS)
+FOLD = Fold("associations", _KINDS)
 _EDITION = 2
 """Version of the fold: links that another one made are folded again."""
 _PUT = (
@@ -45,7 +45,7 @@ Links: TypeAlias = dict[int, Link]
 
 def behind(db: Session, config: Association, agent: float, *, takes_over: bool = True) -> bool:
     """Tell whether there is anything to fold; see ``Fold.is_behind``."""
-    return _FOLD.is_behind(db, _rules(config, agent), takes_over=takes_over)
+    return FOLD.is_behind(db, _rules(config, agent), takes_over=takes_over)
 
 
 def catch_up(db: Session, config: Association, agent: float, most: int = BITE) -> bool:
@@ -54,34 +54,24 @@ def catch_up(db: Session, config: Association, agent: float, most: int = BITE) -
     A verdict of the agent counts ``agent``, against 1 for the user's. Links that were folded with
     other settings are dropped. At most ``most`` verdicts, at least those of one call.
     """
-    rules, (event, known) = _rules(config, agent), _FOLD.place(db)
-    if known not in ("", rules):
-        forget_all(db)
-        event = 0
-    newest = usage_events.newest(db)
-    if newest <= event:
+    rules = _rules(config, agent)
+    if (bite := FOLD.next_bite(db, rules, most, forget_all)) is None:
         return False
-    found = _FOLD.told(db, event, newest, most=most)
-    told, upto = list(sound_ones(found)), newest
-    if len(found) == most:
+    told, upto, more = bite
+    if more:
         whole = [last for last, first in pairwise(told) if not _is_one_call(last, first)]
         told = [one for one in told if one.event <= whole[-1].event] if whole else told
-        upto = told[-1].event if told else found[-1][0]
+        upto = told[-1].event if told else upto
     _fold(db, told, config, agent, upto)
-    _FOLD.move(db, upto, rules)
-    return len(found) == most
+    FOLD.move(db, upto, rules)
+    return more
 
 
 def forget_all(db: Session) -> None:
     """Drop every link; the events remain."""
-    meta.drop(db, _FOLD.name)
+    meta.drop(db, FOLD.name)
     if db.execute("DELETE FROM associations").rowcount:
         usage_events.dropped(db)
-
-
-def events_went(db: Session, newest: int) -> None:
-    """Note that events were deleted; see ``Fold.step_back``."""
-    _FOLD.step_back(db, newest)
 
 
 def since(db: Session, ns: int, stamp: int) -> list[tuple[int, int, float]]:
@@ -96,7 +86,7 @@ def heavy(db: Session, ns: int, budget: float) -> list[int]:
         "SELECT src FROM associations WHERE src BETWEEN ? AND ? GROUP BY src"
         " HAVING sum(weight) > ? ORDER BY src"
     )
-    sources = [src for (src,) in db.execute(query, (*docid_range(ns), budget))]
+    sources = column(db, query, (*docid_range(ns), budget))
     return [src for src in sources if scaled(links := of(db, src), budget) != links]
 
 
@@ -108,7 +98,7 @@ def of(db: Session, docid: int) -> Links:
 
 def told_of(db: Session, docid: int) -> list[Happening]:
     """Read what the links that leave a memory are made of, and the retractions, in order."""
-    return list(sound_ones(_FOLD.told(db, 0, usage_events.LAST, "AND docid = ?", [docid])))
+    return list(sound_ones(FOLD.told(db, 0, usage_events.LAST, "AND docid = ?", [docid])))
 
 
 def count(db: Session, ns: int) -> tuple[int, int]:
@@ -123,11 +113,11 @@ def count(db: Session, ns: int) -> tuple[int, int]:
 
 def differing(db: Session, ns: int, config: Association, agent: float) -> int:
     """Fold a namespace again and count the memories whose links are stored otherwise."""
-    event, rules = _FOLD.place(db)
-    if rules != _rules(config, agent) or claim_rows.any_erased(db, ns):
+    event, rules = FOLD.place(db)
+    if rules != _rules(config, agent) or memories.erased_at(db, ns):
         return 0  # they will all be folded again; or the verdicts on an erased memory are gone
     table = _Table()
-    _apply(table, _FOLD.standing(db, ns, event), config, agent)
+    _apply(table, FOLD.standing(db, ns, event), config, agent)
     stored = {src: of(db, src) for src in _sources(db, ns)}
     known = {src: links for src, links in table.links.items() if links}
     return sum(known.get(src) != stored.get(src) for src in known.keys() | stored.keys())
@@ -188,7 +178,7 @@ def _fold(
     for ns in sorted(again):
         table.links |= {src: {} for src in _sources(db, ns)}
         afresh = _Table()
-        _apply(afresh, _FOLD.standing(db, ns, upto), config, agent)
+        _apply(afresh, FOLD.standing(db, ns, upto), config, agent)
         table.links |= afresh.links
     if table.links:
         table.store(db)
@@ -199,7 +189,9 @@ def _apply(table: _Table, told: Iterable[Happening], config: Association, agent:
     for call in _calls(told):
         first = call[0]
         if first.kind == Event.WEAKENED:
-            _weaken(table, first)
+            budget = first.detail.get(BUDGET)  # of a sleep that scaled the links down
+            if isinstance(budget, int | float) and type(budget) is not bool and budget > 0:
+                table.links[_docid(first)] = scaled(table.of(_docid(first)), budget)
         elif first.begins_anew:
             table.forget(_docid(first))
         elif first.kind in _USES and (rate := config.rate * first.weight(agent)) > 0:
@@ -211,13 +203,6 @@ def _apply(table: _Table, told: Iterable[Happening], config: Association, agent:
                 others = [one for one in docids if one != docid]
                 daily = first.source == Trust.AGENT
                 table.links[docid] = used(before[docid], others, first.at, rate, daily=daily)
-
-
-def _weaken(table: _Table, one: Happening) -> None:
-    """Scale down the links of a memory as a sleep did."""
-    budget = one.detail.get(BUDGET)
-    if isinstance(budget, int | float) and not isinstance(budget, bool) and budget > 0:
-        table.links[_docid(one)] = scaled(table.of(_docid(one)), budget)
 
 
 def _calls(told: Iterable[Happening]) -> Iterator[list[Happening]]:
@@ -243,7 +228,7 @@ def _is_one_call(one: Happening, other: Happening) -> bool:
 def _sources(db: Session, ns: int) -> list[int]:
     """Return the row ids of the memories of a namespace that links leave."""
     query = "SELECT DISTINCT src FROM associations WHERE src BETWEEN ? AND ?"
-    return [src for (src,) in db.execute(query, docid_range(ns)).fetchall()]
+    return column(db, query, docid_range(ns))
 
 
 def _docid(one: Happening) -> int:

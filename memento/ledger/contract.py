@@ -73,15 +73,11 @@ class Session(Protocol):
         """Whether a transaction is open."""
 
     def execute(self, sql: str, parameters: Any = ..., /) -> Answer:
-        """Run one statement of the shared text, see ``dialect``.
+        """Run one statement of the shared text, see ``dialect``; values are never written into it.
 
-        Args:
-            sql: The statement. Values are never written into it.
-            parameters: A sequence, one for each ``?``, or for the highest of ``?1``, ``?2`` ...
-
-        Raises:
-            StoreError: As it leaves ``Ledger.read`` or ``Ledger.write``; within the job it may be
-                the driver's own.
+        They are a sequence, one for each ``?``, or for the highest of ``?1``, ``?2`` ... An
+        error leaves ``Ledger.read`` or ``Ledger.write`` as a ``StoreError``; within the job
+        it may be the driver's own.
         """
 
     def executemany(self, sql: str, parameters: Iterable[Any], /) -> Answer:
@@ -115,13 +111,8 @@ class Trace:
 class Work:
     """One transaction that changes one namespace: what each step of a write gets first.
 
-    Attributes:
-        db: The session inside the transaction, which others begin and end. It has a short name
-            since the ``session`` of a row is a conversation.
-        ns: Namespace number.
-        now: The present moment, microseconds since 1970 UTC; the same for all steps.
-        rules: The settings that the write obeys.
-        trace: The traces it leaves for the change that it is.
+    ``now`` is the same for all steps, microseconds since 1970 UTC. ``db`` has a short name
+    since the ``session`` of a row is a conversation.
     """
 
     db: Session
@@ -151,8 +142,8 @@ class Words(Protocol):
             of them if there are more.
         """
 
-    def holds(self, ns: int, word: str) -> bool:
-        """Tell whether an indexed text of any heard memory of a namespace has a folded word.
+    def unheard(self, ns: int, words: Iterable[str]) -> int:
+        """Count those of some folded words that no indexed text of a heard memory has.
 
         Of a word that very many memories hold, only the oldest are looked at.
         """
@@ -241,7 +232,9 @@ class Tail(Protocol):
 class Ledger(Protocol):
     """The open ledger of one store: all memories of all its namespaces. Safe from any thread.
 
-    In a forked child it opens its own connections on first use.
+    In a forked child it opens its own connections on first use. After ``close`` every call
+    raises ``StoreClosed``, and once the files are no longer where they were opened
+    ``StoreGone``: what was written may be in files that nobody will open again.
     """
 
     @property
@@ -269,32 +262,19 @@ class Ledger(Protocol):
         """Name of what keeps the rows, and its version with any warning there is about it."""
 
     def write(
-        self,
-        job: Callable[[Session], T],
-        *,
-        makes_room: bool = False,
-        frees_room: bool = False,
+        self, job: Callable[[Session], T], *, makes_room: bool = False, frees_room: bool = False
     ) -> T:
         """Run a job in one transaction and return when it is durable.
 
-        Jobs of one namespace run one after the other, several perhaps in one commit. A job that
-        raises undoes what it did and nothing else.
+        Jobs of one namespace run one after the other, several perhaps in one commit. A job
+        that raises undoes what it did and nothing else. It may run in another caller's
+        thread, see ``commit_separately``, must not commit, and may be called a second time
+        if the first time was undone. On a full disk there is room kept for what
+        ``makes_room`` by hiding or removing something; the last of it is for what
+        ``frees_room`` by removing rows.
 
-        Args:
-            job: What to do. It may run in another caller's thread, see ``commit_separately``, must
-                not commit, and may be called a second time if the first time was undone.
-            makes_room: Whether it hides or removes something, for which room is kept on a full
-                disk.
-            frees_room: Whether it removes rows, which later writes may take the place of. The
-                last of that room is for that.
-
-        Raises:
-            StoreClosed: After ``close``.
-            ReadOnlyStore: If the store cannot be written.
-            StorageFull: If there is no room for it.
-            StoreGone: If the files are no longer where they were opened; what was written may
-                be in files that nobody will open again.
-            StoreError: If it could not be committed; nothing was written.
+        Raises ``ReadOnlyStore``, ``StorageFull``, or ``StoreError`` if nothing could be
+        written.
         """
 
     def commit_separately(self) -> None:
@@ -304,23 +284,14 @@ class Ledger(Protocol):
         """
 
     def read(self, job: Callable[[Session], T]) -> T:
-        """Run a job on one snapshot of the ledger. If it tries to write, it is refused.
+        """Run a job on one snapshot of the ledger; ``StoreError`` if it tries to write.
 
-        It sees no erased memory, even while the rows of many are still being deleted.
-
-        Raises:
-            StoreClosed: After ``close``.
-            StoreUnusable: If the ledger is damaged where the job reads.
-            StoreError: If it tries to write.
+        It sees no erased memory, even while the rows of many are still being deleted. The
+        ledger is ``StoreUnusable`` if it is damaged where the job reads.
         """
 
     def check_present(self) -> None:
-        """Look whether the files are still the ones that were opened.
-
-        Raises:
-            StoreClosed: After ``close``.
-            StoreGone: If they were removed, moved or replaced.
-        """
+        """Raise ``StoreGone`` unless the files are still the ones that were opened."""
 
     def find_namespace(self, labels: tuple[str, ...]) -> int | None:
         """Return the number of a namespace, or None if nothing was ever stored in it.
@@ -335,20 +306,13 @@ class Ledger(Protocol):
         """Return the labels of a namespace number."""
 
     def is_writing(self) -> bool:
-        """Tell whether a process is in a transaction now, so that a write would have to wait.
-
-        Raises:
-            OSError: If that cannot be found out.
-        """
+        """Tell whether any process is writing now; ``OSError`` if that cannot be found out."""
 
     def moment(self) -> Moment:
         """Return a value that equals an earlier one only if nothing was written in between.
 
-        It is compared within a thread: each thread has values of its own. The result of a read may
-        be kept as long as the moment before that read is still the present one.
-
-        Raises:
-            StoreGone: As ``check_present``.
+        It is compared within a thread: each thread has values of its own. The result of a
+        read may be kept as long as the moment before that read is still the present one.
         """
 
     def make_tail(self) -> Tail:
@@ -363,10 +327,8 @@ class Ledger(Protocol):
     def compact(self) -> None:
         """Leave nothing of deleted rows in the ledger's files, but for the log.
 
-        Others may write meanwhile; none of them waits for more than a part of it.
-
-        Raises:
-            StoreError: If something prevents it. The rest can be done later.
+        Others may write meanwhile; none waits for more than a part. If something prevents
+        it, that is a ``StoreError``, and the rest can be done later.
         """
 
     def fold_log(self, seconds: float) -> bool:
@@ -421,12 +383,9 @@ class BackupTool(Protocol):
         """Copy a backup, or a ledger that nobody writes, into an empty file."""
 
     def inspect(self, path: Path, sees: Callable[[int], bool] = ...) -> Contents:
-        """Check everything in a backup.
+        """Check everything in a backup; ``ArchiveDamaged`` if anything is wrong.
 
-        An error may name the ids of those namespaces that ``sees`` allows.
-
-        Raises:
-            ArchiveDamaged: If anything is wrong.
+        It may name the ids of those namespaces that ``sees`` allows.
         """
 
     def settle(self, path: Path) -> None:

@@ -10,6 +10,9 @@ As written here they are SQLite's; each says what PostgreSQL calls it.
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable
+
 SKIP_IF_THERE = "ON CONFLICT DO NOTHING"
 """End of an ``INSERT ... VALUES`` that leaves a row alone that is there. Same in PostgreSQL."""
 
@@ -30,20 +33,13 @@ def or_replace(key: str, *columns: str) -> str:
     return f"ON CONFLICT ({key}) DO UPDATE SET {changes}"
 
 
-def each_of(json: str) -> str:
-    """Return the table of the items of JSON text: ``key``, ``value``, ``type``, ``atom``.
-
-    PostgreSQL: a function of the schema over ``jsonb_array_elements`` and ``jsonb_each``.
-    """
-    return f"json_each({json})"
+def each_of(listed: str) -> str:
+    """Return the table of the items of JSON text: ``key``, ``value``, ``type``, ``atom``."""
+    return f"json_each({listed})"  # PostgreSQL: jsonb_array_elements and jsonb_each in a function
 
 
 def each_below(item: str) -> str:
-    """Return the table of what an item of `each_of` holds: nothing if it is no object.
-
-    >>> each_below("outer")
-    "json_each(CASE WHEN outer.type = 'object' THEN outer.value ELSE '{}' END)"
-    """
+    """Return the table of what an item of `each_of` holds: nothing if it is no object."""
     return each_of(f"CASE WHEN {item}.type = 'object' THEN {item}.value ELSE '{{}}' END")
 
 
@@ -52,58 +48,41 @@ def is_json(text: str) -> str:
     return f"json_valid({text})"
 
 
-def each_of_sound(json: str) -> str:
+def each_of_sound(column: str) -> str:
     """Return `each_of` for a column that damage may have made something else of: then no items."""
-    return each_of(f"CASE WHEN {is_json(json)} THEN {json} ELSE '[]' END")
+    return each_of(f"CASE WHEN {is_json(column)} THEN {column} ELSE '[]' END")
 
 
 def one_of(hole: str = "?") -> str:
-    """Return the condition that a column's value is in a JSON list that is bound.
+    """Return the condition that a column's value is among those that are bound as `listed`.
 
     One statement then serves lists of any length. PostgreSQL: ``= ANY (...)``.
-
-    >>> one_of()
-    'IN (SELECT value FROM json_each(?))'
     """
     return f"IN (SELECT value FROM {each_of(hole)})"
 
 
-def field_of(json: str, name: str) -> str:
-    """Return one field of a JSON object. PostgreSQL: ``(json::jsonb ->> name)``, cast.
+def listed(values: Iterable[object]) -> str:
+    """Return some values as they are bound to the hole of `one_of`, or of `each_of`."""
+    return json.dumps([*values])
 
-    >>> field_of("earlier", "created_at")
-    "json_extract(earlier, '$.created_at')"
-    """
-    return f"json_extract({json}, '$.{name}')"
+
+def field_of(column: str, name: str) -> str:
+    """Return one field of a JSON object. PostgreSQL: ``(column::jsonb ->> name)``, cast."""
+    return f"json_extract({column}, '$.{name}')"
 
 
 def contains(text: str, hole: str = "?") -> str:
-    """Return the condition that a text holds another one, case included.
-
-    PostgreSQL: ``strpos``.
-
-    >>> contains("detail")
-    'instr(detail, ?) > 0'
-    """
+    """Return the condition that a text holds another one, case included. PostgreSQL: ``strpos``."""
     return f"instr({text}, {hole}) > 0"
 
 
 def same(column: str, hole: str = "?") -> str:
-    """Return the condition that two values are equal, or both null.
-
-    PostgreSQL: ``IS NOT DISTINCT FROM``.
-
-    >>> same("session")
-    'session IS ?'
-    """
+    """Return the condition that two values are equal, or both null: ``IS NOT DISTINCT FROM``."""
     return f"{column} IS {hole}"
 
 
 def differs(column: str, hole: str = "?") -> str:
-    """Return the condition that two values are not the same, see `same`.
-
-    PostgreSQL: ``IS DISTINCT FROM``.
-    """
+    """Return the condition that two values are not the `same`: ``IS DISTINCT FROM``."""
     return f"{column} IS NOT {hole}"
 
 
@@ -111,9 +90,6 @@ def in_one_form(text: str) -> str:
     """Return a text as UTF-8 in Unicode's composed form, in which it is compared.
 
     Bytes, since damage may have left what is no UTF-8. PostgreSQL: ``normalize``, of the text.
-
-    >>> in_one_form("atom")
-    'composed(CAST(atom AS BLOB))'
     """
     return f"composed(CAST({text} AS BLOB))"
 
@@ -121,29 +97,19 @@ def in_one_form(text: str) -> str:
 def join_numbers(column: str) -> str:
     """Return the values of a column as one text, joined by commas, in no promised order.
 
-    One value costs SQLite's driver a fraction of what as many rows do. PostgreSQL:
-    ``string_agg``.
-
-    >>> join_numbers("docid")
-    'group_concat(docid)'
+    One value costs SQLite's driver a fraction of what as many rows do. PostgreSQL: ``string_agg``.
     """
     return f"group_concat({column})"
 
 
 def skipping(count: str = "?") -> str:
-    """Return the end of a ``SELECT`` that leaves out its first rows and has no limit.
-
-    PostgreSQL: ``OFFSET`` alone.
-    """
+    """Return the end of a ``SELECT`` that leaves out its first rows. PostgreSQL: ``OFFSET``."""
     return f"LIMIT -1 OFFSET {count}"
 
 
 def without_index(column: str) -> str:
-    """Return a column so that no index on it is used for the condition it stands in.
+    """Return a column so that no index on it is used. Same in PostgreSQL.
 
-    For conditions beside a row id, by which the rows are found at once. Same in PostgreSQL.
-
-    >>> without_index("ns")
-    '+ns'
+    For conditions beside a row id, by which the rows are found at once.
     """
     return f"+{column}"

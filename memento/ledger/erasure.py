@@ -12,7 +12,7 @@ them from every reader, and their rows are deleted in others, so that no writer 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
@@ -25,27 +25,13 @@ from memento.ledger import (
     model_rows,
     quotes,
     replays,
+    rows,
     strength_fold,
     usage_events,
 )
 from memento.ledger.contract import Session
-from memento.ledger.dialect import (
-    SKIP_IF_THERE,
-    each_of,
-    each_of_sound,
-    is_json,
-    one_of,
-)
-from memento.ledger.rows import (
-    STATE,
-    State,
-    amended,
-    docid_range,
-    is_changed_event,
-    mapping_in,
-    seal_of,
-    strings_in,
-)
+from memento.ledger.dialect import SKIP_IF_THERE, each_of, each_of_sound, is_json, listed, one_of
+from memento.ledger.rows import STATE, State, column, docid_range, mapping_in, single, strings_in
 from memento.ledger.schema import SEQ_BITS
 from memento.types import Event
 
@@ -91,15 +77,11 @@ class Chosen:
 
 
 def chosen(db: Session, ns: int, what: Chosen) -> dict[int, str]:
-    """Find what is meant, whatever its status: row ids to ids, in order of arrival.
-
-    Raises:
-        NotFound: If the namespace lacks one of the ids.
-    """
+    """Find what is meant, whatever its status: row ids to ids, in order of arrival."""
     if what.everything:
         condition, values = "true", []
     elif what.sources:
-        condition, values = f"source_uri {one_of()}", [json.dumps(what.sources)]
+        condition, values = f"source_uri {one_of()}", [listed(what.sources)]
     elif what.session is not None:
         condition, values = "session = ?", [what.session]
     else:
@@ -113,9 +95,8 @@ def chosen(db: Session, ns: int, what: Chosen) -> dict[int, str]:
 
 def newest(db: Session, ns: int) -> int:
     """Return the highest row id of a namespace, 0 if it has no memory."""
-    query = "SELECT ifnull(max(docid), 0) FROM memories WHERE docid BETWEEN ? AND ?"
-    found: int = db.execute(query, docid_range(ns)).fetchone()[0]
-    return found
+    query = "SELECT max(docid) FROM memories WHERE docid BETWEEN ? AND ?"
+    return int(single(db, query, docid_range(ns)) or 0)
 
 
 def derived(db: Session, ns: int, roots: dict[int, str], *, after: int = 0) -> dict[int, str]:
@@ -132,7 +113,7 @@ def derived(db: Session, ns: int, roots: dict[int, str], *, after: int = 0) -> d
             " AND docid > ? AND EXISTS ("
             f"SELECT 1 FROM {_PARENTS} AS parent WHERE parent.value {one_of()})"
             " ORDER BY docid",
-            (ns, after, json.dumps(list(fresh))),
+            (ns, after, listed(fresh)),
         ).fetchall()
         rows += quotes.made_of(db, ns, fresh, after=after).items()
         new = {docid: id_ for docid, id_ in rows if docid not in roots and docid not in found}
@@ -142,11 +123,7 @@ def derived(db: Session, ns: int, roots: dict[int, str], *, after: int = 0) -> d
 
 
 def erase(db: Session, ns: int, doomed: dict[int, str], now: int) -> dict[str, int]:
-    """Delete a few memories (row ids to ids) and their traces; note the work left on the files.
-
-    Returns:
-        How many rows were deleted, by table.
-    """
+    """Delete a few memories (row ids to ids) and their traces; returns how many rows, by table."""
     leave_numbers(db, ns, [*doomed])
     heirs = successors(db, [*doomed])
     counts = delete(db, [*doomed])
@@ -162,7 +139,7 @@ def leave_numbers(db: Session, ns: int, docids: list[int]) -> int:
     db.execute(
         f"INSERT INTO erased (docid, ns, rev) SELECT value, ?, ? FROM {each_of('?')}"
         f" WHERE true {SKIP_IF_THERE}",
-        (ns, rev, json.dumps(docids)),
+        (ns, rev, listed(docids)),
     )
     model_rows.drop_those(db, ns, docids)
     return rev
@@ -178,9 +155,9 @@ def delete(db: Session, docids: list[int]) -> dict[str, int]:
     replays.note(db, docids)
     counts = {"full text": db.words.remove(docids)} | dict.fromkeys(_OF_ROW, 0)
     for table, columns in _OF_ROW.items():
-        for column in columns:
-            query = f"DELETE FROM {table} WHERE {column} {one_of()}"
-            counts[table] += db.execute(query, (json.dumps(docids),)).rowcount
+        for key in columns:
+            query = f"DELETE FROM {table} WHERE {key} {one_of()}"
+            counts[table] += db.execute(query, (listed(docids),)).rowcount
     strength_fold.events_went(db)
     if counts["associations"]:
         usage_events.dropped(db)
@@ -196,7 +173,7 @@ Heirs: TypeAlias = Mapping[str, str | None]
 def successors(db: Session, docids: list[int]) -> dict[str, str | None]:
     """Read the ids of rows that are erased, and what superseded each."""
     query = f"SELECT id, superseded_by FROM memories WHERE docid {one_of()}"
-    return dict(db.execute(query, (json.dumps(docids),)).fetchall())
+    return dict(db.execute(query, (listed(docids),)).fetchall())
 
 
 def heir_of(heirs: Heirs, memory_id: str | None) -> str | None:
@@ -208,15 +185,27 @@ def heir_of(heirs: Heirs, memory_id: str | None) -> str | None:
     return None
 
 
+Trace: TypeAlias = tuple[Callable[[Session], Sequence[Any]], Callable[[Session, Any], object]]
+
+
+def traces(ns: int, heirs: Heirs) -> tuple[Trace, ...]:
+    """Return how to find what names erased ids, and how to clean one; rows first.
+
+    An earlier state can name an id only if the row did. A cleaned event is True if it was about
+    nothing else.
+    """
+    ids = frozenset(heirs)
+    return (
+        (lambda db: rows_naming(db, ns, ids), lambda db, docid: clean_row(db, docid, heirs)),
+        (lambda db: states_naming(db, ns, ids), lambda db, state: clean_state(db, state, ids)),
+        (lambda _: [ns], lambda db, ns: loop_rows.forget(db, ns, ids)),
+        (lambda db: events_naming(db, ns, ids), lambda db, event: clean_event(db, event, ids)),
+    )
+
+
 def forget_ids(db: Session, ns: int, heirs: Heirs) -> int:
     """Take ids out of all that names them; returns how many events were about nothing else."""
-    ids = frozenset(heirs)
-    for docid in rows_naming(db, ns, ids):
-        clean_row(db, docid, heirs)
-    for docid, rev in states_naming(db, ns, ids):
-        clean_state(db, docid, rev, ids)
-    loop_rows.forget(db, ns, ids)
-    return sum(clean_event(db, event, ids) for event in events_naming(db, ns, ids))
+    return sum(clean(db, one) is True for find, clean in traces(ns, heirs) for one in find(db))
 
 
 def rows_naming(db: Session, ns: int, ids: frozenset[str]) -> list[int]:
@@ -227,8 +216,7 @@ def rows_naming(db: Session, ns: int, ids: frozenset[str]) -> list[int]:
         f" AND (NOT {is_json('source_parents')}"
         f" OR EXISTS (SELECT 1 FROM {_PARENTS} AS parent WHERE parent.value {one_of('?2')}))"
     )
-    found = db.execute(naming, (ns, json.dumps(list(ids)))).fetchall()
-    return [docid for (docid,) in found]
+    return column(db, naming, (ns, listed(ids)))
 
 
 def clean_row(db: Session, docid: int, heirs: Heirs) -> None:
@@ -252,28 +240,23 @@ _STATES = f"SELECT docid, rev, {STATE} FROM versions WHERE docid"
 
 def states_naming(db: Session, ns: int, ids: frozenset[str]) -> list[tuple[int, int]]:
     """Find the earlier states that name an id: row id and revision of each."""
-    states = db.execute(f"{_STATES} BETWEEN ? AND ?", docid_range(ns))
-    return [(docid, rev) for docid, rev, *state in states if _says(state[-1], ids)]
+    return [
+        (docid, rev)
+        for docid, rev, *_, earlier in db.execute(f"{_STATES} BETWEEN ? AND ?", docid_range(ns))
+        if (_without_ids(said, ids) if (said := mapping_in(earlier)) else _holds(earlier, ids))
+    ]
 
 
-def _says(earlier: str, ids: frozenset[str]) -> bool:
-    state = mapping_in(earlier)
-    return bool(_without_ids(state, ids)) if state else _holds(earlier, ids)
-
-
-def clean_state(db: Session, docid: int, rev: int, ids: frozenset[str]) -> None:
-    """Take ids out of an earlier state, if it is still there."""
-    for _, _, *state in db.execute(f"{_STATES} = ? AND rev = ?", (docid, rev)).fetchall():
-        earlier = mapping_in(state[-1])
-        if not earlier and _holds(state[-1], ids):
-            query = "DELETE FROM versions WHERE docid = ? AND rev = ?"
-            db.execute(query, (docid, rev))  # damaged: nothing less takes them out
+def clean_state(db: Session, state: tuple[int, int], ids: frozenset[str]) -> None:
+    """Take ids out of an earlier state, by row id and revision, if it is still there."""
+    for _, _, *found in db.execute(f"{_STATES} = ? AND rev = ?", state).fetchall():
+        earlier = mapping_in(found[-1])
+        if not earlier and _holds(found[-1], ids):  # damaged: nothing less takes them out
+            db.execute("DELETE FROM versions WHERE docid = ? AND rev = ?", state)
         elif changes := _without_ids(earlier, ids):
-            row = memories.by_docid(db, docid)
-            db.execute(
-                "UPDATE versions SET earlier = ? WHERE docid = ? AND rev = ?",
-                (amended(row, State(*state), changes), docid, rev),
-            )
+            left = rows.amended(memories.by_docid(db, state[0]), State(*found), changes)
+            query = "UPDATE versions SET earlier = ? WHERE docid = ? AND rev = ?"
+            db.execute(query, (left, *state))
 
 
 def _without_ids(state: dict[str, Any], ids: frozenset[str]) -> dict[str, Any]:
@@ -294,13 +277,11 @@ _EVENTS = "SELECT event, ns, at, kind, docid, detail, seal FROM events WHERE"
 
 def events_naming(db: Session, ns: int, ids: frozenset[str]) -> list[int]:
     """Find the events whose details name an id."""
-    named = db.execute(f"{_EVENTS} ns = ? AND detail IS NOT NULL", (ns,))
-    return [event for event, *_, detail, _ in named if _tells(detail, ids)]
-
-
-def _tells(detail: str, ids: frozenset[str]) -> bool:
-    said = mapping_in(detail)
-    return _pruned(said, ids) != said if said else _holds(detail, ids)
+    return [
+        event
+        for event, *_, detail, _ in db.execute(f"{_EVENTS} ns = ? AND detail IS NOT NULL", (ns,))
+        if (_pruned(said, ids) != said if (said := mapping_in(detail)) else _holds(detail, ids))
+    ]
 
 
 def clean_event(db: Session, event: int, ids: frozenset[str]) -> bool:
@@ -315,19 +296,17 @@ def clean_event(db: Session, event: int, ids: frozenset[str]) -> bool:
         strength_fold.events_went(db)
         return True
     left = json.dumps(kept)
-    changed = is_changed_event(ns, at, kind, docid, detail, seal)
-    new = seal if changed else seal_of(ns, at, kind, docid, left)
+    changed = rows.is_changed(ns, at, kind, docid, detail, seal)
+    new = seal if changed else rows.seal_of(ns, at, kind, docid, left)
     db.execute("UPDATE events SET detail = ?, seal = ? WHERE event = ?", (left, new, event))
     return False
 
 
 def _pruned(said: dict[str, Any], ids: frozenset[str]) -> dict[str, Any]:
     """Leave out what names one of the ids: an item of a list, or a key with its value."""
-    pruned = {
-        key: _left(key, value, ids) if isinstance(value, list) else value
-        for key, value in said.items()
-    }
-    return {key: value for key, value in pruned.items() if key in _WORDS or not _names(value, ids)}
+    kept = {key: one for key, one in said.items() if key in _WORDS or not _names(one, ids)}
+    lists = {key: one for key, one in kept.items() if isinstance(one, list)}
+    return kept | {key: _left(key, one, ids) for key, one in lists.items()}
 
 
 def _left(key: str, items: list[Any], ids: frozenset[str]) -> list[Any]:
@@ -426,7 +405,7 @@ def delete_some(db: Session, which: Marked) -> dict[str, int] | None:
         return None  # another process did the rest
     query = "SELECT docid FROM erased WHERE ns = ? AND rev = ? AND docid > ? ORDER BY docid LIMIT ?"
     after = (which.ns, which.rev, last, AT_ONCE)
-    docids = [docid for (docid,) in db.execute(query, after)]
+    docids = column(db, query, after)
     if not docids:
         return None
     meta.put(db, f"{which.ids}{docids[0]}", json.dumps(successors(db, docids)))
@@ -438,8 +417,8 @@ def delete_some(db: Session, which: Marked) -> dict[str, int] | None:
 def heirs_of(db: Session, which: Marked) -> dict[str, str | None]:
     """Return the ids of what was deleted, each with that of its successor."""
     heirs: dict[str, str | None] = {}
-    for _, listed in meta.below(db, which.ids):
-        heirs |= json.loads(listed)
+    for _, noted in meta.below(db, which.ids):
+        heirs |= json.loads(noted)
     return heirs
 
 
@@ -464,7 +443,7 @@ def make_way(db: Session, ns: int, ids: Iterable[str]) -> None:
         f"SELECT docid, id FROM memories WHERE ns = ? AND id {one_of()}"
         " AND docid IN (SELECT docid FROM erased)"
     )
-    doomed = dict(db.execute(query, (ns, json.dumps(list(ids)))).fetchall())
+    doomed = dict(db.execute(query, (ns, listed(ids))).fetchall())
     if doomed:
         heirs = successors(db, [*doomed])
         delete(db, [*doomed])
@@ -473,7 +452,7 @@ def make_way(db: Session, ns: int, ids: Iterable[str]) -> None:
 
 def is_under_way(db: Session) -> bool:
     """Tell whether rows of erased memories are still being deleted."""
-    return db.execute(UNDER_WAY).fetchone() is not None
+    return single(db, UNDER_WAY) is not None
 
 
 UNDER_WAY = f"SELECT 1 FROM meta WHERE name = 'erasing {ROWS}'"

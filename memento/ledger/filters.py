@@ -137,12 +137,7 @@ class _Filters(Filtering, Including, total=False):
 def filtering(
     now: int, given: Filtering, verb: Callable[..., Any], **also: Unpack[Including]
 ) -> Filters:
-    """Validate filters that are given as keyword arguments to a verb; see ``filters_of``.
-
-    Raises:
-        TypeError: If a name is not that of a filter.
-        InvalidInput: If a value is not of its kind.
-    """
+    """Validate filters that are given as keyword arguments to a verb; see ``filters_of``."""
     if not given and all(one is _PLAIN[name] for name, one in also.items()):
         return Filters(now)  # nearly always
     check_names(given, Filtering, verb)
@@ -153,11 +148,7 @@ _PLAIN = dict.fromkeys(Including.__annotations__, False) | {"statuses": None, "a
 
 
 def check_names(given: Mapping[str, object], known: type, verb: Callable[..., Any]) -> None:
-    """Refuse a keyword argument that a method does not have, as Python itself would.
-
-    Raises:
-        TypeError: If a name is not among those of the typed dictionary; with the one most like it.
-    """
+    """Refuse a keyword argument that a method does not have, as Python itself would."""
     unknown = next((name for name in given if name not in known.__annotations__), None)
     if unknown is None:
         return
@@ -171,42 +162,37 @@ def check_names(given: Mapping[str, object], known: type, verb: Callable[..., An
 
 
 def filters_of(now: int, **given: Unpack[_Filters]) -> Filters:
-    """Validate the filter arguments that ``retrieve`` and ``list`` share, as of a moment.
-
-    Raises:
-        InvalidInput: If a value is not of its kind.
-    """
-    pinned, since, until, as_of = (
-        given.get("pinned"),
-        given.get("since"),
-        given.get("until"),
-        given.get("as_of"),
-    )
-    without = given.get("without")
+    """Validate the filter arguments that ``retrieve`` and ``list`` share, as of a moment."""
+    asked: dict[str, Any] = {name: one for name, one in given.items() if one is not None}
+    moments = {
+        name: check_moment(name, asked[name])
+        for name in ("since", "until", "as_of")
+        if name in asked
+    }
+    without = asked.get("without")
+    within = tuple(parse_scope(path, "within") for path in several("within", asked.get("within")))
     return Filters(
         now=now,
-        tiers=members(Tier, "tiers", given.get("tiers")),
-        kinds=members(Kind, "kinds", given.get("kinds")),
+        tiers=members(Tier, "tiers", asked.get("tiers")),
+        kinds=members(Kind, "kinds", asked.get("kinds")),
         statuses=_statuses(given),
-        scopes=tuple(parse_scope(path) for path in several("scope", given.get("scope"))),
-        within=_below(given.get("within")),
-        sessions=_names("session", given.get("session")),
-        tags=_names("tags", given.get("tags"), most=MAX_ITEMS),
-        any_tags=_names("any_tags", given.get("any_tags")),
-        where=_conditions(given.get("where")),
-        keys=_names("key", given.get("key")),
-        actors=_names("actor", given.get("actor")),
-        roles=tuple(map(named, _names("role", given.get("role")))),
+        scopes=tuple(parse_scope(path) for path in several("scope", asked.get("scope"))),
+        within=() if "" in within else within,  # every scope is below the root
+        sessions=_names("session", asked.get("session")),
+        tags=_names("tags", asked.get("tags"), most=MAX_ITEMS),
+        any_tags=_names("any_tags", asked.get("any_tags")),
+        where=_conditions(asked.get("where")),
+        keys=_names("key", asked.get("key")),
+        actors=_names("actor", asked.get("actor")),
+        roles=tuple(map(named, _names("role", asked.get("role")))),
         sources=tuple(
             short_name("source", one, most=MAX_URI)
-            for one in several("source", given.get("source"))
+            for one in several("source", asked.get("source"))
         ),
-        ids=_ids("ids", given.get("ids")),
+        ids=_ids("ids", asked.get("ids")),
         without=_ids("without", None if without in ([], ()) else without),
-        pinned=None if pinned is None else check_flag("pinned", pinned),
-        since=None if since is None else check_moment("since", since),
-        until=None if until is None else check_moment("until", until),
-        as_of=None if as_of is None else check_moment("as_of", as_of),
+        pinned=check_flag("pinned", asked["pinned"]) if "pinned" in asked else None,
+        **moments,
     )
 
 
@@ -231,12 +217,7 @@ def check_known_at(
     include_quarantined: object = False,
     statuses: Status | StatusName | Sequence[Status | StatusName] | None = None,
 ) -> int | None:
-    """Accept the moment by which something must have been recorded, or None.
-
-    Raises:
-        InvalidInput: If it is no moment or in the future, or memories in quarantine are asked for:
-            the past does not show them.
-    """
+    """Accept the moment by which something must have been recorded, or None; not in the future."""
     if known_at is None:
         return None
     moment = check_moment("known_at", known_at)
@@ -249,11 +230,7 @@ def check_known_at(
 
 
 def check_filters(given: Mapping[str, Any]) -> None:
-    """Check the filters among the arguments of ``retrieve`` or ``list``; ignore the others.
-
-    Raises:
-        InvalidInput: If the value of a filter is not of its kind.
-    """
+    """Check the filters among the arguments of ``retrieve`` or ``list``; ignore the others."""
     known = {name: one for name, one in given.items() if name in _Filters.__annotations__}
     filters_of(0, **known)
 
@@ -283,11 +260,6 @@ def several(
 
 def _ids(field: str, values: str | Sequence[str] | None) -> tuple[str, ...]:
     return tuple(check_id(one, field) for one in several(field, values, most=MAX_IDS))
-
-
-def _below(paths: str | Sequence[str] | None) -> tuple[str, ...]:
-    within = tuple(parse_scope(path, "within") for path in several("within", paths))
-    return () if "" in within else within  # every scope is below the root
 
 
 def _names(

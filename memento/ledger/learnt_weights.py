@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
 from typing import Any
 
 from memento.dynamics.formulas import Effect, Learnt, Lesson, learn
 from memento.ledger import meta, usage_events
 from memento.ledger.contract import Session
-from memento.ledger.usage_events import Fold, Happening, sound_ones
+from memento.ledger.usage_events import Fold, Happening
 from memento.types import Event
 
 BITE = 200
@@ -27,7 +26,7 @@ MOST_BESIDE = 10
 
 _MOST_SUM = 1_000.0
 _LEARNT = "use "
-_FOLD = Fold("use", (Event.USED, Event.RETRACTED))
+FOLD = Fold("use", (Event.USED, Event.RETRACTED))
 
 
 def detail_of(lesson: Lesson) -> dict[str, object]:
@@ -49,56 +48,40 @@ def known_in(db: Session, ns: int) -> Learnt | None:
 
 def behind(db: Session, effect: Effect, agent: float, *, takes_over: bool = True) -> bool:
     """Tell whether there is anything to fold; see ``Fold.is_behind``."""
-    return effect.learn and _FOLD.is_behind(db, _rules(effect, agent), takes_over=takes_over)
+    return effect.learn and FOLD.is_behind(db, _rules(effect, agent), takes_over=takes_over)
 
 
 def catch_up(db: Session, effect: Effect, agent: float, most: int = BITE) -> bool:
     """Fold the next verdicts of the log, at most so many; tell whether there may be more.
 
-    A verdict of the agent counts ``agent``, against 1 for the user's. What was learnt with other
-    settings is dropped.
+    One of the agent counts ``agent``. What was learnt with other settings is dropped.
     """
     if not effect.learn:
         return False
-    rules, (event, known) = _rules(effect, agent), _FOLD.place(db)
-    if known not in ("", rules):
-        forget_all(db)
-        event = 0
-    newest = usage_events.newest(db)
-    if newest <= event:
+    rules = _rules(effect, agent)
+    if (bite := FOLD.next_bite(db, rules, most, forget_all)) is None:
         return False
-    found = _FOLD.told(db, event, newest, most=most)
-    upto = found[-1][0] if len(found) == most else newest
-    _fold(db, list(sound_ones(found)), effect, agent, upto)
-    _FOLD.move(db, upto, rules)
-    return len(found) == most
-
-
-def forget_all(db: Session) -> None:
-    """Drop what was learnt; the events remain."""
-    meta.drop(db, _FOLD.name)
-    meta.drop_below(db, _LEARNT)
-    usage_events.next_stamp(db)
-
-
-def events_went(db: Session, newest: int) -> None:
-    """Note that events were deleted; see ``Fold.step_back``."""
-    _FOLD.step_back(db, newest)
-
-
-def _fold(db: Session, told: Sequence[Happening], effect: Effect, agent: float, upto: int) -> None:
+    told, upto, more = bite
     again = {one.ns for one in told if one.kind == Event.RETRACTED}
     learns = {ns: Learnt(effect.use) for ns in again}
-    afresh = [one for ns in again for one in _FOLD.standing(db, ns, upto)]
+    afresh = [one for ns in again for one in FOLD.standing(db, ns, upto)]
     for one in [*(one for one in told if one.ns not in again), *afresh]:
         if (lesson := _lesson(one)) is not None:
             before = learns.get(one.ns) or known_in(db, one.ns) or Learnt(effect.use)
             learns[one.ns] = learn(before, lesson, effect.rate * one.weight(agent))
     for ns, known in learns.items():
-        noted = json.dumps([float(known.use), float(known.evidence)])
-        meta.put(db, f"{_LEARNT}{ns}", noted)
+        meta.put(db, f"{_LEARNT}{ns}", json.dumps([float(known.use), float(known.evidence)]))
     if learns:
         usage_events.next_stamp(db)
+    FOLD.move(db, upto, rules)
+    return more
+
+
+def forget_all(db: Session) -> None:
+    """Drop what was learnt; the events remain."""
+    meta.drop(db, FOLD.name)
+    meta.drop_below(db, _LEARNT)
+    usage_events.next_stamp(db)
 
 
 def _rules(effect: Effect, agent: float) -> str:

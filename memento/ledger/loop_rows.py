@@ -72,10 +72,7 @@ def close(db: Session, turn: Turn, at: int, outcome: float | None) -> None:
 
 
 def expire(db: Session, ns: int, now: int) -> int:
-    """Close the turns of a namespace that expired, without an outcome; returns how many.
-
-    Those closed long ago are dropped.
-    """
+    """Close the turns of a namespace that expired; returns how many. Drop those closed long ago."""
     db.execute("DELETE FROM loops WHERE ns = ? AND closed_at < ?", (ns, now - _KEPT))
     query = (
         "UPDATE loops SET closed_at = expires_at, shown = '{}', session = NULL"

@@ -14,38 +14,15 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import groupby
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from memento.base.plain import composed
 from memento.errors import NotFound
-from memento.ledger import rows
+from memento.ledger import dialect, rows
 from memento.ledger.contract import Session, Work
-from memento.ledger.dialect import (
-    each_of,
-    join_numbers,
-    one_of,
-    same,
-    skipping,
-    without_index,
-)
+from memento.ledger.dialect import each_of, listed, one_of
 from memento.ledger.predicate import Filters, predicate
-from memento.ledger.rows import (
-    STATE,
-    USER,
-    Row,
-    State,
-    docid_of,
-    docid_range,
-    first,
-    is_changed_state,
-    is_sound,
-    is_whole,
-    mapping_in,
-    seal_of,
-    sound,
-    state_of,
-    string_in,
-)
+from memento.ledger.rows import STATE, Row, State, column, docid_range, first, single
 from memento.ledger.schema import SEQ_BITS, SEQ_MASK
 from memento.status import check_transition, having, sql, sql_lacking
 from memento.text.words import Columns
@@ -62,10 +39,10 @@ _GIVEN_UP = "(created_at < valid_from AND ifnull(valid_until <= valid_from, 0))"
 _BASIS = frozenset({"trust", "kind", "importance", "created_at"})
 """Columns on which ``dynamics`` of a memory depend, beside its events."""
 
-_NS = without_index("ns")
+_NS = dialect.without_index("ns")
 NOT_ERASED = "docid NOT IN (SELECT docid FROM erased)"
-"""For a writer, which would see erased rows until they are deleted, see ``erase_many``."""
-_SAME_SESSION, _PAST = same("session"), skipping()
+"""For a writer, which would see erased rows until they are deleted, see ``erasure``."""
+_SAME_SESSION, _PAST = dialect.same("session"), dialect.skipping()
 
 _KEEP = f"INSERT INTO versions (docid, rev, {STATE}, change) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
@@ -73,14 +50,12 @@ _KEEP = f"INSERT INTO versions (docid, rev, {STATE}, change) VALUES (?, ?, ?, ?,
 def by_id(db: Session, ns: int, memory_id: str, *, damaged: bool = False) -> Row:
     """Read one memory; one that is damaged only to hide it or to take its place (``damaged``).
 
-    Raises:
-        NotFound: If the namespace has no such id, in whatever Unicode form it is given.
-        StoreUnusable: If it is damaged and that will not do, or it is perhaps another's.
+    ``NotFound`` if the namespace has no such id, in whatever Unicode form it is given.
     """
     row = first(db, f"ns = ? AND id = ? AND {NOT_ERASED}", (ns, composed(memory_id)))
     if row is None:
         raise NotFound(memory_id)
-    return row if damaged and row.docid >> SEQ_BITS == ns else sound(row, memory_id)
+    return row if damaged and row.docid >> SEQ_BITS == ns else rows.sound(row, memory_id)
 
 
 def by_docid(db: Session, docid: int) -> Row:
@@ -90,21 +65,18 @@ def by_docid(db: Session, docid: int) -> Row:
 
 def by_docids(db: Session, ns: int, docids: Iterable[int]) -> dict[int, Row]:
     """Read several memories of one namespace by row id; absent ones are left out."""
-    found = rows.select(db, f"docid {one_of()} AND {_NS} = ?", (json.dumps([*docids]), ns))
+    found = rows.select(db, f"docid {one_of()} AND {_NS} = ?", (listed(docids), ns))
     return {row.docid: row for row in found}
 
 
 def by_ids(db: Session, ns: int, ids: Iterable[str]) -> dict[str, Row]:
     """Read several memories of one namespace by id, damaged ones too; absent ones are left out."""
     where = f"ns = ? AND id {one_of()} AND {NOT_ERASED}"
-    return {row.id: row for row in rows.select(db, where, (ns, json.dumps([*ids])))}
+    return {row.id: row for row in rows.select(db, where, (ns, listed(ids)))}
 
 
 def repeatable(db: Session, ns: int, hashes: Sequence[bytes], now: int) -> list[Row]:
-    """Find the memories that hold by now and have one of some contents, of equal ones oldest last.
-
-    Damaged ones are left out.
-    """
+    """Find the whole memories that hold by now and have one of some contents, oldest last."""
     found: list[int] = []
     query = (
         "SELECT docid FROM memories WHERE ns = ? AND content_hash = ?"
@@ -113,9 +85,9 @@ def repeatable(db: Session, ns: int, hashes: Sequence[bytes], now: int) -> list[
     )
     for content in dict.fromkeys(hashes):
         asked = (ns, bytearray(content), now, now)
-        found += [docid for (docid,) in db.execute(query, asked)]
+        found += column(db, query, asked)
     known = by_docids(db, ns, found) if found else {}
-    return [known[docid] for docid in found if is_sound(known[docid])]
+    return [known[docid] for docid in found if rows.is_sound(known[docid])]
 
 
 def past_values(db: Session, ns: int, content_hash: bytes, now: int) -> list[Row]:
@@ -127,14 +99,14 @@ def past_values(db: Session, ns: int, content_hash: bytes, now: int) -> list[Row
         f" AND NOT {_GIVEN_UP} AND {NOT_ERASED} ORDER BY docid DESC",
         (ns, content_hash, now, now),
     )
-    return [row for row in found if is_sound(row)]
+    return [row for row in found if rows.is_sound(row)]
 
 
 def texts(db: Session, ns: int, docids: Sequence[int]) -> dict[int, str]:
     """Read the texts of some rows of one namespace; absent ones are left out."""
     query = f"SELECT docid, text FROM memories WHERE docid {one_of()} AND {_NS} = ?"
-    found = db.execute(query, (json.dumps([*docids]), ns))
-    return {docid: string_in(text) or "" for docid, text in found}
+    found = db.execute(query, (listed(docids), ns))
+    return {docid: rows.string_in(text) or "" for docid, text in found}
 
 
 def reword_as_of(
@@ -145,27 +117,23 @@ def reword_as_of(
     No text from quarantine answers for the past. With ``known_at``, changes after it are ignored.
     """
     garbled: set[int] = set()
+    which = (
+        f"docid = ? AND until > ? AND until <= coalesce(?, until) AND {sql('accepted')}"
+        " ORDER BY rev LIMIT 1"
+    )
     for row in found:
         if row.version > 1:
-            earlier = db.execute(_STATE_AT, (row.docid, moment, known_at)).fetchone()
-            if earlier is not None:
-                state = State(*earlier)
-                if is_changed_state(row, state):
+            for state in states_where(db, which, (row.docid, moment, known_at)):
+                if rows.is_changed_state(row, state):
                     garbled.add(row.docid)
                 row.text = state.text
     return garbled
 
 
-_STATE_AT = (
-    f"SELECT {STATE} FROM versions WHERE docid = ?1 AND until > ?2 AND until <= coalesce(?3, until)"
-    f" AND {sql('accepted')} ORDER BY rev LIMIT 1"
-)
-
-
 def docids_of(db: Session, ns: int, ids: Iterable[str]) -> dict[str, int]:
     """Translate ids of one namespace to row ids; absent ones are left out."""
     query = f"SELECT id, docid FROM memories WHERE ns = ? AND id {one_of()} AND {NOT_ERASED}"
-    return dict(db.execute(query, (ns, json.dumps([*ids]))).fetchall())
+    return dict(db.execute(query, (ns, listed(ids))).fetchall())
 
 
 def ids_like(db: Session, ns: int, part: str, *, least: int) -> list[str]:
@@ -173,29 +141,23 @@ def ids_like(db: Session, ns: int, part: str, *, least: int) -> list[str]:
 
     A text of less than ``least`` characters stands only for itself.
     """
-    found = db.execute("SELECT id FROM memories WHERE ns = ? AND id = ?", (ns, part))
-    if (exact := found.fetchone()) is not None:
-        return [exact[0]]
-    if len(part) < least:
-        return []
-    alike = db.execute(
+    exact = column(db, "SELECT id FROM memories WHERE ns = ? AND id = ?", (ns, part))
+    if exact or len(part) < least:
+        return exact
+    query = (
         "SELECT id FROM memories WHERE ns = ?1 AND (substr(id, 1, ?2) = ?3 OR substr(id, -?2) = ?3)"
-        " ORDER BY id LIMIT 10",
-        (ns, len(part), part),
+        " ORDER BY id LIMIT 10"
     )
-    return [memory_id for (memory_id,) in alike]
+    return column(db, query, (ns, len(part), part))
 
 
 def docids_named(db: Session, ns: int, ids: Sequence[str]) -> str:
     """Translate hundreds of ids to row ids, joined by commas, in half the time of `docids_of`."""
-    (docids,) = db.execute(_NAMED, (json.dumps(ids), ns)).fetchone()
-    return docids or ""
-
-
-_NAMED = (
-    f"SELECT {join_numbers('docid')} FROM {each_of('?')} AS asked"
-    " CROSS JOIN memories ON ns = ? AND memories.id = asked.value"
-)
+    query = (
+        f"SELECT {dialect.join_numbers('docid')} FROM {each_of('?')} AS asked"
+        " CROSS JOIN memories ON ns = ? AND memories.id = asked.value"
+    )
+    return single(db, query, (listed(ids), ns)) or ""
 
 
 def hidden_ids(db: Session, ns: int, ids: Sequence[str], now: int) -> set[str]:
@@ -204,46 +166,49 @@ def hidden_ids(db: Session, ns: int, ids: Sequence[str], now: int) -> set[str]:
         f"SELECT id FROM memories WHERE ns = ? AND id {one_of()} AND ({_KEEPS_NO_ID}"
         f" OR NOT {_FOUND} OR ifnull(expires_at <= ?, 0) OR ifnull(valid_until <= ?, 0))"
     )
-    return {name for (name,) in db.execute(query, (ns, json.dumps([*ids]), now, now))}
+    return set(column(db, query, (ns, listed(ids), now, now)))
 
 
-def select(
-    db: Session,
-    ns: int,
-    filters: Filters,
-    *,
-    newest_first: bool = False,
-    by_time: bool = False,
-    limit: int = -1,
-    offset: int = 0,
-) -> list[Row]:
-    """List what fits the filters, in order of arrival or of occurrence."""
+class Page(NamedTuple):
+    """The part of a list that is wanted, in order of arrival or of occurrence (``by_time``)."""
+
+    by_time: bool = False
+    newest_first: bool = False
+    limit: int = -1
+    offset: int = 0
+
+
+ALL = Page()
+
+
+def select(db: Session, ns: int, filters: Filters, page: Page = ALL) -> list[Row]:
+    """List what fits the filters."""
     condition, values = predicate(ns, filters)
-    way = "DESC" if newest_first else "ASC"
-    order = f"occurred_at {way}, docid {way}" if by_time else f"docid {way}"
+    way = "DESC" if page.newest_first else "ASC"
+    order = f"occurred_at {way}, docid {way}" if page.by_time else f"docid {way}"
     where = f"{condition} ORDER BY {order} LIMIT ? OFFSET ?"
-    return list(rows.select(db, where, (*values, limit, offset)))
+    return list(rows.select(db, where, (*values, page.limit, page.offset)))
 
 
 def matching(db: Session, ns: int, filters: Filters) -> list[int]:
     """Return the row ids that fit the filters, ascending."""
     condition, values = predicate(ns, filters)
     query = f"SELECT docid FROM memories WHERE {condition} ORDER BY docid"
-    return [docid for (docid,) in db.execute(query, values)]
+    return column(db, query, values)
 
 
 def fitting(db: Session, ns: int, filters: Filters, docids: Iterable[int]) -> list[Row]:
     """Read those of some rows that fit the filters, their ids aside, in order of arrival."""
     condition, values = predicate(ns, replace(filters, ids=()))
     where = f"docid {one_of()} AND {condition} ORDER BY docid"
-    return list(rows.select(db, where, (json.dumps([*docids]), *values)))
+    return list(rows.select(db, where, (listed(docids), *values)))
 
 
 def fitting_docids(db: Session, ns: int, filters: Filters, docids: Iterable[int]) -> set[int]:
     """Return those of some row ids that fit the filters, their ids aside."""
     condition, values = predicate(ns, replace(filters, ids=()))
     query = f"SELECT docid FROM memories WHERE docid {one_of()} AND {condition}"
-    return {docid for (docid,) in db.execute(query, (json.dumps([*docids]), *values))}
+    return set(column(db, query, (listed(docids), *values)))
 
 
 def expired(db: Session, ns: int, now: int) -> list[int]:
@@ -252,7 +217,7 @@ def expired(db: Session, ns: int, now: int) -> list[int]:
         f"SELECT docid FROM memories WHERE docid BETWEEN ? AND ? AND {_FOUND}"
         " AND expires_at <= ? ORDER BY docid"
     )
-    return [docid for (docid,) in db.execute(query, (*docid_range(ns), now))]
+    return column(db, query, (*docid_range(ns), now))
 
 
 def ended(db: Session, ns: int, now: int) -> list[Row]:
@@ -267,10 +232,37 @@ def ended(db: Session, ns: int, now: int) -> list[Row]:
 def locked(db: Session, ns: int) -> list[int]:
     """Return the row ids of the memories that the user locked, ascending."""
     query = (
-        f"SELECT docid FROM memories WHERE docid BETWEEN ? AND ? AND (pinned & {USER}) <> 0"
+        f"SELECT docid FROM memories WHERE docid BETWEEN ? AND ? AND (pinned & {rows.USER}) <> 0"
         f" AND {_FOUND} AND {NOT_ERASED} ORDER BY docid"
     )
-    return [docid for (docid,) in db.execute(query, docid_range(ns))]
+    return column(db, query, docid_range(ns))
+
+
+_OF_POLICY = (
+    "(kind IN ('rule', 'preference', 'decision', 'procedure', 'plan')"
+    " OR signal = 'identity' OR pinned <> 0)"
+)
+"""The condition of the index ``memories_of_policy``, word for word: else it is not used."""
+
+
+class PolicyMark(NamedTuple):
+    """Tells whether the memories of a policy changed: their largest revision, and how many."""
+
+    newest: int
+    size: int
+
+
+def policy_mark(db: Session, ns: int) -> PolicyMark:
+    """Return the mark of a namespace, from the index alone."""
+    query = f"SELECT ifnull(max(rev), 0), count(*) FROM memories WHERE ns = ? AND {_OF_POLICY}"
+    return PolicyMark(*db.execute(query, (ns,)).fetchone())
+
+
+def policy_rows(db: Session, ns: int, scopes: Sequence[str]) -> list[Row]:
+    """Read the whole memories that a policy may hold in some scopes, in order of arrival."""
+    where = f"ns = ? AND {_OF_POLICY} AND {_FOUND} AND {NOT_ERASED} AND scope {one_of()}"
+    found = rows.select(db, where, (ns, listed(scopes)))
+    return sorted(filter(rows.is_sound, found), key=lambda row: row.docid)
 
 
 def tally(db: Session, ns: int, filters: Filters, by: str) -> dict[str, int]:
@@ -312,7 +304,7 @@ def insert_rows(db: Session, ns: int, fresh: Sequence[tuple[Row, Columns]]) -> N
         return
     first = next_rev(db, ns)
     for rev, (row, _) in enumerate(fresh, start=first):
-        row.ns, row.rev, row.docid = ns, rev, docid_of(ns, rev)
+        row.ns, row.rev, row.docid = ns, rev, rows.docid_of(ns, rev)
     index_now = db.words.is_due(fresh[-1][0].docid, len(fresh))
     if index_now:
         db.words.catch_up(ns)
@@ -354,11 +346,7 @@ def overflow(work: Work, sessions: Iterable[str | None]) -> None:
 
 
 def revise(
-    db: Session,
-    row: Row,
-    changes: Mapping[str, Any],
-    reason: Reason,
-    change: int | None = None,
+    db: Session, row: Row, changes: Mapping[str, Any], reason: Reason, change: int | None = None
 ) -> Row:
     """Change columns of a row, in place, and keep its earlier state as a part of a change.
 
@@ -373,11 +361,8 @@ def overwrite(db: Session, row: Row, changes: Mapping[str, Any], *, anew: bool =
 
     A row that was damaged stays so, as a seal would say that the damage is what was written;
     unless the changes are all there is to it (``anew``).
-
-    Raises:
-        StoreUnusable: If a whole row would change to a status that its own does not lead to.
     """
-    whole = anew or is_whole(row)
+    whole = anew or rows.is_whole(row)
     if "status" in changes and whole and not anew:
         check_transition(row.id, row.status, changes["status"])
     for name, value in changes.items():
@@ -398,25 +383,29 @@ def keep_version(
     db: Session, row: Row, reason: Reason, until: int, change: int | None = None
 ) -> None:
     """Write down the present state of a row before it changes; see ``revise``."""
-    db.execute(_KEEP, (row.docid, row.rev, *state_of(row, until, reason.value), change))
+    db.execute(_KEEP, (row.docid, row.rev, *rows.state_of(row, until, reason.value), change))
+
+
+def states_where(db: Session, where: str, values: Sequence[Any]) -> list[State]:
+    """Read the earlier states of a query that ends like this, as the file has them."""
+    query = f"SELECT {STATE} FROM versions WHERE {where}"
+    return [State(*found) for found in db.execute(query, values).fetchall()]
 
 
 def states(db: Session, docid: int) -> list[State]:
     """Read the earlier states of a memory, oldest first, as the file has them."""
-    query = f"SELECT {STATE} FROM versions WHERE docid = ? ORDER BY rev"
-    return [State(*found) for found in db.execute(query, (docid,))]
+    return states_where(db, "docid = ? ORDER BY rev", (docid,))
 
 
 def count_states(db: Session, docid: int, reason: str) -> int:
     """Count the earlier states of a memory that ended for a reason."""
     query = "SELECT count(*) FROM versions WHERE docid = ? AND reason = ?"
-    (kept,) = db.execute(query, (docid, reason)).fetchone()
-    return int(kept)
+    return int(single(db, query, (docid, reason)))
 
 
 def versions(db: Session, row: Row) -> list[State]:
     """Read the earlier states of a memory, oldest first; those that are damaged are left out."""
-    return [one for one in states(db, row.docid) if not is_changed_state(row, one)]
+    return [one for one in states(db, row.docid) if not rows.is_changed_state(row, one)]
 
 
 def of_source(db: Session, ns: int, uri: str) -> list[Row]:
@@ -433,9 +422,8 @@ def derivations(db: Session, ns: int) -> Iterator[tuple[str, str]]:
 def enqueue(db: Session, row: Row, op: str) -> None:
     """Tell the indexer about a row. One that has no vector is queued for that first.
 
-    So is one that is superseded, even if that happened before it was embedded: it lends its vector
-    to the turns beside it, and answers for its own time. Else both would depend on how quick the
-    background thread was.
+    So is a superseded one: it lends its vector to the turns beside it, and answers for its own
+    time, however quick the background thread was.
     """
     db.execute(
         "INSERT INTO backlog VALUES (?1, ?2,"
@@ -464,7 +452,7 @@ def record(
     event = (ns, at, str(kind), docid, json.dumps(detail) if detail else None)
     db.execute(
         "INSERT INTO events (ns, at, kind, docid, detail, seal) VALUES (?, ?, ?, ?, ?, ?)",
-        (*event, seal_of(*event)),
+        (*event, rows.seal_of(*event)),
     )
 
 
@@ -473,7 +461,7 @@ def redactions(db: Session, ns: int) -> Counter[str]:
     query = f"SELECT detail FROM events WHERE ns = ? AND kind = '{Event.REDACTED}'"
     total: Counter[str] = Counter()
     for (detail,) in db.execute(query, (ns,)):
-        said = mapping_in(detail)
+        said = rows.mapping_in(detail)
         total.update({kind: count for kind, count in said.items() if isinstance(count, int)})
     return total
 
@@ -516,3 +504,8 @@ _LATEST = (
     f" AND rev <= {SEQ_MASK}),"
     f" (SELECT max(rev) FROM erased WHERE ns = ? AND rev <= {SEQ_MASK})"
 )
+
+
+def erased_at(db: Session, ns: int) -> int:
+    """Return the newest revision at which something was erased from a namespace; 0 for never."""
+    return int(single(db, "SELECT max(rev) FROM erased WHERE ns = ?", (ns,)) or 0)

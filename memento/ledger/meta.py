@@ -7,6 +7,7 @@ from typing import Any
 
 from memento.ledger.contract import Session
 from memento.ledger.dialect import or_replace
+from memento.ledger.rows import single
 
 NOTE = f"INSERT INTO meta VALUES (?, ?) {or_replace('name', 'value')}"
 BELOW = "name >= ?1 AND name < ?1 || '~'"
@@ -15,8 +16,13 @@ BELOW = "name >= ?1 AND name < ?1 || '~'"
 
 def get(db: Session, name: str) -> Any:
     """Return a value; None if there is none."""
-    found = db.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
-    return None if found is None else found[0]
+    return single(db, "SELECT value FROM meta WHERE name = ?", (name,))
+
+
+def get_number(db: Session, name: str) -> int:
+    """Return a number; 0 if there is none, or if damage made something else of it."""
+    found = get(db, name)
+    return found if isinstance(found, int) else 0
 
 
 def get_json(db: Session, name: str) -> Any:

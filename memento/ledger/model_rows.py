@@ -14,13 +14,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, astuple, dataclass, field, fields, replace
+from dataclasses import asdict, astuple, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from memento.base.clock import from_micros
 from memento.ledger import memories, meta
 from memento.ledger.contract import Session
-from memento.ledger.dialect import one_of
+from memento.ledger.dialect import listed, one_of
+from memento.ledger.rows import column, mapping_in, seal_of, single
 from memento.ledger.schema import SEQ_BITS, SEQ_MASK
 from memento.status import sql_lacking
 
@@ -28,12 +30,6 @@ MOST = 1000
 """Most messages of a namespace that wait; later ones are not shown to a model."""
 FARTHEST = 2 * 86_400_000_000
 """Time ahead, microseconds, beyond which no row is put off: one that says so is damaged."""
-_FIRST_MOMENT, _LAST_MOMENT = -62_135_596_800_000_000, 253_402_300_800_000_000
-"""The beginning of the year 1 and the end of the year 9999, microseconds."""
-_DAY = 86_400
-"""Seconds of a day; no offset from UTC is as long."""
-_MOST_DIGITS = 9
-"""Most digits of a place in a text."""
 _PREFIX = "llm task "
 _EVERY = (_PREFIX, f"{_PREFIX}~")
 _RANGE = "name >= ?1 AND name < ?2"
@@ -84,9 +80,6 @@ class Waiting:
         return self.docid >> SEQ_BITS
 
 
-_FIELDS = frozenset(one.name for one in fields(Waiting))
-
-
 def put(db: Session, one: Waiting) -> bool:
     """Let a message wait; tell whether it does. One that waits with this text is left as it is."""
     name = _name(one.docid)
@@ -118,14 +111,14 @@ def drop(db: Session, docids: Iterable[int]) -> None:
 def drop_those(db: Session, ns: int, docids: Collection[int]) -> None:
     """Let those of very many messages of a namespace that wait do so no longer."""
     query = f"SELECT name FROM meta WHERE {_RANGE}"
-    waiting = {name for (name,) in db.execute(query, _span(ns))}
+    waiting = set(column(db, query, _span(ns)))
     if waiting:
         drop_named(db, sorted(waiting.intersection(map(_name, docids))))
 
 
 def drop_named(db: Session, names: list[str]) -> None:
     """Delete rows by their names."""
-    db.execute(f"DELETE FROM meta WHERE name {one_of()}", (json.dumps(names),))
+    db.execute(f"DELETE FROM meta WHERE name {one_of()}", (listed(names),))
 
 
 def drop_all(db: Session, ns: int) -> None:
@@ -135,22 +128,17 @@ def drop_all(db: Session, ns: int) -> None:
 
 def count(db: Session, ns: int) -> int:
     """Count the messages of a namespace that wait."""
-    found = db.execute(f"SELECT count(*) FROM meta WHERE {_RANGE}", _span(ns)).fetchone()
-    return int(found[0])
+    return int(single(db, f"SELECT count(*) FROM meta WHERE {_RANGE}", _span(ns)))
 
 
 def any_waits(db: Session) -> bool:
     """Tell whether any message waits in any namespace."""
     query = f"SELECT 1 FROM meta WHERE {_RANGE} LIMIT 1"
-    return db.execute(query, _EVERY).fetchone() is not None
+    return single(db, query, _EVERY) is not None
 
 
 def first(db: Session, upto: int, now: int) -> tuple[str, Waiting | None] | None:
-    """Read the message of all namespaces that may be shown for longest, by a moment (``upto``).
-
-    Returns:
-        The name of its row and the message (None if the row is damaged); None if no message waits.
-    """
+    """Read the message due for longest and the name of its row; None for a damaged one."""
     query = f"SELECT name, value FROM meta WHERE {_READY} ORDER BY value, name LIMIT 1"
     found = db.execute(query, (*_EVERY, *_later(upto, now))).fetchone()
     return None if found is None else (found[0], _read(*found))
@@ -174,10 +162,7 @@ def hurry(db: Session, ns: int, name: str) -> None:
 
 
 def join(db: Session, one: Waiting, run: int) -> None:
-    """Let the other messages of a call belong to the change that the first of them made.
-
-    One that another process shows now is left as it is.
-    """
+    """Assign the other messages of a call, unless being shown, to the change of the first."""
     for other in _waiting(db, _RANGE, _span(one.ns)):
         same_call = (other.since, other.rev, other.run) == (one.since, one.rev, None)
         if same_call and not other.token:
@@ -192,7 +177,7 @@ def _waiting(db: Session, condition: str, values: Sequence[str]) -> list[Waiting
 
 def erased_since(db: Session, one: Waiting) -> bool:
     """Tell whether anything of the namespace was erased after a message came."""
-    return db.execute(_ERASED, (one.ns, one.rev)).fetchone() is not None
+    return single(db, _ERASED, (one.ns, one.rev)) is not None
 
 
 def hidden_since(db: Session, one: Waiting) -> list[tuple[str | None, str]]:
@@ -215,39 +200,19 @@ def _span(ns: int) -> tuple[str, str]:
 
 
 def _value(one: Waiting) -> str:
-    return f"{one.due:019d} {json.dumps(asdict(one), sort_keys=True)}"
+    said = asdict(one)
+    seal = seal_of(json.dumps(said, sort_keys=True)).hex()
+    return f"{one.due:019d} {json.dumps(said | {'seal': seal}, sort_keys=True)}"
 
 
 def _read(name: str, value: object) -> Waiting | None:
     """Read a row; None if it is damaged."""
     try:
-        read = json.loads(value[19:]) if isinstance(value, str) else None
-        one = Waiting(**read) if isinstance(read, dict) and read.keys() == _FIELDS else None
-    except (ValueError, RecursionError):
+        read: dict[str, Any] = json.loads(value[19:]) if isinstance(value, str) else {}
+        one = Waiting(**{key: said for key, said in read.items() if key != "seal"})
+        return one if (name, value) == (_name(one.docid), _value(one)) else None
+    except (ValueError, TypeError, AttributeError, RecursionError):
         return None
-    if one is None or not _is_sound(one):
-        return None
-    return one if (name, value) == (_name(one.docid), _value(one)) else None
-
-
-def _is_sound(one: Waiting) -> bool:
-    numbers = (one.docid, one.rev, one.due, one.text, one.attempts, one.token)
-    return (
-        all(_is_number(moment, _FIRST_MOMENT, _LAST_MOMENT) for moment in (one.at, one.since))
-        and all(map(_is_number, numbers))
-        and _is_number(one.offset, -_DAY, _DAY)
-        and all(number is None or _is_number(number) for number in (one.answered, one.run))
-        and isinstance(one.unplaced, dict)
-        and all(_is_place(start) and _is_number(to) for start, to in one.unplaced.items())
-    )
-
-
-def _is_place(start: str) -> bool:
-    return start.isascii() and start.isdecimal() and len(start) <= _MOST_DIGITS
-
-
-def _is_number(value: object, least: int = 0, end: int = 1 << 62) -> bool:
-    return type(value) is int and least <= value < end
 
 
 KEPT_DAYS = 400
@@ -304,8 +269,8 @@ def add(db: Session, ns: int, day: str, model: str, spent: Spent) -> None:
     if not counts:
         lead = f"{_NAME}{ns} "
         first = datetime.fromisoformat(day).date() - timedelta(days=KEPT_DAYS)
-        query = f"DELETE FROM meta WHERE {_RANGE}"
-        db.execute(query, (lead, f"{lead}{first.isoformat()}"))
+        past = (lead, f"{lead}{first.isoformat()}")
+        db.execute(f"DELETE FROM meta WHERE {_RANGE}", past)
     counts[model] = counts.get(model, Spent()) + spent
     value = json.dumps({name: astuple(one) for name, one in counts.items()}, ensure_ascii=False)
     meta.put(db, f"{_NAME}{ns} {day}", value)
@@ -313,17 +278,10 @@ def add(db: Session, ns: int, day: str, model: str, spent: Spent) -> None:
 
 def _counts(value: object) -> Counts:
     """Read the counts of a day; those that are damaged are left out."""
-    try:
-        read = json.loads(value) if isinstance(value, str) else {}
-    except ValueError:
-        return {}
-    named = read.items() if isinstance(read, dict) else ()
-    return {model: Spent(*numbers) for model, numbers in named if _is_usage(numbers)}
-
-
-def _is_usage(numbers: object) -> bool:
-    return (
-        isinstance(numbers, list)
+    return {
+        model: Spent(*numbers)
+        for model, numbers in mapping_in(value).items()
+        if isinstance(numbers, list)
         and len(numbers) == len(Spent.__slots__)
         and all(type(one) is int for one in numbers)
-    )
+    }

@@ -16,6 +16,7 @@ from memento.errors import StoreUnusable
 from memento.ledger import meta
 from memento.ledger.contract import Session
 from memento.ledger.dialect import IN_ORDER_OF_ROWS, SKIP_IF_THERE
+from memento.ledger.rows import column, single
 from memento.ledger.schema import SEQ_BITS
 
 SEAL = "namespace:"
@@ -27,9 +28,8 @@ MAX_DIGITS = 10
 
 def find(db: Session, labels: tuple[str, ...]) -> int | None:
     """Return the number of a namespace, or None if there is no such."""
-    query = "SELECT ns FROM namespaces WHERE labels = ?"
-    found = db.execute(query, (_encode(labels),)).fetchone()
-    return None if found is None else int(found[0])
+    ns: int | None = single(db, "SELECT ns FROM namespaces WHERE labels = ?", (_encode(labels),))
+    return ns
 
 
 def number(db: Session, labels: tuple[str, ...]) -> int:
@@ -38,38 +38,26 @@ def number(db: Session, labels: tuple[str, ...]) -> int:
     if known is not None:
         return known
     text = _encode(labels)
-    made = db.execute("INSERT INTO namespaces (labels) VALUES (?) RETURNING ns", (text,))
-    (ns,) = made.fetchone()
-    _seal(db, ns, text)
-    return int(ns)
+    ns = int(single(db, "INSERT INTO namespaces (labels) VALUES (?) RETURNING ns", (text,)))
+    meta.put(db, f"{SEAL}{ns}", checksum(ns, text))
+    return ns
 
 
 def take_over(db: Session, ns: int, text: str) -> None:
     """Take over a namespace with its number and its labels as JSON. Inside a transaction."""
     db.execute("INSERT INTO namespaces (ns, labels) VALUES (?, ?)", (ns, text))
-    _seal(db, ns, text)
+    meta.put(db, f"{SEAL}{ns}", checksum(ns, text))
 
 
 def labels_of(db: Session, ns: int) -> tuple[str, ...]:
-    """Return the labels of a namespace.
-
-    Raises:
-        StoreUnusable: If there is no such number, or its labels are damaged.
-    """
-    found = db.execute("SELECT labels FROM namespaces WHERE ns = ?", (ns,)).fetchone()
-    return _decode(ns, None if found is None else found[0])
+    """Return the labels of a namespace, or raise ``StoreUnusable`` if they are damaged."""
+    return _decode(ns, single(db, "SELECT labels FROM namespaces WHERE ns = ?", (ns,)))
 
 
 def every(db: Session) -> list[tuple[int, tuple[str, ...]]]:
-    """List every namespace of the store: number and labels.
-
-    Raises:
-        StoreUnusable: If the labels of one are damaged.
-    """
-    found = db.execute(
-        f"SELECT ns, labels FROM namespaces {IN_ORDER_OF_ROWS} ORDER BY ns"
-    ).fetchall()
-    return [(ns, _decode(ns, text)) for ns, text in found]
+    """List every namespace of the store: number and labels; see `labels_of`."""
+    query = f"SELECT ns, labels FROM namespaces {IN_ORDER_OF_ROWS} ORDER BY ns"
+    return [(ns, _decode(ns, text)) for ns, text in db.execute(query).fetchall()]
 
 
 def wrong(db: Session) -> list[str]:
@@ -77,9 +65,8 @@ def wrong(db: Session) -> list[str]:
     seals = dict(meta.below(db, SEAL))
     query = f"SELECT ns, labels FROM namespaces {IN_ORDER_OF_ROWS}"
     stored = dict(db.execute(query).fetchall())
-    used = db.execute(f"SELECT DISTINCT docid >> {SEQ_BITS} FROM memories").fetchall()
-    sealed = {ns for name in seals if (ns := sealed_by(name)) is not None}
-    due = sealed | {ns for (ns,) in used}
+    used = column(db, f"SELECT DISTINCT docid >> {SEQ_BITS} FROM memories")
+    due = {ns for name in seals if (ns := sealed_by(name)) is not None}.union(used)
     problems = [f"namespace {ns} is missing" for ns in sorted(due - stored.keys())]
     return problems + [
         f"the labels of namespace {ns} were changed"
@@ -110,10 +97,6 @@ def checksum(ns: int, text: str) -> bytes:
     return blake2b(repr((ns, text)).encode(), digest_size=8).digest()
 
 
-def _seal(db: Session, ns: int, text: str) -> None:
-    meta.put(db, f"{SEAL}{ns}", checksum(ns, text))
-
-
 def _encode(labels: tuple[str, ...]) -> str:
     return json.dumps(list(labels), ensure_ascii=False)
 
@@ -129,12 +112,10 @@ def _decode(ns: int, text: object) -> tuple[str, ...]:
 NAME = "frame secret"
 """Name in ``meta``."""
 
-_BYTES = 16
-
 
 def new() -> bytes:
     """Draw a secret."""
-    return secrets.token_bytes(_BYTES)
+    return secrets.token_bytes(16)
 
 
 def read(db: Session) -> bytes | None:

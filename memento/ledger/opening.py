@@ -26,17 +26,10 @@ _SERVER = re.compile(r"postgres(ql)?:/", re.IGNORECASE)
 
 
 def open_ledger(address: str | Path, *, allow_network: bool = False) -> Ledger:
-    """Open the ledger of a store, making a new one if there is none.
+    """Open the ledger of a store, making a new one if there is none; see ``contract.Ledger``.
 
-    Args:
-        address: Folder of the store; made with mode 0700 if absent.
-        allow_network: Whether it may lie on a network file system.
-
-    Raises:
-        InvalidInput: If it is the address of a database server, which is not supported.
-        StoreUnusable: If the root is no folder or on a network, or the file is not a ledger or is
-            damaged.
-        StoreFromTheFuture: If a newer memento wrote it.
+    Its folder is made private. On a network file system it is refused, unless
+    ``allow_network``.
     """
     root = folder_of(address)
     from memento.ledger.lite.store import LiteLedger  # noqa: PLC0415 - only the engine needed
@@ -62,13 +55,7 @@ def folder_of(address: str | Path) -> Path:
 
 
 def make_root(root: Path) -> None:
-    """Make the folder of a store, private to its owner.
-
-    Raises:
-        StoreUnusable: If the path is something else than a folder.
-        ReadOnlyStore: If it cannot be made.
-        StoreError: If the disk stands in the way; see its children.
-    """
+    """Make the folder of a store, private to its owner, or accept the one that is there."""
     from memento.ledger.lite import root as folder  # noqa: PLC0415 - see open_ledger
 
     folder.make_root(root)
@@ -91,12 +78,8 @@ def salvage_tool() -> SalvageTool[Rescued]:
 def swap(root: Path, build: Callable[[Path], T]) -> tuple[T, Path]:
     """Build a store beside the one that is there, then let them change places.
 
-    Returns:
-        What ``build`` returned, and where the old store is now.
-
-    Raises:
-        StoreBusy: If somebody has the store open.
-        StoreError: If the new one cannot be written; the old one is where it was.
+    Returns what ``build`` returned, and where the old store is now. If anything fails, such as
+    that somebody has it open, the old one is where it was.
     """
     from memento.ledger.lite import swap as files  # noqa: PLC0415 - see open_ledger
 

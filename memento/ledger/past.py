@@ -2,7 +2,8 @@
 
 A memory that changed since is rebuilt from the state that the moment fell into; any other is as it
 is now. An erased memory is gone from the past too. The past does not show a memory that is in
-quarantine, or was then: nobody believed it.
+quarantine, or was then: nobody believed it. What came, changed or went after a revision is read
+here too, for those who keep a copy in RAM.
 
 A store that was set back to a moment has lost all that was recorded after it. So its recording
 begins again (`LINE`), and `read` refuses an earlier moment.
@@ -10,22 +11,24 @@ begins again (`LINE`), and `read` refuses an earlier moment.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
+from typing import Any
 
 from memento.base import layout
 from memento.base.clock import from_micros
 from memento.errors import InvalidInput, StoreUnusable
 from memento.ledger import memories, meta, slot_rows
 from memento.ledger.contract import Session
-from memento.ledger.dialect import each_of, field_of, one_of
+from memento.ledger.dialect import each_of, field_of, listed, one_of
 from memento.ledger.predicate import Filters, predicate
 from memento.ledger.rows import (
+    COLUMNS,
     STATE,
     Row,
     State,
+    column,
     columns_of,
     damaged,
     docid_range,
@@ -34,7 +37,10 @@ from memento.ledger.rows import (
     is_sound,
     select,
     sound,
+    string_in,
+    strings_in,
 )
+from memento.ledger.schema import SEQ_MASK
 from memento.status import having
 from memento.text.words import Columns
 
@@ -57,13 +63,11 @@ _FILTERED = (
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """The differences between a namespace now and as it was recorded at a moment.
+    """The differences between a namespace now and as it was recorded at a moment, microseconds.
 
-    Attributes:
-        moment: The moment, microseconds; changes recorded at it belong to it.
-        changed: Row ids of the memories that changed since, to each as it was then.
-        absent: Row ids of the memories that were not recorded yet, or are not shown by the past.
-        damaged: Ids of the memories whose state of then is damaged; they are among the absent.
+    ``changed`` has the memories that changed since, by row id, as they were then; ``absent``
+    those that were not recorded yet or that the past does not show. Among them are the
+    ``damaged`` ones, by id.
     """
 
     moment: int
@@ -82,14 +86,22 @@ class Past:
 def read(db: Session, ns: int, moment: int, docids: Sequence[int] | None = None) -> Past:
     """Find out what a namespace was at a moment, microseconds; of some memories, or of all (None).
 
-    Raises:
-        InvalidInput: If the recording of the store begins later.
+    ``InvalidInput`` if the recording of the store begins later.
     """
-    _check_line(db, moment)
+    begins = meta.get(db, LINE)
+    if begins is not None and moment < begins:
+        raise InvalidInput(
+            "known_at",
+            f"is before {from_micros(begins).isoformat()}, when the recording of this store"
+            " begins: it was set back to an earlier moment (restore with at), and lost all that"
+            " was recorded in between",
+        )
     changed: dict[int, Row] = {}
     absent, damaged = set(_later(db, ns, moment, docids)), []
     for row, states in _histories(db, ns, moment, docids):
-        then = _state_at(row, states, moment)
+        state = next(one for one in states if one.until > moment)
+        sound = is_sound(row) and not is_changed_state(row, state)
+        then = earlier_state(row, state) if sound else None
         if then is None:
             damaged.append(row.id)
         if then is None or then.created_at > moment or _is_doubted(row, states, then):
@@ -100,15 +112,6 @@ def read(db: Session, ns: int, moment: int, docids: Sequence[int] | None = None)
     return Past(moment, changed, frozenset(absent), tuple(damaged))
 
 
-def reword(db: Session, rows: Iterable[Row], moment: int, past: Past | None) -> set[int]:
-    """Give rows, in place, the text of a moment as far as ``past`` knows; None for all known now.
-
-    Returns those where it is damaged.
-    """
-    until = None if past is None else past.moment
-    return memories.reword_as_of(db, rows, moment, known_at=until)
-
-
 def matching(db: Session, ns: int, filters: Filters, past: Past) -> list[int]:
     """Return the row ids of the memories that fitted the filters then, ascending."""
     now = memories.matching(db, ns, filters)
@@ -116,38 +119,16 @@ def matching(db: Session, ns: int, filters: Filters, past: Past) -> list[int]:
     return sorted([*found, *_fitting(db, ns, filters, list(past.changed.values()))])
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
-    """The part of a list that is wanted, in order of arrival or of occurrence (``by_time``)."""
-
-    by_time: bool
-    newest_first: bool
-    limit: int
-    offset: int
-
-
-def listed(db: Session, ns: int, filters: Filters, page: Page, known_at: int | None) -> list[Row]:
-    """List what fits the filters, as it is or was recorded, with the text of ``filters.as_of``.
-
-    ``known_at`` is the moment by which it was recorded, microseconds; None for now.
-
-    Raises:
-        StoreUnusable: If a state that is needed is damaged.
-    """
+def listing(
+    db: Session, ns: int, filters: Filters, page: memories.Page, known_at: int | None
+) -> list[Row]:
+    """List what fits the filters, as recorded by ``known_at``, worded as of ``as_of``."""
     past = None if known_at is None else _whole(read(db, ns, known_at))
-    if past is not None:
-        rows = _select(db, ns, filters, page, past)
+    if past is None:
+        rows = memories.select(db, ns, filters, page)
     else:
-        rows = memories.select(
-            db,
-            ns,
-            filters,
-            newest_first=page.newest_first,
-            by_time=page.by_time,
-            limit=page.limit,
-            offset=page.offset,
-        )
-    return rows if filters.as_of is None else _worded(db, rows, filters.as_of, past)
+        rows = _select(db, ns, filters, page, past)
+    return rows if filters.as_of is None else _worded(db, rows, filters.as_of, known_at)
 
 
 def value(
@@ -159,11 +140,7 @@ def value(
     *,
     now: int,
 ) -> Row | None:
-    """Return the value of a slot that holds ``as_of``, as recorded by ``known_at``; None for now.
-
-    Raises:
-        StoreUnusable: If it is damaged, or a state that is needed.
-    """
+    """Return the value of a slot that holds ``as_of``, as recorded by ``known_at``."""
     past = None if known_at is None else _whole(read(db, ns, known_at))
     present = now if known_at is None else known_at
     moment = present if as_of is None else as_of
@@ -174,27 +151,19 @@ def value(
     if row is None:
         return None
     sound(row)
-    return row if as_of is None else _worded(db, [row], as_of, past)[0]
+    return row if as_of is None else _worded(db, [row], as_of, known_at)[0]
 
 
 def _whole(past: Past) -> Past:
-    """Return a past of which nothing is damaged.
-
-    Raises:
-        StoreUnusable: If something is.
-    """
+    """Return a past of which nothing is damaged, or raise ``StoreUnusable``."""
     if past.damaged:
         raise StoreUnusable(layout.LEDGER, f"an earlier state of {damaged(past.damaged)}")
     return past
 
 
-def _worded(db: Session, rows: list[Row], moment: int, past: Past | None) -> list[Row]:
-    """Give rows the text of a moment, and the checksum of a row with that text.
-
-    Raises:
-        StoreUnusable: If that, or a row, is damaged.
-    """
-    garbled = reword(db, [sound(row) for row in rows], moment, past)
+def _worded(db: Session, rows: list[Row], moment: int, known_at: int | None) -> list[Row]:
+    """Give whole rows the text of a moment, and the checksum of a row with that text."""
+    garbled = memories.reword_as_of(db, map(sound, rows), moment, known_at=known_at)
     if garbled:
         names = [row.id for row in rows if row.docid in garbled]
         raise StoreUnusable(layout.LEDGER, f"an earlier state of {damaged(names)}")
@@ -203,7 +172,7 @@ def _worded(db: Session, rows: list[Row], moment: int, past: Past | None) -> lis
     return rows
 
 
-def _select(db: Session, ns: int, filters: Filters, page: Page, past: Past) -> list[Row]:
+def _select(db: Session, ns: int, filters: Filters, page: memories.Page, past: Past) -> list[Row]:
     """List what fitted the filters then, as it was; see ``memories.select``."""
     docids = matching(db, ns, filters, past)
     part = slice(page.offset, page.offset + page.limit)
@@ -219,7 +188,7 @@ def _select(db: Session, ns: int, filters: Filters, page: Page, past: Past) -> l
 def _value_at(
     db: Session, ns: int, slot: tuple[str, str], moment: int, past: Past, *, present: bool
 ) -> Row | None:
-    """Return the value that a slot had at a moment, as recorded then: ``slot_values.value_at``."""
+    """Do what ``slot_rows.value_at`` does, as it was recorded then."""
     now = list(select(db, "ns = ? AND key = ? AND scope = ?", (ns, *slot)))
     rows = [row for row in now if row.docid not in past.changed and row.docid not in past.absent]
     rows += [row for row in past.changed.values() if (row.key, row.scope) == slot]
@@ -239,24 +208,13 @@ def reworded(db: Session, ns: int, past: Past) -> dict[int, Columns]:
     }
 
 
-def _check_line(db: Session, moment: int) -> None:
-    begins = meta.get(db, LINE)
-    if begins is not None and moment < begins:
-        raise InvalidInput(
-            "known_at",
-            f"is before {from_micros(begins).isoformat()}, when the recording of this store"
-            " begins: it was set back to an earlier moment (restore with at), and lost all that"
-            " was recorded in between",
-        )
-
-
 def _later(db: Session, ns: int, moment: int, docids: Sequence[int] | None) -> list[int]:
     """Return the memories that were recorded after a moment, by their present state."""
     if docids is not None:
         rows = memories.by_docids(db, ns, docids)
         return [docid for docid, row in rows.items() if row.created_at > moment]
     query = "SELECT docid FROM memories WHERE docid BETWEEN ? AND ? AND created_at > ?"
-    return [docid for (docid,) in db.execute(query, (*docid_range(ns), moment))]
+    return column(db, query, (*docid_range(ns), moment))
 
 
 def _histories(
@@ -271,18 +229,10 @@ def _histories(
         part = some[start : start + _BITE]
         rows = memories.by_docids(db, ns, part)
         query = f"SELECT docid, {STATE} FROM versions WHERE docid {one_of()} ORDER BY docid, rev"
-        states = db.execute(query, (json.dumps(part),)).fetchall()
+        states = db.execute(query, (listed(part),)).fetchall()
         for docid, group in groupby(states, key=lambda one: one[0]):
             if docid in rows:
                 yield rows[docid], [State(*one[1:]) for one in group]
-
-
-def _state_at(row: Row, states: Sequence[State], moment: int) -> Row | None:
-    """Return a memory as it was at a moment; None if that is damaged."""
-    state = next(one for one in states if one.until > moment)
-    if not is_sound(row) or is_changed_state(row, state):
-        return None
-    return earlier_state(row, state)
 
 
 def _is_doubted(row: Row, states: Sequence[State], then: Row) -> bool:
@@ -312,6 +262,155 @@ def _fitting(db: Session, ns: int, filters: Filters, rows: Sequence[Row]) -> Ite
     query = f"{table} SELECT docid FROM memories WHERE {condition}"
     for start in range(0, len(rows), _BITE):
         part = rows[start : start + _BITE]
-        listed = json.dumps([{name: getattr(row, name) for name in _FILTERED} for row in part])
-        for (docid,) in db.execute(query, (listed, *values)):
-            yield docid
+        found = listed({name: getattr(row, name) for name in _FILTERED} for row in part)
+        yield from column(db, query, (found, *values))
+
+
+_OUTLINE = (
+    "docid, session, actor, scope, tier, kind, status, words, head_words, cues, importance,"
+    " occurred_at, expires_at, valid_from, valid_until, CASE WHEN superseded_by IS NOT NULL THEN"
+    " ifnull((SELECT heir.docid FROM memories AS heir WHERE heir.ns = memories.ns"
+    " AND heir.id = memories.superseded_by), -1) END, key, aliases"
+)
+_NOTHING = (
+    None, None, "", "medium", "fact", "erased", 0, 0, 0, 0.0, 0, None, 0, None, None, None, "[]",
+)  # fmt: skip
+"""The outline of an erased memory, but for its row id."""
+_SINCE = (
+    "SELECT {0} FROM memories WHERE docid > ?1 AND docid <= ?2"
+    " UNION ALL SELECT {0} FROM memories WHERE ns = ?3 AND rev > ?4"
+    f" AND rev <> (docid & {SEQ_MASK}) AND docid <= ?1"
+)
+
+
+def changes_since(db: Session, ns: int, rev: int, *, limit: int) -> list[Row]:
+    """Return the rows of a namespace that came or changed after ``rev``."""
+    query = f"{_SINCE.format(COLUMNS)} LIMIT ?"
+    return [Row(*values) for values in db.execute(query, (*_since(ns, rev), limit))]
+
+
+def changed_since(db: Session, ns: int, rev: int) -> dict[int, Row]:
+    """Read the rows of a namespace that changed after ``rev`` and after they came, by row id."""
+    found = select(db, f"ns = ? AND rev > ? AND rev <> (docid & {SEQ_MASK})", (ns, rev))
+    return {row.docid: row for row in found}
+
+
+def next_rows(db: Session, ns: int, rev: int, most: int) -> list[tuple[int, Row]]:
+    """Read the next rows that came or changed after a revision, each with where it stands."""
+    low, high = docid_range(ns)
+    came = f"docid > ? AND docid <= ? AND {memories.NOT_ERASED} ORDER BY docid LIMIT ?"
+    new = select(db, came, (low + rev, high, most))
+    later = f"ns = ? AND rev > ? AND rev <> (docid & {SEQ_MASK}) AND docid <= ?"
+    sound = "typeof(rev) = 'integer'"  # damage sorts behind every number
+    where = f"{later} AND {sound} AND {memories.NOT_ERASED} ORDER BY rev LIMIT ?"
+    changed = select(db, where, (ns, rev, low + rev, most))
+    placed = [(row.docid & SEQ_MASK, row) for row in new] + [(row.rev, row) for row in changed]
+    return sorted(placed, key=lambda one: one[0])[:most]
+
+
+def outlines_since(db: Session, ns: int, rev: int) -> list[tuple[Any, ...]]:
+    """Return what the read path keeps in RAM of every row that came, changed or went after ``rev``.
+
+    Each is (docid, session, actor, scope, tier, kind, status, words, head_words, cues,
+    importance, occurred_at, expires_at, valid_from, valid_until, successor, key, aliases):
+    times in microseconds since 1970 UTC, the row id of the successor (-1 if it is not stored),
+    aliases as JSON. Of what was erased only the row id is left.
+    """
+    outlines = db.execute(_SINCE.format(_OUTLINE), _since(ns, rev)).fetchall()
+    return outlines + [(docid, *_NOTHING) for docid in erased_since(db, ns, rev)]
+
+
+def said_since(
+    db: Session, ns: int, rev: int, first: int
+) -> Iterator[tuple[int, str, str | None, list[str | None]]]:
+    """Yield what is said in every row from ``first`` on that came or changed after ``rev``.
+
+    Each is (docid, status, text, names): actor or role, key, aliases, tags. A damaged value is
+    None or left out.
+    """
+    low, high, _, _ = _since(ns, rev)
+    columns = "docid, status, text, ifnull(actor, role), key, aliases, tags"
+    query = f"SELECT * FROM ({_SINCE.format(columns)}) WHERE docid >= ?5"
+    for docid, status, text, who, key, aliases, tags in db.execute(
+        query, (low, high, ns, rev, first)
+    ):
+        names = [string_in(who), string_in(key), *strings_in(aliases), *strings_in(tags)]
+        yield docid, status, string_in(text), names
+
+
+def named_since(db: Session, ns: int, rev: int) -> Iterator[tuple[int, str, int, str, list[str]]]:
+    """Yield what names the rows that came or changed after ``rev``.
+
+    Each is (docid, status, occurred_at, text, names): key and aliases. A damaged value is left out.
+    """
+    columns = "docid, status, occurred_at, text, key, aliases"
+    for docid, status, at, text, key, aliases in db.execute(
+        _SINCE.format(columns), _since(ns, rev)
+    ):
+        own = [string_in(key), *strings_in(aliases)]
+        said = string_in(text)
+        if isinstance(at, int) and said is not None:
+            yield docid, str(status), at, said, [name for name in own if name]
+
+
+def erased_since(db: Session, ns: int, rev: int) -> list[int]:
+    """Return the row ids that came up to ``rev`` and were erased after it."""
+    low, _ = docid_range(ns)
+    query = "SELECT docid FROM erased WHERE ns = ? AND rev > ? AND docid <= ?"
+    return column(db, query, (ns, rev, low + rev))
+
+
+def _since(ns: int, rev: int) -> tuple[int, int, int, int]:
+    low, high = docid_range(ns)
+    return low + rev, high, ns, rev
+
+
+def at_revision(db: Session, row: Row, rev: int) -> Row:
+    """Return a memory as it was in its earlier state of a revision, which is there."""
+    (state,) = memories.states_where(db, "docid = ? AND rev = ?", (row.docid, rev))
+    return in_state(row, state)
+
+
+def in_state(row: Row, state: State) -> Row:
+    """Return a memory as it was in an earlier state, or raise ``StoreUnusable``: it is damaged."""
+    found = None if is_changed_state(row, state) else earlier_state(row, state)
+    if found is None:
+        raise StoreUnusable(layout.LEDGER, f"an earlier state of {damaged([row.id])}")
+    return found
+
+
+def at_moment(db: Session, row: Row, moment: int) -> Row | None:
+    """Return a memory as it was recorded at a moment, microseconds; None if it was not yet."""
+    where = "docid = ? AND until > ? ORDER BY rev LIMIT 1"
+    then = row
+    for state in memories.states_where(db, where, (row.docid, moment)):
+        then = in_state(row, state)
+    return then if then.created_at <= moment else None
+
+
+def touched_between(db: Session, ns: int, since: int, until: int) -> list[int]:
+    """Return the row ids of the memories that came or changed after a moment, up to another."""
+    low, high = docid_range(ns)
+    query = (
+        "SELECT docid FROM memories WHERE docid BETWEEN ?1 AND ?2"
+        " AND created_at > ?3 AND created_at <= ?4"
+        " UNION SELECT docid FROM versions WHERE docid BETWEEN ?1 AND ?2"
+        " AND until > ?3 AND until <= ?4 ORDER BY docid"
+    )
+    return column(db, query, (low, high, since, until))
+
+
+def numbered(db: Session, docid: int) -> list[tuple[State, int | None, str | None]]:
+    """Read the earlier states of a memory, oldest first, each with its change and who made that."""
+    query = (
+        f"SELECT {STATE}, versions.change, changes.by FROM versions"
+        " LEFT JOIN changes ON changes.change = versions.change WHERE docid = ? ORDER BY rev"
+    )
+    found = db.execute(query, (docid,)).fetchall()
+    return [(State(*one[:-2]), one[-2], one[-1]) for one in found]
+
+
+def names(db: Session, docids: Sequence[int]) -> dict[int, str]:
+    """Return the ids of some memories by row id, in order of arrival."""
+    query = f"SELECT docid, id FROM memories WHERE docid {one_of()} ORDER BY docid"
+    return dict(db.execute(query, (listed(docids),)).fetchall())

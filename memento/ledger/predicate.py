@@ -6,7 +6,6 @@ compares them: change both or neither.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from itertools import chain
@@ -70,7 +69,7 @@ def _one_of(condition: Condition) -> Clause:
     texts = [_bound(one) for one in condition.values if isinstance(one, str)]
     numbers = [one for one in condition.values if _is_number(one)]
     tests = [
-        f"{test} IN ({_marks(options)})"
+        f"{test} IN ({_holes(options)})"
         for test, options in (
             ("{at}.type", truths),
             (f"{_type_of('')} AND {_atom('')}", texts),
@@ -127,10 +126,6 @@ def _field(names: tuple[str, ...], test: str, values: Sequence[Any]) -> Clause:
     passes = test.format(at=f"level{len(names) - 1}")
     found = f"SELECT 1 FROM {', '.join(levels)} WHERE {keys} AND ({passes})"
     return f"EXISTS ({found})", [*map(composed, names), *values]
-
-
-def _marks(values: Sequence[Any]) -> str:
-    return ", ".join("?" * len(values))
 
 
 _NS, _LISTED = without_index("ns"), dialect.one_of()
@@ -218,9 +213,9 @@ def _what(filters: Filters) -> Iterator[Clause]:
         either = f"(trust IN ({_holes(named)}) OR source_uri IN ({_holes(named)}))"
         yield either, [*named, *named]
     if filters.ids:
-        yield f"id {_LISTED}", [json.dumps(filters.ids)]
+        yield f"id {_LISTED}", [dialect.listed(filters.ids)]
     if filters.without:
-        yield f"NOT id {_LISTED}", [json.dumps(filters.without)]
+        yield f"NOT id {_LISTED}", [dialect.listed(filters.without)]
     if filters.pinned is not None:
         yield f"(pinned & {PINNED}) = ?", [int(filters.pinned)]
 
@@ -251,7 +246,7 @@ def _when(filters: Filters) -> Iterator[Clause]:
         yield "valid_from <= ?", [moment]
 
 
-def _holes(wanted: tuple[Any, ...]) -> str:
+def _holes(wanted: Sequence[Any]) -> str:
     return ", ".join("?" * len(wanted))
 
 
@@ -259,7 +254,7 @@ def _scopes(scopes: tuple[str, ...]) -> Clause:
     """Match scopes segment-wise: at, above or below one of some paths, none the root."""
     above = sorted({outer for scope in scopes for outer in ancestors(scope)})
     below, values = _within(scopes)
-    return f"(scope IN ({_holes(tuple(above))}) OR {below})", [*above, *values]
+    return f"(scope IN ({_holes(above)}) OR {below})", [*above, *values]
 
 
 def _within(scopes: tuple[str, ...]) -> Clause:

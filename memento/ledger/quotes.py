@@ -12,10 +12,9 @@ import hashlib
 import json
 from collections.abc import Iterable, Sequence
 
-from memento.ledger import memories
+from memento.ledger import links, memories
 from memento.ledger.contract import Session, Work
-from memento.ledger.dialect import one_of
-from memento.ledger.rows import Row, is_sound, mapping_in, select, strings_in
+from memento.ledger.rows import Row, column, is_sound, mapping_in, select, strings_in
 from memento.status import HEARD, having
 from memento.types import Event, Kind, Reason, Status
 
@@ -23,18 +22,14 @@ URI = "memento:article"
 """Source address of an article that a sleep made."""
 SESSION = "memento:session"
 """Source address of the extract of a session that has ended."""
-QUOTES = "quotes"
-"""Relation of an article to each memory that it was made of."""
 SOURCES = "sources"
 """Field of the metadata of an article: the digest of what it was made of."""
 
 _FOUND = frozenset(having("found"))
-_OF_SLEEP = f"kind = '{Kind.ARTICLE}' AND source_uri = '{URI}'"
-_QUOTING = f"kind = '{Kind.ARTICLE}' AND source_uri IN ('{URI}', '{SESSION}')"
 _TOUCHED = f"""
-    SELECT src FROM links WHERE relation = '{QUOTES}'
+    SELECT src FROM links WHERE relation = '{links.QUOTES}'
     AND dst IN (SELECT docid FROM versions WHERE change = ?1)
-    UNION SELECT src FROM links WHERE relation = '{QUOTES}'
+    UNION SELECT src FROM links WHERE relation = '{links.QUOTES}'
     AND src IN (SELECT docid FROM versions WHERE change = ?1) ORDER BY 1
 """
 
@@ -42,11 +37,6 @@ _TOUCHED = f"""
 def is_mine(row: Row) -> bool:
     """Tell whether a memory is an article that a sleep made."""
     return row.kind == Kind.ARTICLE and row.source_uri == URI
-
-
-def is_quoting(row: Row) -> bool:
-    """Tell whether a memory is an article of a sleep or the extract of a session."""
-    return row.kind == Kind.ARTICLE and row.source_uri in (URI, SESSION)
 
 
 def digest(sources: Iterable[Row]) -> str:
@@ -62,54 +52,52 @@ def lasts(row: Row) -> bool:
 
 
 def of_namespace(db: Session, ns: int, *, extracts: bool = False) -> list[Row]:
-    """Read the articles of a namespace, whatever their status, in order of arrival.
-
-    With ``extracts`` also those of sessions.
-    """
-    which = _QUOTING if extracts else _OF_SLEEP
-    where = f"ns = ? AND source_parents <> '[]' AND {which} AND {memories.NOT_ERASED}"
-    return list(select(db, f"{where} ORDER BY docid", (ns,)))
-
-
-def quoted(db: Session, docids: Sequence[int]) -> list[tuple[int, int]]:
-    """Return the pairs (article, memory that it quotes) of some articles, by row id, ascending."""
-    query = f"SELECT src, dst FROM links WHERE relation = '{QUOTES}' AND src {one_of()}"
-    return sorted(db.execute(query, (json.dumps(list(docids)),)).fetchall())
+    """Read the articles of a namespace, with ``extracts`` those of sessions too, in order."""
+    where = (
+        f"ns = ?1 AND source_parents <> '[]' AND kind = '{Kind.ARTICLE}' AND source_uri IN (?2, ?3)"
+        f" AND {memories.NOT_ERASED} ORDER BY docid"
+    )
+    return list(select(db, where, (ns, URI, SESSION if extracts else URI)))
 
 
 def is_true(db: Session, article: Row) -> bool:
     """Tell whether all that an article was made of is as it was."""
-    docids = [dst for _, dst in quoted(db, [article.docid])]
+    docids = [dst for _, dst in links.pairs(db, [article.docid], [links.QUOTES], "src")]
     sources = memories.by_docids(db, article.ns, docids)
     if len(sources) != len(strings_in(article.source_parents)):
         return False
     said = mapping_in(article.metadata).get(SOURCES)
-    holds = lasts if article.source_uri == URI else _was_said
-    return all(map(holds, sources.values())) and said == digest(sources.values())
-
-
-def _was_said(row: Row) -> bool:
-    return row.status in HEARD and row.expires_at is None and is_sound(row)
+    if article.source_uri == URI:
+        holds = all(map(lasts, sources.values()))
+    else:
+        rows = sources.values()
+        holds = all(r.status in HEARD and r.expires_at is None and is_sound(r) for r in rows)
+    return holds and said == digest(sources.values())
 
 
 def withdraw_outdated(work: Work) -> None:
     """Withdraw the articles that a change made untrue, as a part of it; locked ones stay."""
-    touched = [docid for (docid,) in work.db.execute(_TOUCHED, (work.trace.number,)).fetchall()]
+    touched = column(work.db, _TOUCHED, (work.trace.number,))
     for article in _untrue(work, touched):
         withdraw(work, article)
 
 
 def outdated_by(work: Work, docids: Sequence[int]) -> list[Row]:
     """Return the articles that are not true any more and quote one of some memories."""
-    query = f"SELECT DISTINCT src FROM links WHERE relation = '{QUOTES}' AND dst {one_of()}"
-    found = work.db.execute(query, (json.dumps(list(docids)),)).fetchall()
-    articles = _untrue(work, sorted(docid for (docid,) in found))
+    found = links.pairs(work.db, docids, [links.QUOTES], "dst")
+    articles = _untrue(work, sorted({src for src, _ in found}))
     return [one for one in articles if one.status in _FOUND]
 
 
 def _untrue(work: Work, docids: Sequence[int]) -> list[Row]:
     rows = memories.by_docids(work.db, work.ns, docids).values() if docids else ()
-    return [row for row in rows if is_sound(row) and is_quoting(row) and not is_true(work.db, row)]
+    return [
+        row
+        for row in rows
+        if is_sound(row)
+        and (row.kind == Kind.ARTICLE and row.source_uri in (URI, SESSION))
+        and not is_true(work.db, row)
+    ]
 
 
 def withdraw(work: Work, article: Row) -> None:
@@ -134,10 +122,7 @@ def last_reason(db: Session, article: Row) -> str:
 
 
 def made_of(db: Session, ns: int, ids: Iterable[str], *, after: int = 0) -> dict[int, str]:
-    """Find the articles of which any state was made of some memories: row ids to ids.
-
-    They were added after the row id ``after``; 0 for all.
-    """
+    """Find the articles made of some memories that came after a row id: row ids to ids."""
     wanted = frozenset(ids)
     found = of_namespace(db, ns, extracts=True) if wanted else []
     return {

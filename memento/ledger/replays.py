@@ -10,18 +10,17 @@ check the guess.
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from hashlib import blake2b
 from typing import NamedTuple, TypeVar
 
 from memento.base.plain import worded
 from memento.ledger import namespaces
 from memento.ledger.contract import Session
-from memento.ledger.dialect import SKIP_IF_THERE, one_of
+from memento.ledger.dialect import SKIP_IF_THERE, listed, one_of
 from memento.ledger.memories import NOT_ERASED
-from memento.ledger.rows import Row, mapping_in
+from memento.ledger.rows import mapping_in
 from memento.ledger.schema import SEQ_BITS
 from memento.types import Status
 
@@ -69,7 +68,7 @@ class Away(NamedTuple):
 
 def note(db: Session, docids: Iterable[int]) -> None:
     """Note the turns among some rows that are about to be deleted. Inside a transaction."""
-    which = json.dumps([*docids])
+    which = listed(docids)
     noted: list[tuple[int, tuple[str, ...]]] = []
     for docid, name, told in _states(db, which):
         ns = docid >> SEQ_BITS
@@ -78,34 +77,25 @@ def note(db: Session, docids: Iterable[int]) -> None:
             noted.append((ns, (name, told.said, told.after)))
     noted += [(docid >> SEQ_BITS, (role, words)) for docid, role, words in _nameless(db, which)]
     key = namespaces.make(db) if noted else b""
-    for ns, parts in noted:
-        query = f"INSERT INTO erased_turns (ns, turn) VALUES (?, ?) {SKIP_IF_THERE}"
-        db.execute(query, (ns, _digest(key, *parts)))
+    query = f"INSERT INTO erased_turns (ns, turn) VALUES (?, ?) {SKIP_IF_THERE}"
+    db.executemany(query, [(ns, _digest(key, *parts)) for ns, parts in noted])
 
 
 def _states(db: Session, docids: str) -> Iterator[tuple[int, str, Told]]:
     """Yield what each state of turns said that were kept here: row id, id and what tells it."""
-    turn = f"docid {one_of()} AND id >= '{TURN}' AND id < '{TURN}~'"
-    present = db.execute(
-        f"SELECT docid, id, metadata, source_uri FROM memories WHERE {turn}", (docids,)
+    turn = f"docid {one_of('?1')} AND id >= '{TURN}' AND id < '{TURN}~'"
+    query = (
+        f"SELECT docid, id, metadata, source_uri, NULL FROM memories WHERE {turn} UNION ALL"
+        " SELECT docid, id, NULL, NULL, versions.earlier FROM versions JOIN memories USING (docid)"
+        f" WHERE {turn}"
     )
-    ids = {}
-    for docid, name, metadata, uri in present.fetchall():
-        ids[docid] = name
-        yield from _told(docid, name, metadata, uri)
-    query = f"SELECT docid, earlier FROM versions WHERE docid {one_of()}"
-    for docid, spelt in db.execute(query, (json.dumps([*ids]),)).fetchall():
+    for docid, name, metadata, uri, spelt in db.execute(query, (docids,)).fetchall():
         earlier = mapping_in(spelt)
-        yield from _told(docid, ids[docid], earlier.get("metadata"), earlier.get("source_uri"))
-
-
-def _told(
-    docid: int, name: str, metadata: object, uri: str | None
-) -> Iterator[tuple[int, str, Told]]:
-    said = mapping_in(metadata)
-    if uri is None and isinstance(said.get(SAID), str):  # a file chooses the ids of what it brings
-        after = said.get(AFTER)
-        yield docid, name, Told(said[SAID], after if isinstance(after, str) else None)
+        said = mapping_in(earlier.get("metadata", metadata))
+        brought = earlier.get("source_uri", uri) is not None  # a file chooses the ids of its turns
+        if not brought and isinstance(said.get(SAID), str):
+            after = said.get(AFTER)
+            yield docid, name, Told(said[SAID], after if isinstance(after, str) else None)
 
 
 def _nameless(db: Session, docids: str) -> Iterator[tuple[int, str, str]]:
@@ -130,9 +120,9 @@ def away(db: Session, ns: int, turns: Mapping[str, Told]) -> Away:
         f"SELECT docid, metadata FROM memories WHERE ns = ? AND id {one_of()}"
         f" AND status = '{Status.FORGOTTEN.value}' AND {NOT_ERASED}"
     )
-    rows = db.execute(query, (ns, json.dumps([*turns]))).fetchall()
+    rows = db.execute(query, (ns, listed(turns))).fetchall()
     hidden = [docid for docid, metadata in rows if mapping_in(metadata).get(SAID) != ""]
-    for _, name, told in _states(db, json.dumps(hidden)) if hidden else ():
+    for _, name, told in _states(db, listed(hidden)) if hidden else ():
         if told.said == turns[name].said:
             found.words.add(name)
             if told.after is not None and told.after == turns[name].after:
@@ -153,19 +143,15 @@ def _erased(db: Session, ns: int, turns: Mapping[str, Told]) -> Away:
     return Away({name for name, *_ in words}, {name for name, *_ in _noted(db, ns, stood)})
 
 
-def nameless_gone(db: Session, ns: int, rows: Iterable[Row]) -> set[bytes]:
-    """Return the contents of those turns without session and id that were erased or forgotten."""
-    contents = {row.content_hash: (str(row.role), worded(row.text)) for row in rows}
-    noted = set(_noted(db, ns, {*contents.values()}))
+def nameless_gone(db: Session, ns: int, turns: Collection[tuple[str, str]]) -> set[tuple[str, str]]:
+    """Return which turns without session and id were erased or forgotten, of roles and words."""
     query = (
-        f"SELECT 1 FROM memories WHERE ns = ? AND content_hash = ? AND session IS NULL"
-        f" AND status = '{Status.FORGOTTEN.value}' AND {NOT_ERASED}"
+        f"SELECT docid FROM memories WHERE ns = ? AND status = '{Status.FORGOTTEN.value}'"
+        f" AND session IS NULL AND role IS NOT NULL AND {NOT_ERASED}"
     )
-    return {
-        content
-        for content, words in contents.items()
-        if words in noted or db.execute(query, (ns, content)).fetchone() is not None
-    }
+    hidden = listed([docid for (docid,) in db.execute(query, (ns,))])
+    forgotten = {(role, words) for _, role, words in _nameless(db, hidden)}
+    return forgotten.intersection(turns) | {*_noted(db, ns, turns)}
 
 
 def _noted(db: Session, ns: int, asked: Iterable[T]) -> list[T]:
@@ -175,7 +161,7 @@ def _noted(db: Session, ns: int, asked: Iterable[T]) -> list[T]:
         return []
     digests = {_digest(key, *parts): parts for parts in asked}
     query = f"SELECT turn FROM erased_turns WHERE ns = ? AND turn {one_of()}"
-    return [digests[turn] for (turn,) in db.execute(query, (ns, json.dumps([*digests])))]
+    return [digests[turn] for (turn,) in db.execute(query, (ns, listed(digests)))]
 
 
 def kept(db: Session, ns: int, ids: Iterable[str]) -> dict[str, Kept]:
@@ -186,7 +172,7 @@ def kept(db: Session, ns: int, ids: Iterable[str]) -> dict[str, Kept]:
     )
     return {
         name: Kept(status, trust, str(mapping_in(metadata).get(SAID, "")))
-        for name, status, trust, metadata in db.execute(query, (ns, json.dumps([*ids])))
+        for name, status, trust, metadata in db.execute(query, (ns, listed(ids)))
     }
 
 

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import Field, dataclass, fields, replace
 from datetime import datetime
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import compress
 from operator import attrgetter
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Generic, Literal, NamedTuple, Protocol, TypeVar
+from unicodedata import normalize
 
 from memento.base import layout
 from memento.base.clock import from_micros
-from memento.base.plain import composed
 from memento.check import first_of
 from memento.errors import StoreUnusable
 from memento.ledger.contract import Session
+from memento.ledger.dialect import SKIP_IF_THERE, or_replace
 from memento.ledger.schema import SEQ_BITS, SEQ_MASK
 from memento.text.words import Columns, columns
 from memento.types import Kind, Memory, Source, Status, Tier, Trust
@@ -134,8 +135,18 @@ def select(db: Session, where: str, values: Sequence[Any] = ()) -> Iterator[Row]
 
 def first(db: Session, where: str, values: Sequence[Any]) -> Row | None:
     """Read the first memory of such a query; None if there is none."""
-    found = db.execute(f"SELECT {COLUMNS} FROM memories WHERE {where}", values).fetchone()
-    return None if found is None else Row(*found)
+    return next(select(db, where, values), None)
+
+
+def column(db: Session, query: str, values: Sequence[Any] = ()) -> list[Any]:
+    """Read the first column of all that a query finds."""
+    return [found[0] for found in db.execute(query, values).fetchall()]
+
+
+def single(db: Session, query: str, values: Sequence[Any] = ()) -> Any:
+    """Read the first value of the first row that a query finds; None if it finds none."""
+    found = db.execute(query, values).fetchone()
+    return None if found is None else found[0]
 
 
 _SEALED = (
@@ -198,20 +209,15 @@ def _ended(checksum: str, until: object, reason: object) -> str:
     return seal_of(checksum, until, reason).hex()
 
 
-def set_back(row: Row, earlier: str) -> None:
-    """Give a row the values that ``state_of`` wrote."""
-    state = json.loads(earlier)
-    row.content_hash = bytes.fromhex(state["content_hash"])
-    row.checksum = bytes.fromhex(state["checksum"])
-    for name in state.keys() - set(_SUMS):
-        setattr(row, name, state[name])
-
-
 def earlier_state(row: Row, state: State) -> Row | None:
     """Return a row as it was in an earlier state; None if that is damaged beyond reading."""
     past = replace(row, **{name: getattr(state, name) for name in _IN_BOTH})
     try:
-        set_back(past, state.earlier)
+        said = json.loads(state.earlier)
+        past.content_hash = bytes.fromhex(said["content_hash"])
+        past.checksum = bytes.fromhex(said["checksum"])
+        for name in said.keys() - set(_SUMS):
+            setattr(past, name, said[name])
     except (ValueError, TypeError, AttributeError, KeyError):
         return None
     return past
@@ -238,20 +244,13 @@ def is_whole(row: Row | None) -> bool:
 
 
 def is_sound(row: Row) -> bool:
-    """Tell whether a memory, and whose it is, is as it was written.
-
-    The row id says whose a memory is, as its namespace number does.
-    """
+    """Tell whether a memory, and whose it is, is as it was written."""
     placed = row.docid >> SEQ_BITS == row.ns and isinstance(row.rev, int) and row.rev <= SEQ_MASK
     return placed and row.tier in _TIERS and is_whole(row)
 
 
 def sound(row: Row, memory_id: str | None = None) -> Row:
-    """Return a row that is as it was written.
-
-    Raises:
-        StoreUnusable: If it was damaged; it names the id that was asked for.
-    """
+    """Return a row that is as it was written; else ``StoreUnusable`` names the id asked for."""
     if not is_sound(row):
         raise StoreUnusable(layout.LEDGER, damaged([memory_id or row.id]))
     return row
@@ -277,16 +276,9 @@ def seal_of(*parts: object) -> bytes:
     return blake2b(repr(parts).encode(errors="surrogatepass"), digest_size=8).digest()
 
 
-def is_changed_link(src: int, dst: int, relation: str, weight: float, seal: bytes) -> bool:
-    """Tell whether a link is not as it was written."""
-    return seal != seal_of(src, dst, relation, weight)
-
-
-def is_changed_event(
-    ns: int, at: int, kind: str, docid: int | None, detail: str | None, seal: bytes
-) -> bool:
-    """Tell whether an event is not as it was written."""
-    return seal != seal_of(ns, at, kind, docid, detail)
+def is_changed(*values: object) -> bool:
+    """Tell whether a link or an event, its seal the last value, is not as it was written."""
+    return values[-1] != seal_of(*values[:-1])
 
 
 def checksum(row: Row) -> bytes:
@@ -300,7 +292,7 @@ def content_hash(*parts: object, condition: str | None = None) -> bytes:
     The parts are text, scope, key, session, actor, role and time; no condition adds nothing.
     """
     said = parts if condition is None else (*parts, condition)
-    parts = tuple(composed(one) if isinstance(one, str) else one for one in said)
+    parts = tuple(normalize("NFC", one) if isinstance(one, str) else one for one in said)
     return blake2b(repr(parts).encode(), digest_size=16).digest()
 
 
@@ -309,10 +301,7 @@ IDENTIFYING = ("text", "scope", "key", "condition")
 
 
 def identity(row: Row, wanted: Mapping[str, Any]) -> bytes:
-    """Digest what would make another memory the same as one with some columns changed.
-
-    The time counts if it did before.
-    """
+    """Digest what would make another memory the same as one with some columns changed."""
 
     def digest(
         when: int | None, text: str, scope: str, key: str | None, holds: str | None
@@ -336,11 +325,7 @@ def docid_range(ns: int) -> tuple[int, int]:
 
 
 def to_memory(row: Row, namespace: tuple[str, ...]) -> Memory:
-    """Turn a row into the value that is handed out.
-
-    Raises:
-        StoreUnusable: If the row was damaged so that it cannot be read.
-    """
+    """Turn a row into the value that is handed out; ``StoreUnusable`` if it cannot be read."""
     try:
         return _memory(row, namespace)
     except (ValueError, TypeError, KeyError, OverflowError) as error:
@@ -444,3 +429,61 @@ def _strings(text: str) -> tuple[str, ...]:
 
 def _mapping(text: str) -> dict[str, Any]:
     return {} if text == "{}" else json.loads(text)
+
+
+class _Dataclass(Protocol):
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
+
+R = TypeVar("R", bound=_Dataclass)
+
+
+class Table(Generic[R]):
+    """One table: its columns are the fields of a dataclass, in their order, and the seal.
+
+    A row is replaced by ``key``. ``unsealed`` is an integer that changes too often to be
+    sealed; ``query`` the ``SELECT`` of all columns.
+    """
+
+    def __init__(self, name: str, kind: type[R], key: Sequence[str], unsealed: str = "") -> None:
+        names = [field.name for field in fields(kind)]
+        columns, holes = ", ".join([*names, "seal"]), ", ".join("?" * (len(names) + 1))
+        changed = [name for name in (*names, "seal") if name not in key]
+        insert = f"INSERT INTO {name} ({columns}) VALUES ({holes})"
+        self._kind, self._unsealed = kind, unsealed
+        self._all = attrgetter(*names)
+        self._sealed = attrgetter(*[one for one in names if one != unsealed])
+        self.query = f"SELECT {columns} FROM {name}"
+        self._add = f"{insert} {SKIP_IF_THERE}"
+        self._put = f"{insert} {or_replace(', '.join(key), *changed)}"
+
+    def put(self, db: Session, one: R) -> None:
+        """Write a row, new or changed. Inside a transaction."""
+        db.execute(self._put, self.values(one))
+
+    def add(self, db: Session, one: R) -> bool:
+        """Write a row unless its key is there; tells whether it was not. Inside a transaction."""
+        return db.execute(self._add, self.values(one)).rowcount > 0
+
+    def values(self, one: R) -> tuple[Any, ...]:
+        """Return the values of a row in the order of the columns, the seal last."""
+        return (*self._all(one), seal_of(*self._sealed(one)))
+
+    def whole(self, values: Sequence[Any]) -> R | None:
+        """Make a row of the values of its columns; None if it is not as it was written."""
+        made = self._kind(*values[:-1])
+        sound = not self._unsealed or isinstance(getattr(made, self._unsealed), int)
+        return made if sound and self.values(made) == tuple(values) else None
+
+    def select(self, db: Session, rest: str = "", values: Sequence[Any] = ()) -> Iterator[R]:
+        """Yield the whole rows of a ``SELECT`` that ends like this."""
+        found = db.execute(f"{self.query} {rest}", tuple(values)).fetchall()
+        return (one for one in map(self.whole, found) if one is not None)
+
+    def find(self, db: Session, rest: str, values: Sequence[Any]) -> R | None:
+        """Read the one row that fits; None if there is none, or if it is damaged."""
+        return next(self.select(db, rest, values), None)
+
+    def damaged(self, db: Session) -> int:
+        """Count the rows that are not as they were written."""
+        return sum(self.whole(values) is None for values in db.execute(self.query))

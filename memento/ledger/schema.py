@@ -36,55 +36,24 @@ _GROUND = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
 INSERT INTO meta VALUES ('stamp', 0);
 CREATE TABLE namespaces (
-    ns INTEGER PRIMARY KEY,
-    labels TEXT NOT NULL UNIQUE,
-    fts_upto INTEGER NOT NULL DEFAULT 0
+    ns INTEGER PRIMARY KEY, labels TEXT NOT NULL UNIQUE, fts_upto INTEGER NOT NULL DEFAULT 0
 );
 """
 """Full text catches up later: ``fts_upto`` is the newest ``seq`` it knows of a namespace."""
 
 _MEMORIES = f"""
 CREATE TABLE memories (
-    docid INTEGER PRIMARY KEY,
-    ns INTEGER NOT NULL REFERENCES namespaces (ns),
-    rev INTEGER NOT NULL,
-    id TEXT NOT NULL,
-    text TEXT NOT NULL,
-    tier TEXT NOT NULL,
-    kind TEXT NOT NULL,
-    status TEXT NOT NULL,
-    scope TEXT NOT NULL,
-    session TEXT,
-    actor TEXT,
-    role TEXT,
-    key TEXT,
-    aliases TEXT NOT NULL,
-    importance REAL NOT NULL,
-    tags TEXT NOT NULL,
-    metadata TEXT NOT NULL,
-    trust TEXT NOT NULL,
-    source_uri TEXT,
-    source_model TEXT,
-    source_parents TEXT NOT NULL,
-    pinned INTEGER NOT NULL,
-    occurred_at INTEGER NOT NULL,
-    created_at INTEGER NOT NULL,
-    updated_at INTEGER NOT NULL,
-    valid_from INTEGER NOT NULL,
-    valid_until INTEGER,
-    expires_at INTEGER,
-    superseded_by TEXT,
-    reinforced INTEGER NOT NULL,
-    version INTEGER NOT NULL,
-    words INTEGER NOT NULL,
-    head_words INTEGER NOT NULL,
-    cues INTEGER NOT NULL,
-    content_hash BLOB NOT NULL,
-    checksum BLOB NOT NULL,
-    given INTEGER NOT NULL,
-    signal TEXT,
-    condition TEXT,
-    due_at INTEGER
+    docid INTEGER PRIMARY KEY, ns INTEGER NOT NULL REFERENCES namespaces (ns), rev INTEGER NOT NULL,
+    id TEXT NOT NULL, text TEXT NOT NULL, tier TEXT NOT NULL, kind TEXT NOT NULL,
+    status TEXT NOT NULL, scope TEXT NOT NULL, session TEXT, actor TEXT, role TEXT, key TEXT,
+    aliases TEXT NOT NULL, importance REAL NOT NULL, tags TEXT NOT NULL, metadata TEXT NOT NULL,
+    trust TEXT NOT NULL, source_uri TEXT, source_model TEXT, source_parents TEXT NOT NULL,
+    pinned INTEGER NOT NULL, occurred_at INTEGER NOT NULL, created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL, valid_from INTEGER NOT NULL, valid_until INTEGER,
+    expires_at INTEGER, superseded_by TEXT, reinforced INTEGER NOT NULL, version INTEGER NOT NULL,
+    words INTEGER NOT NULL, head_words INTEGER NOT NULL, cues INTEGER NOT NULL,
+    content_hash BLOB NOT NULL, checksum BLOB NOT NULL, given INTEGER NOT NULL, signal TEXT,
+    condition TEXT, due_at INTEGER
 );
 CREATE UNIQUE INDEX memories_by_id ON memories (ns, id);
 CREATE INDEX memories_changed ON memories (ns, rev) WHERE rev <> (docid & {SEQ_MASK});
@@ -93,6 +62,8 @@ CREATE INDEX memories_by_session ON memories (ns, session) WHERE session IS NOT 
 CREATE INDEX memories_in_ring ON memories (ns, session, docid)
     WHERE tier = 'short' AND status = 'active';
 CREATE INDEX memories_in_quarantine ON memories (ns, docid) WHERE status = 'quarantined';
+CREATE INDEX memories_forgotten_turns ON memories (ns)
+    WHERE status = 'forgotten' AND session IS NULL AND role IS NOT NULL;
 CREATE INDEX memories_by_source ON memories (ns, source_uri) WHERE source_uri IS NOT NULL;
 CREATE INDEX memories_by_slot ON memories (ns, key, scope, valid_from) WHERE key IS NOT NULL;
 CREATE INDEX memories_holding_slot ON memories (ns, key, scope)
@@ -111,63 +82,35 @@ CREATE INDEX awaited_by_docid ON awaited (docid);
 ``signal``, ``condition`` and ``due_at`` are of a memory learnt from a conversation: how it was
 recognised, when a rule applies, when a plan is due. The neighbours of a value in its slot are found
 without going through its other values, and what names an erased memory without going through those
-that name none. ``memories_of_policy`` finds what a policy may hold, and tells by its largest
-revision and its size whether that changed: a row that enters or changes has a higher revision than
-all others, and one that leaves makes it smaller. A memory in ``awaited`` names a parent that is not
-stored, and is judged again when it comes, see ``descent``."""
+that name none. ``memories_forgotten_turns`` finds turns without a session that are given again.
+``memories_of_policy`` finds what a policy may hold, and tells by its largest revision and its size
+whether that changed: a row that enters or changes has a higher revision than all others, and one
+that leaves makes it smaller. A memory in ``awaited`` names a parent that is not stored, and is
+judged again when it comes, see ``descent``."""
 
-RING_INDEX = ("active",)
-"""Statuses that ``memories_in_ring`` holds."""
-SLOT_INDEX = ("active",)
-"""Statuses that ``memories_holding_slot`` holds."""
-
-for _kind, _index, _held in (
-    ("in_ring", "memories_in_ring", RING_INDEX),
-    ("holds_slot", "memories_holding_slot", SLOT_INDEX),
-):
-    if having(_kind) != _held:
+for _kind, _index in (("in_ring", "memories_in_ring"), ("holds_slot", "memories_holding_slot")):
+    if having(_kind) != ("active",):
         raise TypeError(
             f"memento.status.TABLE says {_kind} of {having(_kind)}, and the index {_index} holds"
-            f" {_held}: make them the same"
+            " ('active',): make them the same"
         )
 
 _HISTORY = """
 CREATE TABLE versions (
-    docid INTEGER NOT NULL,
-    rev INTEGER NOT NULL,
-    version INTEGER NOT NULL,
-    text TEXT NOT NULL,
-    status TEXT NOT NULL,
-    tier TEXT NOT NULL,
-    until INTEGER NOT NULL,
-    reason TEXT NOT NULL,
-    earlier TEXT NOT NULL,
-    change INTEGER,
-    PRIMARY KEY (docid, rev)
+    docid INTEGER NOT NULL, rev INTEGER NOT NULL, version INTEGER NOT NULL, text TEXT NOT NULL,
+    status TEXT NOT NULL, tier TEXT NOT NULL, until INTEGER NOT NULL, reason TEXT NOT NULL,
+    earlier TEXT NOT NULL, change INTEGER, PRIMARY KEY (docid, rev)
 ) WITHOUT ROWID;
 CREATE INDEX versions_by_change ON versions (change) WHERE change IS NOT NULL;
 CREATE TABLE changes (
-    change INTEGER PRIMARY KEY,
-    ns INTEGER NOT NULL,
-    run INTEGER,
-    at INTEGER NOT NULL,
-    kind TEXT NOT NULL,
-    by TEXT NOT NULL,
-    rev_from INTEGER NOT NULL,
-    rev_to INTEGER NOT NULL,
-    undone_by INTEGER,
-    undoes INTEGER,
-    seal BLOB NOT NULL
+    change INTEGER PRIMARY KEY, ns INTEGER NOT NULL, run INTEGER, at INTEGER NOT NULL,
+    kind TEXT NOT NULL, by TEXT NOT NULL, rev_from INTEGER NOT NULL, rev_to INTEGER NOT NULL,
+    undone_by INTEGER, undoes INTEGER, seal BLOB NOT NULL
 );
 CREATE INDEX changes_by_run ON changes (run) WHERE run IS NOT NULL;
 CREATE TABLE changed_links (
-    change INTEGER NOT NULL,
-    src INTEGER NOT NULL,
-    dst INTEGER NOT NULL,
-    relation TEXT NOT NULL,
-    weight REAL NOT NULL,
-    made INTEGER NOT NULL,
-    PRIMARY KEY (change, src, relation, dst)
+    change INTEGER NOT NULL, src INTEGER NOT NULL, dst INTEGER NOT NULL, relation TEXT NOT NULL,
+    weight REAL NOT NULL, made INTEGER NOT NULL, PRIMARY KEY (change, src, relation, dst)
 ) WITHOUT ROWID;
 CREATE INDEX changed_links_by_src ON changed_links (src);
 CREATE INDEX changed_links_by_dst ON changed_links (dst);
@@ -185,35 +128,22 @@ row id is ever given again. An erased turn is known when its conversation is giv
 
 _LINKS = f"""
 CREATE TABLE links (
-    src INTEGER NOT NULL,
-    dst INTEGER NOT NULL,
-    relation TEXT NOT NULL,
-    weight REAL NOT NULL,
-    seal BLOB NOT NULL,
-    PRIMARY KEY (src, relation, dst)
+    src INTEGER NOT NULL, dst INTEGER NOT NULL, relation TEXT NOT NULL, weight REAL NOT NULL,
+    seal BLOB NOT NULL, PRIMARY KEY (src, relation, dst)
 ) WITHOUT ROWID;
 CREATE INDEX links_by_dst ON links (dst);
 CREATE INDEX links_in_conflict ON links (src, dst) WHERE relation IN ('contradicts', 'echoes');
 CREATE TABLE claims (
-    key INTEGER NOT NULL,
-    docid INTEGER NOT NULL,
-    PRIMARY KEY (key, docid)
+    key INTEGER NOT NULL, docid INTEGER NOT NULL, PRIMARY KEY (key, docid)
 ) WITHOUT ROWID;
 CREATE INDEX claims_by_docid ON claims (docid);
 CREATE TABLE successions (
-    older INTEGER NOT NULL,
-    newer INTEGER NOT NULL,
-    PRIMARY KEY (older, newer)
+    older INTEGER NOT NULL, newer INTEGER NOT NULL, PRIMARY KEY (older, newer)
 ) WITHOUT ROWID;
 CREATE INDEX successions_by_newer ON successions (newer);
 CREATE TABLE associations (
-    src INTEGER NOT NULL,
-    dst INTEGER NOT NULL,
-    weight REAL NOT NULL,
-    count INTEGER NOT NULL,
-    at INTEGER NOT NULL,
-    stamp INTEGER NOT NULL,
-    PRIMARY KEY (src, dst)
+    src INTEGER NOT NULL, dst INTEGER NOT NULL, weight REAL NOT NULL, count INTEGER NOT NULL,
+    at INTEGER NOT NULL, stamp INTEGER NOT NULL, PRIMARY KEY (src, dst)
 ) WITHOUT ROWID;
 CREATE INDEX associations_by_dst ON associations (dst);
 CREATE INDEX associations_by_stamp ON associations (src >> {SEQ_BITS}, stamp);
@@ -226,47 +156,23 @@ between memories that are used together, which the read path follows by their st
 
 _USE = f"""
 CREATE TABLE events (
-    event INTEGER PRIMARY KEY,
-    ns INTEGER NOT NULL,
-    at INTEGER NOT NULL,
-    kind TEXT NOT NULL,
-    docid INTEGER,
-    detail TEXT,
-    seal BLOB NOT NULL
+    event INTEGER PRIMARY KEY, ns INTEGER NOT NULL, at INTEGER NOT NULL, kind TEXT NOT NULL,
+    docid INTEGER, detail TEXT, seal BLOB NOT NULL
 );
 CREATE INDEX events_redacted ON events (ns) WHERE kind = 'redacted';
 CREATE INDEX events_by_docid ON events (docid) WHERE docid IS NOT NULL;
 CREATE TABLE dynamics (
-    docid INTEGER PRIMARY KEY,
-    stale INTEGER NOT NULL,
-    at INTEGER NOT NULL,
-    uses REAL NOT NULL,
-    used_at INTEGER,
-    counted REAL NOT NULL,
-    sums BLOB NOT NULL,
-    stability REAL NOT NULL,
-    day INTEGER NOT NULL,
-    short REAL NOT NULL,
-    long REAL NOT NULL,
-    supporting REAL NOT NULL,
-    opposing REAL NOT NULL,
-    worth REAL NOT NULL,
-    today INTEGER NOT NULL,
-    spent REAL NOT NULL,
-    marks INTEGER NOT NULL,
-    stamp INTEGER NOT NULL
+    docid INTEGER PRIMARY KEY, stale INTEGER NOT NULL, at INTEGER NOT NULL, uses REAL NOT NULL,
+    used_at INTEGER, counted REAL NOT NULL, sums BLOB NOT NULL, stability REAL NOT NULL,
+    day INTEGER NOT NULL, short REAL NOT NULL, long REAL NOT NULL, supporting REAL NOT NULL,
+    opposing REAL NOT NULL, worth REAL NOT NULL, today INTEGER NOT NULL, spent REAL NOT NULL,
+    marks INTEGER NOT NULL, stamp INTEGER NOT NULL
 );
 CREATE INDEX dynamics_stale ON dynamics (docid) WHERE stale = 1;
 CREATE INDEX dynamics_by_stamp ON dynamics (docid >> {SEQ_BITS}, stamp);
 CREATE TABLE loops (
-    loop TEXT PRIMARY KEY,
-    ns INTEGER NOT NULL,
-    session TEXT,
-    opened_at INTEGER NOT NULL,
-    expires_at INTEGER NOT NULL,
-    closed_at INTEGER,
-    shown TEXT NOT NULL,
-    outcome REAL
+    loop TEXT PRIMARY KEY, ns INTEGER NOT NULL, session TEXT, opened_at INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL, closed_at INTEGER, shown TEXT NOT NULL, outcome REAL
 );
 CREATE INDEX loops_of ON loops (ns, closed_at);
 CREATE TABLE sleeps (ns INTEGER PRIMARY KEY, owner TEXT, until INTEGER NOT NULL, state TEXT);
@@ -280,44 +186,25 @@ _VECTORS = f"""
 CREATE TABLE embedders (model INTEGER PRIMARY KEY, name TEXT NOT NULL, dim INTEGER NOT NULL,
     UNIQUE (name, dim));
 CREATE TABLE embeddings (
-    docid INTEGER PRIMARY KEY,
-    model INTEGER NOT NULL REFERENCES embedders (model),
-    stamp INTEGER NOT NULL,
-    vector BLOB NOT NULL
+    docid INTEGER PRIMARY KEY, model INTEGER NOT NULL REFERENCES embedders (model),
+    stamp INTEGER NOT NULL, vector BLOB NOT NULL
 );
 CREATE INDEX embeddings_by_stamp ON embeddings (docid >> {SEQ_BITS}, stamp);
 CREATE TABLE backlog (
-    docid INTEGER PRIMARY KEY,
-    rev INTEGER NOT NULL,
+    docid INTEGER PRIMARY KEY, rev INTEGER NOT NULL,
     op TEXT NOT NULL CHECK (op IN ('embed', 'index', 'drop'))
 );
 """
 
 _SESSIONS = """
 CREATE TABLE sessions (
-    ns INTEGER NOT NULL,
-    id TEXT NOT NULL,
-    scope TEXT NOT NULL,
-    goal TEXT,
-    started INTEGER NOT NULL,
-    touched INTEGER NOT NULL,
-    ended INTEGER,
-    outcome TEXT,
-    owner TEXT NOT NULL,
-    epoch INTEGER NOT NULL,
-    head TEXT,
-    seal BLOB NOT NULL,
-    PRIMARY KEY (ns, id)
+    ns INTEGER NOT NULL, id TEXT NOT NULL, scope TEXT NOT NULL, goal TEXT, started INTEGER NOT NULL,
+    touched INTEGER NOT NULL, ended INTEGER, outcome TEXT, owner TEXT NOT NULL,
+    epoch INTEGER NOT NULL, head TEXT, seal BLOB NOT NULL, PRIMARY KEY (ns, id)
 ) WITHOUT ROWID;
 CREATE TABLE checkpoints (
-    ns INTEGER NOT NULL,
-    session TEXT NOT NULL,
-    number INTEGER NOT NULL,
-    at INTEGER NOT NULL,
-    rev INTEGER NOT NULL,
-    body TEXT NOT NULL,
-    seal BLOB NOT NULL,
-    PRIMARY KEY (ns, session, number)
+    ns INTEGER NOT NULL, session TEXT NOT NULL, number INTEGER NOT NULL, at INTEGER NOT NULL,
+    rev INTEGER NOT NULL, body TEXT NOT NULL, seal BLOB NOT NULL, PRIMARY KEY (ns, session, number)
 ) WITHOUT ROWID;
 """
 """Sessions and their checkpoints. The row of a session is there once somebody began it; a memory
@@ -327,24 +214,13 @@ the namespace when a checkpoint was made: what came later came after it."""
 
 _SCOPES = """
 CREATE TABLE scopes (
-    ns INTEGER NOT NULL,
-    path TEXT NOT NULL,
-    title TEXT NOT NULL,
-    aliases TEXT NOT NULL,
-    created_at INTEGER NOT NULL,
-    merged_at INTEGER,
-    merged_into TEXT,
-    merges TEXT NOT NULL,
-    seal BLOB NOT NULL,
-    PRIMARY KEY (ns, path)
+    ns INTEGER NOT NULL, path TEXT NOT NULL, title TEXT NOT NULL, aliases TEXT NOT NULL,
+    created_at INTEGER NOT NULL, merged_at INTEGER, merged_into TEXT, merges TEXT NOT NULL,
+    seal BLOB NOT NULL, PRIMARY KEY (ns, path)
 ) WITHOUT ROWID;
 CREATE TABLE shares (
-    ns INTEGER NOT NULL,
-    scope TEXT NOT NULL,
-    other INTEGER NOT NULL,
-    since INTEGER NOT NULL,
-    seal BLOB NOT NULL,
-    PRIMARY KEY (ns, scope, other)
+    ns INTEGER NOT NULL, scope TEXT NOT NULL, other INTEGER NOT NULL, since INTEGER NOT NULL,
+    seal BLOB NOT NULL, PRIMARY KEY (ns, scope, other)
 ) WITHOUT ROWID;
 CREATE INDEX shares_with ON shares (other);
 """

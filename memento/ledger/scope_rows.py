@@ -14,7 +14,7 @@ from memento.ledger import erasure
 from memento.ledger.contract import Session
 from memento.ledger.erasure import Chosen
 from memento.ledger.predicate import Filters
-from memento.ledger.sealed import Table
+from memento.ledger.rows import Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +106,6 @@ def by_owner(shares: Iterable[Share]) -> Mapping[int, tuple[str, ...]]:
     for one in shares:
         found.setdefault(one.ns, []).append(one.scope)
     return {ns: tuple(scopes) for ns, scopes in sorted(found.items())}
-
-
-def changed(db: Session) -> tuple[int, int]:
-    """Count the scopes, and the shares, that are not as they were written."""
-    return SCOPES.damaged(db), SHARES.damaged(db)
 
 
 def drop(db: Session, ns: int, what: Chosen) -> dict[str, int]:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from memento.ledger import erasure, loop_rows
 from memento.ledger.contract import Session
 from memento.ledger.erasure import Chosen
+from memento.ledger.rows import Table
 from memento.ledger.schema import SEQ_MASK
-from memento.ledger.sealed import Table
 
 MOVED = 1_000_000
 """Microseconds after which a write of a session moves ``touched`` again: what follows within a
@@ -77,12 +77,11 @@ def newest(db: Session, ns: int, *, open_only: bool = False) -> Iterator[Begun]:
     yield from (one for (name,) in names if (one := find(db, ns, name)) is not None)
 
 
-def touch(db: Session, ns: int, sessions: Iterable[str | None], now: int) -> None:
+def touch(db: Session, ns: int, sessions: Iterable[str], now: int) -> None:
     """Note that sessions are written to; those that nobody began have no row. In a transaction."""
     query = "UPDATE sessions SET touched = ? WHERE ns = ? AND id = ? AND touched < ?"
     for session in sessions:
-        if session is not None:
-            db.execute(query, (now, ns, session, now - MOVED))
+        db.execute(query, (now, ns, session, now - MOVED))
 
 
 def put_checkpoint(db: Session, one: Noted, keep: int) -> Noted:
@@ -106,18 +105,10 @@ def checkpoints(db: Session, ns: int, session: str, limit: int) -> list[Noted]:
 
 
 def seq_at(db: Session, ns: int, session: str, moment: int) -> int:
-    """Return the number of the newest memory of a session that was stored by a moment; 0 if none.
-
-    The moment is in microseconds.
-    """
+    """Return the number of the newest memory of a session stored by a moment; 0 if none."""
     query = "SELECT max(docid) FROM memories WHERE ns = ? AND session = ? AND created_at <= ?"
     (newest_of_them,) = db.execute(query, (ns, session, moment)).fetchone()
     return (newest_of_them or 0) & SEQ_MASK
-
-
-def changed(db: Session) -> tuple[int, int]:
-    """Count the sessions, and the checkpoints, that are not as they were written."""
-    return SESSIONS.damaged(db), CHECKPOINTS.damaged(db)
 
 
 def drop(db: Session, ns: int, what: Chosen) -> dict[str, int]:
@@ -142,10 +133,7 @@ def drop(db: Session, ns: int, what: Chosen) -> dict[str, int]:
 
 
 def set_back_to(db: Session, moment: int) -> None:
-    """Undo what happened to sessions after a moment, microseconds.
-
-    The owner of a session is not known any more, and a policy is made again when it is asked for.
-    """
+    """Undo what happened to sessions after a moment; nobody owns any, and policies begin anew."""
     for table, column in (("sessions", "started"), ("checkpoints", "at")):
         db.execute(f"DELETE FROM {table} WHERE {column} > ?", (moment,))
     for one in SESSIONS.select(db):

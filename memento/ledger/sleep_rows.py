@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from memento.dynamics.fold import DAY
-from memento.ledger import memories
+from memento.ledger import memories, rows
 from memento.ledger.contract import Session
 from memento.ledger.dialect import or_replace
-from memento.ledger.rows import COLUMNS, Row, docid_range, mapping_in, select, strings_in
-from memento.ledger.schema import SEQ_MASK
+from memento.ledger.rows import Row, column, docid_range, select, single, strings_in
 from memento.status import sql
 from memento.types import Event
 
@@ -38,7 +37,7 @@ def lease(db: Session, ns: int) -> Lease:
     found = db.execute(query, (ns,)).fetchone()
     if found is None or not isinstance(found[1], int):
         return Lease(None, 0, {})
-    return Lease(found[0], found[1], mapping_in(found[2]))
+    return Lease(found[0], found[1], rows.mapping_in(found[2]))
 
 
 def keep(db: Session, ns: int, one: Lease) -> None:
@@ -49,49 +48,21 @@ def keep(db: Session, ns: int, one: Lease) -> None:
 def count_active(db: Session, ns: int) -> int:
     """Count the memories of a namespace that are found by default."""
     query = f"SELECT count(*) FROM memories WHERE docid BETWEEN ? AND ? AND {_FOUND}"
-    return int(db.execute(query, docid_range(ns)).fetchone()[0])
+    return int(single(db, query, docid_range(ns)))
 
 
 def active(db: Session, ns: int, *, tiers: Sequence[str] = ()) -> Iterator[Row]:
-    """Yield the active memories of a namespace that nobody pinned or locked, in order of arrival.
-
-    Only those of some tiers, if any are given.
-    """
+    """Yield the active memories, of some tiers, that nobody pinned or locked, in order."""
     where = f"docid BETWEEN ? AND ? AND {_FOUND} AND pinned = 0 AND {memories.NOT_ERASED}"
     if tiers:
         where += f" AND tier IN ({', '.join('?' * len(tiers))})"
     return select(db, f"{where} ORDER BY docid", (*docid_range(ns), *tiers))
 
 
-def revised(db: Session, ns: int, since: int, most: int) -> list[int]:
-    """Return the revisions of the first memories that came or changed after one, ascending."""
-    low, high = docid_range(ns)
-    query = (
-        f"SELECT docid & {SEQ_MASK} FROM memories WHERE docid BETWEEN ?1 + ?3 + 1 AND ?2"
-        f" AND rev = docid & {SEQ_MASK} UNION ALL"
-        f" SELECT rev FROM memories WHERE ns = ?4 AND rev > ?3 AND rev <> (docid & {SEQ_MASK})"
-        " ORDER BY 1 LIMIT ?5"
-    )
-    found = db.execute(query, (low, high, since, ns, most))
-    return [rev for (rev,) in found]
-
-
-def between(db: Session, ns: int, since: int, upto: int) -> list[Row]:
-    """Read the memories whose last revision is after one and up to another, in order of arrival."""
-    low, _ = docid_range(ns)
-    query = (
-        f"SELECT {COLUMNS} FROM memories WHERE docid BETWEEN ?1 + ?2 + 1 AND ?1 + ?3"
-        f" AND rev = docid & {SEQ_MASK} UNION ALL SELECT {COLUMNS} FROM memories"
-        f" WHERE ns = ?4 AND rev > ?2 AND rev <= ?3 AND rev <> (docid & {SEQ_MASK}) ORDER BY 1"
-    )
-    found = db.execute(query, (low, since, upto, ns))
-    return [Row(*values) for values in found]
-
-
 def replayed_since(db: Session, ns: int, moment: int) -> set[int]:
     """Return the row ids of the memories that were replayed since a moment, microseconds."""
     query = f"SELECT docid FROM events WHERE ns = ? AND kind = '{Event.REPLAYED}' AND at >= ?"
-    return {docid for (docid,) in db.execute(query, (ns, moment))}
+    return set(column(db, query, (ns, moment)))
 
 
 def daily(db: Session, ns: int, kinds: Sequence[str], since: int) -> dict[int, int]:

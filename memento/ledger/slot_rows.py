@@ -6,12 +6,12 @@ A writer calls these too, so they leave out erased memories whose rows are still
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TypeAlias
 
-from memento.ledger import memories
 from memento.ledger.contract import Session
 from memento.ledger.dialect import field_of, without_index
 from memento.ledger.memories import NOT_ERASED
-from memento.ledger.rows import Row, first, is_sound, select
+from memento.ledger.rows import Row, first, is_sound, select, single
 from memento.status import sql
 
 _ENDED, _HOLDS_SLOT, _OF_SLOT = sql("ended"), sql("holds_slot"), sql("holds_slot", "ended")
@@ -21,29 +21,28 @@ _IN_SLOT = f"ns = ? AND key = ? AND scope = ? AND {NOT_ERASED}"
 _UNEXPIRED = "(expires_at IS NULL OR expires_at > ?)"
 
 
+Slot: TypeAlias = tuple[str | None, str]
+"""Key and scope."""
+
+
+def holders(db: Session, ns: int, slot: Slot) -> Iterator[Row]:
+    """Yield the active memories that fill a slot, the newest first, whether they hold now."""
+    return select(db, f"{_IN_SLOT} AND {_HOLDS_SLOT} ORDER BY docid DESC", (ns, *slot))
+
+
 def holder(db: Session, row: Row) -> Row | None:
     """Return the active memory that fills the same slot as ``row``, if there is another."""
-    return first(
-        db,
-        f"{_IN_SLOT} AND {_HOLDS_SLOT} AND docid <> ?"
-        " ORDER BY docid DESC LIMIT 1",  # mostly the newest; the index would begin with the oldest
-        (row.ns, row.key, row.scope, row.docid),
-    )
+    found = holders(db, row.ns, (row.key, row.scope))
+    return next((other for other in found if other.docid != row.docid), None)
 
 
-def holders_of(db: Session, row: Row) -> list[Row]:
-    """Return the active memories that fill the slot of ``row``; itself if it is one of them."""
-    return list(select(db, f"{_IN_SLOT} AND {_HOLDS_SLOT}", (row.ns, row.key, row.scope)))
-
-
-def holder_of(db: Session, ns: int, slot: tuple[str, str]) -> Row | None:
-    """Return the active memory that fills a slot, given as key and scope, whether it holds now."""
-    where = f"{_IN_SLOT} AND {_HOLDS_SLOT} ORDER BY docid DESC LIMIT 1"
-    return first(db, where, (ns, *slot))
+def holder_of(db: Session, ns: int, slot: Slot) -> Row | None:
+    """Return the active memory that fills a slot, whether it holds now."""
+    return next(holders(db, ns, slot), None)
 
 
 def value_at(
-    db: Session, ns: int, slot: tuple[str, str], moment: int, *, now: int, present: bool
+    db: Session, ns: int, slot: Slot, moment: int, *, now: int, present: bool
 ) -> Row | None:
     """Return the value of a slot at a moment, microseconds; it may be damaged.
 
@@ -60,7 +59,7 @@ def value_at(
     )
 
 
-def values(db: Session, ns: int, slot: tuple[str, str], now: int) -> list[Row]:
+def values(db: Session, ns: int, slot: Slot, now: int) -> list[Row]:
     """Return the values of a slot, present, past and planned, in the order in which they begin.
 
     Those that expired are left out; a damaged one is not.
@@ -69,7 +68,7 @@ def values(db: Session, ns: int, slot: tuple[str, str], now: int) -> list[Row]:
     return list(select(db, where, (ns, *slot, now)))
 
 
-def held_before(db: Session, ns: int, slot: tuple[str, str], now: int) -> Iterator[Row]:
+def held_before(db: Session, ns: int, slot: Slot, now: int) -> Iterator[Row]:
     """Yield the past values of a slot that have held, the newest first; some may be damaged."""
     return select(
         db,
@@ -82,46 +81,28 @@ def held_before(db: Session, ns: int, slot: tuple[str, str], now: int) -> Iterat
 
 def value_before(db: Session, row: Row) -> Row | None:
     """Return the other value of a slot, present or past, that began last, not after this one."""
-    return _value(db, row, "valid_from <= ?3", "valid_from DESC, docid DESC")
+    return next(_others(db, row, "valid_from <= ?", "valid_from DESC, docid DESC"), None)
 
 
 def value_after(db: Session, row: Row, until: int | None = None) -> Row | None:
-    """Return the other value of a slot, present or past, that begins next after this one.
-
-    It begins by ``until``, microseconds; None for any.
-    """
+    """Return the other value of a slot, present or past, that begins next, by ``until``."""
     limit = "" if until is None else f" AND valid_from <= {until:d}"
-    return _value(db, row, f"valid_from > ?3{limit}", "valid_from, docid")
+    return next(_others(db, row, f"valid_from > ?{limit}", "valid_from, docid"), None)
 
 
 def values_from(db: Session, row: Row) -> list[Row]:
     """Return the other values of a slot that begin with this one or later, the first one first."""
+    return list(_others(db, row, "valid_from >= ?", "valid_from, docid"))
+
+
+def _others(db: Session, row: Row, begun: str, order: str) -> Iterator[Row]:
+    """Yield the other values of a slot that hold at any moment; damaged ones are skipped."""
     found = select(
         db,
-        f"{_IN_SLOT} AND valid_from >= ? AND docid <> ?"
-        f" AND {_OF_SLOT} AND {_HELD} ORDER BY valid_from, docid",
+        f"{_IN_SLOT} AND {begun} AND docid <> ? AND {_OF_SLOT} AND {_HELD} ORDER BY {order}",
         (row.ns, row.key, row.scope, row.valid_from, row.docid),
     )
-    return [other for other in found if is_sound(other)]
-
-
-def _value(db: Session, row: Row, condition: str, order: str) -> Row | None:
-    """Return the first other value of a slot that fits a condition.
-
-    Damaged ones are skipped, and those that hold at no moment.
-    """
-    query = (
-        f"SELECT docid FROM memories WHERE ns = ?1 AND key = ?2 AND {condition} AND scope = ?4"
-        f" AND docid <> ?5 AND {NOT_ERASED} AND {_OF_SLOT} AND {_HELD}"
-        f" ORDER BY {order} LIMIT 1 OFFSET ?6"
-    )
-    asked = (row.ns, row.key, row.valid_from, row.scope, row.docid)
-    place = 0
-    while found := db.execute(query, (*asked, place)).fetchone():
-        if is_sound(other := memories.by_docid(db, found[0])):
-            return other
-        place += 1
-    return None
+    return filter(is_sound, found)
 
 
 def replaced_by(db: Session, row: Row) -> list[Row]:
@@ -136,10 +117,9 @@ def replaced_by(db: Session, row: Row) -> list[Row]:
 
 def held_until(db: Session, row: Row) -> int | None:
     """Return until when a superseded memory would hold if nothing had taken its place."""
-    found = db.execute(
-        f"SELECT {field_of('earlier', 'valid_until')} FROM versions"
-        f" WHERE docid = ? AND reason = 'superseded' AND {_HOLDS_SLOT}"
-        " ORDER BY rev DESC LIMIT 1",
-        (row.docid,),
-    ).fetchone()
-    return None if found is None else found[0]
+    query = (
+        f"SELECT {field_of('earlier', 'valid_until')} FROM versions WHERE docid = ?"
+        f" AND reason = 'superseded' AND {_HOLDS_SLOT} ORDER BY rev DESC LIMIT 1"
+    )
+    ends: int | None = single(db, query, (row.docid,))
+    return ends

@@ -18,6 +18,7 @@ import json
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from hashlib import blake2b
 from struct import Struct
 from typing import Any
@@ -37,19 +38,10 @@ from memento.dynamics.formulas import RATES
 from memento.dynamics.settings import Dynamics
 from memento.ledger import co_use, learnt_weights, memories, meta, usage_events
 from memento.ledger.contract import Session
-from memento.ledger.dialect import one_of, or_replace
-from memento.ledger.rows import Row, docid_range, first, is_sound, lock_of, select
+from memento.ledger.dialect import listed, one_of, or_replace
+from memento.ledger.rows import Row, column, docid_range, first, is_sound, lock_of, select, single
 from memento.ledger.schema import SEQ_BITS
-from memento.ledger.usage_events import (
-    OWN,
-    Fold,
-    Happening,
-    after,
-    next_from,
-    of_memory,
-    standing_ones,
-    told_of,
-)
+from memento.ledger.usage_events import Fold, Happening, standing_ones
 from memento.status import having
 from memento.types import Event
 
@@ -62,17 +54,10 @@ AGAIN = 4
 _EDITION = 3
 """Edition of the fold: another one drops the rows of the one before."""
 
-ASLEEP = frozenset(
-    {
-        Event.ARCHIVED,
-        Event.FOLDED,
-        Event.MOVED,
-        Event.REPLAYED,
-        Event.SUPERSEDED,
-        Event.UNDONE,
-        Event.WEAKENED,
-    }
-)
+ASLEEP = frozenset({
+    Event.ARCHIVED, Event.FOLDED, Event.MOVED, Event.REPLAYED, Event.SUPERSEDED, Event.UNDONE,
+    Event.WEAKENED,
+})  # fmt: skip
 """Events that the sleep may write: a day on which nothing else happened is no day of use."""
 
 _ALWAYS = -(1 << 63)
@@ -109,11 +94,6 @@ class Calendar:
         if not self.days or at // DAY > self.days[-1]:
             self.days.append(at // DAY)
             self.changed = True
-
-    @property
-    def next_at(self) -> int:
-        """The first moment of a day that counts as a later one, microseconds."""
-        return (self.days[-1] + 1) * DAY if self.days else _ALWAYS
 
     def until(self, at: int) -> int:
         """Count the days until a moment, that day included."""
@@ -167,7 +147,7 @@ class _Fold:
 
     def again(self, row: Row, upto: int) -> State | None:
         """Fold the events of one memory from the start, up to one of the log."""
-        return self.onto(None, row, of_memory(self.db, row, 0, upto))
+        return self.onto(None, row, usage_events.of_memory(self.db, row, 0, upto))
 
     def onto(self, state: State | None, row: Row, found: Sequence[Happening]) -> State | None:
         """Fold events of one memory onto a state; verdicts that were retracted are left out."""
@@ -194,29 +174,25 @@ def feels(row: Row) -> bool:
 def look(
     db: Session, row: Row, now: int, config: Dynamics
 ) -> tuple[State, Standing, list[Happening]]:
-    """Read what the events say of a memory at a moment, microseconds. Writes nothing.
+    """Read what the events say of a memory at a moment, microseconds: state, standing, verdicts.
 
-    Returns:
-        Its state; its standing; and its verdicts and repeats, the retracted ones and the
-        retractions included, in the order of the log.
+    The verdicts and repeats are in the order of the log, the retracted ones and the retractions
+    included.
     """
     fold = _Fold(db, config)
-    _note_newer(db, fold.calendar(row.ns), row.ns, _FOLD.place(db)[0])
-    told = told_of(db, row.docid)
-    state = _present(fold, row) if feels(row) else None
     basis, calendar = basis_of(row), fold.calendar(row.ns)
+    later = partial(usage_events.next_from, db, row.ns, but=ASLEEP)
+    event = _FOLD.place(db)[0]
+    while found := later(event, (calendar.days[-1] + 1) * DAY if calendar.days else _ALWAYS):
+        event = found.event  # of each day that is not folded yet one event is read
+        if _is_use(found):
+            calendar.note(found.at)
+    told = usage_events.told_of(db, row.docid)
+    state = _present(fold, row) if feels(row) else None
     shown = state or begin(basis, calendar.until(basis.at), config)
     first = max((at for at, one in enumerate(told, start=1) if one.begins_anew), default=0)
     counted = [one for one in told[first:] if one.kind != Event.REPLACED]
     return shown, standing(shown, now, calendar.until(now), basis, config), counted
-
-
-def _note_newer(db: Session, calendar: Calendar, ns: int, event: int) -> None:
-    """Take in the days of the events after one. Of each day one event is read, however many."""
-    while found := next_from(db, ns, event, calendar.next_at, ASLEEP):
-        if _is_use(found):
-            calendar.note(found.at)
-        event = found.event
 
 
 def _present(fold: _Fold, row: Row) -> State | None:
@@ -224,10 +200,10 @@ def _present(fold: _Fold, row: Row) -> State | None:
     event, rules = _FOLD.place(fold.db)
     states, stale = _load(fold.db, [row.docid])
     whole = rules == _rules(fold.config) and not stale
-    since = of_memory(fold.db, row, event if whole else 0, None)
+    since = usage_events.of_memory(fold.db, row, event if whole else 0, None)
     if whole and not any(one.kind == Event.RETRACTED for one in since):
         return fold.onto(states.get(row.docid), row, since)
-    return fold.onto(None, row, of_memory(fold.db, row, 0, None))
+    return fold.onto(None, row, usage_events.of_memory(fold.db, row, 0, None))
 
 
 def calendar_of(db: Session, ns: int) -> Calendar:
@@ -245,7 +221,7 @@ def states_of(db: Session, docids: Sequence[int]) -> dict[int, State]:
 def used(db: Session, ns: int) -> set[int]:
     """Return the row ids of the memories of a namespace with a use that was counted."""
     query = "SELECT docid FROM dynamics WHERE docid BETWEEN ? AND ? AND uses > 0"
-    return {docid for (docid,) in db.execute(query, docid_range(ns))}
+    return set(column(db, query, docid_range(ns)))
 
 
 def behind(db: Session, config: Dynamics, *, takes_over: bool = True) -> bool:
@@ -254,7 +230,7 @@ def behind(db: Session, config: Dynamics, *, takes_over: bool = True) -> bool:
     if event and rules != _rules(config):
         return takes_over
     query = "SELECT EXISTS (SELECT 1 FROM dynamics WHERE stale = 1)"
-    return usage_events.newest(db) > event or bool(db.execute(query).fetchone()[0])
+    return usage_events.newest(db) > event or bool(single(db, query))
 
 
 def waiting(db: Session, config: Dynamics) -> int:
@@ -265,19 +241,16 @@ def waiting(db: Session, config: Dynamics) -> int:
         " + (SELECT count(*) FROM dynamics WHERE stale = 1)"
     )
     since = event if rules == _rules(config) else 0
-    return int(db.execute(query, (since,)).fetchone()[0])
+    return int(single(db, query, (since,)))
 
 
 def catch_up(db: Session, config: Dynamics, most: int = BITE) -> bool:
-    """Fold the next events of the log, and a few stale rows; tell whether there may be more.
-
-    Rows that were folded with other settings are dropped.
-    """
+    """Fold the next events, and a few stale rows; tell whether there may be more."""
     rules, (event, known) = _rules(config), _FOLD.place(db)
     if known != rules:
-        _drop_all(db)
+        drop_rows(db)
         event = 0
-    found, count, event = after(db, event, most)
+    found, count, event = usage_events.after(db, event, most)
     fold = _Fold(db, config)
     if count:
         _fold_bite(fold, found)
@@ -287,7 +260,7 @@ def catch_up(db: Session, config: Dynamics, most: int = BITE) -> bool:
                 usage_events.next_stamp(db)
         _FOLD.move(db, event, rules)
     query = "SELECT docid FROM dynamics WHERE stale = 1 ORDER BY docid LIMIT ?"
-    stale = [docid for (docid,) in db.execute(query, (AGAIN,)).fetchall()]
+    stale = column(db, query, (AGAIN,))
     for docid in stale:
         row = first(db, "docid = ?", (docid,))
         again = fold.again(row, event) if row is not None and feels(row) else None
@@ -302,7 +275,7 @@ def differing(db: Session, config: Dynamics, sample: int) -> list[int]:
         return []  # with other settings: they will all be folded again
     fold = _Fold(db, config)
     query = "SELECT docid FROM dynamics WHERE stale = 0 ORDER BY at DESC, docid LIMIT ?"
-    docids = [docid for (docid,) in db.execute(query, (sample,)).fetchall()]
+    docids = column(db, query, (sample,))
     states, damaged = _load(db, docids)
     wrong = sorted(damaged)
     for docid, state in states.items():
@@ -330,23 +303,17 @@ def fold_again(db: Session, docid: int) -> None:
     db.execute(_PUT, (docid, 1, 0, *nothing.values()))
 
 
-def _drop_all(db: Session) -> None:
-    if db.execute("DELETE FROM dynamics").rowcount:
-        usage_events.dropped(db)
-
-
 def drop_rows(db: Session) -> None:
     """Drop every row, to be folded again; the days on which the store was used remain."""
-    _drop_all(db)
+    if db.execute("DELETE FROM dynamics").rowcount:
+        usage_events.dropped(db)
     meta.drop(db, _FOLD.name)
 
 
 def events_went(db: Session) -> None:
     """Note that events were deleted; see ``Fold.step_back``."""
-    newest = usage_events.newest(db)
-    _FOLD.step_back(db, newest)
-    learnt_weights.events_went(db, newest)
-    co_use.events_went(db, newest)
+    for fold in (_FOLD, learnt_weights.FOLD, co_use.FOLD):
+        fold.step_back(db, usage_events.newest(db))
 
 
 def _fold_bite(fold: _Fold, found: Sequence[Happening]) -> None:
@@ -357,7 +324,7 @@ def _fold_bite(fold: _Fold, found: Sequence[Happening]) -> None:
             fold.calendar(happened.ns).note(happened.at)
     about = list(_about(fold, found))
     docids = [docid for happened, docid, _ in about if docid >> SEQ_BITS == happened.ns]
-    changed = select(db, f"docid {one_of()}", (json.dumps(docids),))
+    changed = select(db, f"docid {one_of()}", (listed(docids),))
     rows = {row.docid: row for row in changed if feels(row)}
     known, stale = _load(db, list(rows))
     states: dict[int, State | None] = dict(known)
@@ -391,7 +358,7 @@ def _about(fold: _Fold, found: Iterable[Happening]) -> Iterator[tuple[Happening,
             for rank, memory_id in enumerate(ids, start=1):
                 if memory_id in docids:
                     yield happened, docids[memory_id], rank
-        elif happened.docid is not None and happened.kind in OWN:
+        elif happened.docid is not None and happened.kind in usage_events.OWN:
             yield happened, happened.docid, happened.rank
 
 
@@ -400,7 +367,7 @@ def _load(db: Session, docids: Sequence[int]) -> tuple[dict[int, State], set[int
     found: dict[int, State] = {}
     spoilt: set[int] = set()
     query = f"SELECT docid, stale, {_COLUMNS} FROM dynamics WHERE docid {one_of()}"
-    for docid, stale, *values in db.execute(query, (json.dumps([*docids]),)):
+    for docid, stale, *values in db.execute(query, (listed(docids),)):
         state = None if stale else _read(dict(zip(_NAMES, values, strict=True)))
         if state is None:
             spoilt.add(docid)
@@ -428,19 +395,15 @@ def sums_in(blob: object) -> tuple[float, ...] | None:
     return _SUMS.unpack(blob) if len(blob) == _SUMS.size else None
 
 
-def _spelt(sums: Sequence[float]) -> bytes:
-    """Return leaky sums as they are stored: one number if all are the same, as after one use."""
-    return _ALIKE.pack(sums[0]) if len(set(sums)) == 1 else _SUMS.pack(*sums)
-
-
 def _store(db: Session, docid: int, state: State | None) -> None:
     """Write the state of a memory; None for a memory that nothing happened to."""
     if state is None:
         if db.execute("DELETE FROM dynamics WHERE docid = ?", (docid,)).rowcount:
             usage_events.dropped(db)
         return
-    own = {"sums": _spelt(state.sums)}
-    own |= {"supporting": state.belief[0], "opposing": state.belief[1]}  # type: ignore[dict-item]
+    alike = len(set(state.sums)) == 1  # as after one use
+    sums = _ALIKE.pack(state.sums[0]) if alike else _SUMS.pack(*state.sums)
+    own = dict(zip(("sums", "supporting", "opposing"), (sums, *state.belief), strict=True))
     values = [own[name] if name in own else getattr(state, name) for name in _NAMES]
     db.execute(_PUT, (docid, 0, usage_events.next_stamp(db), *values))
 

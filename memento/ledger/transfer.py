@@ -9,18 +9,10 @@ from typing import Any
 
 from memento.errors import IdConflict
 from memento.ledger import claim_rows, memories, meta, vectors
-from memento.ledger import links as sql
 from memento.ledger.contract import Session
 from memento.ledger.dialect import field_of
-from memento.ledger.rows import (
-    STATE,
-    Row,
-    State,
-    docid_range,
-    is_changed_event,
-    is_changed_link,
-    select,
-)
+from memento.ledger.links import MADE, link
+from memento.ledger.rows import STATE, Row, State, docid_range, is_changed, select, single
 from memento.status import having
 from memento.text.words import Columns
 from memento.types import Tier
@@ -37,12 +29,12 @@ def rows(db: Session, ns: int) -> Iterator[Row]:
 
 def vector(db: Session, docid: int, model: int) -> bytes | None:
     """Read the vector of a memory, unless it has none of this embedder or needs a new one."""
-    found = db.execute(
+    query = (
         "SELECT vector FROM embeddings WHERE docid = ?1 AND model = ?2 AND NOT EXISTS"
-        " (SELECT 1 FROM backlog WHERE docid = ?1 AND op = 'embed')",
-        (docid, model),
-    ).fetchone()
-    return None if found is None else bytes(found[0])
+        " (SELECT 1 FROM backlog WHERE docid = ?1 AND op = 'embed')"
+    )
+    found = single(db, query, (docid, model))
+    return None if found is None else bytes(found)
 
 
 def links(db: Session, ns: int) -> Iterator[tuple[str, str, str, float]]:
@@ -59,19 +51,16 @@ def links(db: Session, ns: int) -> Iterator[tuple[str, str, str, float]]:
         docid_range(ns),
     )
     garbled = 0
-    for *link, source, to in found:
-        if is_changed_link(*link):
+    for *one, source, to in found:
+        if is_changed(*one):
             garbled += 1
-        elif link[2] not in claim_rows.MADE or reworded.isdisjoint(link[:2]):
-            yield str(source), str(to), link[2], link[3]
+        elif one[2] not in MADE or reworded.isdisjoint(one[:2]):
+            yield str(source), str(to), one[2], one[3]
     _warn(garbled, "links")
 
 
 def events(db: Session, ns: int) -> Iterator[tuple[int, str, str | None, str | None]]:
-    """Read the events of a namespace in order: moment, kind, id of the memory, detail as JSON.
-
-    Damaged ones are left out.
-    """
+    """Read the events of a namespace in order: moment, kind, id of the memory, detail as JSON."""
     found = db.execute(
         "SELECT events.ns, at, events.kind, events.docid, detail, seal, memories.id FROM events"
         " LEFT JOIN memories USING (docid) WHERE events.ns = ? ORDER BY event",
@@ -79,7 +68,7 @@ def events(db: Session, ns: int) -> Iterator[tuple[int, str, str | None, str | N
     )
     garbled = 0
     for *event, memory_id in found:
-        if is_changed_event(*event):
+        if is_changed(*event):
             garbled += 1
         else:
             yield event[1], event[2], None if memory_id is None else str(memory_id), event[4]
@@ -92,11 +81,7 @@ def _warn(garbled: int, what: str) -> None:
 
 
 def known(db: Session, ns: int, row: Row) -> int | None:
-    """Find a memory that comes from elsewhere and is here already, perhaps in a later state.
-
-    Raises:
-        IdConflict: If its id belongs to another memory here.
-    """
+    """Find a memory from elsewhere that is here already, perhaps later, or raise ``IdConflict``."""
     found = db.execute(
         "SELECT docid, created_at = ?3 OR content_hash = ?4 FROM memories"
         " WHERE ns = ?1 AND id = ?2",
@@ -105,61 +90,43 @@ def known(db: Session, ns: int, row: Row) -> int | None:
     if found is None:
         return None
     docid, same = found
-    if not same and not _was(db, docid, row.created_at):
+    was_created = f"docid = ? AND {field_of('earlier', 'created_at')} = ?"  # and hidden since
+    query = f"SELECT 1 FROM versions WHERE {was_created} LIMIT 1"
+    if not same and single(db, query, (docid, row.created_at)) is None:
         raise IdConflict(row.id)
     return int(docid)
-
-
-def _was(db: Session, docid: int, created_at: int) -> bool:
-    """Tell whether a memory was created then before it was hidden and added again."""
-    query = (
-        f"SELECT 1 FROM versions WHERE docid = ? AND {field_of('earlier', 'created_at')} = ?"
-        " LIMIT 1"
-    )
-    return db.execute(query, (docid, created_at)).fetchone() is not None
 
 
 def begin_import(db: Session, name: str, namespaces: Iterable[int]) -> dict[int, int]:
     """Note that an import begins, or read when it did if it was cut off before.
 
-    Its name is the same for the same file into the same namespaces.
-
-    Returns:
-        Namespace to its newest revision when the import began.
+    Its name is the same for the same file into the same namespaces. Returns the newest revision of
+    each namespace when the import began.
     """
-    noted = _import_noted(db, name)
+    noted = meta.get_json(db, name)
     if noted is not None:
         return {int(ns): rev for ns, rev in noted["began"].items()}
     began = {ns: memories.latest_rev(db, ns) for ns in namespaces}
-    _note_import(db, name, {"line": 0, "began": began})
+    meta.put(db, name, json.dumps({"line": 0, "began": began}))
     return began
 
 
 def imported_to(db: Session, name: str) -> int | None:
     """Return the last line of an import that is in; None if all of it is, and its note gone."""
-    noted = _import_noted(db, name)
+    noted = meta.get_json(db, name)
     return None if noted is None else int(noted["line"])
 
 
 def note_imported(db: Session, name: str, line: int) -> None:
     """Note the last line that is in; one that was noted before by somebody else stays."""
-    noted = _import_noted(db, name)
+    noted = meta.get_json(db, name)
     if noted is not None and noted["line"] < line:
-        _note_import(db, name, noted | {"line": line})
+        meta.put(db, name, json.dumps(noted | {"line": line}))
 
 
 def end_import(db: Session, name: str) -> None:
     """Note that all of an import is in."""
     meta.drop(db, name)
-
-
-def _import_noted(db: Session, name: str) -> dict[str, Any] | None:
-    found = meta.get(db, name)
-    return None if found is None else json.loads(found)
-
-
-def _note_import(db: Session, name: str, noted: Mapping[str, Any]) -> None:
-    meta.put(db, name, json.dumps(noted))
 
 
 def put(
@@ -187,18 +154,11 @@ def put(
 
 
 def _put_vector(db: Session, row: Row, blob: bytes, model: int) -> None:
-    db.execute(
-        "INSERT INTO embeddings (docid, model, stamp, vector) VALUES (?, ?, ?, ?)",
-        (row.docid, model, vectors.next_stamp(db), blob),
-    )
+    values = (row.docid, model, vectors.next_stamp(db), blob)
+    db.execute("INSERT INTO embeddings (docid, model, stamp, vector) VALUES (?, ?, ?, ?)", values)
+    db.execute("DELETE FROM backlog WHERE docid = ?", (row.docid,))
     if row.status in _INDEXED and row.tier != Tier.SHORT:
-        db.execute(
-            "INSERT INTO backlog VALUES (?, ?, 'index') ON CONFLICT (docid) DO UPDATE"
-            " SET op = 'index'",
-            (row.docid, row.rev),
-        )
-    else:
-        db.execute("DELETE FROM backlog WHERE docid = ?", (row.docid,))
+        db.execute("INSERT INTO backlog VALUES (?, ?, 'index')", (row.docid, row.rev))
 
 
 def put_link(db: Session, ns: int, ends: tuple[str, str], relation: str, weight: float) -> bool:
@@ -206,7 +166,7 @@ def put_link(db: Session, ns: int, ends: tuple[str, str], relation: str, weight:
     docids = memories.docids_of(db, ns, ends)
     if set(ends) - docids.keys():
         return False
-    return sql.put_link(db, docids[ends[0]], docids[ends[1]], relation, weight)
+    return link(db, docids[ends[0]], docids[ends[1]], relation, weight)
 
 
 def put_event(
@@ -218,10 +178,9 @@ def put_event(
     detail: Mapping[str, Any] | None,
 ) -> bool:
     """Append an event of elsewhere; tells whether its memory is still here, if it has one."""
-    docid = None
-    if memory_id is not None:
-        docid = memories.docids_of(db, ns, [memory_id]).get(memory_id)
-        if docid is None:
-            return False
+    known = {} if memory_id is None else memories.docids_of(db, ns, [memory_id])
+    docid = known.get(memory_id or "")
+    if memory_id is not None and docid is None:
+        return False
     memories.record(db, ns, at, kind, docid, detail)
     return True

@@ -7,7 +7,7 @@ anything in its detail: what is not of the right kind is taken for not said.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
@@ -15,7 +15,7 @@ from memento.dynamics.fold import SAID
 from memento.ledger import meta
 from memento.ledger.contract import Session
 from memento.ledger.dialect import contains
-from memento.ledger.rows import Row, docid_range, is_changed_event, mapping_in
+from memento.ledger.rows import Row, docid_range, is_changed, mapping_in, single
 from memento.ledger.schema import SEQ_BITS
 from memento.types import Event, Trust
 
@@ -35,8 +35,15 @@ TAKEN = "taken"
 """Key in the detail of a retraction of a retraction: the number of the change that wrote that."""
 
 _EVENT = "event, ns, at, kind, docid, detail, seal"
-_KINDS = ", ".join(f"'{kind}'" for kind in OWN)
-_TOLD = f"docid = ? AND event > ? AND event <= ? AND kind IN ({_KINDS})"
+
+
+def _is_one_of(kinds: Iterable[str]) -> str:
+    """Return the condition that an event is of some kinds: words of memento, never bound."""
+    names = ", ".join(f"'{kind}'" for kind in kinds)
+    return f"kind IN ({names})"
+
+
+_TOLD = f"docid = ? AND event > ? AND event <= ? AND {_is_one_of(OWN)}"
 _SHOWN = (
     f"ns = ? AND event > ? AND event <= ? AND kind = '{Event.RETRIEVED}' AND {contains('detail')}"
 )
@@ -172,11 +179,11 @@ def written_by(db: Session, ns: int, changes: Mapping[int, int]) -> list[Happeni
     """
     if not changes:
         return []
-    kinds = ", ".join(f"'{kind}'" for kind in (*_ASLEEP, Event.RETRACTED))
     span = min(changes.values()), max(changes.values())
     found = _read(  # by row id, so that answers, which are most of the log, are not read
         db,
-        f"docid BETWEEN ? AND ? AND at BETWEEN ? AND ? AND kind IN ({kinds})",
+        f"docid BETWEEN ? AND ? AND at BETWEEN ? AND ?"
+        f" AND {_is_one_of((*_ASLEEP, Event.RETRACTED))}",
         (*docid_range(ns), *span),
         order="+event",
     )
@@ -203,7 +210,7 @@ def told_lately(db: Session, docid: int, since: float) -> list[Happening]:
 def last_of(db: Session, docid: int, kind: str) -> int:
     """Return the number of the last event of a kind of one memory; 0 if there is none."""
     query = "SELECT coalesce(max(event), 0) FROM events WHERE docid = ? AND kind = ?"
-    return int(db.execute(query, (docid, kind)).fetchone()[0])
+    return int(single(db, query, (docid, kind)))
 
 
 def happening(db: Session, ns: int, event: int) -> Happening | None:
@@ -220,8 +227,7 @@ def outcomes_after(db: Session, one: Happening, most: int) -> list[Happening]:
 
 def verdicts(db: Session, ns: int, source: str) -> list[Happening]:
     """Read all verdicts of a source in a namespace, in order, the retracted ones included."""
-    kinds = ", ".join(f"'{kind}'" for kind in sorted(SAID))
-    found = _read(db, f"ns = ? AND docid IS NOT NULL AND kind IN ({kinds})", (ns,))
+    found = _read(db, f"ns = ? AND docid IS NOT NULL AND {_is_one_of(sorted(SAID))}", (ns,))
     return [one for one in found if one.source == source]
 
 
@@ -237,16 +243,12 @@ def of_memory(db: Session, row: Row, since: int, upto: int | None) -> list[Happe
 def sound_ones(found: Iterable[Sequence[Any]]) -> Iterator[Happening]:
     """Yield the events that are as they were written."""
     for event, ns, at, kind, docid, detail, seal in found:
-        if not is_changed_event(ns, at, kind, docid, detail, seal):
+        if not is_changed(ns, at, kind, docid, detail, seal):
             yield Happening(event, ns, at, kind, docid, mapping_in(detail))
 
 
 def after(db: Session, event: int, most: int) -> tuple[list[Happening], int, int]:
-    """Read the next events of the log, of all namespaces, in order.
-
-    Returns:
-        Those that are sound; how many there are; and the number of the last one.
-    """
+    """Read the next events of the log: the sound ones, how many were read, the last number."""
     query = f"SELECT {_EVENT} FROM events WHERE event > ? ORDER BY event LIMIT ?"
     found = db.execute(query, (event, most)).fetchall()
     return list(sound_ones(found)), len(found), found[-1][0] if found else event
@@ -257,12 +259,11 @@ def next_from(db: Session, ns: int, event: int, at: int, but: Collection[str]) -
 
     Some kinds are passed over (``but``).
     """
-    marks = ", ".join("?" * len(but))
     query = (
         f"SELECT {_EVENT} FROM events WHERE event > ? AND ns = ? AND at >= ?"
-        f" AND kind NOT IN ({marks}) ORDER BY event LIMIT 1"
+        f" AND NOT {_is_one_of(sorted(but))} ORDER BY event LIMIT 1"
     )
-    while found := db.execute(query, (event, ns, at, *but)).fetchall():
+    while found := db.execute(query, (event, ns, at)).fetchall():
         if sound := next(sound_ones(found), None):
             return sound
         event = found[0][0]
@@ -279,11 +280,8 @@ def is_doubted(db: Session, docid: int, by: object, since: int) -> bool:
 class Fold(NamedTuple):
     """How far one of the folds has read the log: a row of ``meta``.
 
-    The row has the number of the last event that was folded, and the rules that it was folded by.
-
-    Attributes:
-        name: Name of the row.
-        kinds: Kinds of the events that are folded, if they are each about one memory.
+    It has the number of the last event that was folded, and the rules that it was folded by.
+    ``kinds`` are those of the events that are folded, if each is about one memory.
     """
 
     name: str
@@ -325,12 +323,28 @@ class Fold(NamedTuple):
         most: int = -1,
     ) -> list[Any]:
         """Read the rows of the events after one and up to another, under one more condition."""
-        kinds = ", ".join(f"'{kind}'" for kind in self.kinds)
         query = (
-            f"SELECT {_EVENT} FROM events WHERE event > ? AND event <= ? AND kind IN ({kinds})"
-            f" AND docid IS NOT NULL {only} ORDER BY event LIMIT ?"
+            f"SELECT {_EVENT} FROM events WHERE event > ? AND event <= ?"
+            f" AND {_is_one_of(self.kinds)} AND docid IS NOT NULL {only} ORDER BY event LIMIT ?"
         )
         return db.execute(query, (since, upto, *of, most)).fetchall()
+
+    def next_bite(
+        self, db: Session, rules: str, most: int, forget: Callable[[Session], None]
+    ) -> tuple[list[Happening], int, bool] | None:
+        """Read the next events, after what other rules folded is forgotten; None at the end.
+
+        They are the sound ones, up to which event that is, and whether there may be more.
+        """
+        event, known = self.place(db)
+        if known not in ("", rules):
+            forget(db)
+            event = 0
+        if (last := newest(db)) <= event:
+            return None
+        found = self.told(db, event, last, most=most)
+        more = len(found) == most
+        return list(sound_ones(found)), found[-1][0] if more else last, more
 
     def standing(self, db: Session, ns: int, upto: int) -> list[Happening]:
         """Return the events of a namespace that were not taken back, in order."""
@@ -339,7 +353,7 @@ class Fold(NamedTuple):
 
 def newest(db: Session) -> int:
     """Return the number of the newest event of the log; 0 if there is none."""
-    return int(db.execute("SELECT coalesce(max(event), 0) FROM events").fetchone()[0])
+    return int(single(db, "SELECT coalesce(max(event), 0) FROM events"))
 
 
 _STAMP, _DROPPED = "dynamics stamp", "dynamics dropped"
@@ -356,7 +370,7 @@ _SINCE = (
 
 def next_stamp(db: Session) -> int:
     """Return the stamp of what is written now."""
-    return int(db.execute(_NEXT).fetchone()[0])
+    return int(single(db, _NEXT))
 
 
 def dropped(db: Session) -> None:
@@ -366,12 +380,12 @@ def dropped(db: Session) -> None:
 
 def latest(db: Session) -> int:
     """Return the newest stamp; 0 if nothing was ever written."""
-    return _number(db, _STAMP)
+    return meta.get_number(db, _STAMP)
 
 
 def last_drop(db: Session) -> int:
     """Return the stamp at which rows were last dropped; 0 if none ever were."""
-    return _number(db, _DROPPED)
+    return meta.get_number(db, _DROPPED)
 
 
 def since(db: Session, ns: int, stamp: int) -> Iterator[Sequence[Any]]:
@@ -381,8 +395,3 @@ def since(db: Session, ns: int, stamp: int) -> Iterator[Sequence[Any]]:
     against, worth, leaky sums, and the trust of the memory.
     """
     yield from db.execute(_SINCE, (ns, stamp)).fetchall()
-
-
-def _number(db: Session, name: str) -> int:
-    found = meta.get(db, name)
-    return found if isinstance(found, int) else 0

@@ -1,37 +1,43 @@
 """Embeddings and the backlog of what the indexer still owes.
 
 A memory that is not in the full text yet has no line in the backlog either; see ``contract.Words``.
+With 300,000 lines in the backlog each read of its lines takes some milliseconds at most: it seeks
+to a row id and stops after a given number of lines.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from memento.ledger import erasure, meta
+from memento.ledger import erasure, memories, meta
 from memento.ledger.contract import Session
-from memento.ledger.dialect import SKIP_IF_THERE, differs, one_of, or_replace
-from memento.ledger.rows import docid_range
+from memento.ledger.dialect import SKIP_IF_THERE, differs, listed, one_of, or_replace
+from memento.ledger.rows import column, docid_range, single
 from memento.ledger.schema import SEQ_BITS, SEQ_MASK
 from memento.status import sql
 
 CANARY = "canary:"
 """Before the number of an embedder: the name in ``meta`` of a vector it once made."""
-
 BITE = 1024
 """Vectors read at once."""
+LOOK = 1_024
+"""Most lines, or rows of a session, that a search for the newest owed ones looks at."""
 
 _ENDED, _OWED = sql("ended"), sql("owed_vector")
 _INDEXED = f"{sql('in_index')} AND tier <> 'short'"
 _ONE_VECTOR = or_replace("docid", "model", "stamp", "vector")
-
-
-LINES = (
+_UNLISTED = (
+    f"namespaces JOIN memories ON docid > (namespaces.ns << {SEQ_BITS} | fts_upto)"
+    f" AND docid <= (namespaces.ns << {SEQ_BITS} | {SEQ_MASK}) AND {sql('embedded')}"
+    " AND docid NOT IN (SELECT docid FROM embeddings)"
+    " AND docid NOT IN (SELECT docid FROM backlog)"
+)
+"""The memories that ``Words.index_next`` will owe a vector when the index takes them."""
+_LINES = (
     "SELECT docid, backlog.rev, op, id, tier, status, coalesce(actor, role, ''), text"
     " FROM backlog JOIN memories USING (docid)"
 )
-"""Query for lines of the backlog, to which conditions can be added."""
 
 
 class Owed(NamedTuple):
@@ -56,13 +62,25 @@ class Owed(NamedTuple):
         return self.docid >> SEQ_BITS
 
 
+class Lacking(NamedTuple):
+    """A memory without a vector, and the characters of its text."""
+
+    docid: int
+    chars: int
+
+
+class Place(NamedTuple):
+    """A line of the backlog of the embedder, and the session of its memory."""
+
+    docid: int
+    rev: int
+    session: str | None
+
+
 def embedder_id(db: Session, name: str, dim: int) -> int:
     """Return the number of an embedder, giving it one if it is new. Inside a transaction."""
     db.execute(f"INSERT INTO embedders (name, dim) VALUES (?, ?) {SKIP_IF_THERE}", (name, dim))
-    (model,) = db.execute(
-        "SELECT model FROM embedders WHERE name = ? AND dim = ?", (name, dim)
-    ).fetchone()
-    return int(model)
+    return int(single(db, "SELECT model FROM embedders WHERE name = ? AND dim = ?", (name, dim)))
 
 
 def embedders(db: Session, ns: int) -> dict[str, int]:
@@ -97,7 +115,7 @@ def retire(db: Session, model: int) -> None:
         "UPDATE embedders SET name = name || ', earlier ' || model WHERE model = ?", (model,)
     )
     meta.drop(db, f"{CANARY}{model}")
-    set_marks(db, [])
+    meta.drop(db, "chroma")
 
 
 def canary(db: Session, model: int) -> bytes | None:
@@ -112,10 +130,39 @@ def set_canary(db: Session, model: int, vector: bytes) -> None:
     db.execute(f"INSERT INTO meta VALUES (?, ?) {SKIP_IF_THERE}", named)
 
 
+def current_embedder(db: Session) -> str | None:
+    """Return the identity of the embedder this store works with, or None before the first."""
+    found = meta.get(db, "embedder")
+    return None if found is None else str(found)
+
+
+def set_embedder(db: Session, identity: str) -> None:
+    """Make an embedder the one this store works with. Inside a transaction."""
+    meta.put(db, "embedder", identity)
+
+
+def current_model(db: Session) -> tuple[int, str, int] | None:
+    """Return number, name and dimension of the embedder this store works with, if it has one."""
+    query = "SELECT model, name, dim FROM embedders WHERE name || ' (' || dim || ')' = ?"
+    found = db.execute(query, (current_embedder(db),)).fetchone()
+    return None if found is None else (int(found[0]), str(found[1]), int(found[2]))
+
+
+def mark(db: Session) -> str | None:
+    """Return the mark of the Chroma folder that was fed last; see ``tiers.folder.Stamp``."""
+    found = meta.get(db, "chroma")
+    return None if found is None else str(found)
+
+
+def set_mark(db: Session, mark: str) -> None:
+    """Keep the mark of the Chroma folder that is fed from now on. Inside a transaction."""
+    meta.put(db, "chroma", mark)
+
+
 def next_stamp(db: Session) -> int:
     """Return the stamp of vectors that are stored now."""
     query = "UPDATE meta SET value = value + 1 WHERE name = 'stamp' RETURNING value"
-    return int(db.execute(query).fetchone()[0])
+    return int(single(db, query))
 
 
 def store(db: Session, model: int, vectors: Iterable[tuple[Owed, bytes]]) -> None:
@@ -125,35 +172,43 @@ def store(db: Session, model: int, vectors: Iterable[tuple[Owed, bytes]]) -> Non
     ones leave it, if they were in it. Vectors of an embedder that another process has replaced
     meanwhile are dropped.
     """
-    if current_embedder(db) != _identity(db, model):
+    if (current := current_model(db)) is None or current[0] != model:
         return
     stamp = next_stamp(db)
     for owed, vector in vectors:
+        line = (owed.docid, owed.rev)
         db.execute(
             "INSERT INTO embeddings SELECT docid, ?3, ?4, ?5 FROM backlog"
             f" WHERE docid = ?1 AND rev = ?2 AND op = 'embed' {_ONE_VECTOR}",
-            (owed.docid, owed.rev, model, stamp, vector),
+            (*line, model, stamp, vector),
         )
         db.execute(
-            "UPDATE backlog SET op = 'index' WHERE docid = ? AND rev = ? AND op = 'embed'",
-            (owed.docid, owed.rev),
-        )
-        db.execute(
-            "DELETE FROM backlog WHERE docid = ?1 AND rev = ?2 AND op = 'index' AND EXISTS ("
+            "DELETE FROM backlog WHERE docid = ?1 AND rev = ?2 AND op = 'embed' AND EXISTS ("
             f"SELECT 1 FROM memories WHERE docid = ?1 AND NOT ({_ENDED}) AND NOT ({_INDEXED}))",
-            (owed.docid, owed.rev),
+            line,
         )
         db.execute(
-            "UPDATE backlog SET op = 'drop' WHERE docid = ?1 AND rev = ?2 AND op = 'index'"
-            f" AND EXISTS (SELECT 1 FROM memories WHERE docid = ?1 AND {_ENDED})",
-            (owed.docid, owed.rev),
+            "UPDATE backlog SET op = CASE WHEN EXISTS (SELECT 1 FROM memories WHERE docid = ?1"
+            f" AND {_ENDED}) THEN 'drop' ELSE 'index' END"
+            " WHERE docid = ?1 AND rev = ?2 AND op = 'embed'",
+            line,
         )
 
 
 def owed(db: Session, ops: Sequence[str], limit: int) -> list[Owed]:
     """Read the oldest lines of the backlog with these operations."""
-    query = f"{LINES} WHERE op {one_of()} ORDER BY docid LIMIT ?"
-    return [Owed(*found) for found in db.execute(query, (json.dumps([*ops]), limit))]
+    query = f"{_LINES} WHERE op {one_of()} ORDER BY docid LIMIT ?"
+    return [Owed(*found) for found in db.execute(query, (listed(ops), limit))]
+
+
+def lines_of(db: Session, docids: Iterable[int], ops: Sequence[str]) -> list[Owed]:
+    """Read the lines of some rows with these operations, in the order of the given row ids."""
+    wanted = list(docids)
+    lines = db.execute(
+        f"{_LINES} WHERE docid {one_of()} AND op {one_of()}", (listed(wanted), listed(ops))
+    )
+    found = {line[0]: Owed(*line) for line in lines}
+    return [found[docid] for docid in wanted if docid in found]
 
 
 def settle(db: Session, lines: Iterable[Owed]) -> None:
@@ -167,18 +222,15 @@ def settle(db: Session, lines: Iterable[Owed]) -> None:
 def still_owed(db: Session, lines: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     """Return those of these (row id, revision) that still wait to be embedded."""
     query = "SELECT 1 FROM backlog WHERE docid = ? AND rev = ? AND op = 'embed'"
-    return [line for line in lines if db.execute(query, line).fetchone()]
+    return [line for line in lines if single(db, query, line)]
 
 
 def backlog_size(db: Session, ns: int | None = None) -> dict[str, int]:
-    """Count the backlog of a namespace, or of all, by operation.
-
-    It includes what has no line yet because full text lacks it too.
-    """
+    """Count the backlog by operation, with what full text lacks too and so has no line yet."""
     low, high = (0, 1 << 62) if ns is None else docid_range(ns)
     query = (
         "SELECT op, count(*) FROM (SELECT op FROM backlog WHERE docid BETWEEN ?1 AND ?2 UNION ALL"
-        f" SELECT 'embed' FROM namespaces JOIN memories ON {WAITING}"
+        f" SELECT 'embed' FROM {_UNLISTED}"
         " WHERE namespaces.ns = coalesce(?3, namespaces.ns)) GROUP BY op"
     )
     return dict(db.execute(query, (low, high, ns)).fetchall())
@@ -186,71 +238,121 @@ def backlog_size(db: Session, ns: int | None = None) -> dict[str, int]:
 
 def any_owed(db: Session) -> bool:
     """Tell whether `backlog_size` has anything to count, without counting it."""
-    query = (
-        "SELECT EXISTS (SELECT 1 FROM backlog)"
-        f" OR EXISTS (SELECT 1 FROM namespaces JOIN memories ON {WAITING})"
-    )
-    return bool(db.execute(query).fetchone()[0])
+    query = f"SELECT EXISTS (SELECT 1 FROM backlog) OR EXISTS (SELECT 1 FROM {_UNLISTED})"
+    return bool(single(db, query))
 
 
 def is_behind(db: Session, most: int) -> bool:
     """Tell whether the backlog has more than so many lines."""
     query = "SELECT count(*) FROM (SELECT 1 FROM backlog LIMIT ?)"
-    return bool(db.execute(query, (most + 1,)).fetchone()[0] > most)
+    return bool(single(db, query, (most + 1,)) > most)
 
 
 def owed_in(db: Session, ns: int, most: int) -> int:
     """Count the memories of a namespace that are still to be embedded, up to ``most``, >= 1."""
-    (count,) = db.execute(
+    query = (
         "SELECT count(*) FROM (SELECT 1 FROM backlog JOIN memories USING (docid)"
         f" WHERE op = 'embed' AND docid BETWEEN ?1 AND ?2 AND {_OWED}"
-        f" UNION ALL SELECT 1 FROM namespaces JOIN memories ON {WAITING}"
-        f" WHERE namespaces.ns = ?3 AND {_OWED} LIMIT ?4)",
-        (*docid_range(ns), ns, most),
-    ).fetchone()
-    return int(count)
+        f" UNION ALL SELECT 1 FROM {_UNLISTED}"
+        f" WHERE namespaces.ns = ?3 AND {_OWED} LIMIT ?4)"
+    )
+    return int(single(db, query, (*docid_range(ns), ns, most)))
 
 
-WAITING = (
-    f"docid > (namespaces.ns << {SEQ_BITS} | fts_upto)"
-    f" AND docid <= (namespaces.ns << {SEQ_BITS} | {SEQ_MASK})"
-    f" AND {sql('embedded')}"
-    " AND docid NOT IN (SELECT docid FROM embeddings)"
-    " AND docid NOT IN (SELECT docid FROM backlog)"
-)
-"""A row of ``memories`` that ``Words.index_next`` will owe a vector when the index takes it."""
+def waiting_in(db: Session, ns: int, most: int) -> list[int]:
+    """Return the row ids of a namespace that are on the backlog, ``most`` if there are more."""
+    query = "SELECT docid FROM backlog WHERE docid BETWEEN ? AND ? LIMIT ?"
+    return column(db, query, (*docid_range(ns), most))
 
 
-def read(db: Session, docids: Sequence[int], model: int) -> dict[int, bytes]:
+def spaces(db: Session, after: int, most: int) -> list[int]:
+    """Return the namespaces that need vectors, in order from the one after a number round to it."""
+    found = list(_spaces(db, after, None, most))
+    return [*found, *_spaces(db, 0, after, most - len(found))]
+
+
+def _spaces(db: Session, after: int, last: int | None, most: int) -> Iterator[int]:
+    query = "SELECT docid FROM backlog WHERE docid > ? AND op = 'embed' ORDER BY docid LIMIT 1"
+    for _ in range(most):
+        line = single(db, query, (docid_range(after)[1],))
+        if line is None or (last is not None and line >> SEQ_BITS > last):
+            return
+        after = line >> SEQ_BITS
+        yield after
+
+
+def window(db: Session, low: int, high: int, most: int, *, newest: bool = False) -> list[Place]:
+    """Read the first lines between two row ids, or the last ones."""
+    order = "DESC" if newest else "ASC"
+    query = (
+        "SELECT docid, backlog.rev, session FROM backlog JOIN memories USING (docid)"
+        f" WHERE docid BETWEEN ? AND ? AND op = 'embed' ORDER BY docid {order} LIMIT ?"
+    )
+    return [Place(*found) for found in db.execute(query, (low, high, most))]
+
+
+def newest(db: Session, ns: int, sessions: Sequence[str], rows: int, chars: int) -> list[Lacking]:
+    """Find the newest memories of a namespace that an answer could need and that lack a vector.
+
+    Active and superseded ones, newest first: of some sessions, or of all if none are given; at most
+    so many rows, and characters together (but one is returned in any case).
+    """
+    some = f" AND session {one_of()}" if sessions else ""
+    unlisted = f"{_UNLISTED} WHERE namespaces.ns = ?{some}"  # as full text lacks them too
+    found = _lacking(db, unlisted, (ns, *([listed(sessions)] if sessions else []), rows))
+    for session in sessions:
+        found |= _lacking(
+            db,
+            "(SELECT docid, text, status FROM memories WHERE ns = ? AND session = ?"
+            " ORDER BY docid DESC LIMIT ?) AS said WHERE EXISTS"
+            " (SELECT 1 FROM backlog WHERE backlog.docid = said.docid AND op = 'embed')",
+            (ns, session, LOOK, rows),
+        )
+    if not sessions:
+        found |= _lacking(
+            db,
+            "(SELECT docid, op FROM backlog WHERE docid BETWEEN ? AND ? ORDER BY docid DESC"
+            " LIMIT ?) AS lines JOIN memories USING (docid) WHERE op = 'embed'",
+            (*docid_range(ns), LOOK, rows),
+        )
+    chosen: list[Lacking] = []
+    for one in sorted(found, reverse=True)[:rows]:
+        chars -= one.chars
+        if chosen and chars < 0:
+            break
+        chosen.append(one)
+    return chosen
+
+
+def _lacking(db: Session, source: str, values: Sequence[object]) -> set[Lacking]:
+    query = f"SELECT docid, length(text) FROM {source} AND {_OWED} ORDER BY docid DESC LIMIT ?"
+    return {Lacking(*one) for one in db.execute(query, values)}
+
+
+def still_lacking(db: Session, ns: int, docids: Iterable[int]) -> set[int]:
+    """Return those of some rows of a namespace that an answer could need and that lack a vector."""
+    query = (
+        "SELECT docid FROM backlog JOIN memories USING (docid)"
+        f" WHERE docid {one_of('?1')} AND op = 'embed' AND {_OWED}"
+        f" UNION ALL SELECT docid FROM {_UNLISTED}"
+        f" WHERE namespaces.ns = ?2 AND docid {one_of('?1')} AND {_OWED}"
+    )
+    return set(column(db, query, (listed(docids), ns)))
+
+
+def read(db: Session, docids: Iterable[int], model: int) -> dict[int, bytes]:
     """Read the vectors of some rows made by one embedder; absent ones are left out."""
     query = f"SELECT docid, vector FROM embeddings WHERE docid {one_of()} AND model = ?"
-    return dict(db.execute(query, (json.dumps([*docids]), model)).fetchall())
-
-
-def having(db: Session, docids: Sequence[int], model: int) -> set[int]:
-    """Return those of some rows that have a vector made by one embedder."""
-    query = f"SELECT docid FROM embeddings WHERE docid {one_of()} AND model = ?"
-    return {docid for (docid,) in db.execute(query, (json.dumps(list(docids)), model))}
+    return dict(db.execute(query, (listed(docids), model)).fetchall())
 
 
 def since(db: Session, ns: int, model: int, stamp: int) -> Iterator[list[tuple[int, bytes]]]:
-    """Yield the vectors of a namespace stored after a stamp, (row id, vector) in order of arrival.
-
-    They come in bites, which bound memory.
-    """
-    low, high = docid_range(ns)
+    """Yield the vectors stored after a stamp in bites: (row id, vector) in order of arrival."""
+    which, values = f"docid >> {SEQ_BITS} = ? AND stamp > ?", (ns, stamp)
     if stamp == 0:  # everything: walk the rows, not the index of stamps
-        found = db.execute(
-            "SELECT docid, vector FROM embeddings WHERE docid BETWEEN ? AND ? AND model = ?"
-            " ORDER BY docid",
-            (low, high, model),
-        )
-    else:
-        found = db.execute(
-            f"SELECT docid, vector FROM embeddings WHERE docid >> {SEQ_BITS} = ? AND stamp > ?"
-            " AND model = ? ORDER BY docid",
-            (ns, stamp, model),
-        )
+        which, values = "docid BETWEEN ? AND ?", docid_range(ns)
+    query = f"SELECT docid, vector FROM embeddings WHERE {which} AND model = ? ORDER BY docid"
+    found = db.execute(query, (*values, model))
     while bite := found.fetchmany(BITE):
         yield bite
 
@@ -258,40 +360,7 @@ def since(db: Session, ns: int, model: int, stamp: int) -> Iterator[list[tuple[i
 def count(db: Session, ns: int) -> int:
     """Count the vectors of a namespace, of whatever embedder, without reading them."""
     query = f"SELECT count(*) FROM embeddings WHERE docid >> {SEQ_BITS} = ?"
-    return int(db.execute(query, (ns,)).fetchone()[0])
-
-
-def waiting_in(db: Session, ns: int, most: int) -> list[int]:
-    """Return the row ids of a namespace that are on the backlog, ``most`` if there are more."""
-    query = "SELECT docid FROM backlog WHERE docid BETWEEN ? AND ? LIMIT ?"
-    return [docid for (docid,) in db.execute(query, (*docid_range(ns), most))]
-
-
-def _identity(db: Session, model: int) -> str:
-    query = "SELECT name || ' (' || dim || ')' FROM embedders WHERE model = ?"
-    return str(db.execute(query, (model,)).fetchone()[0])
-
-
-def current_embedder(db: Session) -> str | None:
-    """Return the identity of the embedder this store works with, or None before the first."""
-    found = meta.get(db, "embedder")
-    return None if found is None else str(found)
-
-
-def set_embedder(db: Session, identity: str) -> None:
-    """Make an embedder the one this store works with. Inside a transaction."""
-    meta.put(db, "embedder", identity)
-
-
-def marks(db: Session) -> list[str]:
-    """Return the marks of the Chroma folder that was fed last; see ``tiers.folder_stamp``."""
-    found = meta.get(db, "chroma")
-    return [] if found is None else str(found).split()
-
-
-def set_marks(db: Session, marks: Sequence[str]) -> None:
-    """Keep the marks of the Chroma folder that is fed from now on. Inside a transaction."""
-    meta.put(db, "chroma", " ".join(marks))
+    return int(single(db, query, (ns,)))
 
 
 def sample(db: Session, model: int, size: int) -> list[tuple[int, str, bytes]]:
@@ -299,8 +368,12 @@ def sample(db: Session, model: int, size: int) -> list[tuple[int, str, bytes]]:
 
     It seeks to each, so a large store takes no longer than a small one.
     """
-    spaces = [ns for (ns,) in db.execute("SELECT ns FROM namespaces ORDER BY ns")]
+    spaces = column(db, "SELECT ns FROM namespaces ORDER BY ns")
     chosen = spaces[:: -(-len(spaces) // size)] if spaces else []
+    ends = (
+        "SELECT (SELECT min(docid) FROM embeddings WHERE docid BETWEEN ?1 AND ?2),"
+        " (SELECT max(docid) FROM embeddings WHERE docid BETWEEN ?1 AND ?2)"
+    )
     query = (
         "SELECT docid, id, vector FROM embeddings JOIN memories USING (docid)"
         f" WHERE docid BETWEEN ? AND ? AND model = ? AND {_INDEXED}"
@@ -308,8 +381,8 @@ def sample(db: Session, model: int, size: int) -> list[tuple[int, str, bytes]]:
     )
     found: dict[int, tuple[int, str, bytes]] = {}
     for ns in chosen:
-        first, last = _ends(db, *docid_range(ns))
-        share = size // len(chosen)
+        first, last = db.execute(ends, docid_range(ns)).fetchone()
+        share = 0 if first is None else size // len(chosen)
         for at in range(share):
             start = first + (last + 1 - first) * at // share
             row = db.execute(query, (start, last, model)).fetchone()
@@ -318,23 +391,13 @@ def sample(db: Session, model: int, size: int) -> list[tuple[int, str, bytes]]:
     return list(found.values())
 
 
-def _ends(db: Session, low: int, high: int) -> tuple[int, int]:
-    """Return the first and last row id with a vector between two; ``low, low`` if there is none."""
-    ends = db.execute(
-        "SELECT (SELECT min(docid) FROM embeddings WHERE docid BETWEEN ?1 AND ?2),"
-        " (SELECT max(docid) FROM embeddings WHERE docid BETWEEN ?1 AND ?2)",
-        (low, high),
-    ).fetchone()
-    return (low, low) if ends[0] is None else ends
-
-
 def any_indexed(db: Session) -> bool:
     """Tell whether there is any row that the long tier's index should hold by now."""
-    found = db.execute(
+    query = (
         "SELECT 1 FROM embeddings WHERE docid NOT IN (SELECT docid FROM backlog) AND docid IN"
         f" (SELECT docid FROM memories WHERE {_INDEXED}) LIMIT 1"
-    ).fetchone()
-    return found is not None
+    )
+    return single(db, query) is not None
 
 
 def is_left_unfed(db: Session) -> bool:
@@ -343,7 +406,7 @@ def is_left_unfed(db: Session) -> bool:
     A line that does sees whether the index was lost.
     """
     query = "SELECT 1 FROM backlog JOIN memories USING (docid) WHERE op <> 'embed' LIMIT 1"
-    return db.execute(query).fetchone() is None and any_indexed(db)
+    return single(db, query) is None and any_indexed(db)
 
 
 def owe_index(db: Session, model: int) -> int:
@@ -354,13 +417,6 @@ def owe_index(db: Session, model: int) -> int:
         " ON CONFLICT (docid) DO UPDATE SET op = CASE WHEN op = 'embed' THEN op ELSE 'index' END",
         (model,),
     ).rowcount
-
-
-def current_model(db: Session) -> tuple[int, str, int] | None:
-    """Return number, name and dimension of the embedder this store works with, if it has one."""
-    query = "SELECT model, name, dim FROM embedders WHERE name || ' (' || dim || ')' = ?"
-    found = db.execute(query, (current_embedder(db),)).fetchone()
-    return None if found is None else (int(found[0]), str(found[1]), int(found[2]))
 
 
 def owe_index_anew(db: Session) -> None:
@@ -393,36 +449,20 @@ class Facts(NamedTuple):
 
 def facts(db: Session, kind: str, ns: int) -> Facts:
     """Read what a derived file of this kind has to agree with."""
-    stamp, marks = db.execute(
-        "SELECT (SELECT value FROM meta WHERE name = 'stamp'),"
-        " (SELECT value FROM meta WHERE name = ?)",
-        (_name(kind, ns),),
-    ).fetchone()
-    words = tuple(str(marks).split()) if marks else ()
-    return Facts(int(stamp), erased_at(db, ns), words)
-
-
-def erased_at(db: Session, ns: int) -> int:
-    """Return the newest revision at which something was erased from a namespace; 0 for never."""
-    query = "SELECT max(rev) FROM erased WHERE ns = ?"
-    (rev,) = db.execute(query, (ns,)).fetchone()
-    return int(rev or 0)
+    marks = str(meta.get(db, f"{kind}:{ns}") or "").split()
+    return Facts(int(meta.get(db, "stamp")), memories.erased_at(db, ns), tuple(marks))
 
 
 def adopt(db: Session, kind: str, ns: int, mark: str, *, replaced: str | None, erased: int) -> bool:
     """Note that a file with a mark is this ledger's, if it may be named; tells whether it may.
 
-    It may not if something was erased after the moment from which its content is (``erased``, see
-    `erased_at`), or is being erased. The mark of the file that it replaces stays known until the
-    next time. To be called inside the transaction in which it is named: an erasure is one too,
-    after which the files are looked through, so none that holds what it erased is named later.
+    It may not if something is being erased, or was after the moment from which its content is:
+    then ``erased`` is not ``memories.erased_at`` any more. The mark of the file that it replaces
+    stays known until the next time. To be called inside the transaction in which it is named: an
+    erasure is one too, after which the files are looked through, so none that holds what it
+    erased is named later.
     """
-    if erased_at(db, ns) != erased or erasure.is_under_way(db):
+    if memories.erased_at(db, ns) != erased or erasure.is_under_way(db):
         return False
-    marks = mark if replaced is None else f"{mark} {replaced}"
-    meta.put(db, _name(kind, ns), marks)
+    meta.put(db, f"{kind}:{ns}", mark if replaced is None else f"{mark} {replaced}")
     return True
-
-
-def _name(kind: str, ns: int) -> str:
-    return f"{kind}:{ns}"

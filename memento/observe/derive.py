@@ -253,4 +253,8 @@ def _hour(clock: re.Match[str], plain: str) -> tuple[int, int]:
 
 
 def _is_before(plain: str) -> bool:
-    return re.search(r"\bbefore (?:the |next )?\w", plain, re.IGNORECASE) is not None
+    """Tell whether the time itself is too late; "the Friday before Easter" is a time."""
+    return (
+        re.search(r"(?<!day )(?<!days )(?<!week )(?<!weeks )\bbefore \w", plain, re.IGNORECASE)
+        is not None
+    )

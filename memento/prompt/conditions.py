@@ -102,7 +102,7 @@ def parse(condition: str) -> Condition:
             return _structured(said)
     denials = len(_DENIES.findall(condition))
     said = f"if {_DENIES.sub(' ', condition)}" if denials else condition
-    rest = said[_opening(said) :].strip(" ,.:;")
+    rest = _OPENING.sub("", said, count=1).strip(" ,.:;")
     clause = rest or condition.strip()
     return Condition(clause, _telling(clause), denies=denials % 2 == 1)
 
@@ -123,11 +123,6 @@ def shown(condition: str) -> str:
     'I ask about recipes'
     """
     return re.sub(r"^\s*(?:when(?:ever)?|if)\s+", "", condition, flags=re.IGNORECASE) or condition
-
-
-def _opening(condition: str) -> int:
-    found = _OPENING.match(condition)
-    return 0 if found is None else found.end()
 
 
 def _stems(words: object) -> frozenset[str]:

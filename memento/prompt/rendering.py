@@ -20,7 +20,7 @@ import re
 import secrets
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, tzinfo
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Protocol
@@ -215,8 +215,8 @@ class _Said:
 
     memory: Memory
     text: str
-    speakers: tuple[str, ...]
-    ids: tuple[str, ...]
+    speakers: tuple[str, ...] = ()
+    ids: tuple[str, ...] = ()
     against: datetime | None = None
     owner: tuple[str, ...] = ()
 
@@ -292,40 +292,33 @@ def _folded(
     kept: dict[object, _Said] = {}
     before: dict[str, Memory] = {}
     for at, one in enumerate(memories):
-        memory = one.memory if isinstance(one, Hit) else one
-        apart = ids or not isinstance(one, Hit)
-        key: object = at if apart else (gist(memory.text), memory.source.kind)
-        first = kept.get(key)
+        hit = one if isinstance(one, Hit) else Hit(one, 0.0, 0.0)
+        memory = hit.memory
+        alone = ids or hit is not one
+        key: object = at if alone else (gist(memory.text), memory.source.kind)
+        said = kept.get(key)
+        if said is None:
+            opposed = (other.occurred_at for name, other in before.items() if name in hit.conflicts)
+            said = _Said(
+                memory=memory,
+                text=_shown(hit, cut),
+                against=next(opposed, None) or outside.get(memory.id),
+                owner=memory.namespace if hit.shared else (),
+            )
         speaker = memory.actor or memory.role
-        speakers = (*(first.speakers if first else ()), *((speaker,) if speaker else ()))
-        kept[key] = _Said(
-            memory=first.memory if first else memory,
-            text=first.text if first else _shown(one, cut),
-            speakers=tuple(dict.fromkeys(speakers)),
-            ids=(*(first.ids if first else ()), memory.id),
-            against=first.against if first else _against(one, before) or outside.get(memory.id),
-            owner=first.owner if first else _owner(one),
+        speakers = (*said.speakers, *((speaker,) if speaker else ()))
+        kept[key] = replace(
+            said, speakers=tuple(dict.fromkeys(speakers)), ids=(*said.ids, memory.id)
         )
         before[memory.id] = memory
     return list(kept.values())
 
 
-def _against(one: Hit | Memory, before: Mapping[str, Memory]) -> datetime | None:
-    """Return when the first memory before a hit was said that conflicts with it and is higher."""
-    named = one.conflicts if isinstance(one, Hit) else ()
-    return next((memory.occurred_at for name, memory in before.items() if name in named), None)
-
-
-def _owner(one: Hit | Memory) -> tuple[str, ...]:
-    """Return the namespace that shares a hit; none if nobody shares it."""
-    return one.memory.namespace if isinstance(one, Hit) and one.shared else ()
-
-
-def _shown(one: Hit | Memory, cut: Cut | None) -> str:
+def _shown(hit: Hit, cut: Cut | None) -> str:
     """Return what a block shows of a text if there is room."""
-    if isinstance(one, Hit) and one.passage is not None:
-        return one.passage
-    return one.text if cut is None else cut(one.text, None)
+    if hit.passage is not None:
+        return hit.passage
+    return hit.text if cut is None else cut(hit.text, None)
 
 
 def escape(record: object) -> str:

@@ -9,7 +9,7 @@ from memento.base.blocks import framed
 from memento.ledger.rows import Row
 from memento.prompt.policy_values import ZONES, Dropped, Shown
 from memento.prompt.rendering import escape
-from memento.prompt.zones import ORDERS, Directive, zone_of
+from memento.prompt.zones import ORDERS, Directive, Head, Line, zone_of
 from memento.status import having
 from memento.text.words import estimate
 from memento.types import Status, Trust
@@ -33,23 +33,6 @@ class Item:
     takes_back: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Before:
-    """The content of the head of a session.
-
-    Attributes:
-        known: Row ids of all memories that it was compiled from.
-        shown: Row id to the zone and the text that it shows.
-        left_out: Ids of memories for which its budget had no room.
-        conditions: Row id to the condition of what it shows.
-    """
-
-    known: frozenset[int]
-    shown: Mapping[int, tuple[int, str]]
-    left_out: frozenset[str] = frozenset()
-    conditions: Mapping[int, str | None] = field(default_factory=dict)
-
-
 @dataclass(slots=True)
 class Changes:
     """The differences to the head.
@@ -64,7 +47,7 @@ class Changes:
     overtaken: bool = False
 
 
-def changed(before: Before, now: Sequence[Directive], gone: Mapping[int, Row]) -> Changes:
+def changed(before: Head, now: Sequence[Directive], gone: Mapping[int, Row]) -> Changes:
     """Compare what the head of a session shows with what it would show now.
 
     Args:
@@ -74,41 +57,38 @@ def changed(before: Before, now: Sequence[Directive], gone: Mapping[int, Row]) -
             erased ones are absent.
     """
     found = Changes()
-    present = {one.row.docid: one for one in now}
+    shown = {line.docid: line for line in before.shown}
+    left_out = {one.id for one in before.dropped if one.reason == "budget"}
     replaced: dict[str | None, list[str]] = {}
     for docid, past in gone.items():
-        replaced.setdefault(past.superseded_by, []).append(before.shown[docid][1])
+        replaced.setdefault(past.superseded_by, []).append(shown[docid].text)
     for one in now:
-        zone, text = before.shown.get(one.row.docid, (None, None))
+        line = shown.get(one.row.docid)
+        zone = None if line is None else line.zone
         new = one.row.docid not in before.known
         into_or_out_of_locked = zone != one.zone and 1 in (zone, one.zone)
-        demoted = zone in ORDERS and one.zone not in ORDERS
-        if demoted or into_or_out_of_locked:
+        if into_or_out_of_locked or (zone in ORDERS and one.zone not in ORDERS):
             found.overtaken = True
-        if new or _is_otherwise(before, one, zone, text):
-            was = replaced.pop(one.row.id, [] if text in (None, one.row.text) else [text])
+        if new or (one.row.id not in left_out if line is None else _is_otherwise(line, one)):
+            text = one.row.text if line is None else line.text
+            was = replaced.pop(one.row.id, [] if text == one.row.text else [text])
             found.items.append(_new(one, was, "new" if new else "now"))
-    for docid, (zone, text) in before.shown.items():
-        if docid in present:
+    present = {one.row.docid for one in now}
+    for line in before.shown:
+        if line.docid in present:
             continue
-        row = gone.get(docid)
-        if zone == 1 or row is None or _is_distrusted(row, zone):
+        row = gone.get(line.docid)
+        if line.zone == 1 or row is None or _is_distrusted(row, line.zone):
             found.overtaken = True
         elif row.superseded_by is None or row.superseded_by in replaced:
-            found.items.append(Item(6, f"- no longer: {escape(text)}", takes_back=True))
+            found.items.append(Item(6, f"- no longer: {escape(line.text)}", takes_back=True))
     return found
 
 
-def _is_otherwise(before: Before, one: Directive, zone: int | None, text: str | None) -> bool:
-    """Tell whether a memory that is not new is not as the head has it.
-
-    It has another text or condition, became an instruction, or holds since another one does not.
-    """
-    if zone is None:
-        return one.row.id not in before.left_out
-    known = before.conditions.get(one.row.docid, one.row.condition)
-    promoted = one.zone in ORDERS and zone not in ORDERS
-    return text != one.row.text or known != one.row.condition or promoted
+def _is_otherwise(line: Line, one: Directive) -> bool:
+    """Tell whether a memory has another text or condition now, or became an instruction."""
+    promoted = one.zone in ORDERS and line.zone not in ORDERS
+    return promoted or (line.text, line.condition) != (one.row.text, one.row.condition)
 
 
 def _is_distrusted(row: Row, zone: int) -> bool:

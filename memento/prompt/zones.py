@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from hashlib import blake2b
+from typing import NamedTuple
 
 from memento.base.blocks import DIGITS, framed
 from memento.ledger.rows import PINNED, USER, Row
@@ -58,23 +60,40 @@ class Directive:
         return f"- {named}{when}{escape(row.text)}{by}{ask}"
 
 
+class Line(NamedTuple):
+    """A memory as a head shows it."""
+
+    docid: int
+    id: str
+    zone: int
+    text: str
+    condition: str | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Head:
-    """A compiled head, before it has its tag.
+    """A compiled head; a session keeps it.
 
     Attributes:
-        lines: The lines between the tags, in order.
         shown: The memories in it, in order.
         dropped: Those left out.
         conflicts: Those that cannot both be followed.
         over_budget: Whether the locked ones alone are too long.
+        known: Row ids of the memories it was made of.
+        text: The head with its tag.
     """
 
-    lines: tuple[str, ...]
-    shown: tuple[Directive, ...]
+    shown: tuple[Line, ...]
     dropped: tuple[Dropped, ...]
     conflicts: tuple[Conflict, ...]
     over_budget: bool
+    known: frozenset[int] = frozenset()
+    text: str = ""
+
+    @property
+    def fingerprint(self) -> str:
+        """Digest of the text."""
+        return blake2b(self.text.encode(), digest_size=8).hexdigest()
 
 
 def zone_of(row: Row) -> int | None:
@@ -194,7 +213,7 @@ def side_by_side(
 
 def compile_head(
     found: Sequence[Directive], pairs: Iterable[tuple[int, int]], tokens: int, *, ids: bool
-) -> Head:
+) -> tuple[list[str], Head]:
     """Choose and order the memories of the head.
 
     Args:
@@ -202,36 +221,31 @@ def compile_head(
         pairs: Row ids of each two that contradict each other.
         tokens: Most tokens of the head; only locked memories go beyond them.
         ids: Whether each line names its id.
+
+    Returns:
+        The lines between the tags, and the head, which has no text yet.
     """
     pairs = list(pairs)
     kept, conflicts, dropped = settled(found, pairs)
     kept, undecided = side_by_side(kept, pairs)
     lines = {one.row.docid: one.line(ids=ids) for one in kept}
     chosen = _within(kept, lines, tokens)
-    left = {one.row.docid for one in chosen}
-    dropped += [
-        Dropped(one.row.id, one.zone, "budget") for one in kept if one.row.docid not in left
-    ]
+    there = {one.row.id for one in chosen}
+    dropped += [Dropped(one.row.id, one.zone, "budget") for one in kept if one.row.id not in there]
     shown = _told_apart(chosen)
-    if shown != chosen:
-        lines |= {one.row.docid: one.line(ids=ids) for one in shown}
-    body = _body(shown, lines)
-    over = bool(shown) and _size(body) > tokens
-    return Head(
-        tuple(body),
-        tuple(shown),
-        tuple(dropped),
-        tuple(
-            one
-            for one in (*conflicts, *undecided)
-            if one.reason != "undecided" or _both_shown(one, shown)
+    body = _body(shown, {one.row.docid: one.line(ids=ids) for one in shown})
+    return body, Head(
+        shown=tuple(
+            Line(one.row.docid, one.row.id, one.zone, one.row.text, one.row.condition)
+            for one in shown
         ),
-        over,
+        dropped=tuple(dropped),
+        conflicts=(
+            *conflicts,
+            *(one for one in undecided if {one.winner, one.loser} <= there),
+        ),
+        over_budget=bool(shown) and _size(body) > tokens,
     )
-
-
-def _both_shown(one: Conflict, shown: Sequence[Directive]) -> bool:
-    return {one.winner, one.loser} <= {each.row.id for each in shown}
 
 
 def _told_apart(chosen: Sequence[Directive]) -> list[Directive]:
@@ -260,11 +274,10 @@ def _within(kept: Sequence[Directive], lines: Mapping[int, str], tokens: int) ->
         ),
     )
     gone: set[int] = set()
-    frame = _size([])
     price = {one.row.docid: estimate(f"{lines[one.row.docid]}\n") for one in kept}
     titles = {zone: estimate(f"## {title}\n") for zone, title in ZONES.items()}
     left = Counter(one.zone for one in kept)
-    used = frame + sum(price.values()) + sum(titles[zone] for zone in left)
+    used = _size([]) + sum(price.values()) + sum(titles[zone] for zone in left)
     for one in going:
         if used <= tokens:
             break
@@ -279,13 +292,11 @@ def _within(kept: Sequence[Directive], lines: Mapping[int, str], tokens: int) ->
             gone.discard(one.row.docid)
             left[one.zone] += 1
             used += title + price[one.row.docid]
-    while (rest := [one for one in kept if one.row.docid not in gone]) and (
-        _size(_body(rest, lines)) > tokens
-    ):
-        more = [one for one in going if one.row.docid not in gone]
-        if not more:
+    rest = [one for one in kept if one.row.docid not in gone]
+    for one in going:  # the prices are estimates: their sum may be a little too small
+        if _size(_body(rest, lines)) <= tokens:
             break
-        gone.add(more[0].row.docid)
+        rest = [other for other in rest if other is not one]
     return rest
 
 

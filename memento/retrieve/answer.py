@@ -8,8 +8,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from memento.retrieve import judging, order, scoring
-from memento.retrieve.candidates import Candidate, Said
+from memento.retrieve import evidence, judging, order
+from memento.retrieve.candidates import Candidate, said
 from memento.retrieve.columns import Rows, Snapshot
 from memento.retrieve.context import Look
 from memento.retrieve.gather import Gathered, asks_no_more, gather, in_order
@@ -23,16 +23,7 @@ T = TypeVar("T")
 
 
 def within(ranked: Sequence[T], k: int, tokens: int | None, cost: Callable[[T], int]) -> list[T]:
-    """Take hits in their order until there are k, skipping those that no longer fit.
-
-    Args:
-        ranked: Hits, best first.
-        k: Most hits, >= 0.
-        tokens: Most tokens in all, >= 0; None for no limit.
-        cost: Tokens of one hit, >= 0.
-
-    Returns:
-        Hits in the same order.
+    """Take at most k hits in their order, skipping those that no longer fit into a token budget.
 
     >>> within(["aaa", "bb", "c"], 3, 4, len)
     ['aaa', 'c']
@@ -161,7 +152,10 @@ class _Room:
         self.passages: dict[int, str] = {}
 
     def _cut_off(self, ranked: Sequence[Candidate]) -> list[Candidate]:
-        return order.cut(ranked, self._request.min_score, self._request.cutoff)
+        """Drop candidates below a score, or below a share of the best score."""
+        best = max((one.score for one in ranked), default=0.0)
+        bar = max(self._request.min_score, self._request.cutoff * best)
+        return [one for one in ranked if one.score >= bar]
 
     def with_tail(self, ranked: Sequence[Candidate]) -> list[Candidate]:
         """Order the tail of a list question, see `tail`."""
@@ -233,14 +227,15 @@ def _collect(look: Look, room: _Room) -> tuple[list[Candidate], Mapping[str, Map
     while True:
         gathered = gather(look, arm, cap)
         if only_named or (look.called and asks_no_more(look.query, look.called)):
-            by_name = np.sort(in_order(gathered.named, scoring.BY_NAME, 1.0))
+            by_name = np.sort(in_order(gathered.named, evidence.BY_NAME, 1.0))
             gathered = replace(gathered, rows=by_name, more=False)
         ranks = {name: {**at, **ranks[name]} if ranks else at for name, at in gathered.arms.items()}
         judged = judge(look, gathered, known, least)
         for places, bar in judged.stages():
             best = list(_candidates(places, look, gathered, judged))
-            texts = look.texts.read([one.row for one in best])
-            answer.take(best, {one.row: Said(texts[one.row]) for one in best}, bar)
+            rows = [one.row for one in best]
+            texts = look.texts.read(rows)
+            answer.take(best, said(texts, rows), bar)
             if room.full(answer.hits):
                 return answer.hits, ranks
         if not gathered.more:

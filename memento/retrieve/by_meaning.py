@@ -134,13 +134,7 @@ def even(cosines: Floats) -> Floats:
 
 
 def best_rows(rows: Rows, score: Floats, count: int) -> Rows:
-    """Return the best rows, best first; among equals the newest first.
-
-    Args:
-        rows: Rows to choose from, ascending.
-        score: One value for every row of the namespace.
-        count: Most rows to return, >= 1.
-    """
+    """Return the best of some ascending rows, best first; among equals the newest first."""
     values = score[rows]
     if len(rows) > _SAMPLED * count:
         rows, values = _promising(rows, values, count)

@@ -18,14 +18,7 @@ Named = tuple[int, Sequence[Sequence[str]]]
 
 @dataclass(frozen=True, slots=True)
 class Called:
-    """A name found in a query.
-
-    Attributes:
-        rows: Rows of the memories with this name.
-        length: Number of its words, >= 1.
-        typos: Number of its words with a typing error, >= 0.
-        start: Position of its first word in the query.
-    """
+    """A name found in a query: who has it, its words, how many are mistyped, where it starts."""
 
     rows: tuple[int, ...]
     length: int
@@ -46,11 +39,7 @@ class Names:
     def put(self, row: int, key: str | None, aliases: Sequence[str], *, heard: bool = True) -> None:
         """Set the names of a row, replacing those it had.
 
-        Args:
-            row: Row in the roster.
-            key: The slot it fills, or None; found in full or by its last segment.
-            aliases: Other names, each found only in full.
-            heard: Whether the row is heard.
+        A key, the slot it fills, is found in full or by its last segment, an alias only in full.
         """
         self._heard.drop(row)
         self._unheard.drop(row)
@@ -136,13 +125,7 @@ class _Bearers:
 
 
 class _Search:
-    """One search for the names in a query; iterating over it yields each `Called`.
-
-    Args:
-        query: Words of the query, in order.
-        bearers: Names and their rows.
-        shown: Tells which rows may be found; None for all.
-    """
+    """One search for the names in the words of a query; iterating over it yields each `Called`."""
 
     def __init__(
         self,
@@ -166,14 +149,11 @@ class _Search:
         for length in range(min(max(begun), len(self._spelt) - start), 0, -1):
             matches = list(self._matching(self._spelt[start : start + length]))
             for typos, phrase in sorted(matches):
-                rows = self._bearing(phrase)
+                rows = tuple(row for one in self._bearers for row in one.rows.get(phrase, ()))
                 if self._shown is not None:
                     rows = tuple(filter(self._shown, rows))
                 if rows:
                     yield Called(rows, length, typos, start)
-
-    def _bearing(self, phrase: Phrase) -> tuple[int, ...]:
-        return tuple(row for one in self._bearers for row in one.rows.get(phrase, ()))
 
     def _known(self, phrase: Phrase) -> bool:
         return any(phrase in one.rows for one in self._bearers)

@@ -73,22 +73,14 @@ class Then:
 def find(
     query: Query, snap: Snapshot, source: TextSource, mask: Mask, now: datetime
 ) -> Then | None:
-    """Find the memories of the time that a query asks about; None if it names no time.
-
-    Args:
-        query: The query.
-        snap: The namespace.
-        source: Reads postings and texts.
-        mask: (n,) rows that may be found.
-        now: The present.
-    """
+    """Find the memories of the time that a query asks about; None if it names no time."""
     if query.last_talk:
         return Then(_last_talk(snap, mask, now, query.days), {}, {}, {})
     if not query.times:
         return None
     days = query.days.of(snap.occurred_at)
     tried = [period for one in query.times for period in one[:_ALTERNATIVES]]
-    texts = _told(_short(tried), snap, source, mask, days)
+    texts = _told([one for one in tried if one.days < LONG], snap, source, mask, days)
     meant = [
         period
         for one in query.times
@@ -110,13 +102,7 @@ def propose(
 ) -> Rows:
     """Return rows of the time asked about: by time, or by what else the query asks.
 
-    Args:
-        then: The rows to choose from.
-        query: The query.
-        snap: The namespace.
-        words: (n,) scores by words.
-        meaning: Gives cosines, or None.
-        count: Most rows by words, and most rows by meaning, >= 1.
+    At most ``count`` by words, and as many by meaning.
     """
     every = then.in_order(snap)
     if query.only_time or len(every) <= count:
@@ -142,10 +128,6 @@ def scores(then: Then, snap: Snapshot, rows: Rows) -> Floats:
 def fit(period: Period) -> float:
     """Rate how precisely a text names a time: 1 up to a month, less for longer ones."""
     return min(1.0, _MONTH / period.days)
-
-
-def _short(periods: Sequence[Period]) -> list[Period]:
-    return [period for period in periods if period.days < LONG]
 
 
 def _meant(

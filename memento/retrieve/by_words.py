@@ -32,44 +32,30 @@ _STARTS = (5, 4)  # first letters by which a word is looked for that is in no me
 _BLOCK, _BLOCKS = 10_000, 3  # the words of so many blocks of memories, and of the rest, are known
 _MANY = 8  # so many times fewer rows are cheaper to sort than all rows are to look at
 _FARTHER = 8  # so many times more rows are read when too few of them are wanted
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Like:
-    """The rows that have another word for the same as a word.
-
-    Attributes:
-        rows: Ascending.
-        df: Number of heard rows that have the word or another one for the same, at most.
-    """
-
-    rows: Rows
-    df: float
-
-
 _NO_ROWS: Rows = np.zeros(0, np.intp)
-_NOTHING_LIKE = Like(_NO_ROWS, 0.0)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Posting:
-    """The rows in which one word occurs.
+    """One word of a query, and the rows in which it occurs.
 
     Attributes:
         own: Rows that have it.
         head: Rows whose head has it.
         df: Number of heard rows of the namespace that have it; estimated for a frequent word.
         alike: How well the word that the rows have is the word of the query, (0, 1].
+        like: Rows that have another word for the same, ascending.
+        like_df: Number of heard rows that have the word or another one for the same, at most.
         weight: How much the word says about the subject of the query, (0, 1].
-        like: Rows that have another word for the same.
     """
 
     own: Rows
     head: Rows
     df: float
-    alike: float = 1.0
+    alike: float
+    like: Rows
+    like_df: float
     weight: float = 1.0
-    like: Like = _NOTHING_LIKE
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,7 +67,6 @@ class Lexical:
         score: (n,) BM25 with neighbours, >= 0.
         cover: (n,) share of the query's idf found in the row and its neighbours, [0, 1].
         matched: (n,) bit i is set if the row itself has term i.
-        sessions: BM25 of each session, >= 0.
         unknown: Share of the query's idf in words that tell what it is about and that no memory
             has, in any spelling or as another word for the same, [0, 1].
     """
@@ -90,8 +75,27 @@ class Lexical:
     score: Floats
     cover: Floats
     matched: NDArray[np.uint32]
-    sessions: Floats
     unknown: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Place:
+    """The rows that an expression matches, ascending: the newest, and older ones if wanted.
+
+    ``whole`` tells whether no other wanted row matches.
+    """
+
+    rows: Rows
+    whole: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Find:
+    """What finds a word of the query, the rows found, and how well these stand for it."""
+
+    match: Match
+    place: Place
+    alike: float = 1.0
 
 
 def look_up(query: Query, reader: Reader) -> list[Posting]:
@@ -104,77 +108,48 @@ def look_up(query: Query, reader: Reader) -> list[Posting]:
     see `spellings`, or by its first letters, see `_by_start`.
     """
     snap, mask = reader.snap, reader.mask
-    lone, noted = snap.lone, snap.noted
+    same = spellings.synonyms(query.terms)
     matches = [query.forms.get(term) or match_term(term) for term in query.terms]
-    meant = [spellings.synonyms(term) if noted else None for term in query.terms]
-    places, others = reader.read_all(matches, meant)
+    none: list[Match | None] = [None] * len(same)
+    places, first = reader.read_all(matches, same if snap.noted else none)
     found = _by_words(query, reader, matches, places)
-    rare = [one.match for one in found if one.place.whole and mask[one.place.rows].any()]
-    keep = not rare or (len(rare) < len(found) and _reached(found, rare, mask) < reader.enough)
-    every = [one.match for one in found]
-    among = Any((*rare,)) if rare else All((*every,)) if len(every) > 1 else None
-    unknown = [] if noted else _other_words(query, found)
-    joint, heads, late = reader.read_all(
-        _narrowed(found, among), _in_heads(found, among, snap), unknown
+    rare = [one for one in found if one.place.whole and mask[one.place.rows].any()]
+    keep = not rare or (len(rare) < len(found) and _reached(rare, mask) < reader.enough)
+    every = (*(one.match for one in rare or found),)
+    among = Any(every) if rare else All(every) if len(every) > 1 else None
+    often = [None if one.place.whole else among for one in found]  # where a frequent word is read
+    heads = [spellings.in_column(one.match) if snap.talks else None for one in found]
+    unknown = [None if len(one.place.rows) else it for one, it in zip(found, same, strict=True)]
+    joint, in_heads, late = reader.read_all(
+        [one and _beside(word.match, one) for word, one in zip(found, often, strict=True)],
+        [word and _beside(word, one) for word, one in zip(heads, often, strict=True)],
+        none if snap.noted else unknown,
     )
-    own = _own(found, joint, keep=keep)
-    head = [_NO_ROWS if place is None else place.rows for place in heads]
-    df = [_df(one.place, snap, whole=not _frequent(one.place, among)) for one in found]
-    alike = [one.alike for one in found]
-    present = dict(zip(query.terms, (bool(len(rows)) for rows in own), strict=True))
-    weights = spellings.weights(query.terms, present).values()
-    like = _like(found, others if noted else late, snap, lone)
-    columns = (own, head, df, alike, weights, like)
-    return [Posting(*fields) for fields in zip(*columns, strict=True)]
+    others = first if snap.noted else late
+    postings = []
+    for word, beside, head, other in zip(found, joint, in_heads, others, strict=True):
+        own = word.place.rows
+        if beside is not None:  # the newest rows of a frequent word, and those beside rarer ones
+            own = distinct(np.concatenate([own, beside.rows])) if keep else beside.rows
+        df = _df(word.place, snap, whole=beside is None)
+        in_head = _NO_ROWS if head is None else head.rows
+        postings.append(Posting(own, in_head, df, word.alike, *_like(word.place, other, snap)))
+    present = {term: len(one.own) > 0 for term, one in zip(query.terms, postings, strict=True)}
+    for posting, weight in zip(postings, spellings.weights(query.terms, present), strict=True):
+        posting.weight = weight
+    return postings
 
 
-def _other_words(query: Query, found: Sequence[_Find]) -> list[Match | None]:
-    """Return what finds another word for the same as each word that no memory has."""
-    return [
-        None if len(one.place.rows) else spellings.synonyms(term)
-        for term, one in zip(query.terms, found, strict=True)
-    ]
-
-
-def _like(
-    found: Sequence[_Find], others: Sequence[Place | None], snap: Snapshot, lone: Mask
-) -> list[Like]:
-    """Find for each word the rows that have another word for the same.
+def _like(place: Place, other: Place | None, snap: Snapshot) -> tuple[Rows, float]:
+    """Find the rows that have another word for the same as a word.
 
     In a conversation people rarely mean another word where the word itself is used. A note stands
     for itself: that a lunch "break" was told does not mean that nobody wrote "fracture".
     """
-    like: list[Like] = []
-    for one, other in zip(found, others, strict=True):
-        if other is None:
-            like.append(_NOTHING_LIKE)
-            continue
-        df = sum(_df(place, snap, whole=place.whole) for place in (one.place, other))
-        rows = other.rows[lone[other.rows]] if len(one.place.rows) else other.rows
-        like.append(Like(rows, df))
-    return like
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Place:
-    """The rows that an expression matches.
-
-    Attributes:
-        rows: Ascending rows: the newest matches, and older ones if they are wanted.
-        whole: Whether no other wanted row matches.
-    """
-
-    rows: Rows
-    whole: bool
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Find:
-    """An expression, the rows that it matches, and how well it stands for a word of the query."""
-
-    match: Match
-    place: Place
-    alike: float = 1.0
+    if other is None:
+        return _NO_ROWS, 0.0
+    df = sum(_df(one, snap, whole=one.whole) for one in (place, other))
+    return other.rows[snap.lone[other.rows]] if len(place.rows) else other.rows, df
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -211,9 +186,11 @@ class Reader:
         """Read the rows that each FTS5 expression matches."""
         if not matches:
             return []
-        limit = self.cap + min(self.cap, self._unseen)  # usually one read is enough
+        unseen = 0 if self.seen is None else len(self.seen) - int(np.count_nonzero(self.seen))
+        limit = self.cap + min(self.cap, unseen)  # usually one read is enough
         newest = self.source.postings(matches, limit)
-        return [self._farther(*one, limit) for one in zip(matches, newest, strict=True)]
+        rows = self._visible(newest)
+        return [self._place(*one, limit) for one in zip(matches, newest, rows, strict=True)]
 
     def read_all(self, *lists: Sequence[Match | None]) -> list[list[Place | None]]:
         """Read the rows of several lists of expressions at once, which costs less than one by one.
@@ -229,42 +206,39 @@ class Reader:
         """The words of the namespace: of its newest memories, if it has very many."""
         return self.source.vocabulary(known_from(self.snap))
 
-    @property
-    def _unseen(self) -> int:
-        return 0 if self.seen is None else len(self.seen) - int(np.count_nonzero(self.seen))
+    def _place(self, match: Match, docids: NDArray[np.int64], rows: Rows, limit: int) -> Place:
+        """Read on until enough rows are visible, and enough of them wanted, or there are no more.
 
-    def _farther(self, match: Match, docids: NDArray[np.int64], limit: int) -> Place:
+        Args:
+            match: FTS5 expression.
+            docids: Its newest docids.
+            rows: The visible rows of these.
+            limit: Most docids that were asked for.
+        """
         count = self.cap
-        rows = self._newest(match, docids, limit, count)
-        while len(rows) == count and np.count_nonzero(self.mask[rows]) < self.enough:
+        while True:
+            while len(rows) < count and len(docids) == limit:
+                limit *= _FARTHER
+                docids, rows = self._again(match, limit)
+            rows = rows[-count:]
+            if len(rows) < count or np.count_nonzero(self.mask[rows]) >= self.enough:
+                break
             count *= _FARTHER
-            (docids,) = self.source.postings([match], count)
-            rows = self._newest(match, docids, count, count)
+            limit = count
+            docids, rows = self._again(match, limit)
         whole = len(rows) < count
         if len(rows) > self.cap:
             newest = np.arange(len(rows)) >= len(rows) - self.cap
             rows = rows[newest | self.mask[rows]]
         return Place(rows, whole)
 
-    def _newest(self, match: Match, docids: NDArray[np.int64], limit: int, count: int) -> Rows:
-        """Return the newest rows that match; read on as long as too few of them are visible.
+    def _again(self, match: Match, limit: int) -> tuple[NDArray[np.int64], Rows]:
+        (docids,) = self.source.postings([match], limit)
+        return docids, self._visible([docids])[0]
 
-        Args:
-            match: FTS5 expression.
-            docids: Its docids that were already read.
-            limit: Most docids that were asked for.
-            count: Most rows to return.
-        """
-        rows = self._visible(docids)
-        while len(rows) < count and len(docids) == limit:
-            limit *= _FARTHER
-            (docids,) = self.source.postings([match], limit)
-            rows = self._visible(docids)
-        return rows[-count:]
-
-    def _visible(self, docids: NDArray[np.int64]) -> Rows:
-        rows = self.snap.rows_of(docids)
-        return rows if self.seen is None else rows[self.seen[rows]]
+    def _visible(self, docids: Sequence[NDArray[np.int64]]) -> list[Rows]:
+        found = self.snap.rows_of_each(docids)
+        return found if self.seen is None else [rows[self.seen[rows]] for rows in found]
 
 
 def known_from(snap: Snapshot) -> int:
@@ -322,16 +296,11 @@ def _by_start(term: str, reader: Reader) -> Iterator[_Find]:
                 yield _Find(match, place)
 
 
-def _reached(found: Sequence[_Find], rare: Sequence[Match], mask: Mask) -> int:
+def _reached(rare: Sequence[_Find], mask: Mask) -> int:
     """Count the wanted rows that have one of the rare words."""
-    lists = [one.place.rows for one in found if one.match in rare]
+    lists = [one.place.rows for one in rare]
     rows = lists[0] if len(lists) == 1 else distinct(np.concatenate(lists))
     return int(np.count_nonzero(mask[rows]))
-
-
-def _frequent(place: Place, among: Match | None) -> bool:
-    """Tell whether a word has too many rows to read all, and rarer words to narrow it."""
-    return among is not None and not place.whole
 
 
 def _beside(match: Match, among: Match | None) -> Match:
@@ -344,69 +313,20 @@ def _beside(match: Match, among: Match | None) -> Match:
     return among if isinstance(among, All) and match in among.parts else All((match, among))
 
 
-def _narrowed(found: Sequence[_Find], among: Match | None) -> list[Match | None]:
-    """Return what finds each frequent word in certain rows; None for the other words."""
-    return [_beside(one.match, among) if _frequent(one.place, among) else None for one in found]
-
-
-def _own(found: Sequence[_Find], joint: Sequence[Place | None], *, keep: bool) -> list[Rows]:
-    """Return the rows of each word that are scored.
-
-    Args:
-        found: Expression and rows of each word.
-        joint: The certain rows in which a frequent word is scored; None for another word.
-        keep: Whether the newest rows of a frequent word are scored as well.
-    """
-    owned: list[Rows] = []
-    for one, beside in zip(found, joint, strict=True):
-        rows = one.place.rows
-        if beside is not None:
-            rows = distinct(np.concatenate([rows, beside.rows])) if keep else beside.rows
-        owned.append(rows)
-    return owned
-
-
-def _in_heads(
-    found: Sequence[_Find], among: Match | None, snap: Snapshot
-) -> Sequence[Match | None]:
-    """Return what finds each word in the heads of rows; None where no row has neighbours."""
-    if not snap.talks:
-        return [None] * len(found)
-    return [
-        _beside(spellings.in_column(one.match), among if _frequent(one.place, among) else None)
-        for one in found
-    ]
-
-
 def _df(place: Place, snap: Snapshot, *, whole: bool) -> float:
-    """Count the heard rows that have a word; estimate the number if not all are read."""
-    heard = place.rows
-    if snap.live < snap.n:
-        heard = heard[snap.heard[heard]]
-    return float(len(heard)) if whole else _estimated_df(heard, snap)
-
-
-def _estimated_df(newest: Rows, snap: Snapshot) -> float:
-    """Estimate how many rows have a word from the density of its newest ones."""
-    if not len(newest):
-        return 0.0
-    return len(newest) * snap.live / np.count_nonzero(snap.heard[newest[0] :])
+    """Count the heard rows that have a word; estimate it from their density if not all are read."""
+    rows = place.rows if snap.live == snap.n else place.rows[snap.heard[place.rows]]
+    if whole or not len(rows):
+        return float(len(rows))
+    return len(rows) * snap.live / np.count_nonzero(snap.heard[rows[0] :])
 
 
 def bm25(
     query: Query, postings: Sequence[Posting], snap: Snapshot, config: RetrieveConfig
 ) -> Lexical:
-    """Score every row that has a word of the query, or whose neighbours have one.
-
-    Args:
-        query: The query the postings belong to.
-        postings: One for each of ``query.terms``.
-        snap: The namespace.
-        config: k1, b, near, far.
-    """
+    """Score every row that has a word of the query, or whose neighbours have one."""
     score, mass, tf = np.zeros((3, snap.n), np.float32)
     matched = np.zeros(snap.n, np.uint32)
-    sessions = np.zeros(len(snap.sessions), np.float32)
     touched: list[Rows] = []
     total = unknown = 0.0
     for bit, (term, posting) in enumerate(zip(query.terms, postings, strict=True)):
@@ -414,7 +334,7 @@ def bm25(
         rows = _count(tf, posting, snap, config)
         weight = posting.weight * idf(posting.df, snap.live)
         total += weight
-        if term not in EMPTY_WORDS and not len(posting.own) and not len(posting.like.rows):
+        if term not in EMPTY_WORDS and not len(posting.own) and not len(posting.like):
             unknown += weight
         weight *= posting.alike
         length = snap.window_words[rows] / np.float32(snap.mean_window)
@@ -422,11 +342,9 @@ def bm25(
         mass[rows] = mass[rows] + np.float32(weight)
         matched[posting.own] |= np.uint32(1 << bit)
         tf[rows] = 0
-        touched += (rows, posting.like.rows)
-        if len(posting.like.rows):
+        touched += (rows, posting.like)
+        if len(posting.like):
             _add_like(score, mass, posting, rows, snap, config)
-        if len(sessions) and term in query.topic:
-            _add_sessions(sessions, posting, weight, snap, config)
     share = np.float32(total or 1.0)
     if _MANY * sum(map(len, touched)) < snap.n:  # without a look at the other rows
         rows = distinct(np.concatenate([_NO_ROWS, *touched]))
@@ -435,7 +353,7 @@ def bm25(
     else:
         mass /= share
         rows = np.flatnonzero(score > 0)
-    return Lexical(rows, score, mass, matched, sessions, unknown / float(share))
+    return Lexical(rows, score, mass, matched, unknown / float(share))
 
 
 def idf(df: float, n: int) -> float:
@@ -487,21 +405,8 @@ def _add_like(
     """Add a share of what a word counts to rows that have only another word for the same."""
     has = np.zeros(snap.n, np.bool_)
     has[counted] = True
-    rows = posting.like.rows[~has[posting.like.rows]]
-    weight = np.float32(spellings.MEANT * posting.weight * idf(posting.like.df, snap.live))
+    rows = posting.like[~has[posting.like]]
+    weight = np.float32(spellings.MEANT * posting.weight * idf(posting.like_df, snap.live))
     length = snap.window_words[rows] / np.float32(snap.mean_window)
     score[rows] += weight * _saturated(np.ones(len(rows), np.float32), length, config)
     mass[rows] += weight
-
-
-def _add_sessions(
-    scores: Floats, posting: Posting, weight: float, snap: Snapshot, config: RetrieveConfig
-) -> None:
-    heard = posting.own[snap.heard[posting.own]]
-    session = snap.session[heard]
-    session = session[session >= 0]
-    if len(session):
-        tf = np.bincount(session, minlength=len(scores))
-        codes = np.flatnonzero(tf)
-        length = (snap.sessions[codes] / snap.mean_session).astype(np.float32)
-        scores[codes] += weight * _saturated(tf[codes].astype(np.float32), length, config)

@@ -7,8 +7,8 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from memento.ledger.claim_rows import Linked
 from memento.ledger.contract import Moment
+from memento.ledger.links import Linked
 from memento.ledger.predicate import Filters
 from memento.retrieve.columns import Mask, Roster
 from memento.retrieve.ledger_source import State
@@ -27,13 +27,9 @@ Part = tuple[int, tuple[str, ...]]
 
 
 class Followed(NamedTuple):
-    """The moment of the ledger that a namespace was brought up to, and what was found then.
+    """The moment, of one thread, to which a namespace was followed, and what was found then.
 
-    Attributes:
-        moment: The moment, of one thread.
-        model: Number of the embedder whose vectors were needed; None if none were.
-        state: Newest revision, and edition of the full-text index.
-        linked: Which relations there are.
+    ``model`` is the number of the embedder whose vectors were needed, None if none were.
     """
 
     moment: Moment
@@ -101,12 +97,10 @@ class Held:
 
 
 class Kept:
-    """The cached namespaces, and parts of them. Thread-safe.
+    """The cached namespaces, and parts of them, of at most so many bytes. Thread-safe.
 
-    One that was evicted is built again on its next use.
-
-    Args:
-        most: Most bytes of all of them together. The one used last stays, however large it is.
+    One that was evicted is built again on its next use. The one used last stays, however large it
+    is.
     """
 
     def __init__(self, most: int) -> None:

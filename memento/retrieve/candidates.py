@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -21,7 +21,7 @@ class Candidate:
         score: [0, 1].
         confidence: [0, 1].
         terms: Piece of evidence to its contribution; ``exact`` is the value of a match by
-            name or by exact text, see `scoring.lift`.
+            name or by exact text, see `evidence.lift`.
         matched: Bit i is set if the memory itself has term i of the query, and that term is not
             the kind of thing asked for.
         actor: Code of the speaker, or -1.
@@ -55,37 +55,68 @@ class Candidate:
 class Said:
     """The content of a candidate, for comparison with others.
 
-    Args:
-        text: Its text; a long one is equal only to the same text.
-
     Attributes:
-        words: Its words; empty for a long text.
+        words: Its words; empty for a long text, which is equal only to the same text.
         ending: Its last word, see `gist.ending`.
     """
 
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._short = len(text) <= _COMPARED
-        self.words = tuple(words(text)) if self._short else ()
-        self.ending = ending(text)
+    def __init__(self, text: str, words: tuple[str, ...], ending: str) -> None:
+        self._text, self.words, self.ending = text, words, ending
 
     @cached_property
     def gist(self) -> str:
         """Its content, read when it is needed; equal gists say the same."""
-        return gist(self._text) if self._short else self._text
+        return gist(self._text) if len(self._text) <= _COMPARED else self._text
+
+
+def said(texts: Mapping[int, str], rows: Sequence[int]) -> dict[int, Said]:
+    """Return what some rows say."""
+    split = {row: tuple(words(texts[row])) if len(texts[row]) <= _COMPARED else () for row in rows}
+    ends = {row: ending(texts[row]) for row in rows}
+    return {row: Said(texts[row], split[row], ends[row]) for row in rows}
 
 
 Rule = Callable[[Sequence[Candidate], Mapping[int, Said]], list[Candidate]]
-"""Changes the order of candidates, best first, by what they say."""
+"""Changes the order of candidates, best first, by what they say; the scores stay with the places.
+"""
+
+
+def promoted(
+    ranked: Sequence[Candidate],
+    may_yield: Collection[int],
+    goes_first: Callable[[Candidate, Candidate], bool],
+    *,
+    noted: bool = False,
+    newest: bool = True,
+) -> list[Candidate]:
+    """Go down the candidates and move one that goes first to the place of the better one.
+
+    Args:
+        ranked: Candidates, best first.
+        may_yield: Rows that may lose their place to another one.
+        goes_first: Tells of one, and of such a one in a better place, whether it goes before it.
+        noted: Whether the other one is told that this one is newer.
+        newest: Whether the newest of several moves, or else the best.
+
+    Returns:
+        The candidates with their own scores, see `in_places`.
+    """
+    order = list(ranked)
+    for at in range(len(order)):
+        better = order[at]
+        if better.row not in may_yield:
+            continue
+        rivals = [n for n in range(at + 1, len(order)) if goes_first(order[n], better)]
+        if rivals:
+            chosen = max(rivals, key=lambda n: order[n].row) if newest else rivals[0]
+            order.insert(at, order.pop(chosen))
+            if noted:
+                order[at + 1] = replace(better, newer=order[at].row)
+    return order
 
 
 def in_places(moved: Sequence[Candidate], ranked: Sequence[Candidate]) -> list[Candidate]:
-    """Give candidates that changed places the scores of these places.
-
-    Args:
-        moved: The first of them in their new order; the others keep their places.
-        ranked: All of them in the order before.
-    """
+    """Give the first candidates, in their new order, the scores of the places they are in now."""
     placed = [
         one if one.score == place.score else replace(one, score=place.score)
         for one, place in zip(moved, ranked, strict=False)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self, TypeVar
 
@@ -49,91 +49,6 @@ class Interned:
     def find(self, name: str) -> int | None:
         """Return the code of a name, or None if it was never seen."""
         return self._codes.get(name)
-
-
-class Tally:
-    """The statistics of one namespace. Every caller holds a lock.
-
-    Args:
-        sessions: Names of the sessions.
-        actors: Names of the participants.
-
-    Attributes:
-        live: Rows, >= 0.
-        window: Sum of the words in the windows of all rows, >= 0.
-    """
-
-    def __init__(self, sessions: Interned, actors: Interned) -> None:
-        self._sessions, self._actors = sessions, actors
-        self.live = 0
-        self.window = 0.0
-        self._words = np.zeros(0, np.int64)  # of each session
-        self._turns = Counter[int]()
-        self._spoke = Counter[int]()
-        self._years = Counter[int]()
-        self._people: dict[str, int] | None = {}
-
-    @property
-    def mean_window(self) -> float:
-        """Mean words in the window of a row, >= 1."""
-        return max(1.0, self.window / max(self.live, 1))
-
-    @property
-    def mean_session(self) -> float:
-        """Mean words of the sessions that have a row, >= 1."""
-        return max(1.0, float(self._words.sum()) / max(len(self._turns), 1))
-
-    @property
-    def talks(self) -> bool:
-        """Whether any row belongs to a session."""
-        return bool(self._turns)
-
-    def years(self) -> tuple[int, ...]:
-        """Return the calendar years in which rows occurred, ascending."""
-        return tuple(sorted(self._years))
-
-    def session_words(self) -> NDArray[np.int64]:
-        """Return the words of each session."""
-        known = len(self._sessions.names)
-        if known > len(self._words):
-            self._words = grown(self._words, max(known, 2 * len(self._words)))
-        return self._words[:known]
-
-    def people(self) -> dict[str, int]:
-        """Return the names of participants; the same dict until a participant comes or goes."""
-        if self._people is None:
-            self._people = people({self._actors.names[code]: code for code in self._spoke})
-        return self._people
-
-    def count(
-        self,
-        sign: int,
-        session: NDArray[np.int32],
-        actor: NDArray[np.int32],
-        length: NDArray[np.int32],
-        occurred_at: NDArray[np.int64],
-        window: NDArray[np.float32],
-    ) -> None:
-        """Add rows to the statistics, or remove them.
-
-        Args:
-            sign: 1 or -1.
-            session: Session of each, or -1.
-            actor: Participant of each, or -1.
-            length: Words of each.
-            occurred_at: When each happened, microseconds since 1970 UTC.
-            window: Words in the window of each.
-        """
-        self.live += sign * len(session)
-        self.window += sign * float(window.sum(dtype=np.float64))
-        inside = session >= 0
-        np.add.at(self.session_words(), session[inside], sign * length[inside])
-        _add(self._turns, session[inside], sign)
-        _add(self._years, _years_of(occurred_at), sign)
-        before = len(self._spoke)
-        _add(self._spoke, actor[actor >= 0], sign)
-        if len(self._spoke) != before:
-            self._people = None
 
 
 def people(actors: dict[str, int]) -> dict[str, int]:
@@ -206,27 +121,16 @@ def having_trait(codes: NDArray[np.int8], trait: str) -> Mask:
 
 
 class RosterRow(NamedTuple):
-    """The outline of one memory.
+    """The outline of one memory, as the ledger gives it; all moments are microseconds.
 
     Attributes:
         docid: Row id in the full-text table, > 0; ascending with arrival.
-        session: Conversation it belongs to, or None.
-        actor: Who said it, or None.
-        scope: Where it applies.
-        tier: Value of `Tier`.
-        kind: Value of `Kind`.
         status: Value of `Status`, or `ERASED`.
-        words: Words in all its columns (`language.words.Columns.words`), >= 0.
-        head_words: Words in its head, >= 0.
-        cues: Bits of `language.words.Cue`.
-        importance: [0, 1].
-        occurred_at: When it happened or was said, microseconds since 1970 UTC.
-        expires_at: Moment from which it is no longer found, microseconds, or None.
+        words: Words in all its columns (`text.words.Columns.words`), >= 0.
+        cues: Bits of `text.words.Cue`.
         valid_from: Start of the time in which it is true, or None for always.
         valid_until: End of that time, exclusive, or None for open.
         successor: Docid of the memory that superseded it, -1 if that is not stored, or None.
-        key: The slot it fills, or None.
-        aliases: Other names.
     """
 
     docid: int
@@ -282,10 +186,9 @@ class Snapshot:
     """A namespace as one query sees it. The arrays have one value per row; -1 means no value.
 
     Attributes:
-        n: Rows, >= 0.
-        live: Rows that are heard, <= n.
+        live: Rows that are heard, see `status.HEARD`. The others count nowhere: not in the means,
+            the sessions, the years or the names of participants, and not as neighbours.
         mean_window: Mean of ``window_words`` over heard rows, > 0.
-        mean_session: Mean of ``sessions`` over those with a heard row, > 0.
         talks: Whether any heard row belongs to a session.
         noted: Whether any row belongs to none.
         named_only: Whether any row is found only by its name.
@@ -296,22 +199,15 @@ class Snapshot:
             there are no gaps, or too many.
         lone: Whether the row belongs to no session.
         succeeded: Rows that another one took the place of, ascending.
-        heard: Whether the row's status is one of `status.HEARD`. Other rows are not in the
-            statistics, the names of participants or the sessions.
-        prev: Row of the previous heard turn of the session, or -1; see `neighbours`. A row that
-            is not heard has no neighbours and is not a neighbour.
-        next: Row of the next heard turn, or -1; may point past ``n``.
+        next: Row of the next heard turn of the session; may point past ``n``, see `neighbours`.
         window_words: Words of the row and of the heads of the two turns before and after.
-        sessions: Words of the heard rows of each session.
-        actors, scopes, session_names: Names of the codes.
-        people: Names of participants with a heard row to their codes, see `tally.people`.
+        people: Names of participants with a heard row to their codes, see the function `people`.
         names: Keys and aliases.
     """
 
     n: int
     live: int
     mean_window: float
-    mean_session: float
     talks: bool
     noted: bool
     named_only: bool
@@ -339,7 +235,6 @@ class Snapshot:
     prev: NDArray[np.int32]
     next: NDArray[np.int32]
     window_words: Floats
-    sessions: NDArray[np.int64]
     actors: Interned
     scopes: Interned
     session_names: Interned
@@ -363,27 +258,22 @@ class Snapshot:
         known[known] = self.docid[at[known]] == docids[known]
         return at[known]
 
-    def neighbours(self, rows: Rows, step: int) -> Rows:
-        """Return for each row its neighbour in the session, or -1.
+    def rows_of_each(self, lists: Sequence[NDArray[np.int64]]) -> list[Rows]:
+        """Find the rows of several lists of docids."""
+        return [self.rows_of(docids) for docids in lists]
 
-        Args:
-            rows: Rows, each in [0, n) or -1.
-            step: 1 for the next turn, -1 for the previous.
-        """
+    def neighbours(self, rows: Rows, step: int) -> Rows:
+        """Return for each row, or -1, the next turn of its session (step 1), or the one before."""
         link = self.next if step > 0 else self.prev
         found = np.where(rows >= 0, link[rows], _NONE)
         return np.where(found < self.n, found, _NONE).astype(np.intp)
 
 
 class State(NamedTuple):
-    """All that a roster holds; see `Roster.restored`.
+    """All that a roster holds, to be written to a file; see `Roster.restored`.
 
-    Attributes:
-        n: Number of rows.
-        columns: Those in ``COLUMNS``, (n,) each; views that later changes show in.
-        names: Names of the codes of each column in ``INTERNED``.
-        heard: Rows and the names they are called by; of heard rows.
-        unheard: The same of others.
+    The columns are views in which later changes show. ``heard`` and ``unheard`` are the names by
+    which such rows are called.
     """
 
     n: int
@@ -401,9 +291,12 @@ class Roster:
         self._n = 0
         self._columns = {name: np.zeros(0, kind) for name, kind in COLUMNS.items()}
         self._last_of_session: dict[int, int] = {}
-        self._sessions, self._actors, self._scopes = Interned(), Interned(), Interned()
+        self._codes = {column: Interned() for column in INTERNED}
         self._names = Names()
-        self._tally = Tally(self._sessions, self._actors)
+        # of heard rows: how many, how many of a session, and the words in their windows
+        self._live, self._turns, self._window = 0, 0, 0.0
+        self._spoke, self._years = Counter[int](), Counter[int]()
+        self._people: dict[str, int] | None = {}  # None if a participant came or went
         self._row_at = np.zeros(0, np.int32)
         self._placed = 0  # rows in it
         self._taken: Snapshot | None = None
@@ -425,14 +318,14 @@ class Roster:
         """Return its present state, to be written before anything changes."""
         with self._lock:
             columns = {name: self._columns[name][: self._n] for name in COLUMNS}
-            names = {column: list(codes.names) for column, codes in self._interned()}
+            names = {column: list(codes.names) for column, codes in self._codes.items()}
             return State(self._n, columns, names, *self._names.state())
 
     @classmethod
     def restored(cls, state: State) -> Self:
         """Make a roster from the state of another."""
         roster = cls()
-        for column, codes in roster._interned():
+        for column, codes in roster._codes.items():
             for name in state.names[column]:
                 codes.code(name)
         roster._reserve(state.n)
@@ -440,21 +333,12 @@ class Roster:
         for name, values in state.columns.items():
             roster._columns[name][: state.n] = values
         roster._names.restore(state.heard, state.unheard)
-        roster._recount()
+        rows = np.arange(state.n)
+        roster._tally(rows, +1)
+        places = roster._places(rows)
+        last = rows[(places >= 0) & (roster._columns["next"][rows] == _NONE)]
+        roster._last_of_session = dict(zip(places[last].tolist(), last.tolist(), strict=True))
         return roster
-
-    def _interned(self) -> Iterator[tuple[str, Interned]]:
-        return zip(INTERNED, (self._sessions, self._actors, self._scopes), strict=True)
-
-    def _recount(self) -> None:
-        """Compute the statistics, and the last turn of each session, from the columns."""
-        rows = np.arange(self._n)
-        heard = rows[self._columns["heard"][rows]]
-        names = ("session", "actor", "words", "occurred_at", "window_words")
-        self._tally.count(1, *(self._columns[name][heard] for name in names))
-        places = self._places(rows)
-        last = rows[(places >= 0) & (self._columns["next"][rows] == _NONE)]
-        self._last_of_session = dict(zip(places[last].tolist(), last.tolist(), strict=True))
 
     def snapshot(self) -> Snapshot:
         """Return the present namespace; the same object until something changes."""
@@ -467,26 +351,26 @@ class Roster:
     def _take(self) -> Snapshot:
         n = self._n
         column = {name: self._columns[name][:n] for name in Snapshot.__slots__ if name in COLUMNS}
-        tally = self._tally
         lone = column["session"] < 0
+        if self._people is None:
+            spoken = self._codes["actor"].names
+            self._people = people({spoken[code]: code for code in self._spoke})
         return Snapshot(
             n=n,
-            live=tally.live,
-            mean_window=tally.mean_window,
-            mean_session=tally.mean_session,
-            talks=tally.talks,
+            live=self._live,
+            mean_window=max(1.0, self._window / max(self._live, 1)),
+            talks=self._turns > 0,
             noted=bool(lone.any()),
             named_only=bool(having_trait(column["status"], "by_name").any()),
             first=int(column["docid"][0]) if n else 0,
             row_at=self._places_of_docids(),
             lone=lone,
             succeeded=np.flatnonzero(column["successor"] > 0),
-            years=tally.years(),
-            sessions=tally.session_words(),
-            actors=self._actors,
-            scopes=self._scopes,
-            session_names=self._sessions,
-            people=tally.people(),
+            years=tuple(sorted(self._years)),
+            actors=self._codes["actor"],
+            scopes=self._codes["scope"],
+            session_names=self._codes["session"],
+            people=self._people,
             names=self._names,
             **column,
         )
@@ -509,11 +393,7 @@ class Roster:
         return self._row_at
 
     def apply(self, rows: Iterable[RosterRow]) -> None:
-        """Add new memories and update changed ones.
-
-        Args:
-            rows: In any order; if several have the same docid, the last one is used. New docids
-                must be larger than all docids added before.
+        """Add new memories and update changed ones; of several with the same docid the last counts.
 
         Raises:
             ValueError: If a new docid is smaller than one added before; nothing was added.
@@ -546,7 +426,7 @@ class Roster:
         self._n = end
         rows = np.arange(start, end)
         self._link(rows)
-        self._count(rows, +1)
+        self._tally(rows, +1)
         for row, at in zip(fresh, range(start, end), strict=True):
             if row.key is not None or row.aliases:
                 self._names.put(at, row.key, row.aliases, heard=row.status in HEARD)
@@ -558,10 +438,11 @@ class Roster:
             return
         touched = self._with_neighbours(at, 2)
         before = self._places(at)
-        self._count(at, -1)
+        self._tally(at, -1)
+        self._columns["window_words"][at] = 0  # measured again below, and added then
         for name, values in self._coded(changed).items():
             self._columns[name][at] = values
-        self._count(at, +1)
+        self._tally(at, +1)
         self._relink(at, before, self._places(at))
         for row, one in zip(changed, at.tolist(), strict=True):
             self._names.put(one, row.key, row.aliases, heard=row.status in HEARD)
@@ -576,9 +457,10 @@ class Roster:
                 name: by[name]
                 for name in ("docid", "words", "head_words", "cues", "importance", "occurred_at")
             },
-            "session": [self._sessions.code(name) for name in by["session"]],
-            "actor": [self._actors.code(name) for name in by["actor"]],
-            "scope": [self._scopes.code(name) for name in by["scope"]],
+            **{
+                column: [codes.code(name) for name in by[column]]
+                for column, codes in self._codes.items()
+            },
             "tier": [TIERS[name] for name in by["tier"]],
             "kind": [KINDS[name] for name in by["kind"]],
             "status": [STATUSES[name] for name in by["status"]],
@@ -625,13 +507,7 @@ class Roster:
         return np.where(self._columns["heard"][rows], self._columns["session"][rows], _NONE)
 
     def _relink(self, rows: Rows, before: NDArray[np.int32], after: NDArray[np.int32]) -> None:
-        """Link again the sessions that rows left or joined.
-
-        Args:
-            rows: The rows that were overwritten.
-            before: The session in which each was a turn, or -1.
-            after: The session in which each is a turn now, or -1.
-        """
+        """Link again the sessions that overwritten rows left or joined; -1 is none."""
         moved = before != after
         if not moved.any():
             return
@@ -643,12 +519,19 @@ class Roster:
         self._columns["prev"][members] = self._columns["next"][members] = _NONE
         self._link(members)
 
-    def _count(self, rows: Rows, sign: int) -> None:
-        """Add the heard rows among these to the statistics, or remove them."""
+    def _tally(self, rows: Rows, sign: int) -> None:
+        """Add the heard rows among these to the statistics, or take them out."""
         heard = rows[self._columns["heard"][rows]]
-        names = ("session", "actor", "words", "occurred_at", "window_words")
-        self._tally.count(sign, *(self._columns[name][heard] for name in names))
-        self._columns["window_words"][rows] = 0  # measured again later, and added then
+        names = ("session", "actor", "occurred_at", "window_words")
+        session, actor, occurred_at, window = (self._columns[name][heard] for name in names)
+        self._live += sign * len(heard)
+        self._window += sign * float(window.sum(dtype=np.float64))
+        self._turns += sign * int(np.count_nonzero(session >= 0))
+        _add(self._years, _years_of(occurred_at), sign)
+        before = len(self._spoke)
+        _add(self._spoke, actor[actor >= 0], sign)
+        if len(self._spoke) != before:
+            self._people = None
 
     def _with_neighbours(self, rows: Rows, reach: int) -> Rows:
         found = [rows]
@@ -663,14 +546,14 @@ class Roster:
         """Recompute the words in the window of rows."""
         column, words = self._columns["window_words"], self._columns["head_words"]
         heard = rows[self._columns["heard"][rows]]
-        self._tally.window -= float(column[heard].sum(dtype=np.float64))
+        self._window -= float(column[heard].sum(dtype=np.float64))
         column[rows] = self._columns["words"][rows]
         for name in ("prev", "next"):
             first = self._columns[name][rows]
             second = _take(self._columns[name], first, _NONE)
             for near in (first, second):
                 column[rows] += _take(words, near, np.int32(0))
-        self._tally.window += float(column[heard].sum(dtype=np.float64))
+        self._window += float(column[heard].sum(dtype=np.float64))
 
 
 def smoothable(

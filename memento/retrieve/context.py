@@ -14,12 +14,11 @@ from memento.retrieve.by_meaning import Meaning
 from memento.retrieve.by_name import Called
 from memento.retrieve.by_time import Then
 from memento.retrieve.columns import Floats, Mask, Snapshot
-from memento.retrieve.former_values import Heirs, MeaningOfHeirs
+from memento.retrieve.former_values import Heirs, Later, MeaningOfHeirs
 from memento.retrieve.inputs import TextSource
 from memento.retrieve.question import Query
 from memento.retrieve.request import Request
 from memento.retrieve.standings import Links, Quoted
-from memento.retrieve.successors import Later
 from memento.retrieve.usage_boost import Life
 
 Rerank = Callable[[str, Sequence[str]], Floats]
@@ -49,10 +48,6 @@ class Look:
     """One question put to one namespace. What follows from its fields is computed when needed.
 
     Attributes:
-        request: The question and the limits of its answer.
-        snap: The namespace.
-        source: Postings and texts of the same namespace.
-        config: Settings of search and ranking.
         allowed: (snap.n,) rows that may be found, see `visible.allow`.
         vectors: The search by vector; None to search by words only.
         zone: The time zone whose days the question means.

@@ -1,16 +1,20 @@
-"""Former values: superseded memories, and the memory that stands in their place now.
+"""What lends its evidence to what took its place: former values, and what a later statement ended.
 
 A question about the past gets the former value before the present one. For any other question a
 former value is never shown, but what finds it also finds its heir: the memory that holds now, at
 the end of the chain of supersession.
+
+"Who is my boss?" is near to "My line manager is Fiona", and far from "Fiona has left, Gareth runs
+our team now". The settling pass notes that the second one says that something ended of which the
+first one speaks; then the first one lends to the second, as a former value does to its heir.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Self
+from typing import Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,16 +30,17 @@ other words ("it's 7026 now"), and nothing else is the answer. With 0.6 a memory
 words came first: 13 of 16 questions about changed values were right on two lives, now all."""
 _MOST = 1000
 """The newest former values, whose vectors are compared; an index must read each from the ledger."""
+MOST_LATER = 500
+"""Most pairs of a namespace that a query looks at, those with the newest earlier statements."""
+_NO_ROWS: Rows = np.zeros(0, np.intp)
+
+Successions: TypeAlias = Sequence[tuple[int, int]]
+"""Row ids of an earlier statement and of a later one that tells of a change, ascending."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Heirs:
-    """The former values of a namespace, and who stands in their place.
-
-    Attributes:
-        former: (m,) rows of superseded memories, ascending.
-        heir: (m,) for each the row at the end of its chain.
-    """
+    """The rows of superseded memories, ascending, and for each the row at the end of its chain."""
 
     former: Rows
     heir: Rows
@@ -81,6 +86,27 @@ class Heirs:
         return self.former[np.isin(self.heir, heirs) & mask[self.former]][-most:]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Later(Heirs):
+    """Earlier statements (``former``) and the later ones (``heir``) that may take their place.
+
+    Unlike former values, both may be found.
+    """
+
+    @classmethod
+    def found(cls, snap: Snapshot, mask: Mask, pairs: Successions) -> Self:
+        """Keep the pairs whose statements may both be found."""
+        if not pairs:
+            return cls(_NO_ROWS, _NO_ROWS)
+        table = np.array(pairs, np.int64).reshape(-1, 2)
+        rows = np.searchsorted(snap.docid, table)
+        inside = (rows < snap.n).all(axis=1)
+        rows = rows[inside]
+        rows = rows[(snap.docid[rows] == table[inside]).all(axis=1)]
+        rows = rows[mask[rows].all(axis=1)]
+        return cls(rows[:, 0], rows[:, 1])
+
+
 def words_of_heirs(words: Lexical, heirs: Heirs) -> Lexical:
     """Let heirs have a share of what the words of the query find in their former values."""
     if not len(heirs.former):
@@ -93,12 +119,7 @@ def words_of_heirs(words: Lexical, heirs: Heirs) -> Lexical:
 
 
 class MeaningOfHeirs:
-    """Search by vector that also finds memories by the vectors of their former values.
-
-    Args:
-        meaning: The search.
-        heirs: Former values, and who gets a share of their cosines; at least one.
-    """
+    """Search by vector that also finds memories by the vectors of their former values, if any."""
 
     def __init__(self, meaning: Meaning, heirs: Heirs) -> None:
         self._meaning = meaning
@@ -140,16 +161,8 @@ def first(
 ) -> tuple[Floats, ...]:
     """Give the values of a slot its places in the order that a question about the past wants.
 
-    Args:
-        query: The question, with ``former``.
-        snap: The namespace.
-        heirs: Its former values.
-        rows: Candidates, ascending.
-        matched: (n,) bit i is set if the row itself has term i.
-        columns: One value per candidate, larger is better; the first is the one that orders.
-
-    Returns:
-        The columns, with the values of each slot exchanged and none equal in the first.
+    Each column has one value per candidate, larger is better, and the first one orders; bit i of
+    ``matched`` is set if the row itself has term i. No two values of a slot are equal in the first.
     """
     given = tuple(column.copy() for column in columns)
     for places in _slots(heirs, rows):

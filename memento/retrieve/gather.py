@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from memento.retrieve import by_time, by_words, scoring
+from memento.retrieve import by_time, by_words, evidence
 from memento.retrieve import former_values as pasts
 from memento.retrieve.by_meaning import best_rows
 from memento.retrieve.by_name import Called
@@ -27,7 +27,6 @@ class Gathered:
     Attributes:
         rows: The candidates, ascending.
         arms: Search to the candidates that it proposed, each with its rank there.
-        words: Scores of every row by the words of the query.
         named: Candidate to how well the query names it, (0, 1].
         more: Whether one of the searches may have more candidates.
     """
@@ -40,13 +39,7 @@ class Gathered:
 
 
 def gather(look: Look, arm: int, cap: int) -> Gathered:
-    """Collect candidates from every search.
-
-    Args:
-        look: The question.
-        arm: Candidates that each search proposes.
-        cap: Most rows read for one word.
-    """
+    """Collect candidates from every search, reading at most ``cap`` rows for a word."""
     query, snap, config = look.query, look.snap, look.config
     reader = by_words.Reader.of(snap, look.source, look.mask, cap, min(arm, cap))
     postings = by_words.look_up(query, reader)
@@ -58,8 +51,8 @@ def gather(look: Look, arm: int, cap: int) -> Gathered:
         "text": best_rows(matching, words.score, arm),
         "meaning": _near(look, words, arm),
         "time": _then(look, words, arm),
-        "name": in_order(named, scoring.BY_NAME, 1.0),
-        "exact": in_order(named, 0.0, scoring.BY_NAME),
+        "name": in_order(named, evidence.BY_NAME, 1.0),
+        "exact": in_order(named, 0.0, evidence.BY_NAME),
     }
     if query.former is not None:
         so_far = distinct(np.concatenate(list(found.values())))
@@ -122,4 +115,4 @@ def _exact(look: Look) -> dict[int, float]:
         for row in rows.tolist():
             if wanted.held_by(known[row]):
                 held[row] = held.get(row, 0) + 1
-    return {row: scoring.BY_NAME * hits / len(look.query.exact) for row, hits in held.items()}
+    return {row: evidence.BY_NAME * hits / len(look.query.exact) for row, hits in held.items()}

@@ -23,12 +23,7 @@ class TextSource(Protocol):
     def postings(self, matches: Sequence[Match], limit: int) -> list[NDArray[np.int64]]:
         """Return the docids of the rows that expressions match, all of one moment.
 
-        Args:
-            matches: What is looked up.
-            limit: Most docids to return for each, >= 1.
-
-        Returns:
-            For each, ascending docids, no repeats; the largest ``limit`` if there are more.
+        For each ascending, without repeats; the largest ``limit`` if there are more.
         """
         ...
 
@@ -51,13 +46,7 @@ class Nearest(Protocol):
     def nearest(
         self, vector: NDArray[np.float32], n: int, allowed: NDArray[np.bool_]
     ) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
-        """Return the n nearest allowed rows and their cosines, nearest first; of equals the newest.
-
-        Args:
-            vector: (dim,) float32.
-            n: How many, >= 1.
-            allowed: For each row of the snapshot, whether it may be found.
-        """
+        """Return the n nearest allowed rows and their cosines, of equals the newest first."""
         ...
 
     def cosines(
@@ -73,14 +62,7 @@ class Nearest(Protocol):
         after: Links,
         share: np.float32,
     ) -> NDArray[np.float32]:
-        """Return the lengths of vectors with shares of those before and after; 1 for none.
-
-        Args:
-            rows: The rows.
-            before: For each the row that comes before it; -1 for none.
-            after: For each the row that comes after it; -1 for none.
-            share: Weight of the vectors beside it.
-        """
+        """Return the lengths of vectors with shares of those before and after, -1 for none."""
         ...
 
     def vectors_of(self, rows: NDArray[np.intp]) -> NDArray[np.float32]:

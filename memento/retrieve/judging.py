@@ -1,8 +1,8 @@
 """Judge candidates: collect the evidence, and set score, confidence and place of each.
 
-`judge` is the order of the steps: ``evidence`` collects the pieces for each candidate, ``scoring``
-multiplies each by its weight (``config.retrieve.Weights``), adds them up and turns the sum into a
-score, ``confidence`` says how sure that is, and ``lifecycle`` moves places by use and belief.
+`judge` is the order of the steps: ``evidence`` collects the pieces for each candidate, weighs them,
+adds them up and turns the sum into a score; the signs here say how sure that is; and
+``usage_boost`` moves places by use and belief.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memento.config import Sure, Weights
-from memento.retrieve import by_time, evidence, scoring
+from memento.retrieve import by_time, evidence
 from memento.retrieve import former_values as pasts
 from memento.retrieve.columns import Floats, Rows
 from memento.retrieve.context import Look, Rerank
@@ -109,7 +109,7 @@ class Signs:
 
 
 def signs(
-    evidence: Evidence,
+    found: Evidence,
     sums: Floats,
     weights: Weights,
     alone: Weights,
@@ -117,44 +117,37 @@ def signs(
     hollow: bool = False,
     strict: bool = False,
 ) -> Signs:
-    """Compute the signs from the evidence and its sums; see `scoring.total`.
+    """Compute the signs from the evidence and its sums.
 
-    Args:
-        evidence: The candidates and their evidence.
-        sums: The sums.
-        weights: Weights for turns of a session.
-        alone: Weights for memories outside any session.
-        hollow: Whether the query has no word of content, so that its words are no sign.
-        strict: Whether a note without the kind of answer wanted is hardly an answer.
+    The words of a ``hollow`` query, without a word of content, are no sign. If it is ``strict``, a
+    note without the kind of answer wanted is hardly an answer.
     """
     most = max(sums.max(), np.float32(0)) if len(sums) else np.float32(0)
     mass: Floats = np.exp(sums - most, dtype=np.float32)
     share: Floats = (mass / mass.sum()).astype(np.float32)
-    among = max(evidence.among, 1)
+    among = max(found.among, 1)
     known = min(1.0, math.log(among) / math.log(_KNOWN))
-    cover = np.zeros_like(evidence.cover) if hollow else evidence.cover
-    fit = _fit(evidence, sums, weights, alone, known)
-    by_words = evidence.cosine is None  # then too few signs are left to outweigh this one
-    lacks = _lacks(evidence, share) if strict and not by_words else 0.0
-    return Signs(evidence.cosine, cover, share, fit, evidence.unknown * known, noise(among), lacks)
+    cover = np.zeros_like(found.cover) if hollow else found.cover
+    fit = _fit(found, sums, weights, alone, known)
+    by_words = found.cosine is None  # then too few signs are left to outweigh this one
+    lacks = _lacks(found, share) if strict and not by_words else 0.0
+    return Signs(found.cosine, cover, share, fit, found.unknown * known, noise(among), lacks)
 
 
-def _lacks(evidence: Evidence, share: Floats) -> float:
+def _lacks(found: Evidence, share: Floats) -> float:
     """Tell whether the kind of answer wanted is missing; turns of a session count as holding it."""
-    lacking = evidence.alone & (evidence.signals["form"] <= 0)
+    lacking = found.alone & (found.signals["form"] <= 0)
     best = np.argsort(-share, kind="stable")[:_BEST]
     return float(share[best][lacking[best]].sum() > _LACKING * share[best].sum())
 
 
-def _fit(
-    evidence: Evidence, sums: Floats, weights: Weights, alone: Weights, known: float
-) -> Floats:
+def _fit(found: Evidence, sums: Floats, weights: Weights, alone: Weights, known: float) -> Floats:
     """Divide the sums by the largest ones possible; see `Signs`."""
-    if evidence.alone.all():
+    if found.alone.all():
         return np.full(len(sums), _PLAIN_FIT, np.float32)
-    most = scoring.most(evidence, weights, alone)
+    most = sum(evidence.weights_of(found.signals, found, weights, alone).values(), np.float32(0))
     fit: Floats = np.clip(sums / np.where(most > 0, most, np.float32(1)), 0, 1)
-    fit = np.where(evidence.alone, 0, known) * (fit - _PLAIN_FIT) + _PLAIN_FIT
+    fit = np.where(found.alone, 0, known) * (fit - _PLAIN_FIT) + _PLAIN_FIT
     return fit.astype(np.float32)
 
 
@@ -177,11 +170,6 @@ def of_hits(found: Signs, best: Rows, sure: Sure) -> Floats:
     """Estimate for each candidate the chance that it answers the query, (m,) in [0, 1].
 
     None is above the chance that an answer is among the best candidates.
-
-    Args:
-        found: Signs of the candidates.
-        best: Places of the best candidates.
-        sure: The logistics.
     """
     if not len(found.share):
         return found.share
@@ -215,12 +203,7 @@ def _alone(found: Signs, sure: Sure) -> Floats:
 
 
 def of_answer(found: Sequence[Mapping[str, float]], sure: Sure) -> float:
-    """Estimate the chance that an answer is among some hits, [0, 1].
-
-    Args:
-        found: Signs of each hit by name, see `Signs.of`; at least one.
-        sure: The logistics.
-    """
+    """Estimate the chance that an answer is among some hits, at least one, by their signs."""
     names = [name for name in found[0] if name != "share"]
     return _of_answer({name: max([signs[name] for signs in found]) for name in names}, sure)
 
@@ -243,10 +226,6 @@ def of_both(answer: float, best: float) -> float:
 
     The first reads the best cosine, the best cover and so on, wherever they are; the second wants
     them in one memory. Their logits are averaged.
-
-    Args:
-        answer: See `of_answer`.
-        best: The largest confidence of a hit.
 
     >>> of_both(0.7, 0.05) < 0.5 < of_both(0.7, 0.5)
     True
@@ -290,14 +269,8 @@ _STAGE, _MOST_IN_STAGE = 16, 64  # candidates whose texts are read together
 class Judged:
     """Candidates with their scores and confidence; every array has one value per candidate.
 
-    Attributes:
-        order: Their places, best first.
-        rows: Their rows.
-        scores: [0, 1].
-        sure: Confidence, [0, 1].
-        parts: Piece of evidence to its contribution.
-        signs: Numbers that give the confidence.
-        pull: What decides between equal scores if uses and verdicts moved any candidate.
+    ``order`` has their places, best first; ``pull`` decides between equal scores if uses and
+    verdicts moved any candidate.
     """
 
     order: Rows
@@ -319,24 +292,20 @@ class Judged:
 
 
 def judge(look: Look, gathered: Gathered, known: Rows, most: float) -> Judged:
-    """Order the candidates that are not in the answer yet.
+    """Order the candidates that are not ``known``, so in the answer already.
 
-    Args:
-        look: The question, the namespace and what is known of both.
-        gathered: The candidates.
-        known: Rows that are in the answer already; they are left out.
-        most: Highest score that a candidate may have: the lowest one in the answer.
+    None has a score above ``most``, the lowest one in the answer.
     """
     weighed = _weigh(look, gathered)
     weights, alone = look.config.weights, look.config.alone
-    sums, parts = scoring.total(weighed, weights, alone)
+    sums, parts = evidence.total(weighed, weights, alone)
     weighed, sums = _formed(look, weighed, sums, parts)
     strict = "form" in parts and look.query.form is not None and look.query.form.strict
     seen = signs(weighed, sums, weights, alone, hollow=look.query.hollow, strict=strict)
     if look.rerank is not None and not len(known) and not look.query.only_time:
         parts["reranked"] = _reranked(look, weighed.rows, sums, look.rerank)
         sums = sums + parts["reranked"]
-    scores = scoring.scale(sums, scoring.strength(weighed.cosine, weighed.cover))
+    scores = evidence.scale(sums, evidence.strength(weighed.cosine, weighed.cover))
     named = np.zeros(len(weighed.rows), np.float32)
     best = np.argsort(-scores, kind="stable")[:_SURE]
     sure = of_hits(seen, best, look.config.sure)
@@ -348,7 +317,7 @@ def judge(look: Look, gathered: Gathered, known: Rows, most: float) -> Judged:
         sure = np.where(scores > 0, held, sure)
     if gathered.named:
         named[:] = [gathered.named.get(row, 0) for row in weighed.rows.tolist()]
-        scores = scoring.lift(scores, named)
+        scores = evidence.lift(scores, named)
     sure = np.maximum(named, sure)
     if look.query.former is not None:
         matched = gathered.words.matched
@@ -372,21 +341,14 @@ def judge(look: Look, gathered: Gathered, known: Rows, most: float) -> Judged:
 
 def _weigh(look: Look, gathered: Gathered) -> Evidence:
     """Collect the evidence; read the most promising texts if the query asks about dates."""
-    query, snap, rows, words = look.query, look.snap, gathered.rows, gathered.words
+    query, snap, then, rows = look.query, look.snap, look.then, gathered.rows
     among = int(np.count_nonzero(look.mask))
-    weighed = evidence.weigh(query, snap, rows, words, look.meaning, among)
-    if look.then is None:
+    weighed = evidence.weigh(query, snap, rows, gathered.words, look.meaning, then, among)
+    if then is None or query.last_talk:
         return weighed
-    if query.last_talk:
-        return evidence.with_calendar(weighed, look.then.inside[rows].astype(np.float32))
-    sums, _ = scoring.total(weighed, look.config.weights, look.config.alone)
-    dated = evidence.dated(query, snap, rows[np.argsort(-sums, kind="stable")]).tolist()
-    read = look.then.read
-    missing = [row for row in dated if row not in read]
-    known = look.texts.read(missing)
-    spoken = evidence.dates_in({row: known[row] for row in missing}, snap, query.days)
-    spoken |= {row: read[row] for row in dated if row in read}
-    return evidence.with_said_dates(query, weighed, spoken, look.then.told_fit)
+    sums, _ = evidence.total(weighed, look.config.weights, look.config.alone)
+    best = rows[np.argsort(-sums, kind="stable")]
+    return evidence.with_said_dates(query, snap, weighed, then, best, look.texts.read)
 
 
 def _formed(
@@ -400,7 +362,7 @@ def _formed(
     known = look.texts.read(best)
     texts = {row: known[row] for row in best}
     weighed = evidence.with_form(query.form, look.snap, weighed, texts)
-    weights = scoring.weights_of(["form"], weighed, look.config.weights, look.config.alone)
+    weights = evidence.weights_of(["form"], weighed, look.config.weights, look.config.alone)
     parts["form"] = weighed.signals["form"] * weights["form"]
     return weighed, sums + parts["form"]
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from memento.ledger import earlier_states, memories, past
+from memento.ledger import memories, past
 from memento.ledger.contract import Session, Tail
 from memento.ledger.match import Match
 from memento.ledger.past import Past
@@ -79,7 +79,7 @@ def _voice(row: Row) -> list[object]:
 def _outlines(session: Session, ns: int, then: Past) -> list[RosterRow]:
     """Return the outlines of the memories that were there."""
     gone = then.absent | then.changed.keys()
-    now = earlier_states.outlines_since(session, ns, 0)
+    now = past.outlines_since(session, ns, 0)
     rows = [RosterRow._make((*one[:-1], strings_in(one[-1]))) for one in now if one[0] not in gone]
     names = [row.superseded_by for row in then.changed.values() if row.superseded_by is not None]
     heirs = memories.docids_of(session, ns, names)
@@ -91,12 +91,9 @@ def _outlines(session: Session, ns: int, then: Past) -> list[RosterRow]:
 
 
 class PastSource(LedgerSource):
-    """The texts and postings of a namespace as they were; see ``source.TextSource``.
+    """The texts and postings of a namespace as they were; see ``inputs.TextSource``.
 
-    Args:
-        now: The same namespace at present.
-        world: What it was.
-        tail: An index that holds nothing yet, for the words of then.
+    The tail is an index that holds nothing yet, for the words of then.
     """
 
     def __init__(self, now: LedgerSource, world: World, tail: Tail) -> None:
@@ -147,7 +144,7 @@ class PastSource(LedgerSource):
     def _learn(self, session: Session, first: int) -> None:
         assert self._words is not None  # noqa: S101 - made by the only caller
         then = self.world.past
-        for docid, status, text, names in earlier_states.said_since(session, self.ns, 0, first):
+        for docid, status, text, names in past.said_since(session, self.ns, 0, first):
             if status in HEARD and docid not in then.absent and docid not in then.changed:
                 said = [part for part in (text, *names) if part]
                 self._words.put(docid, words("\n".join(said)))
@@ -166,11 +163,7 @@ class PastSource(LedgerSource):
 class PastNearest:
     """A search of the present vectors, for the memories that said the same then.
 
-    Args:
-        nearest: The search.
-        present: The rows that it knows.
-        then: The rows of then.
-        revoiced: Docids of those among them that said something else.
+    The present rows have vectors; those of then, apart from ``revoiced`` docids, are found by them.
     """
 
     def __init__(
@@ -206,12 +199,7 @@ class PastNearest:
 
 
 class PastSearcher(Searcher):
-    """Answers one request from what was recorded by a moment.
-
-    Args:
-        present: The searcher of the store, whose caches it uses.
-        moment: The moment, microseconds; the present moment of the request's filters.
-    """
+    """Answers one request from what was recorded by a moment, with the caches of a searcher."""
 
     def __init__(self, present: Searcher, moment: int) -> None:
         self.__dict__.update(present.__dict__)
@@ -275,5 +263,7 @@ class PastSearcher(Searcher):
         garbled = {docid for docid, row in rows.items() if not is_sound(row)}
         if filters.as_of is not None:
             sound = [row for docid, row in rows.items() if docid not in garbled]
-            garbled |= past.reword(connection, sound, filters.as_of, then)
+            garbled |= memories.reword_as_of(
+                connection, sound, filters.as_of, known_at=self._moment
+            )
         return rows, garbled

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from memento.ledger import earlier_states, memories
-from memento.ledger.claim_rows import Linked
+from memento.ledger import memories, past
 from memento.ledger.contract import Ledger, Session, Tail
+from memento.ledger.links import Linked
 from memento.ledger.match import Match
 from memento.ledger.predicate import Filters
 from memento.ledger.rows import Row, docid_of, string_in
@@ -32,10 +32,8 @@ State = tuple[int, int]
 class Postings:
     """Cache of the docids that expressions match, valid while nothing changes. Thread-safe.
 
-    Frequent words recur in queries and are the most expensive to look up.
-
-    Args:
-        most: Most expressions kept, >= 0; those used least recently are evicted first.
+    Frequent words recur in queries and are the most expensive to look up; those used least recently
+    are evicted first.
     """
 
     LONGEST = 4096
@@ -67,20 +65,10 @@ class Postings:
 
 
 class LedgerSource:
-    """The texts and postings of one namespace, for one query; see `source.TextSource`.
-
-    Args:
-        ledger: The store.
-        ns: Number of the namespace.
-        labels: Its labels.
-        tail: Texts that are not in the full-text index yet.
-        kept: Postings of earlier queries.
-        shown: Scopes that it shows to another namespace, if that one asks; () for all of it.
+    """The texts and postings of one namespace, for one query; see `inputs.TextSource`.
 
     Attributes:
-        ns: Number of the namespace.
-        labels: Its labels.
-        shown: The scopes.
+        shown: Scopes that it shows to another namespace, if that one asks; () for all of it.
         members: Row ids of the memories in them, ascending; set with the state, None for all.
         moment: The moment of the ledger before the query read anything.
         state: Last known state of the namespace; None before it is known.
@@ -137,7 +125,10 @@ class LedgerSource:
         waiting = self._tail.postings(self.ns, matches, limit)
         found = self._ledger.read(lambda c: c.words.postings(self.ns, matches, limit))
         first = docid_of(self.ns, 0)
-        return [first + _together(*both, limit) for both in zip(found, waiting, strict=True)]
+        return [
+            first + (distinct(np.concatenate(both))[-limit:] if len(both[1]) else both[0])
+            for both in zip(found, waiting, strict=True)
+        ]
 
     def texts(self, docids: Sequence[int]) -> list[str]:
         """Return the texts of memories, ``""`` for an erased one.
@@ -183,7 +174,7 @@ def _follow_words(
         known.drop_before(first)
     if rev == known.rev:
         return
-    for docid in earlier_states.erased_since(connection, ns, known.rev):
+    for docid in past.erased_since(connection, ns, known.rev):
         known.drop(docid)
     known.put_all(_heard_words(connection, ns, known, first, among))
     known.rev = rev
@@ -193,13 +184,9 @@ def _heard_words(
     connection: Session, ns: int, known: Vocabulary, first: int, among: frozenset[int] | None
 ) -> Iterator[tuple[int, list[str]]]:
     """Yield the words of the heard rows that came or changed; drop those of the others."""
-    for docid, status, text, names in earlier_states.said_since(connection, ns, known.rev, first):
+    for docid, status, text, names in past.said_since(connection, ns, known.rev, first):
         if status in HEARD and (among is None or docid in among):
             parts = [part for part in (text, *names) if part]
             yield docid, words(parts[0] if len(parts) == 1 else "\n".join(parts))
         else:
             known.drop(docid)
-
-
-def _together(found: Docids, waiting: Docids, limit: int) -> Docids:
-    return distinct(np.concatenate([found, waiting]))[-limit:] if len(waiting) else found

@@ -13,13 +13,14 @@ thing again and again, and "now" rarely takes anything back.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from memento.retrieve.by_meaning import Meaning
-from memento.retrieve.candidates import Candidate, Said, in_places
+from memento.retrieve.candidates import Candidate, Said, in_places, promoted
 from memento.retrieve.columns import Snapshot
 from memento.text.amounts import Other, asked
 from memento.text.tells_change import may_tell_change, tells_event_of_another
@@ -53,14 +54,7 @@ the older one's score that it must have."""
 
 
 class Newer:
-    """Compares the best candidates of one query.
-
-    Args:
-        snap: The namespace.
-        meaning: Gives the vectors of its memories.
-        read: Returns the texts of rows.
-        question: The query if it may ask for a value; empty if it does not.
-    """
+    """Compares the best candidates of one query, which may ask for a value if it is given."""
 
     def __init__(
         self,
@@ -73,15 +67,7 @@ class Newer:
         self._other = asked(question) if question else None
 
     def first(self, ranked: Sequence[Candidate], said: Mapping[int, Said]) -> list[Candidate]:
-        """Place the newer of two statements first, and note in the older one that there is one.
-
-        Args:
-            ranked: Candidates, best first.
-            said: Row to its content, for each of the best.
-
-        Returns:
-            The candidates; the scores stay with the places.
-        """
+        """Place the newer of two statements first, and note in the older one that there is one."""
         best = list(ranked[:_DEPTH])
         told, valued = self._about_the_same(best, said)
         if not told and not valued:
@@ -90,24 +76,23 @@ class Newer:
         noted = [
             replace(one, newer=max(pairs[one.row])) if one.row in pairs else one for one in best
         ]
-        order = _moved(noted, told) if told else noted
-        if valued:  # after the surer kind
-            order = _moved(order, valued)
+        order = promoted(
+            noted, told, lambda new, old: new.score >= _share(told, old, new) * old.score
+        )
+        order = promoted(  # after the surer kind
+            order, valued, lambda new, old: new.score >= _share(valued, old, new) * old.score
+        )
         return in_places(order, ranked)
 
     def last(self, ranked: Sequence[Candidate], said: Mapping[int, Said]) -> list[Candidate]:
-        """Place the older of two statements first: the question asks for what held before.
-
-        Args:
-            ranked: Candidates, best first.
-            said: Row to its content, for each of the best.
-
-        Returns:
-            The candidates; the scores stay with the places.
-        """
+        """Place the older of two statements first: the question asks for what held before."""
         best = list(ranked[:_DEPTH])
         told, _ = self._about_the_same(best, said)
-        order = _with_older_first(best, told)
+        order = promoted(
+            best,
+            {row for newer in told.values() for row in newer},
+            lambda old, new: old.score >= _share(told, old, new) * new.score,
+        )
         if order[:1] == best[:1]:
             order = self._with_former_first(order, said)
         return in_places(order, ranked)
@@ -201,10 +186,7 @@ class Newer:
     def _follows(self, one: Candidate, other: Candidate, *, forward: bool = True) -> bool:
         """Tell whether one speaker said one after the other, and the query favours the other less.
 
-        Args:
-            one: A candidate.
-            other: Another one.
-            forward: Whether ``one`` came later, or else earlier.
+        ``forward`` tells whether ``one`` came later, or else earlier.
         """
         happened = self._snap.occurred_at
         early, late = (other, one) if forward else (one, other)
@@ -225,36 +207,9 @@ def _least_share(cosine: float, shared: set[str], newer: str, older: str) -> flo
     return _FAR if cosine >= _VERY_ALIKE and not named else _NEAR
 
 
-def _moved(best: Sequence[Candidate], pairs: Pairs) -> list[Candidate]:
-    """Move newer statements that fit the query nearly as well to the places of older ones."""
-    order = list(best)
-    for at in range(len(order)):
-        older = order[at]
-        newer = pairs.get(older.row, {})
-        rivals = [
-            place
-            for place in range(at + 1, len(order))
-            if (row := order[place].row) in newer and order[place].score >= newer[row] * older.score
-        ]
-        if rivals:
-            order.insert(at, order.pop(max(rivals, key=lambda place: order[place].row)))
-    return order
-
-
-def _with_older_first(best: Sequence[Candidate], pairs: Pairs) -> list[Candidate]:
-    """Move older statements that fit the query nearly as well before newer ones."""
-    order = list(best)
-    for at in range(len(order)):
-        newer = order[at]
-        rivals = [
-            place
-            for place in range(at + 1, len(order))
-            if order[place].score
-            >= pairs.get(order[place].row, {}).get(newer.row, 2.0) * newer.score
-        ]
-        if rivals:
-            order.insert(at, order.pop(max(rivals, key=lambda place: order[place].row)))
-    return order
+def _share(pairs: Pairs, older: Candidate, newer: Candidate) -> float:
+    """Return the share of the other one's score that one of a pair needs; no pair has enough."""
+    return pairs.get(older.row, {}).get(newer.row, math.inf)
 
 
 def _has_common(shared: set[str], *texts: str) -> bool:

@@ -17,7 +17,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from memento.retrieve.candidates import Candidate, Rule, Said, in_places
+from memento.retrieve.candidates import Candidate, Rule, Said, in_places, promoted
 from memento.retrieve.columns import KINDS, Snapshot
 from memento.retrieve.context import Look
 from memento.retrieve.newer import Newer
@@ -32,6 +32,10 @@ T = TypeVar("T")
 _ECHO = 0.8  # share of words that a query and its repetition have in common
 _FRAME = 0.5  # share of words that two statements have in common if only their object differs
 _FRAME_WORDS = 2
+_NEAR, _DEPTH = 0.6, 8
+"""Least share of its score that what ended an earlier statement has, and how many are compared."""
+_LOOKED_FOR = ("exact", "calendar", "said_date", "speaker", "form")
+"""Evidence of which it must have as much."""
 _ASKED = ("exact", "calendar", "said_date", "speaker", "when", "digit")  # what a query asks for
 
 
@@ -40,26 +44,19 @@ Settled = Callable[[int, int], bool]
 
 
 class Answer:
-    """The candidates in the answer, best first. It only grows; candidates in it keep their places.
-
-    Args:
-        look: The question.
-    """
+    """The candidates in the answer, best first. It only grows, and they keep their places."""
 
     def __init__(self, look: Look) -> None:
         self.hits: list[Candidate] = []
         self._look = look
-        self._rules = [rule for _, of in RULES if (rule := of(look)) is not None]
+        self._rules = [rule for *_, of in RULES if (rule := of(look)) is not None]
         self._waiting: list[Candidate] = []
         self._said: dict[int, Said] = {}
 
     def take(self, best: Sequence[Candidate], said: Mapping[int, Said], bar: float) -> None:
-        """Add the next best candidates.
+        """Add the next best candidates, none above any added before.
 
-        Args:
-            best: Candidates whose scores are not above any added before.
-            said: Row to its content, for each of them.
-            bar: Highest score still to come; candidates below it are held back until then.
+        Those below ``bar``, the highest score still to come, are held back until then.
         """
         self._said |= said
         asked, left = self._look.query.words, self._look.config.echo
@@ -81,24 +78,18 @@ def by_score(candidates: Sequence[Candidate]) -> list[Candidate]:
 def demote_echoes(
     ranked: Sequence[Candidate], said: Mapping[int, Said], query: Sequence[str], left: float
 ) -> list[Candidate]:
-    """Lower the score of questions that only repeat the query.
-
-    Args:
-        ranked: Candidates.
-        said: Row to its content.
-        query: Words of the query.
-        left: Share of its score that a repetition keeps, [0, 1].
-    """
+    """Lower the score of questions that only repeat the query to a share, ``left``, of it."""
     if not any(one.question for one in ranked):
         return by_score(ranked)
     asked = set(content(query))
-    mended = [
-        replace(one, score=one.score * left)
-        if one.question and _overlap(asked, set(content(said[one.row].words))) >= _ECHO
-        else one
-        for one in ranked
-    ]
-    return by_score(mended)
+
+    def repeats(one: Candidate) -> bool:
+        other = set(content(said[one.row].words)) if one.question else set[str]()
+        return len(asked & other) / max(1, len(asked | other)) >= _ECHO
+
+    return by_score(
+        [replace(one, score=one.score * left) if repeats(one) else one for one in ranked]
+    )
 
 
 def newest_first(
@@ -109,34 +100,17 @@ def newest_first(
     This applies only if the same participant said both and nothing in the query favours the older
     one: the newer has every word of the query, every date and every identifier that the older has.
     The kind of thing asked for ("which editor ...") does not matter here: the newer statement often
-    names the new thing without it. Verdicts on either decide instead, if there are any. The scores
-    stay with the places.
-
-    Args:
-        ranked: Candidates, best first.
-        said: Row to its content.
-        settled: Asked about a pair before it is turned round; None if nothing is known of any.
+    names the new thing without it. Verdicts on either decide instead, if there are any.
     """
     framed = _framed(ranked, said)
     if not framed:
         return list(ranked)
-    order = list(ranked)
-    for at, _ in enumerate(ranked):
-        older = order[at]
-        if older.row not in framed:
-            continue
-        rivals = [
-            place
-            for place in range(at + 1, len(order))
-            if order[place].row >= older.row
-            and order[place].row in framed
-            and _replaces(order[place], older, said)
-            and not (settled is not None and settled(order[place].row, older.row))
-        ]
-        if rivals:
-            newest = order.pop(max(rivals, key=lambda place: order[place].row))
-            order[at : at + 1] = [newest, replace(older, newer=newest.row)]
-    return in_places(order, ranked)
+
+    def goes_first(newer: Candidate, older: Candidate) -> bool:
+        near = newer.row >= older.row and newer.row in framed and _replaces(newer, older, said)
+        return near and not (settled is not None and settled(newer.row, older.row))
+
+    return in_places(promoted(ranked, framed, goes_first, noted=True), ranked)
 
 
 def fold(ranked: Sequence[Candidate], said: Mapping[int, Said]) -> list[Candidate]:
@@ -157,12 +131,6 @@ def fold(ranked: Sequence[Candidate], said: Mapping[int, Said]) -> list[Candidat
         else:
             kept[key] = one
     return list(kept.values())
-
-
-def cut(ranked: Sequence[Candidate], min_score: float, cutoff: float) -> list[Candidate]:
-    """Drop candidates below a score, or below a share of the best score."""
-    bar = max(min_score, cutoff * max((one.score for one in ranked), default=0.0))
-    return [one for one in ranked if one.score >= bar]
 
 
 def _replaces(newer: Candidate, older: Candidate, said: Mapping[int, Said]) -> bool:
@@ -216,20 +184,13 @@ def _same_frame(one: Sequence[str], other: Sequence[str]) -> bool:
     return has_verb(one[:start]) or not has_verb(after)
 
 
-def _overlap(one: set[str], other: set[str]) -> float:
-    return len(one & other) / max(1, len(one | other))
-
-
 _ARTICLE = KINDS[Kind.ARTICLE]
 
 
 class Quotes:
     """Keeps articles and their sources apart, for one query.
 
-    Args:
-        snap: The namespace.
-        quoted: Finds the sources of articles.
-        leads: Whether an article comes before its sources.
+    ``leads`` tells whether an article comes before its sources.
     """
 
     def __init__(self, snap: Snapshot, quoted: Quoted, *, leads: bool) -> None:
@@ -238,13 +199,7 @@ class Quotes:
         self._gone: set[int] = set()
 
     def first(self, ranked: Sequence[Candidate], _said: Mapping[int, Said]) -> list[Candidate]:
-        """Leave out the sources of articles that stand for them, and the other articles.
-
-        The scores stay with the places.
-
-        Args:
-            ranked: Candidates, best first, after those of earlier calls.
-        """
+        """Leave out the sources of articles that stand for them, and the other articles."""
         sources = self._sources([one.row for one in ranked])
         kept = list(ranked)
         if sources or self._gone:
@@ -332,10 +287,6 @@ def reorder(ranked: Sequence[Candidate], texts: Mapping[int, str]) -> list[Candi
     """Return candidates with the tail in the order of score and shared rare words.
 
     The scores stay with the places, so that they do not increase along the answer.
-
-    Args:
-        ranked: Candidates, best first.
-        texts: Row to text, for the first ``POOL`` of them.
     """
     pool = ranked[:POOL]
     if len(pool) <= HEAD + 1:
@@ -415,7 +366,22 @@ def _newer(look: Look) -> Rule | None:
 
 
 def _later(look: Look) -> Rule | None:
-    return look.later.first if len(look.later.former) and not look.query.only_time else None
+    later = look.later
+    if not len(later.former) or look.query.only_time:
+        return None
+    pairs = set(zip(later.former.tolist(), later.heir.tolist(), strict=True))
+
+    def goes_first(newer: Candidate, older: Candidate) -> bool:
+        near = (older.row, newer.row) in pairs and newer.score >= _NEAR * older.score
+        return near and all(
+            newer.terms.get(name, 0) >= older.terms.get(name, 0) for name in _LOOKED_FOR
+        )
+
+    def first(ranked: Sequence[Candidate], _said: Mapping[int, Said]) -> list[Candidate]:
+        best = promoted(ranked[:_DEPTH], {older for older, _ in pairs}, goes_first, noted=True)
+        return in_places(best, ranked)
+
+    return first
 
 
 def _conflicts(look: Look) -> Rule | None:
@@ -425,12 +391,28 @@ def _conflicts(look: Look) -> Rule | None:
     return Standings(look.snap, links.opposed).first
 
 
-RULES: tuple[tuple[str, Callable[[Look], Rule | None]], ...] = (
-    ("an article stands for what it quotes", _quotes),
-    ("of two statements that differ in their object, the newer one first", _newest),
-    ("what tells of a change first, or last if the past is asked for", _newer),
-    ("what was noted to end an earlier statement first", _later),
-    ("of two that conflict, the one that stands higher first", _conflicts),
+RULES: tuple[tuple[str, str, Callable[[Look], Rule | None]], ...] = (
+    ("an article stands for what it quotes", "shows nothing twice; finds no more", _quotes),
+    (
+        "of two statements that differ in their object, the newer one first",
+        "own.py: of 200 corrections all are first, without it 70.5 %",
+        _newest,
+    ),
+    (
+        "what tells of a change first, or last if the past is asked for",
+        "everyday.py, two lives: 141 of 177 answers are first, without it 134",
+        _newer,
+    ),
+    (
+        "what was noted to end an earlier statement first",
+        "the same lives: 141, without it 140",
+        _later,
+    ),
+    (
+        "of two that conflict, the one that stands higher first",
+        "the same lives: 141 either way; it keeps what was doubted from leading",
+        _conflicts,
+    ),
 )
-"""What changes the order of candidates: what it does, and what makes it for a question; None if it
-does not apply."""
+"""What changes the order of candidates: what it does, what that was measured to be worth, and what
+makes it for a question; None if it does not apply."""

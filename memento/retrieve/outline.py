@@ -44,12 +44,7 @@ def is_due(rev: int, filed: int) -> bool:
 
 
 class Outline(NamedTuple):
-    """The content of a file.
-
-    Attributes:
-        roster: The rows at that revision.
-        rev: The revision.
-    """
+    """The content of a file: the rows at a revision."""
 
     roster: Roster
     rev: int
@@ -67,13 +62,7 @@ class Outlines:
         self._filing = Filing(ledger, KIND)
 
     def load(self, connection: Session, ns: int, rev: int) -> Outline | None:
-        """Read the outline of a namespace, if there is one that can be used.
-
-        Args:
-            connection: The read from which it is followed.
-            ns: Namespace number.
-            rev: Newest revision of the namespace.
-        """
+        """Read the outline of a namespace as far as a read can follow it, if there is one."""
         if rev < MANY:
             return None
         facts = vectors.facts(connection, KIND, ns)
@@ -84,25 +73,17 @@ class Outlines:
             return None
 
     def save(self, ns: int, roster: Roster, rev: int) -> bool:
-        """Write the outline of a namespace; tell whether that was possible.
-
-        Args:
-            ns: Namespace number.
-            roster: Its rows.
-            rev: The revision they are of.
-        """
+        """Write the rows of a namespace as of a revision; tell whether that was possible."""
 
         def job(folder: int) -> bool:
             facts = self._ledger.read(lambda c: vectors.facts(c, KIND, ns))
             if facts.erased > rev:
                 return False  # these rows are of before
             n, parts = parts_of(roster)
-            mark = token_hex(8)
-            head = {**expected(ns, facts.erased), "rev": rev, "rows": n, "mark": mark}
+            about = {"rev": rev, "rows": n, "mark": token_hex(8)}
+            head = {**expected(ns, facts.erased), **about}
             name_it = self._filing.naming(ns, facts.erased, facts.marks[0] if facts.marks else None)
-            derived.write_file(
-                folder, f"{ns}.{KIND}", head, parts, lambda name: name_it(mark, name)
-            )
+            derived.write_file(folder, f"{ns}.{KIND}", head, parts, name_it)
             return True
 
         return self._filing.write(ns, job)
@@ -148,14 +129,7 @@ def _compact(codes: NDArray[np.int32], names: list[str]) -> tuple[NDArray[np.int
 
 
 def read(root: Path, ns: int, *, erased: int, rev: int, marks: tuple[str, ...]) -> Outline:
-    """Read the outline of a namespace.
-
-    Args:
-        root: The folder of the store.
-        ns: Namespace number.
-        erased: Its newest erasure.
-        rev: Its newest revision; the file may be older and must not be newer.
-        marks: The words by which the ledger knows the file.
+    """Read the outline of a namespace; the file may be older than ``rev`` and must not be newer.
 
     Raises:
         Unusable: If it is missing, damaged, or of something else.

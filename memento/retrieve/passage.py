@@ -86,14 +86,7 @@ def excerpt(text: str, wanted: Iterable[str], room: int, near: Near | None = Non
 
 @dataclass(frozen=True, slots=True)
 class _Places:
-    """The sentences of a text, and what a passage that begins with each of them is worth.
-
-    Attributes:
-        text: The text.
-        spans: Start and end of each sentence.
-        worth: Sentence that has a wanted word to the worth of the passage that begins there.
-        room: Characters of such a passage.
-    """
+    """The sentences of a text, as start and end, and what a passage that begins there is worth."""
 
     text: str
     spans: Sequence[tuple[int, int]]

@@ -43,13 +43,7 @@ class Days:
     zone: tzinfo = UTC
 
     def of(self, moments: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the days of moments.
-
-        Args:
-            moments: (n,) microseconds since 1970 UTC.
-
-        Returns:
-            (n,) days, none before the first day of the calendar.
+        """Return the days of moments, microseconds since 1970 UTC; none before the calendar begins.
 
         >>> from zoneinfo import ZoneInfo
         >>> Days(ZoneInfo("Asia/Tokyo")).of(np.array([0, 15 * 3_600_000_000])) - _EPOCH_DAY
@@ -198,15 +192,9 @@ def parse(
     max_terms: int,
     zone: tzinfo = UTC,
 ) -> Query:
-    """Parse a query.
+    """Parse a query, asked on the day ``now`` in the zone; see `columns.people` for ``people``.
 
-    Args:
-        text: The query, any string.
-        now: The day it is asked, in the zone.
-        years: Years that the memories mention.
-        people: Names of participants to their codes, see `tally.people`.
-        max_terms: Most words to look up, >= 1.
-        zone: The time zone whose days the query means.
+    ``years`` are those that the memories mention.
     """
     seen = text[:MAX_TEXT]
     words = tuple(spelling.terms(seen))
@@ -270,8 +258,7 @@ def continues(text: str) -> bool:
 def match_term(term: str) -> Word | Start:
     """Write the FTS5 expression that finds one word, with any characters in it.
 
-    Args:
-        term: The word; a single character of a script without spaces finds every run that has it.
+    A single character of a script without spaces finds every run that has it.
 
     >>> match_term("near"), match_term("猫")
     (Word(text='near'), Start(text='猫'))

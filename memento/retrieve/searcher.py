@@ -5,10 +5,10 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,8 +29,9 @@ from memento.errors import (
     RerankerError,
     TierUnavailable,
 )
-from memento.ledger import claim_rows, earlier_states, memories, vectors
+from memento.ledger import memories, past, vectors
 from memento.ledger.contract import Ledger, Session
+from memento.ledger.links import Linked, linked_in
 from memento.ledger.predicate import Filters
 from memento.ledger.rows import Row, damaged, is_sound, strings_in, to_memory
 from memento.ledger.schema import SEQ_MASK
@@ -64,6 +65,8 @@ LEDGER = "ledger"
 
 log = logging.getLogger("memento.retrieve.searcher")
 
+T = TypeVar("T")
+
 _MOST_OWED = 1_000
 """Most memories without a vector that a query counts; of more it says so. The count is for the
 message alone, and each memory costs a seek."""
@@ -75,7 +78,7 @@ _GARBLED = (KeyError, TypeError, ValueError, OverflowError)
 
 
 def _rows_since(connection: Session, ns: int, rev: int) -> list[RosterRow]:
-    outlines = earlier_states.outlines_since(connection, ns, rev)
+    outlines = past.outlines_since(connection, ns, rev)
     return [RosterRow._make((*outline[:-1], strings_in(outline[-1]))) for outline in outlines]
 
 
@@ -205,10 +208,9 @@ class Searcher:
         model, missing = self._embedding.known_model(source.moment), self._owing(source)
         if model is None:
             return Retrieval("", missing=missing)
-        try:
-            near = list(self._near(source, _Embedded(asked, model), k, filters, exact=False))
-        except TierUnavailable:  # Chroma failed just now; exact search has all vectors
-            near = list(self._near(source, _Embedded(asked, model), k, filters, exact=True))
+        near = _with_chroma_or_exactly(
+            lambda exact: self._near(source, asked, model, k, filters, exact=exact)
+        )
         found = Ranking(tuple(self._found_by_vector(near, least)), weighed=False)
         hits = self._hits(source, found, filters, filters.statuses, missing)
         sure = max((hit.confidence for hit in hits), default=0.0)
@@ -305,10 +307,9 @@ class Searcher:
         took: dict[str, float],
     ) -> Ranking:
         model = self._model(request.query, source, missing)
-        try:
-            return self._rank(request, source, model, rerank, missing, took, exact=False)
-        except TierUnavailable:  # Chroma failed just now, or a file: the ledger has all vectors
-            return self._rank(request, source, model, rerank, missing, took, exact=True)
+        return _with_chroma_or_exactly(
+            lambda exact: self._rank(request, source, model, rerank, missing, took, exact=exact)
+        )
 
     def _rank(
         self,
@@ -353,15 +354,22 @@ class Searcher:
         )
 
     def _near(
-        self, source: LedgerSource, asked: _Embedded, k: int, filters: Filters, *, exact: bool
-    ) -> Iterator[tuple[int, float]]:
-        """Yield row ids and cosines in [0, 1], nearest first."""
-        snap, allowed, nearest = self._follow(source, filters, asked.model, exact=exact)
+        self,
+        source: LedgerSource,
+        vector: NDArray[np.float32],
+        model: int,
+        k: int,
+        filters: Filters,
+        *,
+        exact: bool,
+    ) -> list[tuple[int, float]]:
+        """List row ids and cosines in [0, 1], nearest first."""
+        snap, allowed, nearest = self._follow(source, filters, model, exact=exact)
         if nearest is None:
-            return
-        rows, cosines = nearest.nearest(asked.vector, k, allowed)
-        docids = snap.docid[rows]
-        yield from zip(docids.tolist(), np.clip(cosines, 0, 1).tolist(), strict=True)
+            return []
+        rows, cosines = nearest.nearest(vector, k, allowed)
+        docids = snap.docid[rows].tolist()
+        return list(zip(docids, np.clip(cosines, 0, 1).tolist(), strict=True))
 
     def _follow(
         self, source: LedgerSource, filters: Filters, model: int | None, *, exact: bool
@@ -396,7 +404,7 @@ class Searcher:
 
     def _followed(
         self, source: LedgerSource, held: Held, model: int | None
-    ) -> tuple[State, claim_rows.Linked]:
+    ) -> tuple[State, Linked]:
         """Bring a namespace up to date, unless nothing was written since that was done."""
         moment, known = source.moment, held.followed
         if (
@@ -412,7 +420,7 @@ class Searcher:
 
     def _follow_all(
         self, connection: Session, ns: int, held: Held, model: int | None
-    ) -> tuple[State, claim_rows.Linked]:
+    ) -> tuple[State, Linked]:
         """Read the new and changed rows, and the vectors.
 
         Both are of one moment: a vector of a row that is not known yet would be lost.
@@ -421,7 +429,7 @@ class Searcher:
         if not held.shown:  # how the owner used a memory, beside which others, is not shown
             held.strengths.follow(connection, ns)
         self._by_vector.follow(connection, ns, held, model)
-        return (held.rev, edition), claim_rows.linked_in(connection, ns)
+        return (held.rev, edition), linked_in(connection, ns)
 
     def _follow_rows(self, connection: Session, ns: int, held: Held) -> tuple[int, int]:
         """Read the new and changed rows.
@@ -455,7 +463,6 @@ class Searcher:
         return rev, edition
 
     def _life(self, source: LedgerSource, now: int) -> Life | None:
-        """Return what uses and verdicts say at a moment, microseconds."""
         return Life(source.strengths, now, self._config.dynamics, self._config.effect)
 
     def _hits(
@@ -533,12 +540,12 @@ def _counted(hits: Sequence[Hit], found: Sequence[Found], members: Docids) -> It
         yield replace(hit, memory=replace(hit.memory, seq=place))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Embedded:
-    """A query vector of unit length, and the number of the embedder that made it."""
-
-    vector: NDArray[np.float32]
-    model: int
+def _with_chroma_or_exactly(ask: Callable[[bool], T]) -> T:
+    """Ask, and if Chroma fails or a file, ask for exact search: the ledger has all vectors."""
+    try:
+        return ask(False)
+    except TierUnavailable:
+        return ask(True)
 
 
 def _unit(

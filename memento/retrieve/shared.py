@@ -10,7 +10,7 @@ Nothing is written to a namespace that shares: no use is recorded there.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -33,15 +33,7 @@ SHARED = "shared"
 def answer(
     ledger: Ledger, searcher: Searcher, labels: tuple[str, ...], request: Request, *, shared: bool
 ) -> Retrieval:
-    """Find memories of a namespace and of those that share theirs with it.
-
-    Args:
-        ledger: The store.
-        searcher: Answers within one namespace.
-        labels: The namespace that asks.
-        request: The request.
-        shared: Whether what is shared is asked as well.
-    """
+    """Find memories of a namespace and, if ``shared``, of those that share theirs with it."""
     began = time.perf_counter()
     ns = ledger.find_namespace(labels)
     if ns is None:
@@ -87,22 +79,22 @@ def of_shared(request: Request) -> Request | None:
 def joined(
     own: Retrieval, others: Sequence[Retrieval], request: Request, taken: Collection[str]
 ) -> Retrieval:
-    """Join the answers of several namespaces.
+    """Join the answer of the namespace that asks with those of others that share with it.
 
     Each answer keeps its order, so that a larger ``k`` only appends. A shared memory whose id the
-    namespace uses itself is left out: the id would name two memories.
-
-    Args:
-        own: The answer of the namespace that asks.
-        others: The answers of those that share with it.
-        request: The request.
-        taken: Ids of shared hits that the namespace uses itself.
+    namespace uses itself, one of ``taken``, is left out: the id would name two memories.
     """
     lists = [list(own.hits)]
     lists += [[_as_shared(hit) for hit in one if hit.id not in taken] for one in others]
     most = max(map(len, lists)) if request.k is None else request.k
     chain = _told_once(_in_order(lists)) if request.fold else _in_order(lists)
-    hits = within(list(chain), most, request.tokens, lambda hit: _cost(hit, request.count_tokens))
+    count = request.count_tokens
+    hits = within(
+        list(chain),
+        most,
+        request.tokens,
+        lambda hit: count(hit.text if hit.passage is None else hit.passage),
+    )
     missing = dict(own.missing)
     if any(one.missing for one in others):
         missing[SHARED] = "not all of what other namespaces share could be searched"
@@ -145,10 +137,6 @@ def _as_shared(hit: Hit) -> Hit:
     source = Source(kind, memory.source.uri, memory.source.model)
     seen = replace(memory, source=source)
     return replace(hit, memory=seen, folded=(), newer=None, beside=None, conflicts=(), shared=True)
-
-
-def _cost(hit: Hit, count: Callable[[str], int]) -> int:
-    return count(hit.text if hit.passage is None else hit.passage)
 
 
 def _timed(found: Retrieval, answers: Sequence[Retrieval], began: float) -> Retrieval:

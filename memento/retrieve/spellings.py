@@ -220,12 +220,7 @@ _POSSESSIVE = 4
 
 @dataclass(frozen=True, slots=True)
 class Exact:
-    """Something that must be in a memory exactly.
-
-    Attributes:
-        match: Finds the memories that may have it.
-        held_by: Tells whether a text has it.
-    """
+    """Something that must be in a memory exactly: what finds candidates, and which text has it."""
 
     match: Match
     held_by: Callable[[str], bool]
@@ -234,10 +229,7 @@ class Exact:
 def exact(quoted: Iterable[str], text: str, coded: Sequence[Code]) -> tuple[Exact, ...]:
     """List what a question wants exactly: quoted phrases, identifiers, words with a symbol.
 
-    Args:
-        quoted: Its quoted phrases.
-        text: The question without its dates.
-        coded: Its identifiers; each may be written with other separators than in the question.
+    The text is without its dates; an identifier may be written with other separators in a memory.
     """
     found: dict[str, Exact] = {}
     for phrase in quoted:
@@ -260,13 +252,8 @@ def exact(quoted: Iterable[str], text: str, coded: Sequence[Code]) -> tuple[Exac
 def forms(coded: Iterable[Code], terms: Collection[str]) -> dict[str, Match]:
     """Find for some words of a question how else they are looked up.
 
-    Args:
-        coded: Its identifiers.
-        terms: Its words that are looked up.
-
-    Returns:
-        A word of an identifier to what finds all spellings of the identifier. The other words of
-        one that is written in several are looked up as they are.
+    A word of an identifier leads to what finds all spellings of the identifier. The other words of
+    one that is written in several are looked up as they are.
 
     >>> forms(codes.codes("E2207"), ["e2207"])
     {'e2207': Any(parts=(Word(text='e2207'), Phrase(words=('e', '2207'))))}
@@ -313,13 +300,9 @@ def corrected(term: str, known: Vocabulary) -> Match | None:
 def meant(text: str, known: Callable[[], Vocabulary], names: Collection[str] = ()) -> str:
     """Replace the words of a question that are typing errors for words of a namespace.
 
-    The words of memories are looked up with a typing error too, but a vector of a mistyped word
-    is near to nothing.
-
-    Args:
-        text: The question.
-        known: Returns the words of the namespace; called only for a word that is not common.
-        names: Names of participants, which are no typing errors.
+    The words of memories are looked up with a typing error too, but a vector of a mistyped word is
+    near to nothing. The vocabulary is asked for only if a word is not common; names of participants
+    are no typing errors.
     """
     if len(text) > _LONGEST:
         return text
@@ -340,20 +323,19 @@ def _may_be_mistyped(term: str) -> bool:
     return is_correctable(term) and not is_form_of_common(term)
 
 
-def weights(terms: Collection[str], present: Mapping[str, bool]) -> dict[str, float]:
-    """Weigh the words of a question: the weak ones count less if there is a stronger one.
-
-    Args:
-        terms: The words.
-        present: Whether any memory has a word.
-    """
+def weights(terms: Collection[str], present: Mapping[str, bool]) -> list[float]:
+    """Weigh the words of a question: the weak ones count less if a memory has a stronger one."""
     strong = any(present[term] for term in terms if term not in WEAK_WORDS)
-    return {term: WEAK if strong and term in WEAK_WORDS else 1.0 for term in terms}
+    return [WEAK if strong and term in WEAK_WORDS else 1.0 for term in terms]
+
+
+def synonyms(terms: Iterable[str]) -> list[Match | None]:
+    """Return what finds other words for the same as each word; None if none are known."""
+    return [_synonyms(term) for term in terms]
 
 
 @lru_cache(maxsize=2048)  # most questions have the same few words
-def synonyms(term: str) -> Match | None:
-    """Return what finds other words for the same as a word; None if none are known."""
+def _synonyms(term: str) -> Match | None:
     ways = others(term)
     return _any_of(ways) if ways else None
 

@@ -16,13 +16,14 @@ from memento.claims.standing import Stand, stands_higher
 from memento.dynamics.fold import VERDICTS
 from memento.dynamics.formulas import log_odds, prior
 from memento.dynamics.settings import Dynamics
-from memento.ledger import claim_rows, memories, quotes, strength_fold, usage_events
+from memento.ledger import claim_rows, memories, strength_fold, usage_events
 from memento.ledger.contract import Ledger, Session
+from memento.ledger.links import CONFLICTS, QUOTES, RESOLVED, Linked, are_linked, linked_in, pairs
 from memento.ledger.rows import Row, is_sound
 from memento.ledger.schema import SEQ_BITS
-from memento.retrieve.candidates import Candidate, Said, in_places
+from memento.retrieve.candidates import Candidate, Said, in_places, promoted
 from memento.retrieve.columns import Snapshot
-from memento.retrieve.successors import MOST_LATER, Successions
+from memento.retrieve.former_values import MOST_LATER, Successions
 from memento.status import having
 
 DEPTH = 16
@@ -38,21 +39,13 @@ Quoted: TypeAlias = Callable[[Sequence[int]], Sequence[tuple[int, int]]]
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """The relations between memories of one namespace, as one query asks for them.
-
-    Attributes:
-        ledger: The store.
-        ns: Namespace number.
-        now: Microseconds.
-        settings: With which the belief in a memory is computed.
-        linked: Which relations there are.
-    """
+    """The relations between memories of one namespace, as one query asks for them."""
 
     ledger: Ledger
     ns: int
     now: int
     settings: Dynamics
-    linked: claim_rows.Linked
+    linked: Linked
 
     def opposed(self, docids: Sequence[int]) -> Sequence[tuple[int, int]]:
         """Return the pairs among some memories that conflict, the higher one first."""
@@ -62,7 +55,7 @@ class Links:
 
     def quoted(self, docids: Sequence[int]) -> Sequence[tuple[int, int]]:
         """Return the pairs (article, memory that it quotes) of some articles."""
-        return self.ledger.read(lambda c: quotes.quoted(c, docids))
+        return self.ledger.read(lambda c: pairs(c, docids, [QUOTES], "src"))
 
     def known(self, one: int, other: int) -> bool:
         """Tell whether a person settled a pair or judged one of them."""
@@ -76,27 +69,16 @@ class Links:
 
 
 class Standings:
-    """Places the candidates of one query that conflict.
-
-    Args:
-        snap: The namespace.
-        opposed: Finds the pairs.
-    """
+    """Places the candidates of one query that conflict."""
 
     def __init__(self, snap: Snapshot, opposed: Opposed) -> None:
         self._snap, self._opposed = snap, opposed
 
     def first(self, ranked: Sequence[Candidate], _said: Mapping[int, Said]) -> list[Candidate]:
-        """Give the higher one of each pair the better place of the two.
+        """Give the higher one of each pair the better place of the two; they name each other.
 
         That is the place of the lower one without the doubts about it, which the higher one brought
         about: else what speaks of neither value would come before both.
-
-        Args:
-            ranked: Candidates, best first.
-
-        Returns:
-            The candidates; those of a pair name each other.
         """
         best = list(ranked[:DEPTH])
         if not best[1:]:
@@ -106,7 +88,14 @@ class Standings:
         pairs = [(rows[higher], rows[lower]) for higher, lower in self._opposed(sorted(rows))]
         if not pairs:
             return list(ranked)
-        placed = _placed(_raised([_noted(one, pairs) for one in best], pairs), pairs)
+        raised = _raised([_noted(one, pairs) for one in best], pairs)
+        above = set(pairs)
+        placed = promoted(
+            raised,
+            {lower for _, lower in pairs},
+            lambda higher, lower: (higher.row, lower.row) in above,
+            newest=False,
+        )
         return in_places(placed, ranked)
 
 
@@ -143,23 +132,9 @@ def _gives_way(other: Candidate, one: Candidate, pull: float) -> bool:
     return exact and max(other.pull, one.pull) < pull
 
 
-def _placed(best: list[Candidate], pairs: Sequence[tuple[int, int]]) -> list[Candidate]:
-    """Move the higher one of each pair before the lower one."""
-    order, above = list(best), set(pairs)
-    for at in range(len(order)):
-        rivals = [
-            place
-            for place in range(at + 1, len(order))
-            if (order[place].row, order[at].row) in above
-        ]
-        if rivals:
-            order.insert(at, order.pop(rivals[0]))
-    return order
-
-
 def is_known(session: Session, one: int, other: int) -> bool:
     """Tell whether a person said that two memories do not conflict, or judged one of them."""
-    if claim_rows.are_linked(session, one, other, claim_rows.RESOLVED):
+    if are_linked(session, one, other, RESOLVED):
         return True
     return any(
         happened.kind in VERDICTS
@@ -171,15 +146,8 @@ def is_known(session: Session, one: int, other: int) -> bool:
 def pairs_among(
     session: Session, docids: Sequence[int], now: int, settings: Dynamics
 ) -> list[tuple[int, int]]:
-    """Return the pairs among some memories of one namespace that conflict, the higher one first.
-
-    Args:
-        session: Of any job.
-        docids: Row ids, at least one.
-        now: Microseconds.
-        settings: With which the belief in a memory is computed.
-    """
-    linked = claim_rows.among(session, docids)
+    """Return the pairs among some memories, at least one, that conflict, the higher one first."""
+    linked = pairs(session, docids, CONFLICTS)
     if not linked:
         return []
     ends = sorted({docid for pair in linked for docid in pair})
@@ -203,11 +171,11 @@ def outside(
         Ids of memories of the answer to the moment of the latest such statement, microseconds. Only
         statements count that hold, in the same scope or in one around it.
     """
-    if not ids or not claim_rows.linked_in(session, ns).any_flagged:
+    if not ids or not linked_in(session, ns).any_flagged:
         return {}
     shown = set(memories.docids_of(session, ns, ids).values())
     linked = [
-        pair for pair in claim_rows.around(session, sorted(shown)) if not shown.issuperset(pair)
+        pair for pair in pairs(session, shown, CONFLICTS, "either") if not shown.issuperset(pair)
     ]
     ends = sorted({docid for pair in linked for docid in pair})
     rows = memories.by_docids(session, ns, ends) if ends else {}

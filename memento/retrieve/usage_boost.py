@@ -27,7 +27,7 @@ from memento.ledger import strength_fold as folded
 from memento.ledger.contract import Session
 from memento.ledger.rows import Row
 from memento.ledger.schema import SEQ_MASK
-from memento.retrieve.columns import STATUSES, Floats, Rows, Snapshot
+from memento.retrieve.columns import STATUSES, Floats, Rows, Snapshot, grown
 from memento.status import having
 from memento.types import Beside
 
@@ -42,6 +42,8 @@ _NEVER = -math.inf
 _FEELS = np.zeros(len(STATUSES), np.bool_)
 """Code of a status to whether memories with it are moved."""
 _FEELS[[STATUSES[status] for status in having("feels")]] = True
+_OF_PLACE = 100
+"""Bytes of the number of one memory and its place."""
 _OF_LINKS = 500
 """Bytes of the links that leave one memory, with two or three that act."""
 ASSOCIATED, LEVELLED = "associated", "levelled"
@@ -62,12 +64,12 @@ class Strengths:
             only of links that act. Never changed in place.
     """
 
-    __slots__ = ("_days", "_lock", "_stamp", "_table", "learnt", "links")
-
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._stamp = -1
-        self._table: _Table | None = None  # none while nothing happened: it takes 3 kB
+        self._place: dict[int, int] = {}  # number of a memory to its place in these
+        self._values: Floats = np.zeros((0, _WIDTH), np.float32)
+        self._times: Days = np.zeros((0, 2))  # moment, and moment of the last use or -inf, days
         self._days: list[int] = []
         self.learnt: Learnt | None = None
         self.links: Mapping[int, Mapping[int, float]] = {}
@@ -75,7 +77,7 @@ class Strengths:
     @property
     def nbytes(self) -> int:
         """Bytes of what is known."""
-        table = 0 if self._table is None else self._table.nbytes
+        table = self._values.nbytes + self._times.nbytes + _OF_PLACE * len(self._place)
         return table + 40 * len(self._days) + _OF_LINKS * len(self.links)
 
     def follow(self, session: Session, ns: int) -> None:
@@ -85,21 +87,20 @@ class Strengths:
             return
         with self._lock:
             if self._stamp < usage_events.last_drop(session) or newest < self._stamp:
-                self._table, self._stamp, self.links = None, -1, {}
+                self._place, self._stamp, self.links = {}, -1, {}
             for docid, at, used_at, *numbers, sums, trust in usage_events.since(
                 session, ns, self._stamp
             ):
                 stability, day, good, bad, worth = numbers
                 if (known := folded.sums_in(sums)) is None:
                     continue  # damaged: doctor names it
-                if self._table is None:
-                    self._table = _Table()
-                self._table.put(
-                    docid & SEQ_MASK,
-                    (at / DAY, _NEVER if used_at is None else used_at / DAY),
-                    known,
-                    (good, bad, *formulas.prior(trust), worth, stability, day),
-                )
+                place = self._place.setdefault(docid & SEQ_MASK, len(self._place))
+                if place == len(self._values):
+                    room = max(16, 2 * place)
+                    self._values, self._times = grown(self._values, room), grown(self._times, room)
+                self._times[place] = at / DAY, _NEVER if used_at is None else used_at / DAY
+                others = (good, bad, *formulas.prior(trust), worth, stability, day)
+                self._values[place] = *known, *others
             self._follow_links(session, ns)
             self._days = folded.calendar_of(session, ns).days
             self.learnt = learnt_weights.known_in(session, ns)
@@ -124,75 +125,28 @@ class Strengths:
 
         None if none have.
         """
+        if not self._place:
+            return None
         with self._lock:
-            return None if self._table is None else self._table.of(docids & SEQ_MASK)
-
-    @property
-    def empty(self) -> bool:
-        """Whether nothing happened to any memory on any day."""
-        return self._table is None and not self._days
+            known = [self._place.get(seq, -1) for seq in (docids & SEQ_MASK).tolist()]
+            places = np.array(known, np.intp)
+            some = (places >= 0).nonzero()[0]
+            if not len(some):
+                return None
+            places = places[some]
+            return some, self._values.take(places, axis=0), self._times.take(places, axis=0)
 
     def active_days(self, at: int) -> int:
         """Count the days on which the namespace was used, until a moment, that day included."""
         return bisect_right(self._days, at // DAY)
 
 
-class _Table:
-    """Values by the number of a memory in its namespace.
-
-    A memory that nothing happened to takes four bytes, another one about 100.
-    """
-
-    def __init__(self) -> None:
-        self._count = 0
-        self._place = np.zeros(64, np.int32)  # place + 1, or 0; the last one stands for all above
-        self._values: Floats = np.zeros((16, _WIDTH), np.float32)
-        self._times = np.zeros((16, 2))  # moment, and moment of the last use or -inf, days
-
-    @property
-    def nbytes(self) -> int:
-        return self._place.nbytes + self._values.nbytes + self._times.nbytes
-
-    def put(
-        self,
-        seq: int,
-        times: tuple[float, float],
-        sums: tuple[float, ...],
-        others: tuple[float, ...],
-    ) -> None:
-        """Set the values of a memory."""
-        if seq >= len(self._place) - 1:
-            self._place = np.append(self._place, np.zeros(seq, np.int32))
-        if not self._place[seq]:
-            if self._count == len(self._values):
-                self._values = np.append(self._values, np.zeros_like(self._values), axis=0)
-                self._times = np.append(self._times, np.zeros_like(self._times), axis=0)
-            self._count += 1
-            self._place[seq] = self._count
-        place = int(self._place[seq]) - 1
-        self._times[place] = times
-        self._values[place, _SUMS] = sums
-        self._values[place, _FIRST:] = others
-
-    def of(self, seqs: NDArray[np.int64]) -> tuple[Rows, Floats, Days] | None:
-        """Return which memories are known, their values and their moments."""
-        places = self._place.take(seqs, mode="clip")
-        some = places.nonzero()[0]
-        if not len(some):
-            return None
-        places = places[some] - 1
-        return some, self._values.take(places, axis=0), self._times.take(places, axis=0)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Moved:
-    """Candidates in the order of evidence and effects.
+    """Candidates in the order of evidence and effects: their places, best first.
 
-    Attributes:
-        order: Their places, best first.
-        scores: Score of each; scores stayed with the places.
-        pull: Evidence and effects of each, which decides between equal scores.
-        parts: Name of each effect to its contribution.
+    The scores stayed with the places; ``pull`` is evidence and effects together, and decides
+    between equal scores; ``parts`` has the contribution of each effect by name.
     """
 
     order: Rows
@@ -211,14 +165,7 @@ class _Lived(NamedTuple):
 
 
 class Life:
-    """The effects of uses and verdicts at the moment of one query.
-
-    Args:
-        known: The sums of the namespace.
-        now: Microseconds.
-        dynamics: Settings of the sums.
-        effect: Settings of the effects.
-    """
+    """The effects of uses and verdicts at the moment of one query, microseconds."""
 
     def __init__(self, known: Strengths, now: int, dynamics: Dynamics, effect: Effect) -> None:
         self._known, self._now = known, now
@@ -236,16 +183,10 @@ class Life:
     ) -> Moved | None:
         """Order candidates by evidence and effects; None if there is no effect.
 
-        Those that the query names, or that match it letter for letter, keep their places before
-        the others: memories change places only with those that match alike.
-
-        Args:
-            snap: The namespace.
-            rows: Rows of the candidates.
-            order: Places of the candidates to order, best first.
-            sums: Sums of their evidence.
-            named: How they match by name or letter for letter, 0 for neither.
-            scores: Their scores.
+        Those that the query names, or that match it letter for letter, keep their places before the
+        others: memories change places only with those that match alike. ``order`` has the places of
+        the candidates to order, best first; ``named`` how each matches by name or letter for
+        letter, 0 for neither.
         """
         parts = self.effects(snap, rows, self._levelled(sums, named))
         linked = bool(self._known.links) and self._effect.acts and self._effect.associated > 0
@@ -299,12 +240,8 @@ class Life:
         """Return the effects on candidates, by name, in nats; None if nothing happened to any.
 
         Together they are within the bound: what exceeds it is taken from all of them alike.
-        Quarantined memories feel nothing.
-
-        Args:
-            snap: The namespace.
-            rows: Rows of the candidates.
-            levelled: How far the differences of their evidence are levelled; None for not at all.
+        Quarantined memories feel nothing. ``levelled`` is how far the differences of their evidence
+        are levelled.
         """
         if not self._effect.acts:
             return None
@@ -388,15 +325,10 @@ class Life:
     ) -> list[dict[str, Any]]:
         """Return what is known of each hit besides its evidence, as fields of ``Hit``.
 
-        Args:
-            found: The hits, best first: each memory with its evidence and effects.
-            weighed: Whether these give the order.
+        ``weighed`` tells whether the evidence and effects of the hits, best first, give their
+        order.
         """
         learns = weighed and self._effect.learn and self._effect.acts
-        if self._known.empty:
-            beside = _beside(found, {}) if learns else None
-            priors = [formulas.mean(formulas.prior(row.trust)) for row, _ in found]
-            return [{"belief": one, "fading": False, "beside": beside} for one in priors]
         known = self._known.of(np.array([row.docid for row, _ in found], np.int64))
         lives = {} if known is None else dict(self._lives(*known))
         beside = _beside(found, lives) if learns else None
@@ -404,11 +336,22 @@ class Life:
         steady = {
             kind: self._dynamics.stability.of(kind) for kind in {row.kind for row, _ in found}
         }
-        told = []
+        priors = [formulas.mean(formulas.prior(row.trust)) for row, _ in found]
+        unused = []
         for place, (row, _) in enumerate(found):
-            sure, fades = self._standing(row, lives.get(place), today, steady)
-            told.append({"belief": sure, "fading": fades, "beside": beside})
-        return told
+            lived = lives.get(place)
+            first = self._known.active_days(row.created_at) if lived is None else lived.day
+            steadiness = steady[row.kind] * (0.5 + row.importance)
+            unused.append((today - first, steadiness if lived is None else lived.stability))
+        left = [retention(days, stability) for days, stability in unused]
+        return [
+            {
+                "belief": lives[place].sure if place in lives else priors[place],
+                "fading": not row.pinned and left[place] < self._effect.fade_below,
+                "beside": beside,
+            }
+            for place, (row, _) in enumerate(found)
+        ]
 
     def _lives(self, some: Rows, values: Floats, times: Days) -> Iterator[tuple[int, _Lived]]:
         """Yield the places of memories that something happened to, with what it adds up to."""
@@ -421,19 +364,6 @@ class Life:
             some.tolist(), *(column.tolist() for column in (*columns, *others)), strict=True
         ):
             yield place, _Lived(*one)
-
-    def _standing(
-        self, row: Row, lived: _Lived | None, today: int, steady: Mapping[str, float]
-    ) -> tuple[float, bool]:
-        """Return the chance that a memory is right, and whether it fades."""
-        if lived is None:
-            sure = formulas.mean(formulas.prior(row.trust))
-            first: float = self._known.active_days(row.created_at)
-            stability = steady[row.kind] * (0.5 + row.importance)
-        else:
-            sure, first, stability = lived.sure, lived.day, lived.stability
-        fades = not row.pinned and retention(today - first, stability) < self._effect.fade_below
-        return sure, fades
 
 
 @lru_cache

@@ -96,14 +96,9 @@ class VectorSearch:
             self._filing.write(ns, lambda folder: self._write_all(folder, ns, model, dim))
 
     def follow(self, connection: Session, ns: int, held: Held, model: int | None) -> None:
-        """Bring the vectors of a namespace up to date with a read.
+        """Bring the vectors of a namespace, made by a model, up to date with a read.
 
-        Args:
-            connection: A read in which all rows were followed before. A vector of a row that is
-                not known yet would be lost.
-            ns: Namespace number.
-            held: The namespace.
-            model: Number of the embedder whose vectors are needed; None for none.
+        All rows were followed in it before: a vector of a row that is not known yet would be lost.
         """
         if model is None or self._embedding is None:
             return
@@ -147,18 +142,9 @@ class VectorSearch:
         *,
         exact: bool,
     ) -> Exact | None:
-        """Return the search of one query, by who answers it.
+        """Return the search of one query, by who answers it; None if nothing has a vector.
 
-        Args:
-            ns: Namespace number.
-            labels: Its labels.
-            held: The namespace, up to date.
-            snap: Its rows.
-            allowed: How many of them pass the filters; None without filters.
-            exact: Whether Chroma is not to be asked.
-
-        Returns:
-            The search; None if nothing has a vector.
+        ``allowed`` rows pass the filters, None without filters; ``exact`` means not to ask Chroma.
         """
         found = held.vectors
         if found is None or not found.embedded:
@@ -247,13 +233,7 @@ class VectorSearch:
 
 
 class Exact:
-    """Compares all vectors of a namespace; a `Nearest`.
-
-    Args:
-        vectors: Where the vectors are.
-        snap: The rows.
-        note_damage: Called with a file that holds a damaged vector.
-    """
+    """Compares all vectors of a namespace; a `Nearest`. It is told of damaged files."""
 
     def __init__(
         self, vectors: Vectors, snap: Snapshot, note_damage: Callable[[Table], None]
@@ -307,13 +287,8 @@ class Exact:
 class ByChroma(Exact):
     """Compares the nearest that Chroma names, and what Chroma lacks; a `Nearest`.
 
-    Args:
-        vectors: Where the vectors are.
-        snap: The rows.
-        note_damage: Called with a file that holds a damaged vector.
-        chroma: Returns the ids of the nearest that Chroma knows.
-        docids: Translates ids to row ids.
-        lacking: Rows whose vectors it lacks, ascending.
+    ``chroma`` returns the ids of the nearest that it knows, ``docids`` translates them, and
+    ``lacking`` are the rows whose vectors it lacks, ascending.
     """
 
     def __init__(

@@ -51,16 +51,10 @@ def allow(
     docids: NDArray[np.int64] | None = None,
     hidden: NDArray[np.int64] | None = None,
 ) -> Mask:
-    """Mark the rows that pass the filters; agrees with `ledger.predicate.predicate`.
+    """Mark the rows that pass the filters, (snap.n,); agrees with `ledger.predicate.predicate`.
 
-    Args:
-        snap: The namespace.
-        filters: The caller's filters.
-        docids: Rows that passed in the ledger, if `needs_ledger`; None for all.
-        hidden: The rows of ``filters.without``; None for none.
-
-    Returns:
-        (snap.n,) mask.
+    ``docids`` passed in the ledger, if `needs_ledger`; ``hidden`` are the rows of
+    ``filters.without``.
     """
     mask: Mask = snap.status != STATUSES[ERASED]
     if filters.statuses:
@@ -101,10 +95,7 @@ def allow(
 class Open:
     """The rows that a query without filters may find, valid as long as no row changes.
 
-    Attributes:
-        mask: One value for every row.
-        since: Moment from which the mask is valid, microseconds since 1970 UTC.
-        until: Moment until which it is valid, exclusive; then a memory expires or ends.
+    From ``since`` until ``until``, exclusive, when a memory expires or ends; microseconds.
     """
 
     mask: Mask

@@ -10,7 +10,7 @@ from math import ceil
 from memento.config import Config, Sleep
 from memento.dynamics import formulas
 from memento.dynamics.fold import VERDICTS
-from memento.ledger import chains, memories, sleep_rows, usage_events
+from memento.ledger import links, memories, sleep_rows, usage_events
 from memento.ledger.contract import Session, Work
 from memento.ledger.rows import Row
 from memento.sleep.night import Felt, Night, Plan, Step, felt, still
@@ -82,7 +82,7 @@ def _is_needed(session: Session, row: Row) -> bool:
     if memories.count_states(session, row.docid, Reason.ARCHIVED):
         return True
     told = usage_events.standing_ones(usage_events.told_of(session, row.docid))
-    return any(one.kind in _USES for one in told) or chains.is_successor(session, row.ns, row.id)
+    return any(one.kind in _USES for one in told) or links.is_successor(session, row.ns, row.id)
 
 
 def carry_out(work: Work, _night: Night, docid: int) -> Sequence[Row]:

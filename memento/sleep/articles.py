@@ -24,17 +24,17 @@ from memento.admit.novelty import Novelty
 from memento.admit.redact import Secrets
 from memento.base.clock import day_in, from_micros
 from memento.config import Articles, Config
-from memento.ledger import changes, memories, namespaces, quotes, sleep_rows, vectors
+from memento.ledger import changes, links, memories, namespaces, quotes, sleep_rows, vectors
 from memento.ledger.contract import Session, Work
 from memento.ledger.quotes import is_mine, lasts
 from memento.ledger.rows import Row, strings_in
 from memento.sleep.night import Night, Plan, Step
-from memento.status import having
 from memento.text.alike import read
 from memento.text.sentences import PIECE
 from memento.text.words import Cue
 from memento.types import Draft, Kind, Reason, Source, Tier, Trust
 from memento.write.remember import remember
+from memento.write.steps import FOUND
 
 COMMON = 0.05
 """Largest share of the statements that may have a word for it to name a topic."""
@@ -50,7 +50,6 @@ MOST = 20_000
 _SAME = 0.5
 """Share of an article's sources that a topic has, from which the article is that topic's."""
 _NEVER = frozenset({Kind.ARTICLE, Kind.RULE, Kind.QUESTION})
-_FOUND = frozenset(having("found"))
 IMPORTANCE = 0.6
 """Importance of an article, see ``admit.importance``."""
 _IDS = uuid.UUID("6d0b6f5c-6f0e-5f0c-9d3f-2a7f1c1f6a11")
@@ -197,7 +196,7 @@ def _topics(
     model = vectors.current_model(session) if night.embeds else None
     known = {row.docid: row for row in rows}
     if model is not None:
-        there = vectors.having(session, list(known), model[0])
+        there = vectors.read(session, list(known), model[0])
         told["without a vector"] += len(known) - len(there)
         known = {docid: row for docid, row in known.items() if docid in there}
     words = {docid: read(row.text).content for docid, row in known.items()}
@@ -276,7 +275,7 @@ class _Shelf:
         undone = quotes.last_reason(self.session, article) == Reason.UNDONE
         if article.pinned:
             return "locked"
-        if article.status not in _FOUND:
+        if article.status not in FOUND:
             return "" if quotes.is_withdrawn(self.session, article) else "taken back"
         if not quotes.is_true(self.session, article):
             return ""
@@ -298,7 +297,7 @@ class _Shelf:
             (article.docid, ())
             for article in self.every
             if article.docid not in self.used
-            and article.status in _FOUND
+            and article.status in FOUND
             and not article.pinned
             and not quotes.is_true(self.session, article)
         ]
@@ -333,12 +332,12 @@ def _write(work: Work, article: Row | None, sources: Sequence[Row], config: Conf
     if entry.redacted:
         return []
     changes.begin(work)
-    before = [] if article is None else quotes.quoted(work.db, [article.docid])
+    before = [] if article is None else links.pairs(work.db, [article.docid], [links.QUOTES], "src")
     rows, again, _ = remember(work, [entry], Novelty(), replace=True)
     for src, dst in before:
-        changes.unlink(work, src, dst, quotes.QUOTES)
+        changes.unlink(work, src, dst, links.QUOTES)
     for row in sources:
-        changes.link(work, rows[0].docid, row.docid, quotes.QUOTES)
+        changes.link(work, rows[0].docid, row.docid, links.QUOTES)
     return [*rows, *again]
 
 

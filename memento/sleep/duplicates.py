@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from memento.dynamics.fold import DAY
-from memento.ledger import memories, sleep_rows, vectors
+from memento.ledger import memories, past, sleep_rows, vectors
 from memento.ledger.contract import Session, Work
 from memento.ledger.rows import Row, is_sound
 from memento.sleep.night import Night, Plan, Step
@@ -36,13 +36,12 @@ Group: TypeAlias = tuple[int, tuple[int, ...]]
 
 def plan(session: Session, night: Night) -> Plan:
     """Find groups of alike memories of which at least one is new."""
-    revs = sleep_rows.revised(session, night.ns, night.since, WINDOW + 1)
-    more = revs[WINDOW - 1] if len(revs) > WINDOW else None
-    upto = more if more is not None else (revs[-1] if revs else night.since)
-    fresh = sleep_rows.between(session, night.ns, night.since, upto) if revs else []
-    fresh = [row for row in fresh if _may_fold(row)]
+    found = past.next_rows(session, night.ns, night.since, WINDOW + 1)
+    more = found[WINDOW - 1][0] if len(found) > WINDOW else None
+    fresh = [row for _, row in found[:WINDOW] if _may_fold(row)]
+    fresh.sort(key=lambda row: row.docid)
     if not fresh:
-        return Plan(looked=len(revs[:WINDOW]), more=more)
+        return Plan(looked=len(found[:WINDOW]), more=more)
     every = sleep_rows.active(session, night.ns)
     pairs, rows = _alike(fresh, every, night.config.sleep.fold_jaccard)
     skipped = Counter[str]()

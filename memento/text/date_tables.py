@@ -50,6 +50,10 @@ class Tongue:
         units: First letters of a unit to ``day``, ``week``, ``weekend``, ``month`` or ``year``.
         ways: First letters of "last", "this", "next" to -1, 0, 1.
         numbers: Number words to their value.
+        ordinals: "first" and its like to their value; any other in ``offset`` is the last.
+        relations: Word to what it makes of a date: ``after``, ``before``, ``within``, ``from``.
+        offset: Pattern of what before a date leads to another: "a week from", "the Friday before".
+        later: Pattern of what after a day leads to a later one: "Friday week".
         common: Frequent words by which the language is recognised; empty where the script tells.
         doubtful: Date words that are also words of other languages, read only in sure texts.
         hollow: Folded words that ask for no subject.
@@ -65,6 +69,10 @@ class Tongue:
     units: Mapping[str, str]
     ways: Mapping[str, int]
     numbers: Mapping[str, int]
+    ordinals: Mapping[str, int]
+    relations: Mapping[str, str]
+    offset: str
+    later: str
     common: frozenset[str]
     doubtful: frozenset[str]
     hollow: frozenset[str]
@@ -81,7 +89,8 @@ def _tongue(name: str) -> Tongue:
         key: frozenset(file.get(key, "").split()) for key in ("common", "doubtful", "hollow")
     }
     numbers, weekdays = _numbered(file, "numbers", 1), _numbered(file, "weekdays", 0)
-    known = {"numbers": _any(numbers), "weekdays": _any(weekdays)}
+    ordinals = _numbered(file, "ordinals", 1)
+    known = {"numbers": _any(numbers), "weekdays": _any(weekdays), "ordinals": _any(ordinals)}
     parts = {part: _filled(text, known) for part, text in file.get("parts", {}).items()} | known
     return Tongue(
         name=name,
@@ -94,6 +103,10 @@ def _tongue(name: str) -> Tongue:
         units=dict(_each(file.get("units", {}))),
         ways={word: int(way) for word, way in _each(file.get("ways", {}))},
         numbers=numbers,
+        ordinals=ordinals,
+        relations=dict(_each(file.get("relations", {}))),
+        offset=_filled(file.get("offset", ""), parts),
+        later=_filled(file.get("later", ""), parts),
         past=_filled(file.get("past", ""), {}),
         future=_filled(file.get("future", ""), {}),
         **words,

@@ -1,7 +1,8 @@
-"""Find dates in German, French, Spanish, Japanese and Chinese, and in numbers. Pure.
+"""Find dates by the tables of six languages, and in numbers. Pure.
 
-English is read by `dates`; `date_tables` has the words of five more languages, numeric dates, and a
-few forms that only a question in English needs ("on Monday", "the last three days").
+The months, seasons and feasts of English are read by `dates`; `date_tables` has the other words for
+time of English and of five more languages, and numeric dates. What leads from one date to another
+in any of them ("a week from Friday", "the Monday after Easter") is a date itself; see `composed`.
 
 A general library was measured first and not used: on 41 short questions in these languages its
 search found the right day, week or month for 30, and for two of the others a wrong day.
@@ -10,10 +11,12 @@ search found the right day, week or month for 30, and for two of the others a wr
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from datetime import date, timedelta
+from functools import partial
 
-from dateutil.relativedelta import relativedelta
+from dateutil.relativedelta import relativedelta, weekday
 
 from memento.text.date_tables import Tongue, compiled, tongues
 from memento.text.dates import Mention, Period, Years, around, day, known, months, whole_year
@@ -23,37 +26,142 @@ _YEAR_WORDS = {
 }  # fmt: skip
 _MONTHS_A_YEAR = 12
 _CENTURY = 100
-_ENGLISH_PARTS = ("day", "week", "month", "year", "afternoon", "evening")
-"""Every English phrase of `date_tables` has one of these words."""
+_ENGLISH = re.compile(
+    r"day|week|fortnight|month|year|night|morning|noon|evening|tomorrow"
+    r"| (?:mon|tue|wed|thu|fri|sat|sun)\b",
+    re.IGNORECASE,
+)
+"""One of these words is in every English phrase of `date_tables`."""
+_SO_FAR = re.compile(
+    r"\b(?:ha(?:ve|s|d)(?:n['\u2019]t|\s+not)|never|first|once|twice|times|how\s+\w+)\b",
+    re.IGNORECASE,
+)
+"""Words with which "in two weeks" is a time that has passed, or a rate."""
 _NEARBY = 6  # alternatives of a weekday that is named alone
+_Groups = Mapping[str, str | None]
+_LED_BY = 48  # characters before a date, in which "the second Monday of the" stands
+_NEAR = 16  # characters before a date, in which the last two of them are
+_STEPS = 3  # "the day after the second Monday of June" takes two
+_MONTH = 28  # days of the shortest one
+_YEAR = 366
+_WEEK = 7
+_SATURDAY = 5
+_NEARLY = 3  # days: what is weeks away is rarely said to the day
+_STEP = {
+    "day": relativedelta(days=1),
+    "week": relativedelta(weeks=1),
+    "fortnight": relativedelta(weeks=2),
+    "month": relativedelta(months=1),
+    "weekend": relativedelta(weeks=1),
+    "year": relativedelta(years=1),
+}
 
 
-def mentions(text: str, on: date, years: Years, *, spoken: bool) -> Iterator[Mention]:
+def mentions(text: str, on: date, years: Years) -> Iterator[Mention]:
     """Find the dates in a text that are in one of these languages or in numbers.
 
     Args:
         text: The text.
         on: The day it was said.
         years: Years of a date that names none.
-        spoken: Whether it is a statement; a weekday that is named alone is not read in one.
     """
     for tongue, sure in tongues(text):
-        if tongue.name == "en" and (spoken or not _may_be_english(text)):
+        if tongue.name == "en" and not _ENGLISH.search(text):
             continue
         for kind, shape in tongue.shapes:
-            if spoken and kind in {"weekday", "weekend"}:
-                continue
             for match in compiled(shape).finditer(text):
                 if not sure and match.group().lower() in tongue.doubtful:
                     continue
+                at = match.start()
+                if kind == "ahead" and _SO_FAR.search(text, max(0, at - _LED_BY), at):
+                    continue
                 if periods := _periods(kind, match, tongue, on, years):
-                    yield Mention(*match.span(), periods, loose=kind in {"weekday", "weekend"})
+                    loose = kind in {"weekday", "weekend"}
+                    slack = _NEARLY if kind == "ahead" and periods[0].days == _WEEK else 0
+                    yield Mention(*match.span(), periods, loose, slack)
 
 
-def _may_be_english(text: str) -> bool:
-    """Tell cheaply whether the English phrases can be in a text at all."""
-    small = text.lower()
-    return not text.isascii() or any(part in small for part in _ENGLISH_PARTS)
+def composed(found: Iterable[Mention], text: str, on: date) -> Iterator[Mention]:
+    """Read each date with the words beside it that lead from it to another.
+
+    Args:
+        found: The dates in a text.
+        text: The text.
+        on: The day it was said.
+    """
+    spoken = [tongue for tongue, _ in tongues(text) if tongue.offset]
+    for one in found:
+        for _ in range(_STEPS):
+            if (longer := next(_longer(one, text, spoken, on), None)) is None:
+                break
+            one = longer  # noqa: PLW2901 - it stands in its place
+        yield one
+
+
+def _longer(one: Mention, text: str, spoken: Iterable[Tongue], on: date) -> Iterator[Mention]:
+    soon = one.loose or (
+        len(one.periods) == 1 and one.periods[0].start - on.toordinal() in range(8)
+    )
+    near = text[max(0, one.start - _NEAR) : one.start].lower().split()[-2:]
+    for tongue in spoken:
+        if soon and tongue.later and (after := compiled(tongue.later).match(text, one.end)):
+            groups = {"n": "1"} | after.groupdict()
+            yield from _led(one, one.start, after.end(), groups, "from", tongue)
+        led = (*tongue.relations, *tongue.units)
+        if not any(word.startswith(led) for word in near):  # nearly always
+            continue
+        before = compiled(tongue.offset).search(text, max(0, one.start - _LED_BY), one.start)
+        if before and (soon or before["relation"]):  # "a week tomorrow" is from tomorrow
+            relation = str(_look(tongue.relations, before["relation"] or "from"))
+            yield from _led(one, before.start(), one.end, before.groupdict(), relation, tongue)
+
+
+def _led(
+    one: Mention, start: int, end: int, groups: _Groups, relation: str, tongue: Tongue
+) -> Iterator[Mention]:
+    """Read the time to which the words from ``start`` to ``end`` lead from a date among them."""
+    nth, number, wd, unit = (groups.get(name) for name in ("nth", "n", "wd", "u"))
+    unit = unit and str(_look(tongue.units, unit))
+    at = int(_look(tongue.weekdays, wd)) if wd else _SATURDAY if unit == "weekend" else None
+    count = tongue.ordinals.get(nth.lower(), -1) if nth else _count(number or "1", tongue)
+    coming = one.loose and relation == "from"
+    exactly = bool(number and unit)
+    vague = exactly and relation != "from" and unit in {"week", "fortnight"}
+    periods = list[Period]()
+    with suppress(ValueError, OverflowError):  # beyond the calendar
+        for period in one.exact[1:2] if coming else one.exact:
+            if relation == "within":
+                periods += _picked(period, count, at, unit) if nth else ()
+            elif relation != "from" or (exactly and period.days == 1):
+                sign = -1 if relation == "before" else 1
+                beside = _beside(period, sign, abs(count), at, unit)
+                periods.append(Period(beside[sign > 0], beside[sign > 0]) if exactly else beside)
+    wide = _NEARLY if vague else int(unit == "weekend")
+    if periods:
+        wider = (Period(one.start - wide, one.end + wide) for one in periods)
+        loose = one.loose and not coming
+        yield Mention(start, end, tuple(dict.fromkeys(wider)), loose, _NEARLY if vague else 0)
+
+
+def _picked(period: Period, nth: int, at: int | None, unit: str | None) -> Iterator[Period]:
+    """Read "the second Monday of June" and "the last week of June"."""
+    if not _MONTH <= period.days <= _YEAR or (at is None and unit not in {"day", "week"}):
+        return
+    days = [one for one in range(period.start, period.end + 1) if at in {None, (one - 1) % _WEEK}]
+    size = 1 if unit != "week" else _WEEK
+    if some := days[size * (nth - 1) : size * nth] if nth > 0 else days[-size:]:
+        yield Period(some[0], some[-1])
+
+
+def _beside(period: Period, sign: int, nth: int, at: int | None, unit: str | None) -> Period:
+    """Read "the Friday before Christmas", "the day after Easter" and "the week before March"."""
+    edge = date.fromordinal(period.end if sign > 0 else period.start)
+    if at is not None:
+        return day(edge + relativedelta(days=sign, weekday=weekday(at)(sign * nth)))
+    step = _STEP[unit or "day"]
+    near = edge + step * (sign * (nth - 1)) + timedelta(days=sign)
+    far = edge + step * (sign * nth)
+    return Period(min(near, far).toordinal(), max(near, far).toordinal())
 
 
 def _periods(
@@ -63,9 +171,6 @@ def _periods(
         return tuple(_READERS[kind](match.groupdict(), tongue, on, years))
     except (ValueError, OverflowError):  # 31 June, year 0: not a date
         return ()
-
-
-_Groups = Mapping[str, str | None]
 
 
 def _look(table: Mapping[str, int] | Mapping[str, str], word: str) -> int | str:
@@ -112,35 +217,27 @@ def _near(groups: _Groups, tongue: Tongue, on: date, _years: Years) -> Iterator[
 
 def _moved(on: date, unit: str, by: int) -> Period:
     """Move by whole units; what is far away is rarely said to the day."""
-    if unit == "day":
-        return day(on + timedelta(days=by))
-    if unit == "week":
-        return around(on + timedelta(weeks=by), 3)
+    if unit in {"day", "week", "fortnight"}:
+        return around(on + _STEP[unit] * by, 0 if unit == "day" else _NEARLY)
     if unit == "month":
         moved = on + relativedelta(months=by)
         return months(moved.year, moved.month)
     return whole_year(on.year + by)
 
 
-def _ago(groups: _Groups, tongue: Tongue, on: date, _years: Years) -> Iterator[Period]:
+def _ahead(
+    groups: _Groups, tongue: Tongue, on: date, _years: Years, sign: int = 1
+) -> Iterator[Period]:
     unit = str(_look(tongue.units, groups["u"] or ""))
-    yield _moved(on, unit, -_count(groups["n"] or "", tongue))
-
-
-def _ahead(groups: _Groups, tongue: Tongue, on: date, _years: Years) -> Iterator[Period]:
-    unit = str(_look(tongue.units, groups["u"] or ""))
-    yield _moved(on, unit, _count(groups["n"] or "", tongue))
-
-
-_DAYS = {"day": 1, "week": 7, "weekend": 7, "month": 30, "year": 365}
+    yield _moved(on, unit, sign * _count(groups["n"] or "", tongue))
 
 
 def _span(groups: _Groups, tongue: Tongue, on: date, _years: Years) -> Iterator[Period]:
     """Read "the last three days" as the days up to today."""
-    length = _DAYS[str(_look(tongue.units, groups["u"] or ""))] * _count(groups["n"] or "", tongue)
-    today = on.toordinal()
+    length = _STEP[str(_look(tongue.units, groups["u"] or ""))] * _count(groups["n"] or "", tongue)
     back = int(_look(tongue.ways, groups["way"] or "")) < 0
-    yield Period(today - length, today) if back else Period(today, today + length)
+    first, last = (on - length, on) if back else (on, on + length)
+    yield Period(first.toordinal(), last.toordinal())
 
 
 def _shift(groups: _Groups, tongue: Tongue, on: date, _years: Years) -> Iterator[Period]:
@@ -161,13 +258,13 @@ def _shift(groups: _Groups, tongue: Tongue, on: date, _years: Years) -> Iterator
         yield _moved(on, unit, by)
 
 
-def _weekday_in(on: date, weekday: int, by: int, *, spaced: bool) -> Period:
+def _weekday_in(on: date, number: int, by: int, *, spaced: bool) -> Period:
     """Read "last Monday" as the last one before today, but 上周一 as the one of last week."""
     if spaced:
-        return day(on + timedelta(weeks=by, days=weekday - on.weekday()))
-    before = (on.weekday() - weekday - 1) % 7 + 1
-    after = (weekday - on.weekday() - 1) % 7 + 1
-    return day(on + timedelta(days=-before if by < 0 else after))
+        return day(on + timedelta(weeks=by, days=number - on.weekday()))
+    if by < 0:
+        return day(on + relativedelta(days=-1, weekday=weekday(number)(by)))
+    return day(on + relativedelta(days=1, weekday=weekday(number)(max(by, 1))))
 
 
 def _alternatives(nearest: date) -> Iterator[date]:
@@ -190,7 +287,7 @@ def _weekend(_groups: _Groups, _tongue: Tongue, on: date, _years: Years) -> Iter
 _READERS: dict[str, Callable[[_Groups, Tongue, date, Years], Iterator[Period]]] = {
     "date": _date,
     "near": _near,
-    "ago": _ago,
+    "ago": partial(_ahead, sign=-1),
     "ahead": _ahead,
     "span": _span,
     "shift": _shift,

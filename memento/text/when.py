@@ -20,7 +20,7 @@ from secrets import token_bytes
 
 from memento.text import dates, foreign_dates
 from memento.text.date_tables import compiled, tongues
-from memento.text.dates import Mention, Period, nearest_year
+from memento.text.dates import Mention, Period, Years, nearest_year
 from memento.text.spelled_dates import spelled_out
 from memento.text.words import META_WORDS, STOP_WORDS, words
 
@@ -95,7 +95,10 @@ _UNTIL = re.compile(
     re.IGNORECASE,
 )
 _UNTIL_AFTER = re.compile(r"\s*まで")
-_LINK = re.compile(r"[\s,]*+(?:(?:of|in|im|on|am|de|du|del|des|の|的|der)[\s,]*+)?", re.IGNORECASE)
+_LINK = re.compile(
+    r"[\s,]*+(?:(?:of|in|im|on|am|de|du|del|des|の|的|der)[\s,]*+)?(?:(?:the|dem|den|le|el)\b[\s,]*+)?",
+    re.IGNORECASE,
+)
 _TO = re.compile(
     r"\s*+(?:and|to|until|till|through|-|\u2013|und|bis|et|au|à|y|al?|hasta|から|と|到|至|和)\s*+(?:(?:the|zum|dem|le|el)\s*+)?",
     re.IGNORECASE,
@@ -119,7 +122,7 @@ _NO_NOUN = re.compile(
     r"['\u2019]s\b|(?:\s+(?:morning|afternoon|evening|night|noon))?(?=\s*(?:$|[^\w\s]|\d"
     r"|(?:a|about|after|also|and|are|around|as|at|because|before|between|but|by|for|from|he|i|if|in"
     r"|is|it|my|next|of|on|or|our|please|she|since|so|that|the|then|they|this|through|till|to|too"
-    r"|until|via|was|we|week|when|which|will|with|would|you)\b))",
+    r"|until|via|was|we|week|fortnight|when|which|will|with|would|you)\b))",
     re.IGNORECASE,
 )
 """Words after a weekday that do not make it part of a noun's name."""
@@ -130,7 +133,9 @@ _BETWEEN = re.compile(
     re.IGNORECASE,
 )
 _LEAD = re.compile(
-    r"(?:\b(?:on|in|at|during|since|from|until|by|for|am|im|seit|vom|zum|bis|ab|en|au|le|depuis|desde|el|la|del?|du)\s+)+$",
+    r"(?:\b(?:on|in|at|during|since|from|between|until|till|before|after|by|for|the|am|im|seit|vom|zum"
+    r"|zwischen|bis|vor|nach|ab|dem|der|en|au|avant|après|entre|le|depuis|desde|antes|después|hasta|el"
+    r"|la|del?|du)\s+)+$",
     re.IGNORECASE,
 )
 _LAST_TALK = re.compile(
@@ -150,33 +155,25 @@ _ASKS_WHEN = re.compile(
     r"\s*(?:when|how\s+long|wann|quand|cu[aá]ndo|¿cu[aá]ndo)\b|いつ|什么时候|什麼時候|何时",
     re.IGNORECASE,
 )
-_PARTS = (
+_PARTS = tuple(
     (
-        re.compile(
-            r"\b(?:early|(?:the\s+)?(?:start|beginning)\s+of|anfang|début|debut"
-            r"|(?:a\s+)?principios\s+de)[\s-]*(?:in\s+|de\s+)?$",
-            re.IGNORECASE,
+        re.compile(rf"\b(?:{before})[\s-]*(?:in\s+|de\s+)?$", re.IGNORECASE),
+        re.compile(f"の?(?:{after})"),
+        days,
+    )
+    for before, after, days in (
+        (
+            r"early|(?:the\s+)?(?:start|beginning)\s+of|anfang|d[eé]but|(?:a\s+)?principios",
+            "初め|はじめ|上旬|初",
+            (0, 9),
         ),
-        re.compile("の?(?:初め|はじめ|上旬|初)"),
-        (0, 9),
-    ),
-    (
-        re.compile(
-            r"\b(?:mid|(?:the\s+)?middle\s+of|mitte|mi|mediados\s+de)[\s-]*$", re.IGNORECASE
-        ),
-        re.compile("の?(?:半ば|中旬)"),
-        (10, 19),
-    ),
-    (
-        re.compile(r"\b(?:late|(?:the\s+)?end\s+of|ende|fin|finales\s+de)[\s-]*$", re.IGNORECASE),
-        re.compile("の?(?:終わり|末|下旬|底)"),
-        (20, 30),
-    ),
+        (r"mid|(?:the\s+)?middle\s+of|mitte|mi|mediados", "半ば|中旬", (10, 19)),
+        (r"late|(?:the\s+)?end\s+of|ende|fin|finales", "終わり|末|下旬|底", (20, 30)),
+    )
 )
 """Words before and after a month that mean a part of it, and its days, from 0."""
 _MONTHS = range(28, 32)  # days
 _LED_BY = 48  # characters before a time, in which "since the" or "at the beginning of" stands
-_FEAST = 3  # days that a feast is taken to last
 _FAR = 3653  # days before a day that are meant by "before" it
 _LAST_WORDS = re.compile(
     r"\b(?:last\s+time|letzte[ns]?\s+mal|derni[eè]re\s+fois|[uú]ltima\s+vez"
@@ -199,10 +196,8 @@ def said(text: str, on: date) -> list[Period]:
     >>> date.fromordinal(friday.start).isoformat()
     '2023-05-05'
     """
-    text = spelled_out(text)
-    found = [*dates.mentions(text, on, nearest_year)]
-    found += foreign_dates.mentions(text, on, nearest_year, spoken=True)
-    return [period for one in _apart(found) for period in one.periods]
+    told = _told(spelled_out(text), on, nearest_year)
+    return [period for one in told if not one.loose for period in one.periods]
 
 
 def ahead(text: str, on: date) -> list[Period]:
@@ -220,27 +215,20 @@ def ahead(text: str, on: date) -> list[Period]:
     '2023-05-12'
     """
     text = spelled_out(text)
-    found = [*dates.mentions(text, on, _this_year_and_next)]
-    found += foreign_dates.mentions(text, on, _this_year_and_next, spoken=False)
     today = on.toordinal()
     nexts = (
-        min((one for one in mention.periods if one.end >= today + mention.loose), default=None)
-        for mention in _nested(
-            [_on_the_day(one, text) for one in _apart(found) if _is_day(one, text)], text
-        )
+        min((one for one in mention.exact if one.end >= today + mention.loose), default=None)
+        for mention in _nested(_told(text, on, _this_year_and_next), text)
     )
     return [one for one in nexts if one is not None]
 
 
-def _on_the_day(one: Mention, text: str) -> Mention:
-    """Return a feast as its day alone: a plan is for that day, while stories tell of those around.
-
-    Seasons, which also have names, are months long.
-    """
-    if not NAMED_TIMES.match(text, one.start):
-        return one
-    days = (Period(p.start + 1, p.end - 1) if p.days == _FEAST else p for p in one.periods)
-    return _meaning(one, tuple(days))
+def _told(text: str, on: date, years: Years) -> list[Mention]:
+    """Find the dates that a statement says something of."""
+    found = [*dates.mentions(text, on, years)]
+    found += foreign_dates.mentions(text, on, years)
+    days = [one for one in found if _is_day(one, text)]
+    return _apart(foreign_dates.composed(days, text, on))
 
 
 def _is_day(one: Mention, text: str) -> bool:
@@ -282,12 +270,13 @@ def times_of(text: str, now: date, years: Iterable[int]) -> Times:
     asked, text = text, spelled_out(text)
     known = sorted(years)
     found = [*dates.mentions(text, now, lambda _month, _on: iter(known))]
-    found += foreign_dates.mentions(text, now, lambda _month, _on: iter(known), spoken=False)
+    found += foreign_dates.mentions(text, now, lambda _month, _on: iter(known))
     last_talk = _asks_for_last_talk(text)
     if not found and not last_talk:  # nearly always
         return Times((), asked, only=False, last_talk=False)
     tense = tense_of(text) if found else 0
-    nested = _nested([_part(one, text) for one in _apart(found)], text)
+    apart = _apart(foreign_dates.composed(found, text, now))
+    nested = _nested([_part(one, text) for one in apart], text)
     named = [_ordered(one, tense, now) for one in _ranges(nested, text, now, tense)]
     rest = _without(text, named, last_talk=last_talk)
     only = bool(named or last_talk) and not has_subject(rest, text)
@@ -336,20 +325,27 @@ def _nested(found: list[Mention], text: str) -> list[Mention]:
     for one in found:
         last = joined[-1] if joined else None
         if last and _LINK.fullmatch(text, last.end, one.start):
-            both = tuple(dict.fromkeys(_common(last.periods, one.periods)))
+            both = tuple(dict.fromkeys(_common(last, one)))
             if both:
-                joined[-1] = Mention(last.start, one.end, both)
+                slack = next((x.slack for x in (last, one) if set(both) <= set(x.periods)), 0)
+                joined[-1] = Mention(last.start, one.end, both, slack=slack)
                 continue
         joined.append(one)
     return joined
 
 
-def _common(one: Iterable[Period], other: Iterable[Period]) -> Iterator[Period]:
-    others = list(other)
-    for period in one:
-        for beside in others:
-            if period.overlaps(beside):
-                yield Period(max(period.start, beside.start), min(period.end, beside.end))
+def _common(one: Mention, other: Mention) -> list[Period]:
+    """Return the days that two times share; "Tuesday the 5th of May" may be years away."""
+    both = [(a, b) for a in one.periods for b in other.periods]
+    shared = [Period(max(a.start, b.start), min(a.end, b.end)) for a, b in both if a.overlaps(b)]
+    if shared or one.loose == other.loose:
+        return shared
+    days, named = (one, other) if one.loose else (other, one)
+    return [
+        day
+        for day in named.periods
+        if day.days == days.periods[0].days == 1 and not (day.start - days.periods[0].start) % 7
+    ]
 
 
 def _ranges(found: list[Mention], text: str, now: date, tense: int) -> Iterator[Mention]:
@@ -358,18 +354,14 @@ def _ranges(found: list[Mention], text: str, now: date, tense: int) -> Iterator[
     while waiting:
         one = waiting.popleft()
         if waiting and _is_range(one, waiting[0], text):
-            hulls = tuple(_hulls(*_both_trimmed(one, waiting[0], tense)))
+            ends = one, waiting[0]
+            if all(each.loose for each in ends):  # else "Monday to Wednesday last week" is of that
+                ends = _trimmed(one, tense), _trimmed(waiting[0], tense)
+            hulls = tuple(_hulls(*ends))
             if hulls:
                 yield Mention(one.start, waiting.popleft().end, hulls)
                 continue
         yield _open_ended(_trimmed(one, tense) if one.loose else one, text, now)
-
-
-def _both_trimmed(one: Mention, other: Mention, tense: int) -> tuple[Mention, Mention]:
-    """Return the ends of a range; "Monday" in "Monday to Wednesday last week" is of that week."""
-    if one.loose and other.loose:
-        return _trimmed(one, tense), _trimmed(other, tense)
-    return one, other
 
 
 def _is_range(one: Mention, other: Mention, text: str) -> bool:
@@ -391,12 +383,7 @@ def _hulls(one: Mention, other: Mention) -> Iterator[Period]:
 def _trimmed(one: Mention, tense: int) -> Mention:
     """Keep of a weekday that is named alone the last and the next one, or the one that is meant."""
     last, coming = one.periods[:2]
-    return _meaning(one, {-1: (last,), 1: (coming,)}.get(tense, (last, coming)))
-
-
-def _meaning(one: Mention, periods: tuple[Period, ...]) -> Mention:
-    """Return a mention with other periods."""
-    return one._replace(periods=periods)
+    return one._replace(periods={-1: (last,), 1: (coming,)}.get(tense, (last, coming)))
 
 
 def _open_ended(one: Mention, text: str, now: date) -> Mention:
@@ -405,13 +392,13 @@ def _open_ended(one: Mention, text: str, now: date) -> Mention:
         if all(period.end > today for period in one.periods):
             return one
         begun = [period for period in one.periods if period.start <= today]
-        return _meaning(one, tuple(Period(period.start, today) for period in begun))
+        return one._replace(periods=tuple(Period(period.start, today) for period in begun))
     if _AFTER.search(text, _near(one), one.start):
-        return _meaning(one, tuple(_after(period, today) for period in one.periods))
+        return one._replace(periods=tuple(_after(period, today) for period in one.periods))
     if _BEFORE.search(text, _near(one), one.start) or _BEFORE_AFTER.match(text, one.end):
-        return _meaning(one, tuple(_before(period) for period in one.periods))
+        return one._replace(periods=tuple(_before(period) for period in one.periods))
     if _UNTIL.search(text, _near(one), one.start) or _UNTIL_AFTER.match(text, one.end):
-        return _meaning(one, tuple(_until(period) for period in one.periods))
+        return one._replace(periods=tuple(_until(period) for period in one.periods))
     return one
 
 
@@ -439,7 +426,7 @@ def _ordered(one: Mention, tense: int, now: date) -> Mention:
         away = max(period.start - today, today - period.end, 0)
         return (tense < 0 and ahead) or (tense > 0 and behind), away, ahead
 
-    return _meaning(one, tuple(sorted(one.periods, key=unlikely)))
+    return one._replace(periods=tuple(sorted(one.periods, key=unlikely)))
 
 
 def _without(text: str, named: Iterable[Mention], *, last_talk: bool) -> str:
@@ -457,15 +444,22 @@ def _without(text: str, named: Iterable[Mention], *, last_talk: bool) -> str:
 
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 """Seconds of each unit of a length of time."""
-EXAMPLES = "2025-05-01, 2025-05-01T14:30, yesterday, last monday or 7d"
+EXAMPLES = "2025-05-01, 2025-05-01T14:30, 2025, yesterday, last november, last monday or 7d"
 """Moments, for a message about one that cannot be read."""
 
 _AGO = re.compile(
     r"(?:(an?)|(\d+(?:\.\d+)?))\s*(?:([smhdw])|(sec|min|hour)\w*(?=\s+ago$))(?:\s+ago)?"
 )
 _CLOCK = re.compile(
-    r"(?:[ ,]{1,3}at)?[ ,]{1,3}(?P<h>\d{1,2})(?:(?::(?P<m>\d\d))?\s*(?P<half>[ap]m)|:(?P<mm>\d\d))$"
+    r"(?:^|[ ,]{1,3})(?:at )?(?P<h>\d{1,2})(?:(?::(?P<m>\d\d))?\s?(?P<half>[ap]m)|:(?P<mm>\d\d))"
+    r"(?= |$)",
+    re.IGNORECASE,
 )
+_ASIDE = re.compile(
+    rf"{NAMED_TIMES.pattern}|\b(?:(?:in )?the )?(?:morning|afternoon|evening|night|noon)(?: of)?\b",
+    re.IGNORECASE,
+)
+"""What may stand beside a day that a text names: it is read as the whole day."""
 _NOON = 12
 
 
@@ -490,7 +484,8 @@ def moment_of(text: str, now: datetime, *, ahead: bool = False) -> datetime:
 
     Args:
         text: Such as ``2025-05-01T14:30``, ``now``, ``7d`` for seven days ago, ``last monday``,
-            ``tomorrow at 9am``. A day or a longer time is its beginning.
+            ``last november``, ``tomorrow at 9am``. A day or a longer time is its beginning; a time
+            that is open to the past, such as ``before march``, is its end.
         now: The present, in the time zone of what names none.
         ahead: Whether a time that may be past or to come, such as a weekday, is to come.
 
@@ -501,15 +496,15 @@ def moment_of(text: str, now: datetime, *, ahead: bool = False) -> datetime:
     >>> moment_of("last monday", now).isoformat(), moment_of("2h ago", now).isoformat()
     ('2025-04-28T00:00:00', '2025-05-03T08:20:00')
     """
-    said = " ".join(text.lower().split())
+    said = " ".join(text.split())
     try:
-        if said == "now":
+        if said.lower() == "now":
             return now
-        if found := _AGO.fullmatch(said):
+        if found := _AGO.fullmatch(said.lower()):
             unit = UNITS[(found[3] or found[4])[0]]
             return now - timedelta(seconds=float(found[2] or 1) * unit)
         with suppress(ValueError):
-            at = datetime.fromisoformat(text.strip())
+            at = datetime.fromisoformat(said)
             return at if at.tzinfo else at.replace(tzinfo=now.tzinfo)
         return _named(said, now, ahead=ahead)
     except (ValueError, OverflowError):
@@ -517,23 +512,31 @@ def moment_of(text: str, now: datetime, *, ahead: bool = False) -> datetime:
 
 
 def _named(said: str, now: datetime, *, ahead: bool) -> datetime:
-    """Read the beginning of the only time that a text names; refuse one that says more."""
+    """Read the bound of the only time that a text names; refuse one that says more."""
     clock = _CLOCK.search(said)
-    day = said[: clock.start()] if clock else said
-    found = times_of(day, now.date(), range(now.year - 1, now.year + 2))
-    if len(found.named) != 1 or re.search(r"\w", NAMED_TIMES.sub("", found.rest)):
+    day = (said[: clock.start()] + said[clock.end() :]).strip() if clock else said
+    years = range(now.year - 1, now.year + 2)
+    found = times_of(day, now.date(), years)
+    if not found.named and " " not in day:  # "2025" and "may" are read after a word such as "in"
+        found = times_of(f"in {day}", now.date(), years)
+    if len(found.named) != 1 or re.search(r"\w", _ASIDE.sub("", found.rest)):
         raise ValueError(said)
-    starts, today = sorted(one.start for one in found.named[0]), now.date().toordinal()
+    starts, today = sorted(map(_bound, found.named[0])), now.date().toordinal()
     near = [start for start in starts if (start >= today if ahead else start <= today)]
     first = (near or starts)[0 if ahead else -1]
     at = _time(clock) if clock else time()
     return datetime.combine(date.fromordinal(first), at, now.tzinfo)
 
 
+def _bound(period: Period) -> int:
+    """Return the first day of a period, or the one after its end if all before is meant."""
+    return period.end + 1 if period.days in {_FAR, _FAR + 1} else period.start
+
+
 def _time(clock: re.Match[str]) -> time:
     hour = int(clock["h"])
-    if clock["half"]:
-        hour = hour % _NOON + (_NOON if clock["half"] == "pm" else 0)
+    if half := clock["half"]:
+        hour = hour % _NOON + (_NOON if half.lower() == "pm" else 0)
     return time(hour, int(clock["m"] or clock["mm"] or 0))
 
 

@@ -1,6 +1,7 @@
 """Check a suspect Chroma folder in a child process, where a crash does no harm.
 
-Damaged Chroma files can kill the process that opens them (SIGSEGV) or make it hang, so a folder
+Damaged Chroma files kill the process that opens them: with chromadb 1.5.9, 64 bytes of noise in
+``header.bin`` or ``data_level0.bin`` end it with SIGSEGV, and others can make it hang. So a folder
 that was not closed in order is first opened here. The child imports only from the folders that its
 host used, and never from the working directory, which may hold untrusted code.
 """
@@ -21,51 +22,34 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from memento.tiers.chroma import ChromaFault, ChromaFolder, Sample, will_pass
+from memento.tiers.chroma import ChromaFault, ChromaFolder, will_pass
 
 if TYPE_CHECKING:
     import threading
     from collections.abc import Mapping, Sequence
 
+    from memento.tiers.chroma import Samples
+
 PROGRAM = (
     "import json, sys; question = json.load(sys.stdin); sys.path[:] = question['path'];"
-    " from memento.tiers import check_in_child; sys.exit(check_in_child.main(question))"
+    " from memento.tiers import check_in_child; check_in_child.main(question)"
 )
 """The program of the child. ``-m`` would put the working directory first on its path."""
-
 PACKAGES = ("memento", "numpy", "chromadb")
 """The packages that the child imports besides the standard library."""
-
 POLL = 0.02
 """Seconds between checks of the child: Popen.wait cannot be woken by an event."""
-
 GRACE = 5
 """Seconds after the deadline at which an orphaned child ends itself."""
 
-UNHEALTHY = 3
-"""Exit code of a child that found a fault and printed it."""
-
-PREVENTED = 4
-"""Exit code of a child that could not check (disk full, locked) and printed why."""
-
 
 def probe(
-    folder: Path,
-    samples: Mapping[str, Sequence[Sample]],
-    *,
-    seconds: float,
-    lock: int,
-    cancel: threading.Event,
+    folder: Path, samples: Samples, *, seconds: float, lock: int, cancel: threading.Event
 ) -> str | None:
-    """Open a folder in a child process and check that stored vectors find themselves.
+    """Check in a child process that rows known to be in a folder find themselves.
 
-    Args:
-        folder: The Chroma folder; no other process may have it open.
-        samples: Collection name to rows known to be stored there.
-        seconds: Time limit; a child that takes longer is killed.
-        lock: Descriptor of the folder's lock. The child inherits it, so that the folder stays
-            owned if this process dies first.
-        cancel: Set it to stop the child at once.
+    The child is killed after so many seconds, or once ``cancel`` is set. It inherits the lock, a
+    descriptor, so that the folder stays owned if this process dies first.
 
     Returns:
         The fault, or None.
@@ -76,21 +60,26 @@ def probe(
     """
     if not Path(sys.executable or "").is_absolute():  # a relative one depends on the folder
         return "there is no Python to look at it from a child process"
+    rows = {name: [[row, v.tolist()] for row, v in stored] for name, stored in samples.items()}
     asked = {
         "folder": str(folder),
-        "samples": {
-            name: [[row, np.asarray(vector, np.float32).tolist()] for row, vector in stored]
-            for name, stored in samples.items()
-        },
+        "samples": rows,
         "alarm": int(seconds) + GRACE,
         "path": import_path(sys.path, _homes()),
     }
     with tempfile.TemporaryFile() as question, tempfile.TemporaryFile() as answer:
         question.write(json.dumps(asked).encode())
         question.seek(0)
-        child = _start(question, answer, lock)
-        if not _ended(child, time.monotonic() + seconds, cancel):
-            return f"its probe took longer than {seconds:g} s"
+        child, deadline = _start(question, answer, lock), time.monotonic() + seconds
+        try:
+            while child.poll() is None:
+                if time.monotonic() > deadline:
+                    return f"its probe took longer than {seconds:g} s"
+                if cancel.wait(POLL):
+                    raise ChromaFault("closed while opening", damage=False)
+        finally:
+            child.kill()
+            child.wait()
         answer.seek(0)
         return _verdict(child.returncode, answer.read())
 
@@ -101,11 +90,7 @@ def import_path(entries: Sequence[object], homes: Sequence[str]) -> list[str]:
     Python makes its first entries absolute, including those of PYTHONPATH. A relative entry was
     added later, as an interactive shell does with ``""``, and means another folder whenever the
     working directory changes. So it is left out, and the first such entry is replaced by the
-    folders of the packages in use.
-
-    Args:
-        entries: ``sys.path`` of the host.
-        homes: Folders from which the packages in use were imported.
+    folders of the packages in use, ``homes``.
 
     >>> import_path(["/app", "", "/site"], ["/checkout", "/site"])
     ['/app', '/checkout', '/site']
@@ -140,31 +125,25 @@ def _start(question: IO[bytes], answer: IO[bytes], lock: int) -> subprocess.Pope
     )
 
 
-def _ended(child: subprocess.Popen[bytes], deadline: float, cancel: threading.Event) -> bool:
-    try:
-        while child.poll() is None:
-            if cancel.wait(POLL):
-                raise ChromaFault("closed while opening", damage=False)
-            if time.monotonic() > deadline:
-                return False
-        return True
-    finally:
-        if child.poll() is None:
-            child.kill()
-            child.wait()
-
-
 def _verdict(code: int, answer: bytes) -> str | None:
-    if code == 0:
-        return None
-    said = answer.decode("utf-8", "replace").strip().rpartition("\n")[2]
-    if code == UNHEALTHY:
-        return said
-    if code == PREVENTED:
-        raise ChromaFault(said, damage=False)
     if code < 0:
         return f"it killed its probe ({signal.Signals(-code).name})"
-    return f"its probe failed with exit code {code}"
+    if code:
+        return f"its probe failed with exit code {code}"
+    problem, damage = json.loads(answer.splitlines()[-1])
+    if problem is None or damage:
+        return None if problem is None else str(problem)
+    raise ChromaFault(problem, damage=False)
+
+
+def main(question: Mapping[str, Any]) -> None:
+    """Check the folder, in the child; prints the fault or None, and whether it is damage."""
+    signal.alarm(question["alarm"])  # its default action ends even a native call that hangs
+    try:
+        said = _examine(question), True
+    except ChromaFault as fault:
+        said = str(fault), fault.damage
+    sys.stdout.write(f"\n{json.dumps(said)}\n")
 
 
 def _examine(question: Mapping[str, Any]) -> str | None:
@@ -173,32 +152,20 @@ def _examine(question: Mapping[str, Any]) -> str | None:
         name: [(row, np.asarray(vector, np.float32)) for row, vector in stored]
         for name, stored in question["samples"].items()
     }
-    if (problem := _check_database(folder / "chroma.sqlite3")) is not None:
-        return problem
+    _check_database(folder / "chroma.sqlite3")
     opened = ChromaFolder(folder)
-    found = opened.ailment(samples) or opened.inner_ailment()
+    found = opened.ailment(samples) or opened.ailment(opened.first_rows())
     opened.close()
     return found
 
 
-def _check_database(path: Path) -> str | None:
+def _check_database(path: Path) -> None:
     """Let SQLite check its file; mode rw, since a crash may have left a journal to roll back."""
     try:
         with closing(sqlite3.connect(f"{path.as_uri()}?mode=rw", uri=True)) as database:
             (found,) = database.execute("PRAGMA quick_check(1)").fetchone()
     except sqlite3.Error as error:
-        raise ChromaFault(f"{path.name}: {error}", damage=not will_pass(str(error))) from error
-    return None if found == "ok" else f"{path.name}: {' '.join(str(found).split())}"
-
-
-def main(question: Mapping[str, Any]) -> int:
-    """Check the folder, in the child; returns 0 for healthy, 3 for damaged, 4 for unknown."""
-    signal.alarm(question["alarm"])  # its default action ends even a native call that hangs
-    try:
-        code, said = UNHEALTHY, _examine(question)
-    except ChromaFault as fault:
-        code, said = UNHEALTHY if fault.damage else PREVENTED, str(fault)
-    if said is None:
-        return 0
-    sys.stdout.write(f"\n{said}\n")
-    return code
+        found = str(error)
+    if found != "ok":
+        problem = f"{path.name}: {' '.join(found.split())}"
+        raise ChromaFault(problem, damage=not will_pass(problem))

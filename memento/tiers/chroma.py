@@ -15,7 +15,6 @@ import os
 import struct
 import sys
 import threading
-from collections import defaultdict
 from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
@@ -32,11 +31,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-Sample = tuple[str, "NDArray[np.float32]"]
-"""An id and the vector it was stored with."""
-
 LongSample = tuple[tuple[str, ...], str, "NDArray[np.float32]"]
 """Namespace, id and vector of a row that the long tier should hold."""
+
+Samples = dict[str, list[tuple[str, "NDArray[np.float32]"]]]
+"""Rows that should be stored, id and vector, by collection."""
 
 LOOK_AMONG = 10
 """A stored vector must be among this many of its nearest; equal vectors may push it out."""
@@ -78,18 +77,13 @@ DESCRIPTORS = 16
 class ChromaFault(Exception):
     """Chroma failed.
 
-    Attributes:
-        damage: Whether to treat the folder as damaged; False if the cause is outside (a full
-            disk, another program's lock) and may pass.
+    It is ``damage`` of the folder, unless the cause is outside (a full disk, another program's
+    lock) and may pass.
     """
 
     def __init__(self, problem: str, *, damage: bool) -> None:
         super().__init__(problem)
         self.damage = damage
-
-
-class UnknownLayout(Exception):
-    """A file of an index is damaged, or from a version of Chroma with another layout."""
 
 
 @contextlib.contextmanager
@@ -99,22 +93,15 @@ def _faults(ids: Sequence[str] = ()) -> Iterator[None]:
         yield
     except ChromaFault:
         raise
-    except Exception as error:  # chromadb raises many types, none documented
-        raise _fault(error, ids) from error
-    except BaseException as error:  # a panic in Chroma's Rust code is not an Exception
-        if type(error).__name__ != "PanicException":
+    except BaseException as error:  # chromadb raises many types, none documented
+        kind = type(error).__name__
+        if not isinstance(error, Exception) and kind != "PanicException":  # of its Rust code
             raise
-        raise _fault(error, ids) from error
-
-
-def _fault(error: BaseException, ids: Sequence[str]) -> ChromaFault:
-    said = str(error)
-    for memory_id in sorted(ids, key=len, reverse=True):  # one may be part of another
-        said = said.replace(memory_id, "...")
-    text = " ".join(said.split())[:300] or "no message"
-    if isinstance(error, UnknownLayout):
-        return ChromaFault(text, damage=True)
-    return ChromaFault(f"Chroma says {type(error).__name__}: {text}", damage=not will_pass(text))
+        said = str(error)
+        for memory_id in sorted(ids, key=len, reverse=True):  # one may be part of another
+            said = said.replace(memory_id, "...")
+        text = f"Chroma says {kind}: {' '.join(said.split())[:300] or 'no message'}"
+        raise ChromaFault(text, damage=not will_pass(text)) from error
 
 
 def will_pass(text: str) -> bool:
@@ -124,13 +111,11 @@ def will_pass(text: str) -> bool:
 
 def _few_descriptors() -> bool:
     """Tell whether this process can open hardly any file."""
-    with contextlib.ExitStack() as opened:
-        try:
-            for _ in range(DESCRIPTORS):
-                opened.callback(os.close, os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))
-        except OSError:
-            return True
-    return False
+    with contextlib.ExitStack() as opened, contextlib.suppress(OSError):
+        for _ in range(DESCRIPTORS):
+            opened.callback(os.close, os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))
+        return False
+    return True
 
 
 @lru_cache(maxsize=1024)
@@ -144,23 +129,21 @@ def collection_name(namespace: tuple[str, ...]) -> str:
     return f"m-{hashlib.sha256(labels.encode()).hexdigest()[:32]}"
 
 
-def by_collection(samples: Sequence[LongSample]) -> dict[str, list[Sample]]:
+def by_collection(samples: Sequence[LongSample]) -> Samples:
     """Group rows by the Chroma collection of their namespace."""
-    grouped: dict[str, list[Sample]] = defaultdict(list)
+    grouped: Samples = {}
     for namespace, row, vector in samples:
-        grouped[collection_name(namespace)].append((row, np.asarray(vector, np.float32)))
-    return dict(grouped)
+        grouped.setdefault(collection_name(namespace), []).append((row, vector))
+    return grouped
 
 
 class ChromaFolder:
-    """An open Chroma folder.
-
-    Args:
-        folder: The folder; created if missing. The indexes in it are blank, see `blank_all`.
+    """An open Chroma folder, made if missing, in which the indexes are blank; see `blank_all`.
 
     Raises:
         ChromaFault: If Chroma cannot be imported or cannot open it, if another client of this
-            process has it open, or if it was open when this process was forked.
+            process has it open, or if it was open when this process was forked. So do all methods
+            if Chroma fails.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -210,8 +193,10 @@ class ChromaFolder:
         """Store n >= 1 rows and replace those with the same ids; see `LongTier.upsert`."""
         with self._using(name, ids, writing=True) as laid_out:
             collection = self._find(name) or self._make(name)
-            first = name not in self._rooted
-            for part in self._pieces(name, collection, len(ids)):
+            first, start = name not in self._rooted, 0
+            rows = int(collection.count()) if first else self._rooted[name]
+            while start < len(ids):
+                part = slice(start, len(ids) if rows >= ROOTS else start + ROOT_BATCH)
                 given = [dict(metadata) for metadata in metadatas[part]]
                 collection.upsert(
                     ids=list(ids[part]),
@@ -219,6 +204,8 @@ class ChromaFolder:
                     metadatas=given if any(given) else None,
                 )
                 laid_out()
+                start, rows = part.stop, rows + part.stop - start
+            self._rooted[name] = rows
             if first:
                 # The write after the first search repeats all writes before it (1-4 s for 1,000
                 # rows of 384), so the first search is done while there are few rows.
@@ -254,18 +241,6 @@ class ChromaFolder:
                 self._blanked[index] = _last_written(index)
                 make_private(Path(index))
 
-    def _pieces(self, name: str, collection: Any, n: int) -> Iterator[slice]:
-        """Cut n rows into pieces that Chroma may take at once, and count them as written."""
-        rows = self._rooted.get(name)
-        if rows is None:
-            rows = int(collection.count())
-        start = 0
-        while start < n:
-            size = n if rows >= ROOTS else ROOT_BATCH
-            yield slice(start, start + size)
-            start, rows = start + size, rows + size
-        self._rooted[name] = rows
-
     def remove(self, name: str, ids: Sequence[str]) -> None:
         """Remove rows; unknown ids are ignored."""
         with self._using(name, ids, writing=True):
@@ -286,41 +261,29 @@ class ChromaFolder:
                 for ids, distances in zip(found["ids"], found["distances"], strict=True)
             ]
 
-    def ailment(self, samples: Mapping[str, Sequence[Sample]]) -> str | None:
+    def ailment(self, samples: Samples) -> str | None:
         """Describe the fault of the index; None if rows known to be stored find themselves."""
         for name, stored in samples.items():
-            lost = self._lost(name, stored)
+            lost = 0
+            for start in range(0, len(stored), LOOK_BATCH):
+                part = stored[start : start + LOOK_BATCH]
+                hits = self.search(name, np.stack([vector for _, vector in part]), LOOK_AMONG)
+                lost += sum(
+                    not _among(row, near) for (row, _), near in zip(part, hits, strict=True)
+                )
             if lost > int(len(stored) * MISSES_ALLOWED):
                 return f"{lost} of {len(stored)} stored vectors do not find themselves"
         return None
 
-    def inner_ailment(self) -> str | None:
-        """Describe a fault that the folder itself shows, or return None.
-
-        The first row of each collection is read back and must find itself. This loads every index
-        and takes as long as that.
-        """
+    def first_rows(self) -> Samples:
+        """Read the first row of each collection back."""
+        found: Samples = {}
         with _faults():
-            names = sorted(collection.name for collection in self._client.list_collections())
-        for name in names:
-            with self._using(name):
-                first = self._find(name).get(limit=1, include=["embeddings"])  # type: ignore[union-attr]
-                stored = [
-                    (row, np.asarray(vector, np.float32))
-                    for row, vector in zip(first["ids"], first["embeddings"], strict=True)
-                ]
-            if self._lost(name, stored):
-                return "a stored vector, read back, does not find itself"
-        return None
-
-    def _lost(self, name: str, stored: Sequence[Sample]) -> int:
-        lost = 0
-        for start in range(0, len(stored), LOOK_BATCH):
-            part = stored[start : start + LOOK_BATCH]
-            vectors = np.stack([vector for _, vector in part])
-            hits = self.search(name, vectors, LOOK_AMONG)
-            lost += sum(not _among(row, near) for (row, _), near in zip(part, hits, strict=True))
-        return lost
+            for collection in self._client.list_collections():
+                first = collection.get(limit=1, include=["embeddings"])
+                rows = zip(first["ids"], first["embeddings"], strict=True)
+                found[collection.name] = [(row, np.asarray(v, np.float32)) for row, v in rows]
+        return found
 
     def _find(self, name: str) -> Any | None:
         if name in self._collections:
@@ -334,12 +297,8 @@ class ChromaFolder:
         return found
 
     def _make(self, name: str) -> Any:
-        hnsw = {
-            "space": "cosine",
-            "ef_search": EF_SEARCH,
-            "ef_construction": EF_CONSTRUCTION,
-            "max_neighbors": MAX_NEIGHBORS,
-        }
+        hnsw = {"space": "cosine", "ef_search": EF_SEARCH,
+                "ef_construction": EF_CONSTRUCTION, "max_neighbors": MAX_NEIGHBORS}  # fmt: skip
         made = self._collections[name] = self._client.get_or_create_collection(
             name,
             embedding_function=None,
@@ -398,34 +357,27 @@ def _last_written(index: str) -> int:
 def blank(index: Path) -> None:
     """Overwrite the places of one index that have no row.
 
-    Raises:
-        UnknownLayout: If its files do not have the expected layout; nothing was changed.
-        OSError: If they cannot be read or written.
+    It raises `ChromaFault`, and changes nothing, if a file is damaged or has another layout.
     """
     header = read_regular(index / "header.bin")
     if len(header) < HEADER.size:
-        raise UnknownLayout("header.bin is cut short")
+        raise ChromaFault("header.bin is cut short", damage=True)
     version, _, places, rows, row_bytes = HEADER.unpack_from(header)
     if version != VERSION or rows > places or not row_bytes:
-        raise UnknownLayout("header.bin is damaged, or has a layout that memento does not know")
+        problem = "header.bin is damaged, or has a layout that memento does not know"
+        raise ChromaFault(problem, damage=True)
     parts = {index / ROWS_FILE: rows * row_bytes, index / "length.bin": rows * LENGTH_BYTES}
     for path, used in parts.items():
         if path.stat(follow_symlinks=False).st_size < used:
-            raise UnknownLayout(f"{path.name} is shorter than the {rows} rows it should hold")
+            problem = f"{path.name} is shorter than the {rows} rows it should hold"
+            raise ChromaFault(problem, damage=True)
     for path, used in parts.items():
-        _zero(path, used)
-
-
-def _zero(path: Path, start: int) -> None:
-    fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
-    try:
-        before = os.fstat(fd)
-        if (unused := before.st_size - start) > 0:
-            os.pwrite(fd, bytes(unused), start)
-        # Clocks of file systems advance every few milliseconds; a later write must be visible.
-        os.utime(fd, ns=(before.st_atime_ns, before.st_mtime_ns - SECOND))
-    finally:
-        os.close(fd)
+        fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        with os.fdopen(fd, "wb", buffering=0):
+            before = os.fstat(fd)
+            os.pwrite(fd, bytes(before.st_size - used), used)
+            # Clocks of file systems advance every few milliseconds; a later write must be visible.
+            os.utime(fd, ns=(before.st_atime_ns, before.st_mtime_ns - SECOND))
 
 
 # The client.
@@ -433,16 +385,12 @@ def _zero(path: Path, start: int) -> None:
 
 def chroma_version() -> str:
     """Return the version of chromadb that is installed, without importing it."""
-    with whole():  # from Python 3.12 on it imports parts of itself at the first call
+    with whole():  # from Python 3.12 on, importlib imports parts of itself at the first call
         return version("chromadb")
 
 
 def load() -> None:
-    """Import chromadb, which takes a second the first time.
-
-    Raises:
-        ChromaFault: If that fails for any reason; the folder is not damaged.
-    """
+    """Import chromadb, which takes a second; `ChromaFault` without damage if that fails."""
     try:
         with whole():
             importlib.import_module("chromadb")
@@ -473,13 +421,10 @@ def _connect(path: str) -> Any:
 
 
 def refuse_if_shared(folder: Path) -> None:
-    """Make sure that no other client of this process has the folder open.
+    """Raise `ChromaFault` if another client of this process has the folder open.
 
     Chroma keeps one system per path and process; our client would share it, and continue to work on
     a folder that was set aside.
-
-    Raises:
-        ChromaFault: If another client has it open.
     """
     if str(folder) in _systems():
         raise ChromaFault("another Chroma client of this process has it open", damage=False)
@@ -502,8 +447,8 @@ def _abandon() -> None:
     """Do not touch the parent's clients in a forked child.
 
     Their threads exist only in the parent: freeing a client here would wait for them for ever, at
-    the latest when the interpreter exits. So each client is made immortal and removed from Chroma's
-    cache. A second client on the same path would also wait for ever, hence `_forked`.
+    the latest when the interpreter exits. So each is made immortal and removed from Chroma's cache.
+    A second client on the same path would also wait for ever, hence `_forked`.
     """
     for path, client in _open.items():
         bindings = client._server.bindings  # noqa: SLF001 -- it owns the threads

@@ -2,13 +2,11 @@
 
 Everything in it comes from the ledger and can be deleted at any time. A file begins with a head
 that says what it is, and with which state of the ledger it agrees; one that is torn, corrupt,
-outdated, of another store or not memento's is never used, and is made again.
-
-    derived/NS.vectors    see ``mapped``
-    derived/NS.outline    see ``retrieve.outline``
+outdated, of another store or not memento's is never used, and is made again. ``NS.vectors`` is
+described in ``mapped``, ``NS.outline`` in ``retrieve.outline``.
 
 Files are opened below the folder and never through a link. They are written by the process that
-holds ``derived.lock``, and read by all.
+holds ``derived.lock``, and read by all. Any of these functions may raise OSError.
 """
 
 from __future__ import annotations
@@ -65,11 +63,7 @@ def spell(head: Mapping[str, Any]) -> bytes:
 
 
 def read_head(file: int) -> dict[str, Any]:
-    """Read the head of an open file.
-
-    Raises:
-        Unusable: If it has none, or a damaged one.
-    """
+    """Read the head of an open file; `Unusable` if it has none, or a damaged one."""
     data = os.pread(file, HEAD, 0)
     if not data.startswith(MAGIC):
         raise Unusable("not a file of this store")
@@ -81,13 +75,7 @@ def read_head(file: int) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def opened(root: Path, *, make: bool = False) -> Iterator[int]:
-    """Lend a descriptor of the folder of derived files, never through a link.
-
-    ``make`` makes it, private to its owner, if it is not there.
-
-    Raises:
-        OSError: If it is not there, cannot be made, or is not a folder.
-    """
+    """Lend a descriptor of the folder, which ``make`` makes, private to its owner, if need be."""
     path = root / layout.DERIVED
     if make:
         with contextlib.suppress(FileExistsError):
@@ -100,27 +88,17 @@ def opened(root: Path, *, make: bool = False) -> Iterator[int]:
 
 
 @contextlib.contextmanager
-def locked(root: Path) -> Iterator[FolderLock | None]:
-    """Hold the lock of the writer during the block; None if another writer has it.
-
-    Raises:
-        OSError: If the lock file cannot be used.
-        StoreUnusable: If the lock file is not the store's.
-    """
+def locked(root: Path) -> Iterator[bool]:
+    """Hold the lock of the writer during the block; False if another writer has it."""
     lock = FolderLock(layout.lock_of(root / layout.DERIVED))
     try:
-        yield lock if lock.acquire() else None
+        yield lock.acquire()
     finally:
         lock.release()
 
 
 def open_file(folder: int, name: str, *, write: bool = False) -> int:
-    """Open a regular file of the folder; returns its descriptor.
-
-    Raises:
-        Unusable: If it is not there or is not a regular file.
-        OSError: If it cannot be opened.
-    """
+    """Open a file of the folder; `Unusable` if it is not there or is not a regular file."""
     flags = os.O_RDWR if write else os.O_RDONLY
     try:
         file = os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
@@ -135,19 +113,10 @@ def open_file(folder: int, name: str, *, write: bool = False) -> int:
 def read_file(
     folder: int, name: str, expected: Mapping[str, Any], marks: Collection[str]
 ) -> tuple[dict[str, Any], bytes]:
-    """Read a file whose content has a checksum, and check it; returns its head and its content.
+    """Read a file whose content has a checksum; returns its head and its content.
 
     It is not mapped: a file that is cut off while it is mapped ends the process that reads on.
-
-    Args:
-        folder: Descriptor of the folder.
-        name: The file.
-        expected: What its head must say.
-        marks: The words of which its head must have one.
-
-    Raises:
-        Unusable: If it is missing, damaged, outdated or another's.
-        OSError: If it cannot be read.
+    `Unusable` if it is missing, damaged, outdated or another's; see `compare`.
     """
     with os.fdopen(open_file(folder, name), "rb") as file:
         head = read_head(file.fileno())
@@ -162,11 +131,7 @@ def read_file(
 
 
 def compare(head: Mapping[str, Any], expected: Mapping[str, Any], marks: Collection[str]) -> None:
-    """Check the head of a file; see `read_file`.
-
-    Raises:
-        Unusable: If it does not say what is expected.
-    """
+    """Refuse a head, `Unusable`, that does not say what is expected and has none of the marks."""
     for key, value in expected.items():
         if head.get(key) != value:
             raise Unusable(f"has {key} {head.get(key)!r}, not {value!r}")
@@ -179,26 +144,17 @@ def write_file(
     name: str,
     head: Mapping[str, Any],
     parts: Iterable[memoryview | bytes],
-    name_it: Callable[[Callable[[], None]], None],
+    name_it: NameIt,
 ) -> None:
     """Write a file whose content has a checksum, and give it its name at the right moment.
 
     Only for the lock holder: drafts that a killed writer left of it are removed first. It is not
-    waited for until it is on the disk: after a power cut the checksum tells.
-
-    Args:
-        folder: Descriptor of the folder.
-        name: The file; one that is there is replaced.
-        head: What its head says, besides size and checksum.
-        parts: The content.
-        name_it: Called with a function that replaces the file, once.
-
-    Raises:
-        OSError: If it cannot be written.
+    waited for until it is on the disk: after a power cut the checksum tells. The head gets size and
+    checksum here; its mark is there already.
     """
-    for litter in names(folder):
-        if litter.startswith(f"{name}.") and is_ours(folder, litter):
-            remove(folder, litter)
+    for litter in _ours(folder):
+        if litter.startswith(f"{name}."):
+            _remove(folder, litter)
     draft = f"{name}.{token_hex(4)}.tmp"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     file = os.open(draft, flags, 0o600, dir_fd=folder)
@@ -211,24 +167,15 @@ def write_file(
                 crc, size = zlib.crc32(part, crc), size + len(part)
             out.seek(0)
             out.write(spell({**head, "size": size, "crc": crc}))
-        name_it(lambda: os.replace(draft, name, src_dir_fd=folder, dst_dir_fd=folder))
+        head = {**head, "size": size, "crc": crc}
+        name_it(head["mark"], lambda: os.replace(draft, name, src_dir_fd=folder, dst_dir_fd=folder))
     finally:
-        remove(folder, draft)
+        _remove(folder, draft)
 
 
-def remove(folder: int, name: str) -> bool:
-    """Remove a file; tell whether it was there."""
-    try:
+def _remove(folder: int, name: str) -> None:
+    with contextlib.suppress(FileNotFoundError):
         os.unlink(name, dir_fd=folder)
-    except FileNotFoundError:
-        return False
-    return True
-
-
-def names(folder: int, ns: int | None = None) -> list[str]:
-    """List the files of the folder with names of ours, of one namespace or of all."""
-    found = filter(layout.OF_DERIVED.fullmatch, _entries(folder))
-    return sorted(n for n in found if ns is None or n.startswith(f"{ns}."))
 
 
 def _entries(folder: int) -> list[str]:
@@ -236,23 +183,22 @@ def _entries(folder: int) -> list[str]:
         return [entry.name for entry in entries]
 
 
+def _ours(folder: int) -> list[str]:
+    """List the files of the folder that are memento's."""
+    named = filter(layout.OF_DERIVED.fullmatch, _entries(folder))
+    return sorted(name for name in named if is_ours(folder, name))
+
+
 def clear(root: Path, keep: Callable[[Mapping[str, Any]], bool]) -> list[str]:
-    """Remove derived files. Only for the holder of the lock.
+    """Remove derived files, unless ``keep`` says by its head that one is to stay.
 
-    Args:
-        root: The folder of the store.
-        keep: Tells by the head of a file whether it is to stay.
-
-    Returns:
-        The removed files, as paths below the folder of the store.
-
-    Raises:
-        OSError: If one cannot be looked into or removed.
+    Only for the holder of the lock. Returns those removed, as paths below the folder of the store.
     """
     try:
         with opened(root) as folder:
-            doomed = [name for name in names(folder) if is_ours(folder, name)]
-            gone = [n for n in doomed if not _stays(folder, n, keep) and remove(folder, n)]
+            gone = [name for name in _ours(folder) if not _stays(folder, name, keep)]
+            for name in gone:
+                _remove(folder, name)
             return [f"{layout.DERIVED}/{name}" for name in gone]
     except (FileNotFoundError, NotADirectoryError):
         return []
@@ -287,11 +233,7 @@ def _lent(folder: int, name: str) -> Iterator[int]:
 
 
 def is_ours(folder: int, name: str) -> bool:
-    """Tell whether a file begins as ours do; zeros and an empty file have nothing to lose.
-
-    Raises:
-        OSError: If it cannot be read.
-    """
+    """Tell whether a file begins as ours do; zeros and an empty file have nothing to lose."""
     try:
         if stat.S_ISLNK(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
             return False
@@ -303,19 +245,15 @@ def is_ours(folder: int, name: str) -> bool:
 
 
 def strangers(root: Path) -> list[str]:
-    """Name what is in the folder and is not memento's, as paths below the folder of the store.
-
-    Raises:
-        OSError: If it cannot be looked into.
-    """
+    """Name what is in the folder and is not memento's, as paths below the folder of the store."""
     path = root / layout.DERIVED
     if not os.path.lexists(path):
         return []
     if path.is_symlink() or not path.is_dir():
         return [layout.DERIVED]
     with opened(root) as folder:
-        ours = {name for name in names(folder) if is_ours(folder, name)}
-        return sorted(f"{layout.DERIVED}/{n}" for n in _entries(folder) if n not in ours)
+        others = {*_entries(folder)}.difference(_ours(folder))
+        return sorted(f"{layout.DERIVED}/{name}" for name in others)
 
 
 class Filing:
@@ -328,18 +266,14 @@ class Filing:
     def write(self, ns: int, job: Callable[[int], bool]) -> bool:
         """Do a job as the one writer of derived files; it gets a descriptor of their folder.
 
-        Returns:
-            The answer of the job; False if it was not possible now.
+        Returns its answer; False if it was not possible now.
         """
         if self._ledger.read_only or time.monotonic() < self._not_before.get(ns, 0.0):
             return False
         try:
             self._await_turn()
-            with locked(self._ledger.root) as lock:
-                if lock is None:
-                    return False
-                with opened(self._ledger.root, make=True) as folder:
-                    return job(folder)
+            with locked(self._ledger.root) as mine, opened(self._ledger.root, make=True) as folder:
+                return mine and job(folder)
         except StoreClosed:
             raise
         except (Unusable, OSError, StoreError) as error:
@@ -356,12 +290,10 @@ class Filing:
             time.sleep(_LOOK_AGAIN)
 
     def naming(self, ns: int, erased: int, replaced: str | None) -> NameIt:
-        """Return what names a file in the transaction that notes its mark.
+        """Return what names a file of a namespace in the transaction that notes its mark.
 
-        Args:
-            ns: Namespace number.
-            erased: Newest erasure of the namespace, when the content was read.
-            replaced: Mark of the file that is there, if it is known.
+        ``erased`` is its newest erasure when the content was read, ``replaced`` the mark of the
+        file that is there, if that is known.
         """
 
         def name_it(mark: str, name: Callable[[], None]) -> None:

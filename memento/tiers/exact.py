@@ -33,29 +33,22 @@ class Vectors:
     """Where the vector of each row is. Never changed: a query may go on with an earlier one.
 
     What reads the file raises `Unusable` if it is damaged.
-
-    Attributes:
-        dim: Length of a vector.
-        table: The open file; None if there is none.
-        tail_docids: Row ids of the vectors that came later.
-        tail: Those vectors, (n, dim).
-        at: (rows + 1,) int32: place of each row's vector in the file, or the number of places there
-            plus its position in the tail; -1 for none. The last is for row -1, which has none.
-        known: (rows + 1,) whether each has a vector.
-        embedded: Rows that have a vector.
-        stamp: Stamp of the newest vector.
-        source: Number of the embedder, and newest erasure when the vectors were read.
     """
 
     dim: int
     source: tuple[int, int]
+    """Number of the embedder, and newest erasure when the vectors were read."""
     table: Table | None
     tail_docids: Docids
+    """Row ids of the vectors that came later than the file."""
     tail: Floats
     at: Places
+    """(rows + 1,): place of each row's vector in the file, or the number of places there plus its
+    position in the tail; -1 for none. The last is for row -1, which has none."""
     known: Mask
     embedded: int
     stamp: int
+    """Stamp of the newest vector."""
     _room: Floats
     _lengths: Lengths
 
@@ -219,7 +212,7 @@ def who_answers(
     allowed: int | None,
     chroma: Callable[[], tuple[LongState, int]],
 ) -> tuple[bool, str]:
-    """Tell whether Chroma answers one search by vector, or exact search.
+    """Tell whether Chroma answers one search by vector, or exact search; and why, in a few words.
 
     Args:
         setting: The user's ``long_index``.
@@ -227,9 +220,6 @@ def who_answers(
         allowed: How many memories pass the filters of the search; None without filters.
         chroma: Returns the state of Chroma in this process, and how many of the vectors it lacks.
             It is called only where that decides.
-
-    Returns:
-        Whether it is Chroma, and the reason in a few words.
 
     >>> who_answers(LongIndex.AUTO, vectors=800, allowed=None, chroma=lambda: (LongState.COLD, 0))
     (False, 'fewer than 12000 vectors')

@@ -1,8 +1,8 @@
 """The Chroma folder as files: who owns it, how it was left, and which files are the store's.
 
-One owner at a time: an advisory lock on a file beside the folder. The kernel releases it when its
-owner dies in any way, so it is never stale. The lock file itself stays: if it were removed, two
-processes could lock two files of the same name.
+One owner at a time: an advisory lock on a file beside the folder, which the kernel releases when
+its owner dies in any way, so that it is never stale. The lock file itself stays: if it were
+removed, two processes could lock two files of the same name.
 """
 
 from __future__ import annotations
@@ -19,10 +19,8 @@ import struct
 import weakref
 import zlib
 from dataclasses import asdict, dataclass
-from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from memento.base import layout
 from memento.base.clock import in_name, system_clock
@@ -30,14 +28,26 @@ from memento.base.files import read_regular, sync_folder
 from memento.errors import StoreUnusable, TierUnavailable
 from memento.ledger.schema import APPLICATION_ID
 
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
 logger = logging.getLogger("memento.tiers")
 
-_CONTENT = re.compile(rb"[0-9]{0,20}\n?")
+CRC_BYTES = 64 * 1024
+"""Files up to this size are also compared by CRC-32; reading more would slow a clean start."""
+MAX_UNCLEAN = 2
+"""Number of unclean ends in a row after which a folder is rebuilt without a probe: the probe may
+have missed the fault that kills the host."""
+MARK = "memento.json"
+"""File in a Chroma folder of memento's that says whose it is; it outlives damage to Chroma's."""
+_OURS = b'{"made_by": "memento"}\n'
+_LOCK = re.compile(rb"[0-9]{0,20}\n?")
 """Content of a lock file: a process id, perhaps cut off by a crash."""
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_HEADER = struct.Struct(">16s52xI")
+"""SQLite's header: the magic string, and the application's number at byte 68."""
+_STAMP = layout.stamp_of(Path(layout.CHROMA)).name
+_TOLD_BY = {
+    layout.SNAPSHOT: re.compile(rb'"content": \{"revs": |"content_hash": "[0-9a-f]{64}"'),
+    _STAMP: re.compile(rb'\{"identity": ?".+"unclean": ?\d', re.DOTALL),
+}
+"""Content that every copy of a file of ours has, damaged or not, and no other file."""
 
 
 class Taken(TierUnavailable):
@@ -67,8 +77,7 @@ class FolderLock:
 
         Raises:
             OSError: If the file cannot be created, or the file system does not support locks.
-            StoreUnusable: If the file holds something that no lock file of memento's does; it is
-                left as it is.
+            StoreUnusable: If the file is no lock file of memento's; it is left as it is.
         """
         if self.held:
             return True
@@ -77,10 +86,8 @@ class FolderLock:
             fd = os.open(self._path, flags, 0o600)
             unless_owned.callback(os.close, fd)
             if not _is_lock(fd):
-                raise StoreUnusable(
-                    self._path,
-                    "is not a file of this store; give it another name or place, or remove it",
-                )
+                problem = "is not a file of this store; give it another name or place, or remove it"
+                raise StoreUnusable(self._path, problem)
             try:
                 fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -93,8 +100,7 @@ class FolderLock:
 
     def fileno(self) -> int:
         """Return the descriptor, for a child process that keeps the lock while it lives."""
-        if self._fd is None:
-            raise ValueError(f"{self._path} is not locked by this process")
+        assert self._fd is not None  # noqa: S101 - only its owner asks
         return self._fd
 
     def holder(self) -> str:
@@ -109,18 +115,16 @@ class FolderLock:
 
     def release(self) -> None:
         """Release the lock. Harmless if not held."""
-        if self._fd is None:
-            return
-        fd, self._fd = self._fd, None
-        with contextlib.suppress(OSError):  # closing also releases the lock
-            fcntl.flock(fd, fcntl.LOCK_UN)
-        os.close(fd)
-
-    def _forget(self) -> None:
-        # Only close: LOCK_UN would take the lock from the parent, which shares it.
         if self._fd is not None:
-            os.close(self._fd)
-            self._fd = None
+            with contextlib.suppress(OSError):  # closing also releases the lock
+                fcntl.flock(self._fd, fcntl.LOCK_UN)
+            self.forget()
+
+    def forget(self) -> None:
+        """Close the descriptor, in a forked child: LOCK_UN would take the lock from its parent."""
+        fd, self._fd = self._fd, None
+        if fd is not None:
+            os.close(fd)
 
 
 _locks: weakref.WeakSet[FolderLock] = weakref.WeakSet()
@@ -128,54 +132,40 @@ _locks: weakref.WeakSet[FolderLock] = weakref.WeakSet()
 
 def _forget_all() -> None:
     for lock in list(_locks):
-        lock._forget()
+        lock.forget()
 
 
 os.register_at_fork(after_in_child=_forget_all)
 
 
 def _is_lock(fd: int) -> bool:
-    if not stat.S_ISREG(os.fstat(fd).st_mode):
-        return False
-    return _CONTENT.fullmatch(os.pread(fd, 32, 0)) is not None
+    regular = stat.S_ISREG(os.fstat(fd).st_mode)
+    return regular and _LOCK.fullmatch(os.pread(fd, 32, 0)) is not None
 
 
-CRC_BYTES = 64 * 1024
-"""Files up to this size are also compared by CRC-32; reading more would slow a clean start."""
-
-MAX_UNCLEAN = 2
-"""Number of unclean ends in a row after which a folder is rebuilt without a probe: the probe may
-have missed the fault that kills the host."""
+# How the folder was left.
 
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """What the file beside a Chroma folder says of it.
-
-    Attributes:
-        identity: Name of the embedder whose vectors it holds.
-        mark: A random word, new at each open, that the ledger also stores: a copy of the folder
-            from an earlier day has an earlier word, and another store's a foreign one.
-        left: Its `sum_of` when it was closed in order; "" while it is open, or if it was not.
-        unclean: Opens in a row without a clean end or a long service.
-    """
+    """What the file beside a Chroma folder says of it."""
 
     identity: str
+    """Name of the embedder whose vectors it holds."""
     mark: str
+    """A random word, new at each open, that the ledger also stores: a copy of the folder from an
+    earlier day has an earlier word, and another store's a foreign one."""
     left: str = ""
+    """Its `sum_of` when it was closed in order; "" while it is open, or if it was not."""
     unclean: int = 0
+    """Opens in a row without a clean end or a long service."""
 
 
-def why_not(stamp: Stamp | None, there: str, identity: str, marks: Collection[str]) -> str | None:
+def why_not(stamp: Stamp | None, there: str, identity: str, mark: str | None) -> str | None:
     """Say why a folder is replaced unseen; None if it can be taken over. Pure.
 
     One that was not closed in order may be taken over after a look at it in a child process.
-
-    Args:
-        stamp: What is said of it; None if that is missing or unreadable.
-        there: The `sum_of` what is there now.
-        identity: Name of the embedder in use.
-        marks: The marks of the folder that the ledger fed last.
+    ``there`` is the `sum_of` it now, and ``mark`` that of the folder that the ledger fed last.
     """
     if not there:
         return "new" if stamp is None else "the folder is gone or empty"
@@ -183,7 +173,7 @@ def why_not(stamp: Stamp | None, there: str, identity: str, marks: Collection[st
         return "its stamp is missing or unreadable"
     doubts = {
         f"holds vectors of {stamp.identity}": stamp.identity != identity,
-        "a copy from another day, or another store's": stamp.mark not in marks,
+        "a copy from another day, or another store's": stamp.mark != mark,
         "changed since it was closed": stamp.left not in {"", there},
         f"not closed in order ({stamp.unclean} times in a row)": stamp.unclean >= MAX_UNCLEAN,
     }
@@ -198,25 +188,18 @@ def sum_of(folder: Path, version: str) -> str:
     """
     found = []
     for directory, _, names in os.walk(folder):
-        for name in names:
-            path = Path(directory, name)
+        for path in (Path(directory, name) for name in names):
             with contextlib.suppress(FileNotFoundError):  # a journal may vanish at any time
-                found.append((str(path.relative_to(folder)), *_facts(path)))
+                info = path.stat(follow_symlinks=False)
+                small = stat.S_ISREG(info.st_mode) and info.st_size <= CRC_BYTES
+                crc = zlib.crc32(path.read_bytes()) if small else -1
+                name = str(path.relative_to(folder))
+                found.append((name, info.st_size, info.st_mtime_ns, crc))
     return sha256(repr([version, *sorted(found)]).encode()).hexdigest() if found else ""
 
 
-def _facts(path: Path) -> tuple[int, int, int]:
-    info = path.stat(follow_symlinks=False)
-    small = info.st_size <= CRC_BYTES and path.is_file() and not path.is_symlink()
-    return info.st_size, info.st_mtime_ns, zlib.crc32(path.read_bytes()) if small else -1
-
-
 def read_stamp(path: Path) -> Stamp | None:
-    """Read a stamp; None if it is absent or unreadable.
-
-    Raises:
-        OSError: If the file is there and cannot be read.
-    """
+    """Read a stamp; None if it is absent or garbled, `OSError` if it cannot be read."""
     try:
         told = json.loads(read_regular(path))
         return Stamp(
@@ -226,22 +209,21 @@ def read_stamp(path: Path) -> Stamp | None:
         return None
 
 
-def write_stamp(path: Path, stamp: Stamp, *, durable: bool = True) -> None:
-    """Replace a stamp atomically; ``durable``: it survives a power cut from now on.
-
-    Raises:
-        OSError: If it cannot be written.
-    """
+def write_stamp(path: Path, stamp: Stamp) -> None:
+    """Replace a stamp atomically and durably; `OSError` if it cannot be written."""
     draft = path.with_name(f"{path.name}.tmp")
-    draft.unlink(missing_ok=True)  # left by a killed writer, or a link that another user put there
-    with os.fdopen(os.open(draft, _NEW, 0o600), "wb") as file:
-        file.write(json.dumps(asdict(stamp), separators=(",", ":")).encode())
-        file.flush()
-        if durable:
-            os.fsync(file.fileno())
+    _write_new(draft, json.dumps(asdict(stamp), separators=(",", ":")).encode())
     draft.replace(path)
-    if durable:
-        sync_folder(path.parent)
+    sync_folder(path.parent)
+
+
+def _write_new(path: Path, data: bytes) -> None:
+    path.unlink(missing_ok=True)  # left by a killed writer, or a link that another user put there
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    with os.fdopen(os.open(path, flags, 0o600), "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def make_private(folder: Path) -> None:
@@ -262,32 +244,14 @@ def make_private(folder: Path) -> None:
                     path.chmod(mode)
 
 
-# Which files are the store's. What does not prove to be is never removed.
-
-MARK = "memento.json"
-"""File in a Chroma folder of memento's that says whose it is; it outlives damage to Chroma's."""
-_OURS = b'{"made_by": "memento"}\n'
-_HEADER = struct.Struct(">16s52xI")
-"""SQLite's header: the magic string, and the application's number at byte 68."""
-
-_STAMP = layout.stamp_of(Path(layout.CHROMA)).name
-_TOLD_BY = {
-    layout.SNAPSHOT: re.compile(rb'"content": \{"revs": |"content_hash": "[0-9a-f]{64}"'),
-    _STAMP: re.compile(rb'\{"identity": ?".+"unclean": ?\d', re.DOTALL),
-}
-"""Content that every copy of a file of ours has, damaged or not, and no other file."""
+# Which files are the store's. What does not prove to be is never removed. All of these raise
+# OSError if a file cannot be read or a folder not looked into.
 
 
 def mark(folder: Path) -> None:
     """Put memento's mark into a Chroma folder, durably; does nothing if it bears it."""
-    path = folder / MARK
-    if _is_mark(path):
-        return
-    path.unlink(missing_ok=True)  # cut off by a crash
-    with os.fdopen(os.open(path, _NEW, 0o600), "wb") as file:
-        file.write(_OURS)
-        file.flush()
-        os.fsync(file.fileno())
+    if not _is_mark(folder / MARK):
+        _write_new(folder / MARK, _OURS)
 
 
 def _is_mark(path: Path) -> bool:
@@ -297,27 +261,13 @@ def _is_mark(path: Path) -> bool:
         return False
 
 
-def _bears_mark(folder: Path) -> bool:
-    return folder.is_dir() and (_is_mark(folder / MARK) or not any(folder.iterdir()))
-
-
-def set_aside(path: Path, now: datetime | None = None) -> Path | None:
-    """Rename a folder or file out of the way, and drop what the store set aside before.
+def set_aside(path: Path) -> None:
+    """Rename a folder or file, if there is one, and drop what the store set aside before.
 
     Only a folder that bears the store's mark is ever dropped.
-
-    Args:
-        path: The folder or file; harmless if there is none.
-        now: The moment that goes into the new name; None is the present.
-
-    Returns:
-        Where it is now, or None if there was nothing.
-
-    Raises:
-        OSError: If it cannot be renamed.
     """
     if not os.path.lexists(path):
-        return None
+        return
     for old in path.parent.glob(f"{path.name}.bad-*"):
         if not (is_copy(old) and old.is_dir()):
             logger.warning("%s does not bear the mark of a store; it is left alone", old)
@@ -325,13 +275,8 @@ def set_aside(path: Path, now: datetime | None = None) -> Path | None:
         shutil.rmtree(old, ignore_errors=True)
         if old.exists():
             logger.warning("could not remove %s, which is no longer needed", old)
-    target = path.with_name(f"{path.name}.bad-{in_name(now or system_clock())}")
-    path.rename(target)
+    path.rename(path.with_name(f"{path.name}.bad-{in_name(system_clock())}"))
     sync_folder(path.parent)
-    return target
-
-
-# Each of the following raises OSError if a file cannot be read or a folder not looked into.
 
 
 def is_ours(folder: Path) -> bool:
@@ -339,7 +284,9 @@ def is_ours(folder: Path) -> bool:
 
     One without files has nothing to lose and counts as the store's.
     """
-    return not os.path.lexists(folder) or _bears_mark(folder)
+    if not folder.is_dir():
+        return not os.path.lexists(folder)
+    return _is_mark(folder / MARK) or not any(folder.iterdir())
 
 
 def is_stamp(path: Path) -> bool:
@@ -352,16 +299,9 @@ def is_stamp(path: Path) -> bool:
 
 def is_lock(path: Path) -> bool:
     """Tell whether a file is a lock file of memento's, by its content; an absent one counts."""
-    if path.is_symlink():
-        return False
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-    except FileNotFoundError:
-        return True
-    try:
-        return _is_lock(fd)
-    finally:
-        os.close(fd)
+    if path.is_symlink() or not path.is_file():
+        return not os.path.lexists(path)
+    return _LOCK.fullmatch(read_regular(path, 32)) is not None
 
 
 def is_copy(path: Path) -> bool:
@@ -372,7 +312,7 @@ def is_copy(path: Path) -> bool:
     if layout.UNFINISHED.fullmatch(name):
         return True
     if path.is_dir():
-        return name.startswith(f"{layout.CHROMA}.bad-") and _bears_mark(path)
+        return name.startswith(f"{layout.CHROMA}.bad-") and is_ours(path)
     if not path.is_file():
         return False
     if name.lstrip(".").startswith(f"{layout.LEDGER}."):
@@ -389,15 +329,13 @@ def _is_told(file: str, data: bytes) -> bool:
 def _is_ledger(path: Path) -> bool:
     """Tell a copy of a ledger, or what SQLite keeps beside one, by the number in its header."""
     for suffix in layout.BESIDE:
-        if path.name.endswith(suffix):
-            path = path.with_name(path.name.removesuffix(suffix))
+        path = path.with_name(path.name.removesuffix(suffix))
     if not path.is_file():
         return False
     head = read_regular(path, _HEADER.size)
     if len(head) < _HEADER.size:
         return not head
-    magic, application = _HEADER.unpack(head)
-    return bool(magic == b"SQLite format 3\0" and application == APPLICATION_ID)
+    return _HEADER.unpack(head) == (b"SQLite format 3\0", APPLICATION_ID)
 
 
 def left_alone(root: Path) -> list[str]:

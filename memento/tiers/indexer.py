@@ -2,10 +2,9 @@
 
 It processes the ledger's backlog: it embeds texts in small batches, writes the vectors to the
 ledger, and then to the long tier. Each step can be repeated, so after a crash the work is simply
-done again. Namespaces and sessions take turns (``turns``); what a waiting question needs comes
-first (``waiting``, ``express``). It gives way while a query is running. After each round of this
-work the other chores have as much time as the round took, so that neither waits for the end of a
-long backlog of the other.
+done again. Namespaces and sessions take turns, what a waiting question needs comes first
+(``queue``, ``work``), and a query goes before all. After each round the other chores have as much
+time as the round took, so that neither waits for the end of a long backlog of the other.
 """
 
 from __future__ import annotations
@@ -15,8 +14,9 @@ import logging
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, TypeVar
 
 from memento.config import IndexConfig
@@ -24,12 +24,11 @@ from memento.errors import MementoError, StoreClosed, TierUnavailable
 from memento.ledger import vectors
 from memento.ledger.checks import Sees, everyone
 from memento.ledger.contract import Ledger, Moment
-from memento.ledger.embedding_queue import lines_of
 from memento.ledger.vectors import Owed
 from memento.protocols import Progress
 from memento.tiers.folder import Taken
 from memento.tiers.queue import SHORT, Turns, Wish, Wishes, within
-from memento.tiers.work import OPS, UNFIT, Express, Refused, Work, tell
+from memento.tiers.work import OPS, UNFIT, Refused, Work, tell
 
 if TYPE_CHECKING:
     from memento.tiers.long_tier import LongTier
@@ -61,13 +60,11 @@ class Indexer:
         embedding: The embedder, or None to leave the work to a process that has one.
         open_index: Returns the open long tier; called only from the background thread.
         index_lost: Tells whether the long tier's index is lost and must be rebuilt.
-        chores: Called before each batch; does work that must not wait for the backlog.
-        take_up: Called before each round of work; puts new memories on the backlog: those of the
-            given namespaces, all of them; with none given, some of any.
+        chores: Does work that must not wait for the backlog; called before each batch.
+        take_up: Puts new memories on the backlog: all of the given namespaces, or some of any.
         waiting: Tells whether there are new memories that are not on the backlog yet.
-        aside: Called after each round of work, with the seconds it took: other chores may take as
-            long.
-        housekeeping: Called in quiet moments; tells whether it has more to do at once.
+        aside: Does other work after each round, for as many seconds as the round took.
+        housekeeping: Does some in quiet moments; tells whether it has more to do at once.
         busy: Tells whether a query is running now.
         streaming: Tells whether adds follow each other closely now.
         config: Sizes and pauses.
@@ -97,19 +94,9 @@ class Indexer:
         self.wishes = Wishes(ledger)
         self._refused = Refused(ledger)
         self._turns = Turns(ledger)
-        self._work: Work | None = None
-        self._express: Express | None = None
-        if embedding is not None:
-            self._work = Work(ledger, embedding, self.wishes, self._refused)
-            self._express = Express(
-                ledger,
-                self._work,
-                self.wishes,
-                self._refused,
-                take_up=take_up,
-                overseer=self,
-                texts=config.bite_texts,
-            )
+        self._embeds = embedding is not None
+        self._work = Work(ledger, embedding, self.wishes, self._refused)
+        self._express = Express(ledger, self._work, take_up, self, config.bite_texts)
         self._wanted = False
         self._loading = False
         self._rounds = 0
@@ -134,11 +121,11 @@ class Indexer:
         if self._thread is None or not self._thread.is_alive():  # each add asks: without the lock
             with self._lock:
                 if not self._stopping and (self._thread is None or not self._thread.is_alive()):
-                    self._wanted |= self._work is not None and self._index_lost()
+                    self._wanted |= self._embeds and self._index_lost()
                     run = threading.Thread(target=self._run, name="memento-indexer", daemon=True)
                     self._thread = run
                     run.start()
-        if self._work is not None and not self._wake.is_set():
+        if self._embeds and not self._wake.is_set():
             self._wake.set()
 
     def trouble_for(self, sees: Sees) -> dict[str, str]:
@@ -155,21 +142,16 @@ class Indexer:
     def wait(
         self,
         timeout: float | None,
-        owed: Callable[[], bool] | None = None,
         *,
         sees: Sees = everyone,
         each: Callable[[], None] | None = None,
     ) -> bool:
-        """Wait until the backlog is empty, as far as this process can process it.
+        """Wait until the backlog is processed, as far as this process can; tells whether it is.
 
         Args:
             timeout: Seconds to wait at most, or None.
-            owed: Tells whether there is still something to wait for; None for the whole backlog.
             sees: The caller's namespaces; refused texts of other namespaces are not waited for.
             each: Called repeatedly during the wait.
-
-        Returns:
-            Whether the backlog was processed.
         """
         deadline = None if timeout is None else time.monotonic() + timeout
         while True:
@@ -177,32 +159,23 @@ class Indexer:
             if each is not None:
                 each()
             with self._settling:
-                if (done := self.drained(owed, sees=sees)) is not None:
+                if (done := self.drained(sees)) is not None:
                     return done
                 left = None if deadline is None else deadline - time.monotonic()
                 if left is not None and left <= 0:
                     return False
                 self._settled.wait(POLL_SECONDS if left is None else min(POLL_SECONDS, left))
 
-    def drained(
-        self, owed: Callable[[], bool] | None = None, *, sees: Sees = everyone
-    ) -> bool | None:
-        """Tell whether the backlog was processed; False if it cannot be, None if it may be.
-
-        The arguments are those of `wait`.
-        """
-        if not (self._owes(sees) if owed is None else owed()):
+    def drained(self, sees: Sees) -> bool | None:
+        """Tell whether the backlog was processed; False if it cannot be, None if it may be."""
+        if not self._owes(sees):
             return True
         if self._stopping or ((self.trouble or self._refused) and self._given_up()):
             return False
         return None
 
     def wait_for(self, wish: Wish, timeout: float) -> bool:
-        """Wait until the memories that a question needs are embedded, before all others.
-
-        Returns:
-            Whether they are; False after ``timeout`` seconds.
-        """
+        """Wait until what a question needs is embedded, before all else; tell whether it is."""
         deadline = time.monotonic() + timeout
         with self.wishes.hold(wish):
             while (done := self.look(wish)) is None:
@@ -224,8 +197,7 @@ class Indexer:
         hopeless = bool(refused) and refused.issuperset(wish.left)
         if self._stopping or hopeless or self.trouble.keys() & {"embedder", "store"}:
             return False
-        if self._express is not None:
-            self._express.start()
+        self._express.start()
         self.start()
         return None
 
@@ -238,12 +210,10 @@ class Indexer:
         self._stop.set()
         self._wake.set()
         deadline = time.monotonic() + timeout
-        if self._express is not None:
-            self._express.stop()
+        self._express.stop()
         self.wishes.ring()
         _join(self._thread, lambda: self._loading, deadline)
-        if (express := self._express) is not None:
-            _join(express.thread, lambda: express.loading, deadline)
+        _join(self._express.thread, lambda: self._express.loading, deadline)
 
     @property
     def _stopping(self) -> bool:
@@ -255,7 +225,7 @@ class Indexer:
                 return sum(self._ledger.read(vectors.backlog_size).values()) > others
             return bool(self._ledger.read(lambda c: vectors.owed(c, ("embed", *OPS), 1)))
 
-        return self._work is not None and (
+        return self._embeds and (
             self._wanted
             or on_backlog()
             or self._waiting()
@@ -276,7 +246,7 @@ class Indexer:
         with self._lock:
             self._pausing += 1
         try:
-            with self._turn, nullcontext() if self._express is None else self._express.turn:
+            with self._turn, self._express.turn:
                 yield
         finally:
             with self._lock:
@@ -343,19 +313,19 @@ class Indexer:
 
         There is none only if neither kind finds a line there that can be worked on now.
         """
-        if (work := self._work) is None:
+        if not self._embeds:
             return False
         self._behind = self._ledger.read(lambda c: vectors.is_behind(c, self._config.behind_rows))
         self._give_way()
         self._take_up(())
         self._rounds += 1
-        worked = self._ready("embedder") and self._embed_bite(work)
+        worked = self._ready("embedder") and self._embed_bite()
         has_turn = not worked or self._rounds % FEED_ROUNDS == 0
         if has_turn and self._ready("long") and not self._stopping:
-            worked = self._feed_index(work) or worked
+            worked = self._feed_index() or worked
         return worked
 
-    def _embed_bite(self, work: Work) -> bool:
+    def _embed_bite(self) -> bool:
         """Embed the next lines, in turns; before each batch, the long texts questions wait for."""
         chars = PLAN_BITES * self._config.bite_chars
         lines = self._turns.take(self._config.index_rows, chars, self._refused.lines())
@@ -363,13 +333,15 @@ class Indexer:
             return False
         try:
             with self._at_leisure():
-                model = work.ready()
+                model = self._work.ready()
             for bite in self._bites(lines):
                 for part in self._parts(bite):
                     self._give_way()
-                    self._serve_waiting(work, model)
-                    if not self._stopping and (still := self._still(part)):
-                        work.do(model, still)
+                    self._serve_waiting(model)
+                    if not self._stopping:
+                        still = self._work.still([line.docid for line in part])
+                        if still:
+                            self._work.do(model, still)
             with self._settling:
                 self._settled.notify_all()
         except UNFIT as error:
@@ -378,12 +350,11 @@ class Indexer:
         self.works("embedder")
         return True
 
-    def _serve_waiting(self, work: Work, model: int) -> None:
+    def _serve_waiting(self, model: int) -> None:
         """Embed the long texts that questions wait for, one at a time; the questions take turns."""
         while not self._stopping and (docids := self.wishes.next(1, long=True)):
-            lines = self._ledger.read(lambda c, docids=docids: lines_of(c, docids, ("embed",)))  # type: ignore[misc]
-            if lines and lines[0] not in self._refused:
-                work.do(model, lines)
+            if lines := self._work.still(docids):
+                self._work.do(model, lines)
             self.wishes.embedded(docids)
 
     def _parts(self, bite: Sequence[Owed]) -> Iterator[Sequence[Owed]]:
@@ -392,12 +363,6 @@ class Indexer:
             part = within(bite, SHORT) if self.wishes.expected() else bite
             yield part
             bite = bite[len(part) :]
-
-    def _still(self, bite: Sequence[Owed]) -> list[Owed]:
-        """Leave out what was embedded or changed since the plan was made."""
-        docids = [line.docid for line in bite]
-        found = self._ledger.read(lambda c: lines_of(c, docids, ("embed",)))
-        return [line for line in found if line not in self._refused]
 
     def _bites(self, lines: Sequence[Owed]) -> list[list[Owed]]:
         """Cut lines into batches of texts of similar length, short ones first."""
@@ -410,24 +375,23 @@ class Indexer:
             bites[-1].append(line)
         return bites
 
-    def _feed_index(self, work: Work) -> bool:
+    def _feed_index(self) -> bool:
         """Hand lines of the backlog on to the index, a batch at a time."""
         rows = self._config.index_rows
         lines = self._ledger.read(lambda c: vectors.owed(c, OPS, rows * FEED_ROUNDS))
         if not lines and not self._wanted:
             return False
         try:
-            self._give_way()
-            with self._at_leisure():
-                index, model = self._open_index(), work.model()
-            self._wanted = False
-            for start in range(0, len(lines), rows):
+            for start in range(0, max(len(lines), 1), rows):
                 if start and (self._stopping or self._pausing or self.wishes):
                     break  # somebody waits for this thread who cannot wait for a long batch
                 self._give_way()
-                part = lines[start : start + rows]
-                tell(self._ledger, index, part, model)
-                self._ledger.write(lambda c, part=part: vectors.settle(c, part))  # type: ignore[misc]
+                with self._at_leisure():
+                    index, model = self._open_index(), self._work.model()
+                self._wanted = False
+                if part := lines[start : start + rows]:
+                    tell(self._ledger, index, part, model)
+                    self._ledger.write(lambda c, part=part: vectors.settle(c, part))  # type: ignore[misc]
         except (TierUnavailable, *UNFIT) as error:
             self.failed("long", error)
             return False
@@ -444,12 +408,7 @@ class Indexer:
             self._loading = False
 
     def failed(self, where: str, error: BaseException) -> None:
-        """Record a failure and pause that stage, longer each time, up to a minute.
-
-        Args:
-            where: ``embedder``, ``long`` or ``store``.
-            error: What was raised, such as by a clock of the application that exits.
-        """
+        """Record a failure of a part and pause it, longer each time, up to a minute."""
         if not isinstance(error, MementoError):
             if not self._is_ending():
                 log.error("the indexer met an unexpected error; it continues", exc_info=error)
@@ -468,7 +427,7 @@ class Indexer:
         return self._stopping or not threading.main_thread().is_alive()
 
     def works(self, where: str) -> None:
-        """Note that a part works: ``embedder``, ``long`` or ``store``."""
+        """Note that a part works."""
         self.trouble.pop(where, None)
         self._pauses.pop(where, None)
 
@@ -489,6 +448,86 @@ class Indexer:
             and time.monotonic() < deadline
         ):
             time.sleep(0.001)
+
+
+class Express:
+    """Embeds the short texts that questions wait for, in one daemon thread of its own.
+
+    ``take_up`` puts the new memories of some namespaces on the backlog; the indexer pauses the
+    thread and records its failures.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        work: Work,
+        take_up: Callable[[Sequence[int]], None],
+        indexer: Indexer,
+        texts: int,
+    ) -> None:
+        self._ledger, self._work, self._wishes = ledger, work, work.wishes
+        self._take_up, self._indexer, self._texts = take_up, indexer, texts
+        self._bell: SimpleQueue[None] = SimpleQueue()
+        self._lock = threading.Lock()
+        self._stopping = False
+        self.turn = threading.Lock()
+        """Held during each batch; a caller that holds it pauses this thread."""
+        self.loading = False
+        """Whether it loads the model, so that no work is lost if the process ends."""
+        self.thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Start the thread if it does not run, and tell it that a question waits."""
+        with self._lock:
+            if not self._stopping and (self.thread is None or not self.thread.is_alive()):
+                run = threading.Thread(target=self._run, name="memento-express", daemon=True)
+                self.thread = run
+                run.start()
+        self._bell.put(None)
+
+    def stop(self) -> None:
+        """Let the thread end after its current batch; does not wait for that."""
+        with self._lock:
+            self._stopping = True
+        self._bell.put(None)
+
+    def _run(self) -> None:
+        self._ledger.commit_separately()
+        while not self._stopping:
+            try:
+                if self._serve():
+                    continue
+            except StoreClosed:
+                return
+            except UNFIT as error:
+                self._indexer.failed("embedder", error)
+            except BaseException as error:  # noqa: BLE001 - recorded; the thread must go on
+                self._indexer.failed("store", error)
+            self._bell.get()
+            while not self._bell.empty():  # somebody rang, however often it was
+                self._bell.get()
+
+    def _serve(self) -> bool:
+        """Do one batch of what questions wait for; tell whether there may be more."""
+        if not self._wishes or not self._indexer.may_embed():
+            return False
+        with self.turn:
+            if new := self._wishes.not_taken_up():
+                self._take_up(list(dict.fromkeys(wish.ns for wish in new)))
+                for wish in new:
+                    wish.taken_up = True
+            docids = self._wishes.next(self._texts, long=False)
+            found = self._work.still(docids)
+            self._wishes.embedded(set(docids).difference(line.docid for line in found))
+            if lines := within(found, SHORT):  # the others stay for the next batch
+                self.loading = True
+                try:
+                    model = self._work.ready()
+                finally:
+                    self.loading = False
+                self._work.do(model, lines)
+                self._indexer.works("embedder")
+        return bool(docids)
 
 
 def _join(thread: threading.Thread | None, loading: Callable[[], bool], deadline: float) -> None:
@@ -528,19 +567,15 @@ SECONDS = 0.5
 """Time from one report of a backlog to the next: counting a long one takes milliseconds."""
 
 
-def told(items: Sequence[A], progress: Progress | None) -> Iterable[A]:
-    """Return items that report how many of them were taken, before each hundredth.
+def told(items: Sequence[A], progress: Progress | None) -> Iterator[A]:
+    """Yield items, and report how many of them were taken, before each hundredth.
 
     >>> list(told("ab", lambda done, total: print(done, total)))
     0 2
     ['a', 'b']
     """
-    return items if progress is None else _told(items, progress)
-
-
-def _told(items: Sequence[A], progress: Progress) -> Iterator[A]:
     for at, item in enumerate(items):
-        if at % EACH == 0:
+        if progress is not None and at % EACH == 0:
             progress(at, len(items))
         yield item
 

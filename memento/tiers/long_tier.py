@@ -29,6 +29,7 @@ import numpy as np
 from memento.base import layout
 from memento.config import LongConfig
 from memento.errors import StoreUnusable, TierUnavailable
+from memento.tiers import folder as files
 from memento.tiers.check_in_child import probe
 from memento.tiers.chroma import (
     ChromaFault,
@@ -41,20 +42,7 @@ from memento.tiers.chroma import (
     load,
     refuse_if_shared,
 )
-from memento.tiers.folder import (
-    FolderLock,
-    Stamp,
-    Taken,
-    is_ours,
-    is_stamp,
-    make_private,
-    mark,
-    read_stamp,
-    set_aside,
-    sum_of,
-    why_not,
-    write_stamp,
-)
+from memento.tiers.folder import FolderLock, Stamp, Taken, sum_of, why_not, write_stamp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -65,7 +53,7 @@ SYNC_ROWS = 1_000
 """Rows after which Chroma writes an index to the disk: the default of its ``sync_threshold``."""
 
 OPEN_COLLECTIONS = 128
-"""Number of namespaces used after which the folder is opened again: each keeps one to three
+"""Number of namespaces used after which `open` opens the folder again: each keeps one to three
 megabytes of Chroma's data in RAM. Chroma's own limit, ``hnsw_cache_size``, drops graphs that were
 never written to the disk, and then does not find their rows."""
 
@@ -89,7 +77,8 @@ class LongState(StrEnum):
 class LongTier:
     """A disposable semantic index over vectors that are stored in the ledger.
 
-    The constructor does no I/O and does not import chromadb.
+    The constructor does no I/O and does not import chromadb. All other methods raise
+    `TierUnavailable` if the index cannot be used, and say why; some rows may be written then.
 
     Args:
         folder: The Chroma folder. ``<folder>.lock``, ``<folder>.json`` and at most one
@@ -98,8 +87,8 @@ class LongTier:
         samples: Returns some rows that the folder should hold; called while opening.
         on_reset: Called with the reason whenever the folder starts empty, before it takes
             rows: the caller must queue everything again. It may be called more than once.
-        marks: Returns the marks that the ledger knows of the folder which was fed last.
-        set_marks: Stores one or two marks in their place; they must survive a crash.
+        mark: Returns the mark that the ledger has of the folder which was fed last.
+        set_mark: Stores one in its place; it must survive a crash.
         config: How to use Chroma.
     """
 
@@ -109,16 +98,16 @@ class LongTier:
         *,
         identity: str,
         samples: Callable[[], Sequence[LongSample]],
-        on_reset: Callable[[str], None],
-        marks: Callable[[], Sequence[str]],
-        set_marks: Callable[[Sequence[str]], None],
+        on_reset: Callable[[str], object],
+        mark: Callable[[], str | None],
+        set_mark: Callable[[str], None],
         config: LongConfig = LongConfig(),
     ) -> None:
         self._folder = Path(folder).absolute()
         self._stamp_path = layout.stamp_of(self._folder)
         self._stamp = Stamp(identity, mark="")
         self._samples, self._on_reset = samples, on_reset
-        self._marks, self._set_marks = marks, set_marks
+        self._mark, self._set_mark = mark, set_mark
         self._lock = FolderLock(layout.lock_of(self._folder))
         self._config = config
         self._pid = os.getpid()
@@ -128,10 +117,7 @@ class LongTier:
         self._state = LongState.COLD
         self._reason = "Chroma is not loaded yet"
         self._chroma: ChromaFolder | None = None
-        self._running = 0
-        self._refreshing = False
-        self._served = 0
-        self._written = 0
+        self._running = self._served = self._written = 0
         self._closed = threading.Event()
 
     @property
@@ -146,14 +132,13 @@ class LongTier:
             return f"Chroma was opened by process {self._pid} before it was forked into this one"
         if self._closed.is_set():
             return "this memory is closed"
-        if self._state is LongState.ASIDE and self.given_up:
+        if self._state is LongState.ASIDE and self._given_up():
             resets = _resets[self._folder]
             return f"rebuilt {resets} times in this process, and again {self._reason}"
         return self._reason
 
-    @property
-    def given_up(self) -> bool:
-        """Whether the folder was damaged too often in this process to be replaced once more."""
+    def _given_up(self) -> bool:
+        """Tell whether the folder was damaged too often in this process to be replaced again."""
         return _resets[self._folder] >= self._config.max_resets
 
     def open(self) -> None:
@@ -161,10 +146,6 @@ class LongTier:
 
         A folder that cannot be trusted is set aside and replaced by an empty one. May take seconds
         (it imports chromadb, and may first check the folder in a child process).
-
-        Raises:
-            TierUnavailable: If another process owns the folder, this tier is closed, it was
-                damaged too often, or a temporary cause (a full disk, a lock) prevents it.
         """
         if self._chroma is None:
             with self._opening():
@@ -174,11 +155,15 @@ class LongTier:
             except ChromaFault as fault:
                 raise self._unavailable(LongState.COLD, str(fault)) from fault
         with self._opening():
-            if self._state is LongState.READY:
-                return
-            damaged = self._state is LongState.ASIDE
-            how = self._rebuild(self._reason) if damaged else self._enter()
-            self._set(LongState.READY, how)
+            if self._state is LongState.ASIDE:
+                self._rebuild(self._reason)
+            elif self._chroma is None:
+                self._enter()
+            elif self._chroma.opened > OPEN_COLLECTIONS:
+                self._set(LongState.COLD, "being opened again")
+                self._leave(sound=False)
+                self._chroma = ChromaFolder(self._folder)
+                self._set(LongState.READY, "ready")
 
     def close(self) -> None:
         """Close in order, so that the folder is trusted next time, and release it.
@@ -206,14 +191,8 @@ class LongTier:
     ) -> None:
         """Store rows and replace those with the same ids. Repeating it is harmless.
 
-        Args:
-            namespace: Namespace of the rows.
-            ids: n different ids.
-            vectors: (n, dim) float32, finite.
-            metadatas: n mappings of facts for people who open Chroma; may be empty.
-
-        Raises:
-            TierUnavailable: If it is not ready or Chroma fails; some rows may be stored.
+        The n ids differ, the vectors are (n, dim), finite, and the metadata, which may be empty,
+        are for people who open Chroma.
         """
         for part in self._parts(len(ids)):
             with self._asking() as chroma:
@@ -221,16 +200,12 @@ class LongTier:
         self._written += len(ids)
         if self._written >= SYNC_ROWS:  # Chroma makes one more file in the folder of an index then
             self._written = 0
-            make_private(self._folder)
-        self._refresh()
+            files.make_private(self._folder)
 
     def remove(self, namespace: tuple[str, ...], ids: Sequence[str]) -> None:
         """Remove rows from the index; unknown ids are ignored.
 
         The bytes of the vectors may stay in Chroma's files until the folder is set aside.
-
-        Raises:
-            TierUnavailable: If it is not ready or Chroma fails; some rows may be removed.
         """
         for part in self._parts(len(ids)):
             with self._asking() as chroma:
@@ -243,31 +218,23 @@ class LongTier:
 
         Returns:
             (id, cosine similarity in [-1, 1]), best first; equal ones by id.
-
-        Raises:
-            TierUnavailable: If it is not ready or Chroma fails.
         """
         with self._asking() as chroma:
             return chroma.search(collection_name(namespace), vector[np.newaxis], n)[0]
 
     def count(self, namespace: tuple[str, ...]) -> int:
-        """Count the rows of a namespace; raises `TierUnavailable` as the others do."""
+        """Count the rows of a namespace."""
         with self._asking() as chroma:
             return chroma.count(collection_name(namespace))
 
     def healthy(self, sample: Sequence[LongSample]) -> bool:
-        """Check that rows which were stored find themselves; if not, `open` repairs the tier.
-
-        Raises:
-            TierUnavailable: If it is not ready, a temporary cause prevents the check, or it was
-                damaged too often to be repaired.
-        """
+        """Check that rows which were stored find themselves; if not, `open` repairs the tier."""
         try:
             with self._asking() as chroma:
                 if problem := chroma.ailment(by_collection(sample)):
                     raise ChromaFault(problem, damage=True)
         except TierUnavailable:
-            if self.state is LongState.ASIDE and not self.given_up:
+            if self.state is LongState.ASIDE and not self._given_up():
                 return False
             raise
         return True
@@ -276,13 +243,20 @@ class LongTier:
 
     @contextlib.contextmanager
     def _opening(self) -> Iterator[None]:
-        """Own the folder while the block runs, and afterwards unless the block fails."""
+        """Own the folder while the block runs, and afterwards if it is open then."""
         if os.getpid() != self._pid:
             raise TierUnavailable("long", self.reason)
         with self._gate:
             if self._closed.is_set():
                 raise TierUnavailable("long", self.reason)
-            self._claim()
+            try:
+                owned = self._lock.acquire()
+            except (OSError, StoreUnusable) as error:
+                reason = f"its lock file cannot be used: {error}"
+                raise self._unavailable(LongState.COLD, reason) from error
+            if not owned:
+                self._set(LongState.COLD, f"{self._lock.holder()} owns the Chroma folder")
+                raise Taken("long", self._reason)
             try:
                 if self._chroma is None:
                     refuse_if_shared(self._folder)
@@ -294,53 +268,44 @@ class LongTier:
                 if self._chroma is None:
                     self._lock.release()
 
-    def _claim(self) -> None:
-        try:
-            owned = self._lock.acquire()
-        except (OSError, StoreUnusable) as error:
-            reason = f"its lock file cannot be used: {error}"
-            raise self._unavailable(LongState.COLD, reason) from error
-        if not owned:
-            self._set(LongState.COLD, f"{self._lock.holder()} owns the Chroma folder")
-            raise Taken("long", self._reason)
-
-    def _enter(self) -> str:
-        """Take the folder over as it is, or start with an empty one; returns how, for people."""
-        stamp, there = read_stamp(self._stamp_path), sum_of(self._folder, chroma_version())
-        why = why_not(stamp, there, self._stamp.identity, self._marks())
-        if why is not None:
-            return self._start_empty(why)
+    def _enter(self) -> None:
+        """Take the folder over as it is, or start with an empty one."""
+        stamp = files.read_stamp(self._stamp_path)
+        there = sum_of(self._folder, chroma_version())
+        if why := why_not(stamp, there, self._stamp.identity, self._mark()):
+            self._start_empty(why)
+            return
         assert stamp is not None  # noqa: S101 - else there was a reason
-        held = by_collection(self._samples())
         try:
-            if not stamp.left:
-                problem = probe(
-                    self._folder,
-                    held,
-                    seconds=self._config.probe_seconds,
-                    lock=self._lock.fileno(),
-                    cancel=self._closed,
-                )
-                if problem:
-                    return self._rebuild(f"not closed in order; {problem}")
-                blank_all(self._folder)
-            problem = self._attach(stamp.unclean + 1, before=stamp.mark).ailment(held)
+            self._take_over(stamp)
         except ChromaFault as fault:
             if not fault.damage:
                 self._leave(sound=False)
                 raise
-            problem = str(fault)
-        return self._rebuild(problem) if problem else "ready"
+            self._rebuild(str(fault))
+        else:
+            self._set(LongState.READY, "ready")
 
-    def _rebuild(self, why: str) -> str:
+    def _take_over(self, stamp: Stamp) -> None:
+        """Open the folder as it is; `ChromaFault` if it shows damage."""
+        held = by_collection(self._samples())
+        if not stamp.left:
+            seconds, lock = self._config.probe_seconds, self._lock.fileno()
+            if why := probe(self._folder, held, seconds=seconds, lock=lock, cancel=self._closed):
+                raise ChromaFault(f"not closed in order; {why}", damage=True)
+            blank_all(self._folder)
+        if why := self._attach(stamp.unclean + 1).ailment(held):
+            raise ChromaFault(why, damage=True)
+
+    def _rebuild(self, why: str) -> None:
         """Start with an empty folder after damage, unless that happened too often."""
-        if self.given_up:
+        if self._given_up():
             self._leave(sound=False)
             raise self._unavailable(LongState.ASIDE, why)
         _resets[self._folder] += 1
-        return self._start_empty(why)
+        self._start_empty(why)
 
-    def _start_empty(self, why: str) -> str:
+    def _start_empty(self, why: str) -> None:
         """Set the present folder aside and begin with an empty one.
 
         ``on_reset`` is called before the new folder is made: after a crash in between there is no
@@ -351,58 +316,31 @@ class LongTier:
         self._set(LongState.COLD, f"being rebuilt: {why}")
         self._leave(sound=False)
         with contextlib.suppress(PermissionError):  # nobody may look into it: kept, without a mark
-            if self._folder.is_dir() and is_ours(self._folder):
-                mark(self._folder)
-        set_aside(self._folder)
-        if not is_stamp(self._stamp_path):  # it would be written over
-            set_aside(self._stamp_path)
+            if self._folder.is_dir() and files.is_ours(self._folder):
+                files.mark(self._folder)
+        files.set_aside(self._folder)
+        if not files.is_stamp(self._stamp_path):  # it would be written over
+            files.set_aside(self._stamp_path)
         self._on_reset(why)
         self._folder.mkdir(mode=0o700)
         self._attach(1)
-        return f"started empty: {why}"
+        self._set(LongState.READY, f"started empty: {why}")
 
-    def _attach(self, unclean: int, before: str | None = None) -> ChromaFolder:
-        """Open the folder with a new mark; until the stamp has it, the old mark is valid also."""
-        new = secrets.token_hex(8)
-        self._set_marks([new] if before is None else [new, before])
-        self._stamp = Stamp(self._stamp.identity, new)
+    def _attach(self, unclean: int) -> ChromaFolder:
+        """Open the folder with a new mark."""
+        self._stamp = Stamp(self._stamp.identity, secrets.token_hex(8))
+        self._set_mark(self._stamp.mark)
         write_stamp(self._stamp_path, replace(self._stamp, unclean=unclean))
-        if before is not None:
-            self._set_marks([new])
-        mark(self._folder)
+        files.mark(self._folder)
         self._chroma, self._served = ChromaFolder(self._folder), 0
-        make_private(self._folder)  # it is owned even if that fails
+        files.make_private(self._folder)  # it is owned even if that fails
         return self._chroma
-
-    def _refresh(self) -> None:
-        """Open the folder again when too many graphs are in RAM; its state does not change.
-
-        Chroma does not drop any by itself. A search in the meantime waits for a tenth of a second.
-        """
-        chroma = self._chroma
-        if chroma is None or chroma.opened <= OPEN_COLLECTIONS:
-            return
-        with self._gate:
-            if self._chroma is not chroma or self._state is not LongState.READY:
-                return
-            self._refreshing = True
-            try:
-                if self._drain():  # otherwise a search hangs; try again later
-                    self._chroma = None
-                    chroma.close()
-                    self._chroma = ChromaFolder(self._folder)
-            except ChromaFault as fault:
-                self._set(LongState.COLD, f"it could not be opened again: {fault}")
-                self._lock.release()
-            finally:
-                with self._guard:
-                    self._refreshing = False
-                    self._idle.notify_all()
 
     def _leave(self, *, sound: bool) -> None:
         """Close the folder, if it is open; if `sound`, stamp it as closed in order."""
-        drained = self._drain()
-        chroma, self._chroma = self._chroma, None
+        with self._guard:
+            drained = self._idle.wait_for(lambda: not self._running, self._config.drain_seconds)
+            chroma, self._chroma = self._chroma, None
         if chroma is None:
             return
         try:
@@ -410,15 +348,11 @@ class LongTier:
         except ChromaFault as fault:
             logger.warning("Chroma did not close in order: %s", fault)
             return
-        make_private(self._folder)
+        files.make_private(self._folder)
         if sound and drained:
             left = sum_of(self._folder, chroma_version())
             with contextlib.suppress(OSError):  # then it is probed next time
                 write_stamp(self._stamp_path, replace(self._stamp, left=left))
-
-    def _drain(self) -> bool:
-        with self._guard:
-            return self._idle.wait_for(lambda: not self._running, self._config.drain_seconds)
 
     def _set(self, state: LongState, reason: str) -> None:
         with self._guard:
@@ -437,7 +371,6 @@ class LongTier:
         if os.getpid() != self._pid:  # before taking the lock, which a fork may have copied locked
             raise TierUnavailable("long", self.reason)
         with self._guard:
-            self._idle.wait_for(lambda: not self._refreshing, self._config.drain_seconds)
             chroma = self._chroma
             if self._state is not LongState.READY or chroma is None:
                 raise TierUnavailable("long", self.reason)
@@ -449,17 +382,13 @@ class LongTier:
                 self._note_damage(chroma, str(fault))
             raise TierUnavailable("long", str(fault)) from fault
         finally:
-            self._take_back()
-
-    def _take_back(self) -> None:
-        with self._guard:
-            self._running -= 1
-            self._served += 1
-            settled = self._served == self._config.settled_after
-            self._idle.notify_all()
-            if settled and self._state is LongState.READY:
-                with contextlib.suppress(OSError):  # a lost note costs one rebuild
-                    write_stamp(self._stamp_path, self._stamp, durable=False)
+            with self._guard:
+                self._running -= 1
+                self._served += 1
+                self._idle.notify_all()
+                if self._served == self._config.settled_after and self._state is LongState.READY:
+                    with contextlib.suppress(OSError):  # a lost note costs one rebuild
+                        write_stamp(self._stamp_path, self._stamp)
 
     def _note_damage(self, chroma: ChromaFolder, problem: str) -> None:
         with self._guard:

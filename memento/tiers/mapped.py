@@ -68,22 +68,15 @@ class _File:
 
 @dataclass(slots=True, eq=False)
 class Table:
-    """The open file of one namespace.
-
-    Attributes:
-        head: What its head says: number of the namespace, embedder, dimension, number of vectors,
-            stamp of the newest, newest erasure when they were read, and the mark by which the
-            ledger knows it.
-        mapped: Whether it is mapped into memory; else what it holds is in RAM.
-        blocks: What it holds, where that is in memory.
-        docids: Row ids, in order of arrival; of equal ones the last has the present vector.
-    """
+    """The open file of one namespace."""
 
     head: dict[str, Any]
     _file: _File
     mapped: bool
+    """Whether it is mapped into memory; else what it holds is in RAM."""
     blocks: Blocks
     docids: Docids = field(init=False)
+    """Row ids, in order of arrival; of equal ones the last has the present vector."""
     _checked: bool = False
 
     def __post_init__(self) -> None:
@@ -122,15 +115,11 @@ class Table:
 
 
 def dots(matrix: Floats, vector: Floats) -> Floats:
-    """Return the dot product of every row with a vector, summed in the calling thread.
+    """Return the dot product of every row, (..., dim), with a vector, in the calling thread.
 
     ``matrix @ vector`` lets BLAS divide 10,000 rows among its threads. Those spin while they wait,
     and on a busy machine a query of half a millisecond takes tens of milliseconds. ``vecdot`` asks
     BLAS for one row at a time, which is never divided, at half the cost of ``einsum``.
-
-    Args:
-        matrix: (..., dim).
-        vector: (dim,).
 
     >>> dots(np.eye(2, dtype=np.float32), np.array([3, 4], np.float32)).tolist()
     [3.0, 4.0]
@@ -176,20 +165,15 @@ def _count(n: int) -> int:
 def _filled(blocks: Blocks, start: int, docids: Docids, matrix: Floats) -> Blocks:
     """Put vectors into blocks, from a place on."""
     at = np.divmod(np.arange(start, start + len(docids)), BLOCK)
-    blocks["docid"][at], blocks["vector"][at], blocks["sum"][at] = (
-        docids,
-        matrix,
-        _sums_of(docids, matrix),
-    )
+    blocks["docid"][at], blocks["vector"][at] = docids, matrix
+    blocks["sum"][at] = _sums_of(docids, matrix)
     return blocks
 
 
 def open_table(root: Path, ns: int, facts: Facts, *, model: int, dim: int) -> Table:
     """Open the file of a namespace, which may be older than what the ledger says, but not newer.
 
-    Raises:
-        Unusable: If it is missing, damaged, or of something else.
-        OSError: If it cannot be read.
+    `Unusable` if it is missing, damaged, or of something else.
     """
     with derived.opened(root) as folder:
         file = _File(derived.open_file(folder, f"{ns}.{KIND}"))
@@ -233,30 +217,22 @@ def write_all(
     """Write all vectors of a namespace into a new file. Only for the lock holder.
 
     The vectors come a block at a time, and ``facts`` are of the same moment.
-
-    Raises:
-        OSError: If it cannot be written.
     """
-    mark = token_hex(8)
-    head = {**_head(ns, facts.erased, model, dim), "stamp": facts.stamp, "rows": 0, "mark": mark}
+    about = {"stamp": facts.stamp, "rows": 0, "mark": token_hex(8)}
+    head = {**_head(ns, facts.erased, model, dim), **about}
 
     def parts() -> Iterator[bytes]:
         for docids, matrix in bites:
             head["rows"] += len(docids)
             yield _filled(np.zeros(1, _block(dim)), 0, docids, matrix).tobytes()
 
-    derived.write_file(folder, f"{ns}.{KIND}", head, parts(), lambda name: name_it(mark, name))
+    derived.write_file(folder, f"{ns}.{KIND}", head, parts(), name_it)
 
 
 def append(
     folder: int, table: Table, docids: Docids, matrix: Floats, stamp: int, name_it: NameIt
 ) -> None:
-    """Append vectors to a file; ``stamp`` is that of the newest. Only for the lock holder.
-
-    Raises:
-        Unusable: If it is not there any more.
-        OSError: If they cannot be written.
-    """
+    """Append vectors to a file; ``stamp`` is that of the newest. Only for the lock holder."""
     file = _File(derived.open_file(folder, f"{table.head['ns']}.{KIND}", write=True))
     full, begun = divmod(len(table), BLOCK)
     blocks = np.zeros(_count(begun + len(docids)), _block(table.head["dim"]))

@@ -14,11 +14,10 @@ from queue import Empty, SimpleQueue
 from time import monotonic
 from typing import TypeVar
 
-from memento.ledger import embedding_queue
+from memento.ledger import vectors
 from memento.ledger.contract import Ledger, Session
-from memento.ledger.embedding_queue import Lacking, Place
 from memento.ledger.rows import docid_range
-from memento.ledger.vectors import Owed
+from memento.ledger.vectors import Lacking, Owed, Place
 
 LOOK = 384
 """Lines looked at in each place, all namespaces together; about 1 µs each."""
@@ -81,11 +80,11 @@ class Turns:
     def _chosen(
         self, connection: Session, rows: int, skip: Collection[tuple[int, int]]
     ) -> list[Owed]:
-        found = embedding_queue.spaces(connection, self._last, rows + len(skip))
+        found = vectors.spaces(connection, self._last, rows + len(skip))
         look = max(rows // max(1, len(found)), LOOK // max(1, len(found)), 1) + len(skip)
         queues = (in_turns(self._sessions(connection, ns, look, skip)) for ns in found)
         chosen = islice(in_turns(queues), rows)
-        return embedding_queue.lines_of(connection, [place.docid for place in chosen], ("embed",))
+        return vectors.lines_of(connection, [place.docid for place in chosen], ("embed",))
 
     def _sessions(
         self, connection: Session, ns: int, look: int, skip: Collection[tuple[int, int]]
@@ -101,13 +100,13 @@ class Turns:
 
     def _seen(self, connection: Session, ns: int, look: int) -> Sequence[Place]:
         low, high = docid_range(ns)
-        oldest = embedding_queue.window(connection, low, high, look)
+        oldest = vectors.window(connection, low, high, look)
         if len(oldest) < look:
             return oldest
-        newest = embedding_queue.window(connection, low, high, look, newest=True)
+        newest = vectors.window(connection, low, high, look, newest=True)
         first, last = oldest[-1].docid, newest[0].docid
         moving = first + int((last - first) * (self._taken * STEP % 1))
-        between = embedding_queue.window(connection, moving, high, look)
+        between = vectors.window(connection, moving, high, look)
         return sorted({*oldest, *between, *newest})
 
 
@@ -124,23 +123,19 @@ LATELY = 5.0
 
 
 class Wish:
-    """The memories that one question waits for.
-
-    Attributes:
-        ns: Number of their namespace.
-        lacking: Row ids of the memories, with the number of characters, newest first.
-        left: Those of them that are not embedded yet, as far as this process knows.
-        taken_up: Whether all of them have a line in the backlog.
-        ring: Called, from any thread, when it may be fulfilled, or cannot be.
-    """
+    """The memories of a namespace that one question waits for."""
 
     def __init__(self, ns: int, lacking: Iterable[Lacking]) -> None:
         self.ns = ns
         self.lacking = dict(lacking)
+        """Their row ids, with the number of characters, newest first."""
         self.left = dict(self.lacking)
+        """Those of them that are not embedded yet, as far as this process knows."""
         self.taken_up = False
+        """Whether all of them have a line in the backlog."""
         self._bell: SimpleQueue[None] = SimpleQueue()  # in C: an interrupt leaves no lock held
         self.ring: Callable[[], None] = lambda: self._bell.put(None)
+        """Called, from any thread, when it may be fulfilled, or cannot be."""
 
     def wait(self, seconds: float) -> None:
         """Block until somebody rings, for so many seconds at most."""
@@ -162,7 +157,7 @@ class Wishes:
 
     def of(self, ns: int, sessions: Sequence[str] = ()) -> Wish | None:
         """Return what a question to a namespace, or to some sessions of it, has to wait for."""
-        lacking = self._ledger.read(lambda c: embedding_queue.newest(c, ns, sessions, ROWS, CHARS))
+        lacking = self._ledger.read(lambda c: vectors.newest(c, ns, sessions, ROWS, CHARS))
         return Wish(ns, lacking) if lacking else None
 
     @contextmanager
@@ -179,7 +174,7 @@ class Wishes:
 
     def fulfilled(self, wish: Wish) -> bool:
         """Look in the ledger whether nothing of a wish is left."""
-        left = self._ledger.read(lambda c: embedding_queue.still_lacking(c, wish.ns, wish.lacking))
+        left = self._ledger.read(lambda c: vectors.still_lacking(c, wish.ns, wish.lacking))
         with self._lock:
             wish.left = {docid: chars for docid, chars in wish.lacking.items() if docid in left}
             wish.taken_up = wish.taken_up and not left

@@ -13,13 +13,13 @@ import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Sequence
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import Any
 
 from memento.base import layout
 from memento.base.clock import in_name, system_clock
 from memento.base.files import read_regular, remove_litter, write_atomically
 from memento.config import ShortConfig
-from memento.ledger import earlier_states, erasure, memories
+from memento.ledger import erasure, memories, past
 from memento.ledger.contract import Ledger, Session
 from memento.ledger.rows import NAMES, Row
 from memento.status import having
@@ -36,13 +36,6 @@ log = logging.getLogger("memento.tiers.ring")
 Key = tuple[int, str | None]
 
 
-class _Spelt(NamedTuple):
-    """A ring as JSON in the snapshot, and the row ids and revisions it was made from."""
-
-    state: list[tuple[int, int]]
-    text: str
-
-
 class ShortTier:
     """Rings over the newest rows of the ledger, one per session. Thread-safe."""
 
@@ -55,7 +48,8 @@ class ShortTier:
         self._seen: dict[int, int] = {}
         self._touched = False
         self._writing = threading.Lock()  # taken before the other; guards the fields below
-        self._spelt: dict[Key, _Spelt] = {}
+        self._spelt: dict[Key, tuple[list[tuple[int, int]], str]] = {}
+        """Rings as JSON in the snapshot, with the row ids and revisions they were made from."""
         self._saved = ""
 
     def recent(self, ns: int, session: str | None, n: int | None, now: int) -> list[Row]:
@@ -93,11 +87,11 @@ class ShortTier:
             self._set_aside(error)
             return
         with self._lock:
-            trusted = self._ledger.read(lambda c: {ns for ns in revs if _current(c, ns, revs)})
-            for key, rows in rings.items():
-                if key[0] in trusted:
-                    self._rings[key] = deque(rows, maxlen=self._config.capacity)
-                    self._seen[key[0]] = revs[key[0]]
+            present = self._ledger.read(lambda c: {ns: memories.latest_rev(c, ns) for ns in revs})
+            for (ns, session), rows in rings.items():
+                if present[ns] == revs[ns]:
+                    self._rings[ns, session] = deque(rows, maxlen=self._config.capacity)
+                    self._seen[ns] = revs[ns]
 
     def snapshot(self) -> None:
         """Write the rings to JSON by atomic replace, unless nothing changed.
@@ -127,16 +121,19 @@ class ShortTier:
 
     def _encode(self, revs: dict[int, int], rings: dict[Key, list[Row]]) -> tuple[bytes, str]:
         """Encode a snapshot; returns it and the digest of its content."""
-        self._spelt = {key: _spell(key, rows, self._spelt.get(key)) for key, rows in rings.items()}
+        before, self._spelt = self._spelt, {}
+        for (ns, session), rows in rings.items():
+            key, state = (ns, session), [(row.docid, row.rev) for row in rows]
+            known = before.get(key)
+            if known is None or known[0] != state:
+                ring = {"ns": ns, "session": session, "memories": [_plain(row) for row in rows]}
+                known = state, _dumps(ring)
+            self._spelt[key] = known
         told = _dumps({str(ns): rev for ns, rev in revs.items()})
-        content = (
-            f'{{"revs": {told}, "rings": [{", ".join(x.text for x in self._spelt.values())}]}}'
-        )
+        content = f'{{"revs": {told}, "rings": [{", ".join(x for _, x in self._spelt.values())}]}}'
         digest = sha256(content.encode()).hexdigest()
-        return (
-            f'{{"format": {FORMAT}, "sha256": "{digest}", "content": {content}}}\n'.encode(),
-            digest,
-        )
+        whole = f'{{"format": {FORMAT}, "sha256": "{digest}", "content": {content}}}\n'
+        return whole.encode(), digest
 
     def _collect(self, connection: Session) -> tuple[dict[int, int], dict[Key, list[Row]]]:
         rings = {key: list(self._follow(connection, key)) for key in list(self._rings)}
@@ -153,7 +150,8 @@ class ShortTier:
         self._seen[ns] = latest
         ring = self._rings.get(key)
         if ring is None or ring.maxlen == 0:
-            ring = self._rings[key] = self._read_ring(connection, key)
+            rows = memories.newest_short(connection, ns, key[1], self._config.capacity)
+            ring = self._rings[key] = deque(reversed(rows), maxlen=self._config.capacity)
         self._used(key)
         return ring
 
@@ -164,9 +162,9 @@ class ShortTier:
             self._rings.popitem(last=False)
 
     def _apply(self, ns: int, seen: int, connection: Session) -> None:
-        if gone := set(earlier_states.erased_since(connection, ns, seen)):
+        if gone := set(past.erased_since(connection, ns, seen)):
             self._keep(ns, lambda row, _session: row.docid not in gone)
-        changed = earlier_states.changes_since(connection, ns, seen, limit=CATCH_UP + 1)
+        changed = past.changes_since(connection, ns, seen, limit=CATCH_UP + 1)
         if len(changed) > CATCH_UP:
             for key in [key for key in self._rings if key[0] == ns]:
                 self._rings[key] = deque(maxlen=0)
@@ -186,10 +184,6 @@ class ShortTier:
                 kept = [row for row in ring if stays(row, session)]
                 ring.clear()
                 ring.extend(kept)
-
-    def _read_ring(self, connection: Session, key: Key) -> deque[Row]:
-        rows = memories.newest_short(connection, key[0], key[1], self._config.capacity)
-        return deque(reversed(rows), maxlen=self._config.capacity)
 
     def _set_aside(self, error: Exception) -> None:
         aside = self._path.with_name(f"{layout.SNAPSHOT}.bad-{in_name(system_clock())}")
@@ -218,31 +212,13 @@ def _place(ring: deque[Row], changed: Sequence[Row]) -> None:
     )
 
 
-def _current(connection: Session, ns: int, revs: dict[int, int]) -> bool:
-    return memories.latest_rev(connection, ns) == revs[ns]
-
-
-def _spell(key: Key, rows: list[Row], before: _Spelt | None) -> _Spelt:
-    """Encode a ring as JSON, or return the earlier encoding if nothing changed."""
-    state = [(row.docid, row.rev) for row in rows]
-    if before is not None and before.state == state:
-        return before
-    ns, session = key
-    ring = {"ns": ns, "session": session, "memories": [_plain(row) for row in rows]}
-    return _Spelt(state, _dumps(ring))
-
-
 def _dumps(value: object) -> str:
     """Encode JSON in the one form whose digest is compared."""
     return json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
 def _parse(data: bytes) -> tuple[dict[int, int], dict[Key, list[Row]]]:
-    """Read a snapshot.
-
-    Raises:
-        ValueError: If the data is not a snapshot, or was changed.
-    """
+    """Read a snapshot; `ValueError`, or what its values raise, if it is none or was changed."""
     outer = json.loads(data)
     if outer["format"] != FORMAT:
         raise ValueError(f"format {outer['format']!r}")
@@ -261,12 +237,8 @@ def _parse(data: bytes) -> tuple[dict[int, int], dict[Key, list[Row]]]:
 
 def _plain(row: Row) -> dict[str, Any]:
     plain = dict(zip(NAMES, row.values(), strict=True))
-    plain["content_hash"] = row.content_hash.hex()
-    plain["checksum"] = row.checksum.hex()
-    return plain
+    return plain | {name: plain[name].hex() for name in ("content_hash", "checksum")}
 
 
 def _row(plain: dict[str, Any]) -> Row:
-    content_hash = bytes.fromhex(plain.pop("content_hash"))
-    checksum = bytes.fromhex(plain.pop("checksum"))
-    return Row(**plain, content_hash=content_hash, checksum=checksum)
+    return Row(**plain | {n: bytes.fromhex(plain[n]) for n in ("content_hash", "checksum")})

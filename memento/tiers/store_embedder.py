@@ -36,9 +36,7 @@ precision stays above it (0.99 for int8 against float32); vectors of other weigh
 class StoreEmbedder:
     """Embeds for one ledger and guards the identity of its vectors. Thread-safe.
 
-    Args:
-        ledger: Ledger that stores the vectors.
-        spec: Any setting that ``memento.embed.resolve`` accepts, except None.
+    ``spec`` is any setting that ``memento.embed.resolve`` accepts, except None.
     """
 
     def __init__(self, ledger: Ledger, spec: str | Embedder) -> None:
@@ -56,8 +54,7 @@ class StoreEmbedder:
     @property
     def identity(self) -> str:
         """Name and dimension of the embedder in use."""
-        embedder = self.loaded()
-        return f"{embedder.name} ({embedder.dim})"
+        return f"{self.loaded().name} ({self.dim})"
 
     @property
     def dim(self) -> int:
@@ -83,7 +80,12 @@ class StoreEmbedder:
         embedder, identity = self.loaded(), self.identity
         stored, model = self._working(embedder)  # another process may reindex
         if stored is None:
-            self._ledger.write(lambda c: _adopt_if_first(c, identity))
+
+            def adopt_if_first(connection: Session) -> None:
+                if vectors.current_embedder(connection) is None:
+                    vectors.set_embedder(connection, identity)
+
+            self._ledger.write(adopt_if_first)
             stored, model = self._working(embedder)
         if stored != identity:
             raise EmbeddingMismatch(str(stored), identity)
@@ -182,14 +184,11 @@ class StoreEmbedder:
         return made
 
     def count_tokens(self, text: str) -> int:
-        """Count the tokens that a text takes in a prompt.
+        """Count the tokens that a text takes in a prompt; `EmbedderError` if it cannot be loaded.
 
         That is the number of word pieces of the embedder's own tokenizer, but no less than the
         estimate of ``memento.text.words``: that tokenizer takes a long word in a script that
         it does not know for one piece. Other embedders than a local one leave the estimate.
-
-        Raises:
-            EmbedderError: If the embedder cannot be loaded.
         """
         least = estimate(text)
         embedder = self.loaded()
@@ -213,19 +212,10 @@ class StoreEmbedder:
             if text in self._queries:
                 self._queries.move_to_end(text)
                 return self._queries[text]
-        vector: NDArray[np.float32] = self.embed([_encodable(text)], queries=True)[0]
+        encodable = text.encode(errors="replace").decode()  # a query may hold any character
+        vector: NDArray[np.float32] = self.embed([encodable], queries=True)[0]
         with self._lock:
             self._queries[text] = vector
             while len(self._queries) > CACHED_QUERIES:
                 self._queries.popitem(last=False)
         return vector
-
-
-def _adopt_if_first(connection: Session, identity: str) -> None:
-    if vectors.current_embedder(connection) is None:
-        vectors.set_embedder(connection, identity)
-
-
-def _encodable(text: str) -> str:
-    """Replace characters without an encoding by a question mark; a query may hold any."""
-    return text.encode(errors="replace").decode()

@@ -6,20 +6,18 @@ A text that the embedder refuses delays no other.
 from __future__ import annotations
 
 import logging
-import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import groupby
-from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, cast
 
-from memento.errors import EmbedderError, InvalidInput, MissingExtra, StoreClosed
-from memento.ledger import embedding_queue, vectors
+from memento.errors import EmbedderError, InvalidInput, MissingExtra
+from memento.ledger import vectors
 from memento.ledger.checks import Sees
 from memento.ledger.contract import Ledger
 from memento.ledger.schema import SEQ_BITS
 from memento.ledger.vectors import Owed
-from memento.tiers.queue import SHORT, Wishes, within
+from memento.tiers.queue import Wishes
 
 if TYPE_CHECKING:
     from memento.tiers.long_tier import LongTier
@@ -41,7 +39,7 @@ Line = tuple[int, int]
 
 
 class Refused:
-    """The texts refused in this process that still lack a vector. Thread-safe."""
+    """The texts that the embedder refused in this process, and that still lack a vector."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
@@ -67,8 +65,7 @@ class Refused:
 
     def owed(self) -> list[Line]:
         """List the lines that still lack a vector; drop those changed or erased since."""
-        known = list(self._why)
-        if not known:
+        if not (known := list(self._why)):
             return []
         still = self._ledger.read(lambda c: vectors.still_owed(c, known))
         for line in set(known).difference(still):
@@ -93,13 +90,18 @@ class Refused:
 
 
 class Work:
-    """Turns lines of the backlog into stored vectors. Thread-safe."""
+    """Turns lines of the backlog into stored vectors; none without embedder. Thread-safe."""
 
     def __init__(
-        self, ledger: Ledger, embedding: StoreEmbedder, wishes: Wishes, refused: Refused
+        self, ledger: Ledger, embedding: StoreEmbedder | None, wishes: Wishes, refused: Refused
     ) -> None:
-        self._ledger, self._embedding = ledger, embedding
-        self._wishes, self._refused = wishes, refused
+        self._ledger, self._embedding = ledger, cast("StoreEmbedder", embedding)
+        self.wishes, self._refused = wishes, refused
+
+    def still(self, docids: Sequence[int]) -> list[Owed]:
+        """Return the lines of some memories that still lack a vector and were not refused."""
+        found = self._ledger.read(lambda c: vectors.lines_of(c, docids, ("embed",)))
+        return [line for line in found if line not in self._refused]
 
     def model(self) -> int:
         """Return the number of the embedder."""
@@ -121,7 +123,7 @@ class Work:
         """
         made = self._embedded(lines)
         self._ledger.write(lambda c: vectors.store(c, model, made))
-        self._wishes.embedded(line.docid for line, _ in made)
+        self.wishes.embedded(line.docid for line, _ in made)
 
     def _embedded(self, lines: Sequence[Owed]) -> list[tuple[Owed, bytes]]:
         """Embed a batch; if that fails, each text alone, so that one bad text delays no other.
@@ -131,7 +133,9 @@ class Work:
         """
         try:
             with _contained():
-                made = self._embedding.embed([spoken(line) for line in lines])
+                made = self._embedding.embed(
+                    [f"{o.speaker}: {o.text}" if o.speaker else o.text for o in lines]
+                )
         except UNFIT as error:
             if len(lines) > 1:
                 return [pair for line in lines for pair in self._embedded([line])]
@@ -142,7 +146,7 @@ class Work:
                 "the embedder refused a text (%s); see store.stats().trouble of its namespace",
                 type(error).__name__,
             )
-            self._wishes.ring()
+            self.wishes.ring()
             return []
         return [(line, made[at].tobytes()) for at, line in enumerate(lines)]
 
@@ -155,26 +159,14 @@ def _contained() -> Iterator[None]:
     """
     try:
         yield
-    except Exception:  # the indexer knows what to do about it
-        raise
-    except BaseException as error:  # such as SystemExit: it must not end the thread
+    except BaseException as error:
+        if isinstance(error, Exception):  # the indexer knows what to do about it
+            raise
         raise EmbedderError(f"the embedder raised {type(error).__name__}: {error}") from error
 
 
-def spoken(line: Owed) -> str:
-    """Compose the text to embed for a memory: the speaker and the text."""
-    return f"{line.speaker}: {line.text}" if line.speaker else line.text
-
-
 def tell(ledger: Ledger, index: LongTier, lines: Sequence[Owed], model: int) -> None:
-    """Bring the index to the present state of some memories.
-
-    Args:
-        ledger: The ledger with the vectors.
-        index: The open index.
-        lines: Lines of the backlog, in order of row ids.
-        model: Number of the embedder whose vectors it holds.
-    """
+    """Bring the open index, of one embedder, to the present state of lines in order of row ids."""
     import numpy as np  # noqa: PLC0415 - must not load with memento
 
     wanted = [line.docid for line in lines if line.op == "index"]
@@ -188,117 +180,3 @@ def tell(ledger: Ledger, index: LongTier, lines: Sequence[Owed], model: int) -> 
             index.upsert(labels, [line.id for line in keep], matrix, tiers)
         if gone := [line.id for line in owed if line.op == "drop"]:
             index.remove(labels, gone)
-
-
-class Overseer(Protocol):
-    """The part of the indexer that `Express` uses."""
-
-    def may_embed(self) -> bool: ...  # noqa: D102 - see Indexer, as for the next two
-
-    def failed(self, where: str, error: BaseException) -> None: ...  # noqa: D102
-
-    def works(self, where: str) -> None: ...  # noqa: D102
-
-
-class Express:
-    """Embeds what questions wait for, in one daemon thread, started with the first of them.
-
-    Args:
-        ledger: The ledger with the backlog.
-        work: Embeds and stores.
-        wishes: The questions that wait.
-        refused: The texts that the embedder refused.
-        take_up: Puts the new memories of some namespaces on the backlog.
-        overseer: Pauses this thread and records its failures.
-        texts: Most texts embedded in one batch, >= 1.
-
-    Attributes:
-        turn: Held during each batch; a caller that holds it pauses this thread.
-        loading: Whether it loads the model, so that no work is lost if the process ends.
-        thread: The thread, once there is one.
-    """
-
-    def __init__(
-        self,
-        ledger: Ledger,
-        work: Work,
-        wishes: Wishes,
-        refused: Refused,
-        *,
-        take_up: Callable[[Sequence[int]], None],
-        overseer: Overseer,
-        texts: int,
-    ) -> None:
-        self._ledger, self._work, self._wishes, self._refused = ledger, work, wishes, refused
-        self._take_up, self._overseer, self._texts = take_up, overseer, texts
-        self._bell: SimpleQueue[None] = SimpleQueue()
-        self._lock = threading.Lock()
-        self._stopping = False
-        self.turn = threading.Lock()
-        self.loading = False
-        self.thread: threading.Thread | None = None
-
-    def start(self) -> None:
-        """Start the thread if it does not run, and tell it that a question waits."""
-        with self._lock:
-            if not self._stopping and (self.thread is None or not self.thread.is_alive()):
-                run = threading.Thread(target=self._run, name="memento-express", daemon=True)
-                self.thread = run
-                run.start()
-        self._bell.put(None)
-
-    def stop(self) -> None:
-        """Let the thread end after its current batch; does not wait for that."""
-        with self._lock:
-            self._stopping = True
-        self._bell.put(None)
-
-    def _run(self) -> None:
-        self._ledger.commit_separately()
-        while not self._stopping:
-            try:
-                if self._serve():
-                    continue
-            except StoreClosed:
-                return
-            except UNFIT as error:
-                self._overseer.failed("embedder", error)
-            except BaseException as error:  # noqa: BLE001 - recorded; the thread must go on
-                self._overseer.failed("store", error)
-            self._listen()
-
-    def _listen(self) -> None:
-        """Wait until somebody rings, however often it was."""
-        self._bell.get()
-        try:
-            while True:
-                self._bell.get_nowait()
-        except Empty:
-            return
-
-    def _serve(self) -> bool:
-        """Do one batch of what questions wait for; tell whether there may be more."""
-        if not self._wishes or not self._overseer.may_embed():
-            return False
-        with self.turn:
-            if new := self._wishes.not_taken_up():
-                self._take_up(list(dict.fromkeys(wish.ns for wish in new)))
-                for wish in new:
-                    wish.taken_up = True
-            docids = self._wishes.next(self._texts, long=False)
-            if lines := self._lines(docids):
-                self.loading = True
-                try:
-                    model = self._work.ready()
-                finally:
-                    self.loading = False
-                self._work.do(model, lines)
-                self._overseer.works("embedder")
-        return bool(docids)
-
-    def _lines(self, docids: Sequence[int]) -> list[Owed]:
-        """Read a batch of short texts; the rest of them stay for the next one."""
-        lines = self._ledger.read(lambda c: embedding_queue.lines_of(c, docids, ("embed",)))
-        lines = [line for line in lines if line not in self._refused]
-        self._wishes.embedded(set(docids).difference(line.docid for line in lines))
-        return within(lines, SHORT)

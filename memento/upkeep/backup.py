@@ -67,21 +67,7 @@ class Restored:
 def back_up(
     ledger: Ledger, file: str | Path, *, sees: Sees, now: int, overwrite: bool = False
 ) -> Backup:
-    """Write a store into one file while it is in use, and check that it can be read.
-
-    Args:
-        ledger: The store.
-        file: Name of the backup.
-        sees: Namespaces whose damaged memories an error names; those of others are only counted.
-        now: The present moment, microseconds.
-        overwrite: Replace an existing file.
-
-    Raises:
-        InvalidInput: If the file would be in the store's own folder.
-        TargetExists: If the file exists already, or is not a regular file.
-        StoreGone: If the store is no longer where it was opened.
-        StoreError: If it cannot be written, or the written file is damaged.
-    """
+    """Write a store into one file while it is in use, and check it; see ``StoreView.backup``."""
     path = files.path_outside("file", file, ledger.root)
     try:
         tool = backup_tool()

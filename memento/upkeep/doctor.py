@@ -21,6 +21,7 @@ from memento.errors import (
     StoreGone,
 )
 from memento.ledger import (
+    changes,
     checks,
     claim_rows,
     co_use,
@@ -31,7 +32,7 @@ from memento.ledger import (
     vectors,
 )
 from memento.ledger.checks import Sees, Whose
-from memento.ledger.contract import Ledger
+from memento.ledger.contract import Ledger, Session
 from memento.tiers import folder
 from memento.types import Finding
 
@@ -42,7 +43,6 @@ else:
 
 _QUEUED = 256
 """Memories put on the backlog in one transaction, during which an ``add`` waits."""
-
 _FOLDED = 100
 """Rows of ``dynamics`` that are folded again to be compared."""
 _READ = 100
@@ -51,7 +51,6 @@ _READ = 100
 STALE = "stale, a later state of them was written and the disk lost it"
 NEWER = "indexed with a text that they never had: perhaps they are stale, and that was their latest"
 AGAIN = "restore a backup, or `memento salvage` and add them again"
-_EACH = "each matches its checksum"
 SALVAGE = "`memento salvage` makes a new ledger of all intact memories"
 
 
@@ -73,7 +72,7 @@ def examine(
     rules: Conflicts,
     trouble: dict[str, str],
 ) -> list[Finding]:
-    """Check everything in the store.
+    """Check everything in the store; returns one finding per check, in a fixed order.
 
     Args:
         ledger: The store.
@@ -84,9 +83,6 @@ def examine(
         association: With which they are folded onto the links between memories.
         rules: With which statements are read.
         trouble: Problems of the indexer: stage to reason.
-
-    Returns:
-        One finding per check, in a fixed order.
     """
     name, said = ledger.library
     library = Finding(name, ok=True, detail=said)
@@ -99,10 +95,7 @@ def examine(
         "memories": lambda: _contents(ledger, sees),
         "namespaces": lambda: _owners(ledger),
         "history": lambda: _history(ledger, sees),
-        "links and events": lambda: _marks(ledger),
-        "changes": lambda: _changes(ledger),
-        "sessions": lambda: _sessions(ledger),
-        "scopes": lambda: _scopes(ledger),
+        **{check: partial(_counted, ledger, *how) for check, how in _COUNTED.items()},
         "full text": lambda: _fulltext(ledger, sees),
         "derived rows": lambda: _strays(ledger),
         "dynamics": lambda: _dynamics(ledger, settings, association),
@@ -120,14 +113,7 @@ def examine(
 
 
 def stale_vectors(model: Callable[[], object]) -> list[Finding]:
-    """Check whether the stored vectors are from the embedder in use.
-
-    Args:
-        model: Returns the number of its vectors; raises if they are from another embedder.
-
-    Returns:
-        One finding if they are not, else none.
-    """
+    """Say so if the stored vectors are from another embedder; then ``model`` raises."""
     try:
         model()
     except (EmbedderError, InvalidInput, MissingExtra) as error:
@@ -214,33 +200,32 @@ def _history(ledger: Ledger, sees: Sees) -> str | Damage:
     return "every earlier state matches its checksum"
 
 
-def _marks(ledger: Ledger) -> str | Damage:
-    links, events = ledger.read(checks.changed_links), ledger.read(checks.changed_events)
-    if links or events:
-        return Damage(f"{links} links and {events} events changed outside memento; {SALVAGE}")
-    return _EACH
+_COUNTED: dict[str, tuple[Callable[[Session], tuple[int, ...]], str]] = {
+    "links and events": (
+        lambda c: (checks.changed_links(c), checks.changed_events(c)),
+        f"{{}} links and {{}} events changed outside memento; {SALVAGE}",
+    ),
+    "changes": (
+        lambda c: (changes.CHANGES.damaged(c),),
+        "{} changes were changed outside memento, and cannot be undone",
+    ),
+    "sessions": (
+        lambda c: (session_rows.SESSIONS.damaged(c), session_rows.CHECKPOINTS.damaged(c)),
+        "{} sessions and {} checkpoints were changed outside memento; no answer has them",
+    ),
+    "scopes": (
+        lambda c: (scope_rows.SCOPES.damaged(c), scope_rows.SHARES.damaged(c)),
+        "{} scopes and {} shares were changed outside memento; no answer heeds them",
+    ),
+}
+"""Checks of rows that are only counted: what counts the changed ones, and what is said of them."""
 
 
-def _changes(ledger: Ledger) -> str | Damage:
-    if changed := ledger.read(checks.changed_changes):
-        return Damage(f"{changed} changes were changed outside memento, and cannot be undone")
-    return _EACH
-
-
-def _sessions(ledger: Ledger) -> str | Damage:
-    begun, noted = ledger.read(session_rows.changed)
-    if begun or noted:
-        what = f"{begun} sessions and {noted} checkpoints were changed outside memento"
-        return Damage(f"{what}; no answer has them")
-    return _EACH
-
-
-def _scopes(ledger: Ledger) -> str | Damage:
-    named, shares = ledger.read(scope_rows.changed)
-    if named or shares:
-        what = f"{named} scopes and {shares} shares were changed outside memento"
-        return Damage(f"{what}; no answer heeds them")
-    return _EACH
+def _counted(
+    ledger: Ledger, count: Callable[[Session], tuple[int, ...]], said: str
+) -> str | Damage:
+    changed = ledger.read(count)
+    return Damage(said.format(*changed)) if any(changed) else "each matches its checksum"
 
 
 def _named(

@@ -38,7 +38,7 @@ from memento.errors import (
     StoreClosed,
     StoreError,
 )
-from memento.ledger import erasure, loop_rows, memories, quotes, scope_rows, session_rows, vectors
+from memento.ledger import erasure, memories, quotes, scope_rows, session_rows, vectors
 from memento.ledger.contract import Ledger, Session
 from memento.ledger.erasure import Chosen
 from memento.tiers import derived, folder
@@ -305,26 +305,10 @@ class Eraser:
             self._write(partial(erasure.unmark, which=which))
 
     def _take_out_ids(self, which: erasure.Marked) -> None:
-        """Look for ids as a reader, and take them out a few at a time, rows first.
-
-        An earlier state can name an id only if the row did.
-        """
+        """Look for ids as a reader, and take them out a few at a time."""
         heirs = self._ledger.read(lambda c: erasure.heirs_of(c, which))
-        ids = frozenset(heirs)
-        self._in_bites(
-            lambda c: erasure.rows_naming(c, which.ns, ids),
-            lambda c, row: erasure.clean_row(c, row, heirs),
-        )
-        self._in_bites(
-            lambda c: erasure.states_naming(c, which.ns, ids),
-            lambda c, state: erasure.clean_state(c, *state, ids),
-        )
-        self._write(lambda c: loop_rows.forget(c, which.ns, ids))
-        gone = self._in_bites(
-            lambda c: erasure.events_naming(c, which.ns, ids),
-            lambda c, event: erasure.clean_event(c, event, ids),
-        )
-        self._rows["events"] += sum(map(bool, gone))
+        for find, clean in erasure.traces(which.ns, heirs):
+            self._rows["events"] += sum(one is True for one in self._in_bites(find, clean))
         while self._write(lambda c: erasure.drop_ids(c, which)):
             pass
 
@@ -380,11 +364,11 @@ class Eraser:
             ns = head.get("ns")
             if not isinstance(ns, int):
                 return False
-            erased = self._ledger.read(partial(vectors.erased_at, ns=ns))
+            erased = self._ledger.read(partial(memories.erased_at, ns=ns))
             return bool(head.get("erased") == erased)
 
-        with derived.locked(self._ledger.root) as lock:
-            if lock is None:
+        with derived.locked(self._ledger.root) as mine:
+            if not mine:
                 return "another process is writing derived files"
             self._removed += derived.clear(self._ledger.root, is_later)
         return None

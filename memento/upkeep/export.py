@@ -80,15 +80,7 @@ def export(
     with_vectors: bool,
     overwrite: bool,
 ) -> Exported:
-    """Write a namespace, or all (``only=None``), as of one moment.
-
-    Raises:
-        InvalidInput: If the target is neither a file's name nor a stream, is in the store's own
-            folder, or the stream takes nothing.
-        TargetExists: If the file exists already, or is not a regular file.
-        StoreGone: If the store is no longer where it was opened.
-        StoreError: If it cannot be written, or the store cannot be read.
-    """
+    """Write a namespace, or all (``only=None``), as of one moment; see ``StoreView.export``."""
 
     def job(connection: Session) -> Exported:
         if only is None:
@@ -150,7 +142,6 @@ class _Writer:
         self._model = model
         self._digest = sha256()
         self._counts: Counter[str] = Counter()
-        self._vectors = 0
         self._damaged: list[str] = []
         self._damaged_history: list[str] = []
 
@@ -161,21 +152,20 @@ class _Writer:
         self._counts[line["type"]] += 1
 
     def end(self, namespaces: int) -> Exported:
-        digest = self._digest.hexdigest()
-        counts = {f"{kind}s": self._counts[kind] for kind in ("link", "event")}
-        total = {"memories": self._counts["memory"], **counts}
+        digest, counts = self._digest.hexdigest(), self._counts
+        total = {"memories": counts["memory"], "links": counts["link"], "events": counts["event"]}
         self.write({"type": "end", **total, "sha256": digest})
         self._stream.flush()
         return Exported(
             namespaces=namespaces,
             **total,
-            vectors=self._vectors,
+            vectors=counts["vector"],
             damaged=tuple(self._damaged),
             damaged_history=tuple(self._damaged_history),
             sha256=digest,
-            sessions=self._counts["session"],
-            scopes=self._counts["scope"],
-            shares=self._counts["share"],
+            sessions=counts["session"],
+            scopes=counts["scope"],
+            shares=counts["share"],
         )
 
     def memories(self, ns: int) -> Iterator[Line]:
@@ -190,7 +180,7 @@ class _Writer:
                 blob = sql.vector(self._connection, row.docid, self._model)
                 if blob is not None:
                     line["vector"] = base64.b64encode(blob).decode()
-                    self._vectors += 1
+                    self._counts["vector"] += 1
             yield "memory", line
 
     def _past(self, row: Row) -> list[dict[str, Any]]:
@@ -240,11 +230,7 @@ def _legible(row: Row) -> dict[str, Any]:
 
 
 def _write_all(stream: IO[AnyStr], data: AnyStr) -> None:
-    """Write to a stream of the caller's, which may take a part of it at a time.
-
-    Raises:
-        InvalidInput: If it takes nothing.
-    """
+    """Write to a stream of the caller's, which may take a part at a time, but not nothing."""
     while data:
         taken = cast("int | None", stream.write(data))
         if taken is None and not isinstance(stream, io.RawIOBase):

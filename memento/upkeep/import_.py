@@ -21,7 +21,7 @@ import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from itertools import groupby
@@ -38,7 +38,7 @@ from memento.base.scopes import parse_namespace
 from memento.errors import ArchiveDamaged, ArchiveFromTheFuture, InvalidInput
 from memento.ledger import (
     changes,
-    claim_rows,
+    links,
     memories,
     namespaces,
     scope_rows,
@@ -54,6 +54,7 @@ from memento.ledger.scope_rows import Place
 from memento.protocols import Progress
 from memento.types import Event, Status, Tier
 from memento.upkeep.import_lines import (
+    KINDS,
     MAX_LINE,
     Arrival,
     EventLine,
@@ -82,14 +83,9 @@ Sessions = dict[int, set[str | None]]
 class Taking:
     """Writes the lines of an export, and counts them.
 
-    Args:
-        name: Name of the import, see ``sql.begin_import``.
-        into_of: Namespaces to their numbers.
-        began: Number of a namespace to its newest revision when the import began, perhaps in
-            another process that was killed: a later memory that is in the file is the import's.
-        model: Number of the embedder that made the vectors; None to leave them out.
-        terms: See ``Terms``.
-        sessions: Receives the sessions that have new turns.
+    ``began`` has for the number of each namespace its newest revision when the import began,
+    perhaps in another process that was killed: a later memory that is in the file is the import's.
+    ``model`` made the vectors; None leaves them out. ``sessions`` receives those with new turns.
     """
 
     def __init__(
@@ -104,31 +100,19 @@ class Taking:
         self.model = model
         self.counts: Counter[str] = Counter()
         self.redacted: Counter[str] = Counter()
-        self._name = name
-        self._into_of = into_of
-        self._began = began
-        self._terms = terms
-        self._sessions = sessions
+        self.quarantined: set[int] = set()
+        self._name, self._into_of, self._began = name, into_of, began
+        self._terms, self._sessions = terms, sessions
         self._ours: dict[int, set[str]] = {ns: set() for ns in into_of.values()}
-        self._quarantined: set[int] = set()
-
-    @property
-    def quarantined(self) -> int:
-        """Number of new memories that are quarantined."""
-        return len(self._quarantined)
 
     def put(self, connection: Session, bite: Sequence[Item]) -> None:
-        """Write some lines; the store is consistent afterwards.
-
-        Args:
-            connection: Inside a transaction.
-            bite: Lines in the order of the file.
-        """
+        """Write some lines in the order of the file, in a transaction that leaves nothing half."""
         done = sql.imported_to(connection, self._name)
         since = inf if done is None else done  # None: another process has written all of it
-        for ns, arrivals in self._memories(bite):
-            work = self._work(connection, ns)
-            self._put_memories(work, arrivals)
+        arrived = [(item.labels, item.what) for item in bite if isinstance(item.what, Arrival)]
+        for labels, group in groupby(arrived, key=itemgetter(0)):
+            work = self._work(connection, self._into_of[labels])
+            self._put_memories(work, [arrival for _, arrival in group])
             changes.finish(work, "import_from", self._terms.trust)
         rest: dict[type, Callable[[Session, int, Any], None]] = {
             Link: self._put_link,
@@ -145,12 +129,6 @@ class Taking:
 
     def _work(self, connection: Session, ns: int) -> Work:
         return Work(connection, ns, self._terms.now, self._terms.rules)
-
-    def _memories(self, bite: Sequence[Item]) -> Iterator[tuple[int, list[Arrival]]]:
-        """Yield the memories among some lines, by namespace."""
-        chosen = [(item.labels, item.what) for item in bite if isinstance(item.what, Arrival)]
-        for labels, group in groupby(chosen, key=itemgetter(0)):
-            yield self._into_of[labels], [what for _, what in group]
 
     def _put_memories(self, work: Work, arrivals: Sequence[Arrival]) -> None:
         go_to_present_scopes(work, [one.entry for one in arrivals])
@@ -192,14 +170,14 @@ class Taking:
         changed = trust.judge_again(work, rows, [row.id for row in rows], spared=spared)
         for row in changed:
             if row.status == Status.QUARANTINED and row.id in ours:
-                self._quarantined.add(row.docid)
+                self.quarantined.add(row.docid)
         return changed
 
     def _note(self, work: Work, entry: Entry) -> None:
         """Count the outcome for a memory that was written."""
         self.counts["memories"] += 1
         if entry.row.status == Status.QUARANTINED:
-            self._quarantined.add(entry.row.docid)
+            self.quarantined.add(entry.row.docid)
         if entry.redacted:
             self.redacted.update(entry.redacted)
             log_event(work, entry.row, Event.REDACTED, entry.redacted)
@@ -209,7 +187,7 @@ class Taking:
             return  # it would change a memory that is not from the file
         made = sql.put_link(connection, ns, link.ends, link.relation, link.weight)
         self.counts["links"] += made
-        if made and link.relation == claim_rows.RESOLVED:  # perhaps compared here meanwhile
+        if made and link.relation == links.RESOLVED:  # perhaps compared here meanwhile
             settling.unflag(self._work(connection, ns), *link.ends)
 
     def _put_event(self, connection: Session, ns: int, event: EventLine) -> None:
@@ -268,9 +246,6 @@ class Taking:
 MAX_DIM = 1 << 20
 """Most numbers in a vector that is read."""
 
-_KINDS = frozenset({"memory", "link", "event", "session", "scope", "share"})
-"""Types of the lines between the first and the last."""
-
 
 @dataclass(frozen=True, slots=True)
 class Imported:
@@ -320,7 +295,7 @@ def import_from(
     sessions: Sessions,
     progress: Progress | None = None,
 ) -> Imported:
-    """Import an export; see the module.
+    """Import an export; see the module, and ``StoreView.import_from`` for the errors.
 
     Args:
         ledger: The store.
@@ -331,21 +306,11 @@ def import_from(
         sessions: Receives the sessions of each namespace that have new turns, even if the import
             is interrupted.
         progress: Told how many lines are written.
-
-    Raises:
-        ArchiveDamaged: If it is cut off, changed, or not an export; nothing was written.
-        ArchiveFromTheFuture: If it is in a newer format; nothing was written.
-        InvalidInput: If it holds several namespaces for one, or a value that cannot be accepted;
-            nothing was written.
-        IdConflict: If an id belongs to another memory here; nothing was written.
-        SecretFound: If it holds a secret, and secrets are refused.
-        StoreError: If it could not be written; memories written before that stay.
     """
     report = progress or (lambda _done, _total: None)
     with _whole(source) as (stream, name):
         head, digest, total = _verify(stream, name)
         labels = _namespaces(head, name)
-        _check_embedder(head, name)
         if into is not None and len(labels) > 1:
             raise InvalidInput("source", f"holds {len(labels)} namespaces; import all of them")
         vectors_wanted = head["embedder"] is not None and terms.is_own
@@ -353,7 +318,8 @@ def import_from(
         dim = None if identity is None else head["embedder"]["dim"]
         targets = {one: one if into is None else into for one in labels}
         _check(ledger, Lines(stream, targets, dim, terms), report)
-        run = _run(digest, targets, terms)
+        said = json.dumps([digest, sorted(targets.items()), terms.trust.value])
+        run = f"import {sha256(said.encode()).hexdigest()}"
 
         def begin(connection: Session) -> Taking:
             into_of = {one: namespaces.number(connection, one) for one in targets.values()}
@@ -372,17 +338,11 @@ def import_from(
         return Imported(
             **{kind: taking.counts[kind] for kind in kinds},
             damaged=tuple(lines.damaged),
-            quarantined=taking.quarantined,
+            quarantined=len(taking.quarantined),
             hidden=lines.hidden,
             demoted=lines.demoted,
             redacted=dict(taking.redacted),
         )
-
-
-def _run(digest: str, targets: Mapping[Labels, Labels], terms: Terms) -> str:
-    """Name an import by its file, its namespaces and its trust."""
-    said = json.dumps([digest, sorted(targets.items()), terms.trust.value])
-    return f"import {sha256(said.encode()).hexdigest()}"
 
 
 def _check(ledger: Ledger, lines: Lines, report: Progress) -> None:
@@ -399,25 +359,21 @@ def _check(ledger: Ledger, lines: Lines, report: Progress) -> None:
 
 
 def _namespaces(head: Mapping[str, Any], name: str) -> list[tuple[str, ...]]:
-    """Read the namespaces that an export says it holds."""
+    """Read the namespaces that an export says it holds; its embedder must be valid too."""
     said = head.get("namespaces")
+    if not isinstance(said, list):
+        raise ArchiveDamaged(name, "its first line does not say which namespaces it holds")
     try:
-        if isinstance(said, list):
-            return [parse_namespace(one) for one in said]
+        found = [parse_namespace(one) for one in said]
     except InvalidInput as error:
         raise ArchiveDamaged(name, f"its first line has an invalid namespace: {error}") from error
-    raise ArchiveDamaged(name, "its first line does not say which namespaces it holds")
-
-
-def _check_embedder(head: Mapping[str, Any], name: str) -> None:
-    """Refuse an export whose first line has an invalid embedder."""
     match head:
         case {"embedder": None}:
-            return
+            return found
         case {"embedder": {"name": str(model), "dim": int(dim)}} if (
             model.isprintable() and 0 < len(model) <= check.MAX_URI and 0 < dim <= MAX_DIM
         ):
-            return
+            return found
     raise ArchiveDamaged(name, "its first line does not say which embedder made its vectors")
 
 
@@ -455,7 +411,7 @@ def _verify(stream: IO[bytes], name: str) -> tuple[dict[str, Any], str, int]:
             if stream.read(1):
                 raise ArchiveDamaged(name, f"goes on after its last line, {number}")
             return head, digest.hexdigest(), number
-        if number > 1 and not (isinstance(kind, str) and kind in _KINDS):
+        if number > 1 and not (isinstance(kind, str) and kind in KINDS):
             raise ArchiveDamaged(name, f"line {number} has a type that no export has")
         digest.update(data)
         counts[str(kind)] += 1
@@ -463,16 +419,15 @@ def _verify(stream: IO[bytes], name: str) -> tuple[dict[str, Any], str, int]:
 
 
 def _head(data: bytes, name: str) -> dict[str, Any]:
-    try:
-        head: Any = json.loads(data)
-        known = head["type"] == "memento export" and isinstance(head["format"], int)
-    except (ValueError, TypeError, KeyError, RecursionError):
-        known = False
-    if not known:
-        raise ArchiveDamaged(name, "is not an export of memento")
-    if head["format"] > FORMAT:
-        raise ArchiveFromTheFuture(name, found=head["format"], known=FORMAT)
-    return cast("dict[str, Any]", head)
+    head: Any = None
+    with suppress(ValueError, RecursionError):
+        head = json.loads(data)
+    match head:
+        case {"type": "memento export", "format": int(form)}:
+            if form > FORMAT:
+                raise ArchiveFromTheFuture(name, found=form, known=FORMAT)
+            return cast("dict[str, Any]", head)
+    raise ArchiveDamaged(name, "is not an export of memento")
 
 
 def _parsed(data: bytes, name: str, number: int) -> dict[str, Any]:
@@ -490,32 +445,24 @@ def _whole(source: str | Path | IO[str] | IO[bytes]) -> Iterator[tuple[IO[bytes]
     """Lend an export as a file that can be read twice, with its name."""
     if isinstance(source, str | Path) or not callable(getattr(source, "read", None)):
         path = files.path_of("source", source)
-        with _opened(path) as file:
+        try:
+            file = files.open_regular(path)
+        except OSError as error:
+            none = error.errno in {errno.ENOENT, errno.ENOTDIR, errno.EINVAL}
+            problem = "is not a file; give the name of an export"
+            said = problem if none else f"cannot be read ({error.strerror})"
+            raise ArchiveDamaged(path, said) from error
+        with file:
             yield file, str(path)
         return
-    name = str(getattr(source, "name", "the stream"))
-    with tempfile.TemporaryFile() as file:
-        _copy(source, file)
-        file.seek(0)
-        yield file, name
-
-
-def _opened(path: Path) -> IO[bytes]:
-    try:
-        return files.open_regular(path)
-    except OSError as error:
-        if error.errno in {errno.ENOENT, errno.ENOTDIR, errno.EINVAL}:
-            raise ArchiveDamaged(path, "is not a file; give the name of an export") from error
-        raise ArchiveDamaged(path, f"cannot be read ({error.strerror})") from error
-
-
-def _copy(source: IO[str] | IO[bytes], file: IO[bytes]) -> None:
-    """Copy a stream of text or bytes."""
-    try:
-        if isinstance(source, io.TextIOBase):
-            file.writelines(line.encode() for line in source)
-        else:
-            shutil.copyfileobj(cast("IO[bytes]", source), file)
-    except Exception as error:  # the caller's own object: it may raise anything
-        said = f"the stream cannot be read ({type(error).__name__}: {error})"
-        raise InvalidInput("source", said) from error
+    with tempfile.TemporaryFile() as copy:
+        try:
+            if isinstance(source, io.TextIOBase):
+                copy.writelines(line.encode() for line in source)
+            else:
+                shutil.copyfileobj(cast("IO[bytes]", source), copy)
+        except Exception as error:  # the caller's own object: it may raise anything
+            said = f"the stream cannot be read ({type(error).__name__}: {error})"
+            raise InvalidInput("source", said) from error
+        copy.seek(0)
+        yield copy, str(getattr(source, "name", "the stream"))

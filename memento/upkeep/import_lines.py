@@ -7,12 +7,11 @@ import json
 import math
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, Any, NamedTuple, TypeAlias
 
 from memento import check
-from memento.admit import draft
 from memento.admit.draft import Entry
 from memento.admit.redact import Redaction, Secrets
 from memento.base.scopes import parse_namespace
@@ -60,21 +59,15 @@ Labels: TypeAlias = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """The terms on which an import accepts memories.
-
-    Attributes:
-        limits: Largest values of a memory.
-        rules: The settings that a write obeys.
-        secrets: How secrets are treated.
-        trust: How far the file is trusted.
-        now: The present moment, microseconds; no memory was created later.
-    """
+    """The terms on which an import accepts memories."""
 
     limits: check.Limits
     rules: Rules
     secrets: Secrets | str
     trust: Trust
+    """How far the file is trusted."""
     now: int
+    """The present moment, microseconds; no memory was created later."""
 
     @property
     def is_own(self) -> bool:
@@ -107,35 +100,23 @@ class EventLine(NamedTuple):
     detail: Mapping[str, Any] | None
 
 
-class Item(NamedTuple):
-    """The content of one line.
+What: TypeAlias = Arrival | Link | EventLine | SessionLine | Place | ShareLine
 
-    Attributes:
-        line: Its number, from 1.
-        size: Its length, bytes.
-        labels: The namespace it goes into.
-        what: The memory, link, event, session, scope or share to write.
-    """
+
+class Item(NamedTuple):
+    """The content of a line: its number from 1, its bytes, where it goes, and what is to write."""
 
     line: int
     size: int
     labels: Labels
-    what: Arrival | Link | EventLine | SessionLine | Place | ShareLine
+    what: What
 
 
 class Lines:
     """Reads the lines of an export that can be imported; for one iteration.
 
-    Args:
-        stream: The export.
-        targets: Namespaces of the file to those they go into.
-        dim: Dimension of the vectors; None to leave them out.
-        terms: The terms on which memories are accepted.
-
-    Attributes:
-        damaged: Ids of memories that were damaged in the exported store.
-        hidden: Number of memories that were left out because they are hidden there.
-        demoted: Number of memories that are a rule or pinned there and are neither here.
+    ``targets`` has for each namespace of the file the one it goes into; without ``dim`` vectors are
+    left out. ``damaged``, ``hidden`` and ``demoted`` are those of `Imported`.
     """
 
     def __init__(
@@ -143,35 +124,19 @@ class Lines:
     ) -> None:
         self.damaged: list[str] = []
         self.hidden = self.demoted = 0
-        self._stream = stream
-        self._targets = targets
-        self._dim = dim
-        self._terms = terms
+        self._stream, self._targets, self._dim, self._terms = stream, targets, dim, terms
         self._ids: set[tuple[Labels, str]] = set()
 
     def __iter__(self) -> Iterator[Item]:
-        """Yield the content of the lines.
-
-        Raises:
-            InvalidInput: If a value cannot be accepted; the message names the line.
-            SecretFound: If a memory holds a secret and secrets are refused.
-        """
-        read = {
-            "memory": self._memory,
-            "link": self._link,
-            "event": self._event,
-            "session": self._session,
-            "scope": self._scope,
-            "share": self._share,
-        }
+        """Yield the content of the lines; an error names the line."""
         self._stream.seek(0)
         for number, data in enumerate(each_line(self._stream), start=1):
             line = json.loads(data)
-            if line["type"] not in read:
+            if line["type"] not in KINDS:
                 continue
             try:
                 labels = self._targets[parse_namespace(line["namespace"])]
-                what = read[line["type"]](labels, line)
+                what = self._read(labels, line)
             except InvalidInput as error:
                 raise error.within(f"line {number}") from error
             except _GARBLED as error:
@@ -180,6 +145,20 @@ class Lines:
                 ) from error
             if what is not None:
                 yield Item(number, len(data), labels, what)
+
+    def _read(self, labels: Labels, line: Mapping[str, Any]) -> What | None:
+        """Read what a line says; None if it is left out, as most of a file that is not ours."""
+        kind, own = line["type"], self._terms.is_own
+        if kind == "memory":
+            return self._memory(labels, line)
+        if kind == "link":
+            return _link(line)
+        if kind == "event":
+            return _event(line, self._terms.limits) if own else None
+        found = _OTHERS[kind](line)
+        if isinstance(found, ShareLine):  # what goes into another namespace is not shared by it
+            own &= labels == parse_namespace(line["namespace"]) and labels != found.seen_by
+        return found if own else None
 
     def _memory(self, labels: Labels, line: Mapping[str, Any]) -> Arrival | None:
         if line.get("damaged"):
@@ -201,53 +180,45 @@ class Lines:
         entry = Entry(row=row, text=measure(row), chosen_id=True, redacted=found)
         return Arrival(entry, (), None)
 
-    def _link(self, _labels: Labels, line: Mapping[str, Any]) -> Link:
-        ends = (check.check_id(line["from"]), check.check_id(line["to"]))
-        return Link(ends, check.short_name("relation", line["relation"]), _number(line["weight"]))
 
-    def _event(self, _labels: Labels, line: Mapping[str, Any]) -> EventLine | None:
-        if not self._terms.is_own:
-            return None
-        memory_id, detail = line["memory"], line["detail"]
-        if detail is not None:
-            check.check_metadata(detail, self._terms.limits)
-        if memory_id is not None:
-            check.check_id(memory_id)
-        elif isinstance(detail, dict):
-            for one in detail.get("ids", ()):
-                if one != "":  # one that was erased
-                    check.check_id(one)
-        kind, at = check.short_name("kind", line["kind"]), read_moment("at", line["at"])
-        return EventLine(at, kind, memory_id, detail)
+_OTHERS: dict[str, Callable[[Mapping[str, Any]], SessionLine | Place | ShareLine]] = {
+    "session": read_session,
+    "scope": read_scope,
+    "share": read_share,
+}
+KINDS = frozenset({"memory", "link", "event", *_OTHERS})
+"""Types of the lines between the first and the last."""
 
-    def _session(self, _labels: Labels, line: Mapping[str, Any]) -> SessionLine | None:
-        found = read_session(line)
-        return found if self._terms.is_own else None
 
-    def _scope(self, _labels: Labels, line: Mapping[str, Any]) -> Place | None:
-        found = read_scope(line)
-        return found if self._terms.is_own else None
+def _link(line: Mapping[str, Any]) -> Link:
+    ends = (check.check_id(line["from"]), check.check_id(line["to"]))
+    return Link(ends, check.short_name("relation", line["relation"]), _number(line["weight"]))
 
-    def _share(self, labels: Labels, line: Mapping[str, Any]) -> ShareLine | None:
-        """Read a share; what goes into another namespace is not shared by that one."""
-        found = read_share(line)
-        same = labels == parse_namespace(line["namespace"]) and labels != found.seen_by
-        return found if same and self._terms.is_own else None
+
+def _event(line: Mapping[str, Any], limits: check.Limits) -> EventLine:
+    memory_id, detail = line["memory"], line["detail"]
+    if detail is not None:
+        check.check_metadata(detail, limits)
+    if memory_id is not None:
+        check.check_id(memory_id)
+    elif isinstance(detail, dict):
+        for one in detail.get("ids", ()):
+            if one != "":  # one that was erased
+                check.check_id(one)
+    kind, at = check.short_name("kind", line["kind"]), read_moment("at", line["at"])
+    return EventLine(at, kind, memory_id, detail)
 
 
 def _made_ordinary(row: Row, terms: Terms) -> Counter[str]:
     """Change the row of a file that is not the caller's own so that it may be imported.
 
-    Measures and checksum are to be renewed.
-
-    Returns:
-        The secrets that were removed, by kind.
-
-    Raises:
-        SecretFound: If it holds a secret and secrets are refused.
+    Measures and checksum are to be renewed. Returns the secrets that were removed, by kind.
     """
-    given = row.occurred_at != row.created_at
-    found = _redact(row, Redaction(terms.secrets))
+    given, clean = row.occurred_at != row.created_at, Redaction(terms.secrets)
+    clean.row(row)
+    if clean.name("key", row.key) != row.key:
+        row.key = None  # two redacted keys could become the same slot
+    row.source_uri = row.source_uri or UNNAMED
     row.trust = Trust.least([Trust(row.trust), terms.trust]).value
     if row.kind == Kind.RULE:
         row.kind = Kind.FACT.value
@@ -264,14 +235,6 @@ def _made_ordinary(row: Row, terms: Terms) -> Counter[str]:
         row.occurred_at if given else None,
         condition=row.condition,
     )
-    return found
-
-
-def _redact(row: Row, clean: Redaction) -> Counter[str]:
-    draft.redact_row(row, clean)
-    if clean.name("key", row.key) != row.key:
-        row.key = None  # two redacted keys could become the same slot
-    row.source_uri = row.source_uri or UNNAMED
     return clean.found
 
 

@@ -26,7 +26,7 @@ from memento.ledger.rows import (
     lock_of,
     state_of,
 )
-from memento.ledger.scope_rows import Place, Share, names_of
+from memento.ledger.scope_rows import Place, Share
 from memento.ledger.session_rows import Begun, Noted
 from memento.text.words import Columns, cues
 from memento.types import Kind, Status, Tier, Trust
@@ -42,7 +42,11 @@ OURS = "ours"
 MADE_HERE = {"docid", "ns", "rev", "words", "head_words", "cues", "checksum", "given"}
 FIELDS = tuple(field.name for field in fields(Row) if field.name not in MADE_HERE)
 _TYPES = {field.name: str(field.type) for field in fields(Row)}
-_MOMENTS = {name for name in FIELDS if name.endswith("_at")} | {"valid_from", "valid_until"}
+_SCOPE = ("path", "title", "aliases", "created_at", "merged_at", "merged_into")
+_SESSION = ("id", "scope", "goal", "started", "touched", "ended", "outcome")
+_MOMENTS = {name for name in (*FIELDS, *_SCOPE) if name.endswith("_at")} | {
+    "valid_from", "valid_until", "started", "touched", "ended"
+}  # fmt: skip
 _JSON = {"aliases", "tags", "metadata", "source_parents"}
 _BITS_OF_GIVEN = {"tier": TIER_GIVEN, "importance": IMPORTANCE_GIVEN}
 _CHOICES = {"tier": Tier, "kind": Kind, "status": Status, "trust": Trust}
@@ -200,16 +204,13 @@ def read_moment(name: str, value: Any) -> int:
         raise InvalidInput(name, f"must be ISO 8601 with a zone, not {value!r:.60}") from error
 
 
+def _moment(name: str, value: Any) -> int | None:
+    return None if value is None else read_moment(name, value)
+
+
 def spelt_scope(one: Place) -> dict[str, Any]:
     """Encode a scope."""
-    return {
-        "path": one.path,
-        "title": one.title,
-        "aliases": list(names_of(one)),
-        "created_at": spelt_moment(one.created_at),
-        "merged_at": None if one.merged_at is None else spelt_moment(one.merged_at),
-        "merged_into": one.merged_into,
-    }
+    return {name: spelt(name, getattr(one, name)) for name in _SCOPE}
 
 
 def read_scope(line: Mapping[str, Any]) -> Place:
@@ -228,7 +229,7 @@ def read_scope(line: Mapping[str, Any]) -> Place:
         title=check.short_name("title", title) if title else "",
         aliases=to_json([*check.names("aliases", line["aliases"])]),
         created_at=read_moment("created_at", line["created_at"]),
-        merged_at=None if merged_at is None else read_moment("merged_at", merged_at),
+        merged_at=_moment("merged_at", merged_at),
         merged_into=into,
         merges=json.dumps([]),
     )
@@ -253,19 +254,10 @@ _PARTS = ("kind", "goal", "done", "next", "blocked", "files", "note", "data")
 
 def spelt_session(db: Session, one: Begun) -> dict[str, Any]:
     """Encode a session and its checkpoints, the oldest first."""
-    noted = session_rows.checkpoints(db, one.ns, one.id, MOST)
-    return {
-        "id": one.id,
-        "scope": one.scope,
-        "goal": one.goal,
-        "started": spelt_moment(one.started),
-        "touched": spelt_moment(one.touched),
-        "ended": None if one.ended is None else spelt_moment(one.ended),
-        "outcome": one.outcome,
-        "checkpoints": [
-            {"at": spelt_moment(noted.at)} | json.loads(noted.body) for noted in reversed(noted)
-        ],
-    }
+    noted = reversed(session_rows.checkpoints(db, one.ns, one.id, MOST))
+    checkpoints = [{"at": spelt_moment(each.at)} | json.loads(each.body) for each in noted]
+    line = {name: spelt(name, getattr(one, name)) for name in _SESSION}
+    return line | {"checkpoints": checkpoints}
 
 
 def read_session(line: Mapping[str, Any]) -> SessionLine:
@@ -278,7 +270,7 @@ def read_session(line: Mapping[str, Any]) -> SessionLine:
         goal=_text("goal", line["goal"]),
         started=read_moment("started", line["started"]),
         touched=read_moment("touched", line["touched"]),
-        ended=None if line["ended"] is None else read_moment("ended", line["ended"]),
+        ended=_moment("ended", line["ended"]),
         outcome=_text("outcome", line["outcome"]),
         owner="",
         epoch=0,

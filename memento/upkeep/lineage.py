@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from memento.base import layout
 from memento.base.clock import from_micros
 from memento.errors import StoreUnusable
-from memento.ledger import chains, earlier_states, memories, namespaces, vectors
+from memento.ledger import links, memories, namespaces, past, vectors
 from memento.ledger import links as sql
 from memento.ledger.changes import number_of
 from memento.ledger.contract import Ledger, Session
-from memento.ledger.earlier_states import numbered, past
+from memento.ledger.past import in_state, numbered
 from memento.ledger.predicate import Filters
 from memento.ledger.rows import MOST_LOCKED, WARN_LOCKED, Row, State, sound, to_memory
 from memento.status import having, lacking
@@ -104,7 +104,7 @@ def history(ledger: Ledger, ns: int, memory_id: str, *, chain: bool = False) -> 
         row = memories.by_id(connection, ns, memory_id)
         if not chain:
             return _states(connection, row)
-        rows = chains.members(connection, ns, chains.head(connection, row))
+        rows = links.members(connection, ns, links.head(connection, row))
         return [state for one in rows for state in _states(connection, sound(one))]
 
     return ledger.read(job)
@@ -113,7 +113,7 @@ def history(ledger: Ledger, ns: int, memory_id: str, *, chain: bool = False) -> 
 def _states(connection: Session, row: Row) -> list[Version]:
     """Return every state of a memory, oldest first."""
     earlier = [
-        _version(past(row, state), state, number, by)
+        _version(in_state(row, state), state, number, by)
         for state, number, by in numbered(connection, row.docid)
     ]
     return [*earlier, _version(row, None, None, None)]
@@ -215,18 +215,18 @@ def between(
 
 def _pairs(session: Session, ns: int, since: int, until: int) -> Iterator[tuple[Row | None, Row]]:
     """Yield the memories that may differ, as they were at both moments."""
-    docids = earlier_states.touched_between(session, ns, since, until)
+    docids = past.touched_between(session, ns, since, until)
     for _, row in sorted(memories.by_docids(session, ns, docids).items()):
         sound(row)
-        after = earlier_states.at_moment(session, row, until)
-        before = earlier_states.at_moment(session, row, since)
+        after = past.at_moment(session, row, until)
+        before = past.at_moment(session, row, since)
         if after is not None and (before or _was_accepted(session, after, until)):
             yield before, after
 
 
 def _was_accepted(session: Session, row: Row, until: int) -> bool:
     """Tell whether a memory was accepted at any moment up to another one."""
-    then = (one for one, _, _ in earlier_states.numbered(session, row.docid) if one.until <= until)
+    then = (one for one, _, _ in past.numbered(session, row.docid) if one.until <= until)
     return any(one in having("accepted") for one in (row.status, *(one.status for one in then)))
 
 

@@ -16,11 +16,10 @@ from memento.check import (
     check_flag,
     check_id,
     check_moment,
-    shown,
 )
 from memento.errors import InvalidInput
-from memento.ledger import chains, earlier_states, memories, slot_rows, usage_events
 from memento.ledger import changes as sql
+from memento.ledger import links, memories, past, slot_rows, usage_events
 from memento.ledger.changes import Recorded
 from memento.ledger.contract import Session
 from memento.ledger.rows import Row, docid_of, sound
@@ -64,7 +63,7 @@ class Changes(Part):
 
         def job(session: Session) -> Row:
             row = memories.by_id(session, ns, id)
-            return memories.by_id(session, ns, chains.head(session, row))
+            return memories.by_id(session, ns, links.head(session, row))
 
         return self._view.memory(self._view.engine.ledger.read(job))
 
@@ -94,7 +93,7 @@ class Changes(Part):
             if sound(row).key is not None:
                 return slot_rows.values(session, ns, (str(row.key), row.scope), now)
             shown = SLOT_HOLDING | ENDED
-            chain = chains.members(session, ns, chains.head(session, row))
+            chain = links.members(session, ns, links.head(session, row))
             return [
                 one
                 for one in chain
@@ -150,7 +149,7 @@ class Changes(Part):
         """
         check_count("limit", limit, most=1_000_000)
         after = None if since is None else check_moment("since", since)
-        asked = None if run is None else number_of_change("run", run)
+        asked = None if run is None else check_count("run", run, most=SEQ_MASK)
         name = None if id is None else check_id(id)
         if name is not None:
             self._view.known_namespace(name)
@@ -186,9 +185,7 @@ def _told_by(session: Session, ns: int, found: Sequence[Recorded]) -> dict[int, 
     """Return the memories of the changes that only wrote to the log: change to ids."""
     moments = {sql.number_of(one.change): one.at for one in found if one.rev_to < one.rev_from}
     told = usage_events.written_by(session, ns, moments)
-    names = earlier_states.names(
-        session, sorted({one.docid for one in told if one.docid is not None})
-    )
+    names = past.names(session, sorted({one.docid for one in told if one.docid is not None}))
     docids: dict[int, set[int]] = {}
     for one in told:
         if one.docid in names and one.change is not None:
@@ -211,13 +208,6 @@ def _change(session: Session, one: Recorded, told: Sequence[str]) -> Change:
         undone_by=shown_number(one.undone_by),
         undoes=shown_number(one.undoes),
     )
-
-
-def number_of_change(name: str, value: object) -> int:
-    """Accept the number of a change."""
-    if type(value) is not int or not 0 < value <= SEQ_MASK:
-        raise InvalidInput(name, f"must be the number of a change, not {shown(value)}")
-    return value
 
 
 def shown_number(key: int | None) -> int | None:

@@ -36,7 +36,8 @@ from memento.ingest.formats import Format
 from memento.ingest.paragraphs import PART_LIMIT, parts, without_front_matter
 from memento.ingest.paragraphs import Part as Passage
 from memento.ingest.source import lines, plain_name
-from memento.ledger import memories
+from memento.ledger import changes, links, memories, past
+from memento.ledger.contract import Session
 from memento.ledger.filters import filters_of
 from memento.ledger.rows import PINNED, Row, mapping_in, sound, to_memory
 from memento.protocols import Progress
@@ -61,6 +62,10 @@ BATCH = 500
 """Most parts of a document written in one transaction."""
 DOCUMENT, HEADING = "document", "heading"
 """Metadata of parts, beside the number: the document's name, and the headings above the part."""
+_OF_ITSELF = frozenset({"add_document", "sweep", "undo"})
+"""Verbs that hide a part without anybody asking for it."""
+_BY_HAND = frozenset({"update", "correct", "move", "promote"})
+"""Verbs by which somebody changes a part: it stays as they left it."""
 _FORMATS = (Format.TEXT, Format.MARKDOWN)
 _CURRENT, _ASIDE = having("current"), having("by_name")
 _SAME = ("text", "tier", "kind", "importance", "actor", "occurred_at")
@@ -100,9 +105,10 @@ class Documents(Part):
         A document is known by its name, session, scope and namespace. Adding it again without a
         change adds nothing. Adding it after a change keeps equal parts; a part that stands where
         others were supersedes them, and parts that are gone without a successor are forgotten, so
-        ``restore`` brings them back. A document from an untrusted source never hides an active
-        part. If the call is interrupted, the same call again completes it. All that a call replaced
-        and forgot is one run: ``undo(run=...)`` brings the document back as it was.
+        ``restore`` brings them back. A part that was forgotten by another call stays so until then,
+        though the document still holds its text. A document from an untrusted source never hides
+        an active part. If the call is interrupted, the same call again completes it. All that a
+        call replaced and forgot is one run: ``undo(run=...)`` brings the document back as it was.
 
         Args:
             document: The text; or a ``pathlib.Path`` of a text or Markdown file, which may be
@@ -207,11 +213,16 @@ def _keep(view: View, name: str, drafts: Sequence[Draft], progress: Progress | N
     before = _stored(view, name, drafts[0])
     known = {row.id: row for row in before}
     wanted = {draft.id for draft in drafts}
-    gone = [row for row in before if row.id not in wanted]
-    if check_source(drafts[0].source).kind in view.config.untrusted:  # it hides nothing active
+    away = _left_alone(view, drafts)
+    author, heads = check_source(drafts[0].source).kind, _heads(view, away.values())
+    gone = [
+        row for row in before if not (row.id in wanted | heads or Trust.outranks(row.trust, author))
+    ]
+    if author in view.config.untrusted:  # it hides nothing active
         gone = [row for row in gone if row.status == Status.QUARANTINED]
     changed: list[Draft] = []
-    for draft in _followed(drafts, before, {row.id for row in gone}):
+    there = [draft for draft in drafts if draft.id not in away]
+    for draft in _followed(there, before, {row.id for row in gone}):
         row = known.get(draft.id or "")
         if row is None:
             changed.append(draft)
@@ -229,7 +240,38 @@ def _keep(view: View, name: str, drafts: Sequence[Draft], progress: Progress | N
     _hide(view, [row.docid for row in gone if row.id not in superseded], run)
     if progress is not None:
         progress(total, total)
+    known |= away
     return [known[draft.id or ""] for draft in drafts]
+
+
+def _left_alone(view: View, drafts: Sequence[Draft]) -> dict[str, Row]:
+    """Return the parts that stay as somebody left them, by id: hidden, corrected, changed."""
+
+    def is_left(db: Session, row: Row) -> bool:
+        verb = _last_verb(db, row)
+        return verb not in _OF_ITSELF if row.status == Status.FORGOTTEN else verb in _BY_HAND
+
+    ids = [draft.id or "" for draft in drafts]
+    found = view.ask(
+        lambda c, ns: {
+            name: row for name, row in memories.by_ids(c, ns, ids).items() if is_left(c, row)
+        }
+    )
+    return found or {}
+
+
+def _heads(view: View, rows: Iterable[Row]) -> set[str]:
+    """Return the ids of what corrects parts in the end: such a memory is no part itself."""
+    found = view.ask(lambda c, _: {links.head(c, row) for row in rows})
+    return found or set()
+
+
+def _last_verb(db: Session, row: Row) -> str | None:
+    """Return the verb that changed a memory last; None if nothing tells it."""
+    for _, number, _ in reversed(past.numbered(db, row.docid)):
+        last = None if number is None else changes.find(db, row.ns, number)
+        return None if last is None else last.kind
+    return None
 
 
 def _text_of(document: object, given: str | None) -> tuple[str, Format]:

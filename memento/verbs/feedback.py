@@ -17,13 +17,14 @@ from memento.admit.redact import Redaction
 from memento.base.clock import from_micros
 from memento.check import (
     MAX_INTEGER,
+    check_count,
     check_flag,
     check_id,
+    check_number,
     check_seconds,
     check_word,
     member,
     optional_name,
-    shown,
     storable,
     type_name,
 )
@@ -187,8 +188,8 @@ class Feedback(Part):
         if (event is None) == (source is None):
             raise InvalidInput("event", "give either event or source")
         who = None if source is None else member(Trust, "source", source)
-        if who is None and (type(event) is not int or not 0 < event <= MAX_INTEGER):
-            raise InvalidInput("event", f"must be the number of an event, not {shown(event)}")
+        if who is None:
+            check_count("event", event, most=MAX_INTEGER)
         engine, ns = self._view.engine, self._view.ns
         number = 0 if ns is None else ns
         found = engine.ledger.read(
@@ -393,7 +394,8 @@ class Feedback(Part):
             InvalidInput: If this namespace has no such turn or it is closed, or an argument cannot
                 be accepted.
         """
-        who, value = member(Trust, "source", source), _outcome(outcome)
+        who = member(Trust, "source", source)
+        value = None if outcome is None else check_number("outcome", outcome, -1.0, 1.0)
         key = loop.id if isinstance(loop, Loop) else loop
         if not isinstance(key, str):
             raise InvalidInput("loop", "must be a Loop or its id")
@@ -405,13 +407,18 @@ class Feedback(Part):
         return tuple(shared)
 
 
+def _hits(target: Target) -> list[Hit]:
+    """Return the hits that a verdict is about."""
+    named = [target] if isinstance(target, str | Hit) else target
+    return [hit for hit in named if isinstance(hit, Hit)]
+
+
 def _lessons(target: Target) -> dict[str, Lesson]:
     """Return what the use of each hit of an answer teaches, by the id of the hit."""
-    hits = [target] if isinstance(target, str | Hit) else target
     return {
         hit.id: Lesson(hit.beside.ids.index(hit.id), hit.beside.sums, hit.beside.uses)
-        for hit in hits
-        if isinstance(hit, Hit) and hit.beside is not None and hit.id in hit.beside.ids
+        for hit in _hits(target)
+        if hit.beside and hit.id in hit.beside.ids
     }
 
 
@@ -420,14 +427,12 @@ def _beside(target: Target) -> dict[str, tuple[str, ...]]:
 
     None for whole answers: of these several hits were used.
     """
-    hits = [target] if isinstance(target, str | Hit) else target
-    if isinstance(target, Retrieval):
-        return {}
-    named = {hit.id for hit in hits if isinstance(hit, Hit)}
+    hits = [] if isinstance(target, Retrieval) else _hits(target)
+    named = {hit.id for hit in hits}
     return {
         hit.id: tuple(one for one in hit.beside.ids if one not in named)
         for hit in hits
-        if isinstance(hit, Hit) and hit.beside is not None
+        if hit.beside
     }
 
 
@@ -520,12 +525,3 @@ class Loop:
     ) -> None:
         if not self.closed:
             Feedback(self._view).finalize(self)
-
-
-def _outcome(value: float | None) -> float | None:
-    if value is None:
-        return None
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not number or not -1 <= value <= 1:  # NaN is in no range
-        raise InvalidInput("outcome", f"must be in [-1, 1], not {shown(value)}")
-    return float(value)

@@ -470,7 +470,8 @@ class Insight(Part):
         >>> with tempfile.TemporaryDirectory() as tmp, MemoryManager(tmp, embedder=None) as memory:
         ...     _ = memory.add("Nina Park leads the billing team at Northwind")
         ...     _ = memory.add("The office of Northwind is in Utrecht")
-        ...     found = memory.insight.reason("In which city is the office of the company of Nina Park?")
+        ...     question = "In which city is the office of the company of Nina Park?"
+        ...     found = memory.insight.reason(question)
         ...     [fact.text for fact in found.chains[0].facts]
         ['Nina Park leads the billing team at Northwind', 'The office of Northwind is in Utrecht']
         """

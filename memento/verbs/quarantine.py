@@ -64,12 +64,11 @@ class Quarantine(Part):
             InvalidInput: If it was rejected or forgotten, or one of its parents is quarantined.
             LockedMemory: If it would replace a memory that is locked.
         """
-        if isinstance(seen, Memory):
-            version = seen.version
-        memory_id = check_id(seen.id if isinstance(seen, Memory) else seen)
         read = None if version is None else check_count("version", version)
+        memory_id = check_id(seen.id if isinstance(seen, Memory) else seen)
+        what = seen if isinstance(seen, Memory) else read
         return self._view.change(
-            memory_id, lambda work: trust.approve(work, memory_id, read), verb="approve"
+            memory_id, lambda work: trust.approve(work, memory_id, what), verb="approve"
         )
 
     def reject(self, id: str) -> Memory:  # noqa: A002 - the field's own name

@@ -25,20 +25,20 @@ from memento.check import (
 from memento.conversation import Messages
 from memento.errors import InvalidInput
 from memento.learning import Confirming, Foresights, Learning
-from memento.ledger import directives, memories, namespaces, past, scope_rows, session_rows
+from memento.ledger import memories, namespaces, past, scope_rows, session_rows
 from memento.ledger.contract import Ledger, Session, Work
-from memento.ledger.directives import Mark
 from memento.ledger.filters import check_known_at
+from memento.ledger.links import pairs as pairs_of
+from memento.ledger.memories import PolicyMark
 from memento.ledger.predicate import Filters
 from memento.ledger.rows import Row
 from memento.observe.values import Candidate
 from memento.prompt import conditions, rendering, tail, zones
 from memento.prompt import head_cache as kept_heads
-from memento.prompt.head_cache import Made
 from memento.prompt.policy_values import TOKENS, Conflict, Policy, Shown
 from memento.prompt.rendering import escape
 from memento.prompt.tail import Item
-from memento.prompt.zones import Directive
+from memento.prompt.zones import Directive, Head
 from memento.text.words import estimate
 from memento.types import Kind, Memory, Trust
 from memento.views import Memories, Part
@@ -78,14 +78,14 @@ class Known:
         heads: Heads made of them, by budget and whether they name ids.
     """
 
-    mark: Mark
+    mark: PolicyMark
     until: int | None
     rows: tuple[Row, ...]
     placed: tuple[Directive, ...]
     plans: tuple[Row, ...]
     pairs: tuple[tuple[int, int], ...]
     secret: bytes
-    heads: dict[tuple[int, bool], Made]
+    heads: dict[tuple[int, bool], Head]
 
 
 _known: weakref.WeakKeyDictionary[Ledger, OrderedDict[tuple[int, str], Known]]
@@ -178,10 +178,10 @@ class Rules(Part):
         """Compile the head of a moment."""
         known = self._current(None, asked.scope)
         if ns is not None:
-            page = past.Page(by_time=False, newest_first=False, limit=EVERY, offset=0)
+            page = memories.Page(limit=EVERY)
             filters = Filters(now=moment, scopes=(asked.scope,))
             found = self._view.engine.ledger.read(
-                lambda c: past.listed(c, ns, filters, page, moment)
+                lambda c: past.listing(c, ns, filters, page, moment)
             )
             above = ancestors(asked.scope)
             rows = tuple(row for row in found if row.scope in above and _holds(row, moment))
@@ -214,13 +214,13 @@ class Rules(Part):
         """Return the memories that apply at a scope, from RAM if none of them changed."""
         ledger, now = self._view.engine.ledger, self._view.engine.now()
         if ns is None:
-            return Known(Mark(0, 0), None, (), (), (), (), b"", {})
+            return Known(PolicyMark(0, 0), None, (), (), (), (), b"", {})
         kept = _known.setdefault(ledger, OrderedDict())
         held = kept.get((ns, scope))
         if (
             held is not None
             and (held.until is None or now < held.until)
-            and ledger.read(lambda c: directives.mark(c, ns)) == held.mark
+            and ledger.read(lambda c: memories.policy_mark(c, ns)) == held.mark
         ):
             return held
         made = ledger.read(lambda c: self._read_known(c, ns, scope, now))
@@ -233,14 +233,14 @@ class Rules(Part):
         return made
 
     def _read_known(self, c: Session, ns: int, scope: str, now: int) -> Known:
-        found = directives.rows(c, ns, ancestors(scope))
+        found = memories.policy_rows(c, ns, ancestors(scope))
         live = tuple(row for row in found if _holds(row, now))
-        pairs = tuple(directives.disagreeing(c, [row.docid for row in live]))
+        pairs = tuple(pairs_of(c, [row.docid for row in live], ["contradicts"]))
         turns = (
             turn for row in found for turn in (row.valid_from, row.expires_at, row.valid_until)
         )
         return Known(
-            mark=directives.mark(c, ns),
+            mark=memories.policy_mark(c, ns),
             until=min((turn for turn in turns if turn is not None and turn > now), default=None),
             rows=live,
             placed=tuple(zones.placed(live)),
@@ -252,7 +252,7 @@ class Rules(Part):
 
     def _head(
         self, ns: int | None, known: Known, asked: _Asked
-    ) -> tuple[Made, list[Item], list[Conflict]]:
+    ) -> tuple[Head, list[Item], list[Conflict]]:
         """Return the head, and what is not as it has it."""
         if asked.session is None or (ns is None and self._view.engine.ledger.read_only):
             made = self._made(known, asked, [asked.scope])
@@ -275,22 +275,22 @@ class Rules(Part):
     def _begun(self, session: str) -> session_rows.Begun | None:
         return self._view.ask(lambda c, ns: session_rows.find(c, ns, session))
 
-    def _compared(self, ns: int | None, stored: Made, known: Known) -> tail.Changes:
+    def _compared(self, ns: int | None, stored: Head, known: Known) -> tail.Changes:
         standing, _, _ = zones.settled(known.placed, known.pairs)
         here = {one.row.docid for one in standing}
-        absent = [docid for docid, *_ in stored.shown if docid not in here]
+        absent = [line.docid for line in stored.shown if line.docid not in here]
         gone: dict[int, Row] = {}
         if absent and ns is not None:
             gone = self._view.engine.ledger.read(lambda c: memories.by_docids(c, ns, absent))
-        return tail.changed(stored.before(), standing, gone)
+        return tail.changed(stored, standing, gone)
 
-    def _keep(self, known: Known, asked: _Asked, stored: Made | None) -> Made:
+    def _keep(self, known: Known, asked: _Asked, stored: Head | None) -> Head:
         """Make the head of a session and keep it; another process may have been faster."""
         name = asked.session or ""
         if self._view.engine.ledger.read_only:
             return self._made(known, asked, ["session", name])
 
-        def job(work: Work) -> Made:
+        def job(work: Work) -> Head:
             begun = session_rows.find(work.db, work.ns, name)
             if begun is None:
                 owner = session_marks.name(self._view.engine.ledger)
@@ -311,18 +311,18 @@ class Rules(Part):
 
         return self._view.write(job)
 
-    def _made(self, known: Known, asked: _Asked, names: Sequence[object]) -> Made:
+    def _made(self, known: Known, asked: _Asked, names: Sequence[object]) -> Head:
         """Make a head; without a session it comes from RAM if nothing changed."""
         fixed = (asked.tokens, asked.ids)
         if asked.session is None and fixed in known.heads:
             return known.heads[fixed]
-        head = zones.compile_head(known.placed, known.pairs, asked.tokens, ids=asked.ids)
-        digits = blocks.tag(known.secret, [self._view.namespace, *names], head.lines)
-        text = blocks.framed("policy", digits, head.lines) if head.shown else ""
-        made = kept_heads.of_head(head, text, known.rows)
+        lines, head = zones.compile_head(known.placed, known.pairs, asked.tokens, ids=asked.ids)
+        digits = blocks.tag(known.secret, [self._view.namespace, *names], lines)
+        text = blocks.framed("policy", digits, lines) if head.shown else ""
+        head = replace(head, text=text, known=frozenset(row.docid for row in known.rows))
         if asked.session is None:
-            known.heads[fixed] = made
-        return made
+            known.heads[fixed] = head
+        return head
 
     def _in_force(self, known: Known, asked: _Asked, conflicts: list[Conflict]) -> list[Item]:
         """Return the rules whose condition holds, and note which ones they take the place of."""
@@ -410,7 +410,7 @@ class Rules(Part):
     def _composed(
         self,
         known: Known,
-        head: Made,
+        head: Head,
         items: Sequence[Item],
         conflicts: Sequence[Conflict],
         asked: _Asked,
@@ -419,7 +419,7 @@ class Rules(Part):
         names = [self._view.namespace, asked.session or "", "tail"]
         digits = blocks.tag(known.secret, names, [one.line for one in items])
         block, kept, dropped = tail.render(items, digits, asked.tail_tokens)
-        shown = [Shown(id_, zone, text) for _, id_, zone, text in head.shown]
+        shown = [Shown(line.id, line.zone, line.text) for line in head.shown]
         shown += [one.shown for one in kept if one.shown is not None]
         recalled, found = self._recalled(asked, known, [one.id for one in shown], block)
         ending = "\n".join(part for part in (block, recalled) if part)
@@ -536,8 +536,9 @@ class Rules(Part):
         >>> import tempfile
         >>> from memento import MemoryManager
         >>> with tempfile.TemporaryDirectory() as tmp, MemoryManager(tmp, embedder=None) as memory:
-        ...     [(one.candidate.key, one.action) for one in memory.rules.foresee("I live in Porto.")]
-        [('user/home', 'new')]
+        ...     (one,) = memory.rules.foresee("I live in Porto.")
+        ...     one.candidate.key, one.action
+        ('user/home', 'new')
         """
         return Learning(self._view).foresee(messages, session, scope)
 

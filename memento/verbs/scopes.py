@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from memento.admit.redact import Redaction
 from memento.base.clock import from_micros
 from memento.base.lazy import later
-from memento.base.scopes import contains, parse_namespace, parse_scope
+from memento.base.scopes import ancestors, contains, parse_namespace, parse_scope
 from memento.check import check_context, names, short_name, type_name
 from memento.engine import Engine
 from memento.errors import InvalidInput, NothingToUndo
@@ -25,7 +25,7 @@ from memento.types import Event, Memory
 from memento.verbs.undoing import undo
 from memento.views import Part
 from memento.write import scope_moves as rules
-from memento.write.scope_guess import above, guesses, known_scopes
+from memento.write.scope_guess import guesses, known_scopes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -204,7 +204,7 @@ class Scopes(Part):
         shown: dict[str, list[tuple[str, ...]]] = {}
         for share in rows.shares_of(c, ns):
             shown.setdefault(share.scope, []).append(self._view.engine.ledger.labels(share.other))
-        for path in sorted({*tally, *places, *shown} | above(tally)):
+        for path in sorted({*places, *shown}.union(*map(ancestors, tally))):
             if path or path in shown:
                 yield _info(
                     path, self._view.namespace, tally, places.get(path), shown.get(path, ())

@@ -303,7 +303,9 @@ class Sessions(Part):
                 return None
             noted = rows.checkpoints(c, ns, begun.id, 1)
             filters = filters_of(now, session=begun.id, kinds=_TOLD)
-            newest = memories.select(c, ns, filters, newest_first=True, limit=2 * TURNS)
+            newest = memories.select(
+                c, ns, filters, memories.Page(newest_first=True, limit=2 * TURNS)
+            )
             rev = noted[0].rev if noted else 0
             since = [row for row in newest if row.docid & SEQ_MASK > rev]
             return begun, noted, since[:TURNS], self._learnt(c, ns, begun.id), namespaces.read(c)
@@ -323,7 +325,7 @@ class Sessions(Part):
     def _learnt(self, c: Reading, ns: int, session: str) -> Rows:
         """Read what was decided, learnt and planned in a session, the newest first."""
         filters = filters_of(self._view.engine.now(), session=session, kinds=session_extract.LEARNT)
-        return memories.select(c, ns, filters, newest_first=True, limit=FEW)
+        return memories.select(c, ns, filters, memories.Page(newest_first=True, limit=FEW))
 
     def _info(self, one: Begun) -> SessionInfo:
         now, settings = self._view.engine.now(), self._view.engine.config.sessions
@@ -401,8 +403,12 @@ class Sessions(Part):
         """Write the extract of a session; returns it and the memories that it quotes."""
         filters = filters_of(self._view.engine.now(), session=session, role="user", source="user")
 
-        def job(c: Reading, ns: int) -> tuple[Begun | None, Notes, Rows, Rows, dict[int, bytes]]:
-            said = memories.select(c, ns, filters, newest_first=True, limit=CENTRAL_OF)
+        def job(
+            c: Reading, ns: int
+        ) -> tuple[Begun | None, list[Noted], list[Row], list[Row], dict[int, bytes]]:
+            said = memories.select(
+                c, ns, filters, memories.Page(newest_first=True, limit=CENTRAL_OF)
+            )
             model = vectors.current_model(c)
             docids = [row.docid for row in said]
             known = {} if model is None else vectors.read(c, docids, model[0])

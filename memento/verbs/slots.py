@@ -9,7 +9,7 @@ from memento.base.lazy import later
 from memento.check import check_count, check_id, check_word
 from memento.claims.standing import stands_higher
 from memento.errors import InvalidInput
-from memento.ledger import claim_rows, memories
+from memento.ledger import links, memories
 from memento.ledger.contract import Session
 from memento.ledger.rows import Row
 from memento.types import Memory
@@ -143,10 +143,10 @@ class Slots(Part):
         """
         check_word("status", status, get_args(ConflictStatus))
         most = check_count("limit", limit)
-        look = claim_rows.in_conflict if status == "open" else claim_rows.resolved
+        relations = links.CONFLICTS if status == "open" else [links.RESOLVED]
 
         def read(session: Session, ns: int) -> list[tuple[Row, Row, str]]:
-            pairs = look(session, ns, most)
+            pairs = links.newest(session, ns, relations, most)
             rows = memories.by_docids(
                 session, ns, sorted({docid for src, dst, _ in pairs for docid in (src, dst)})
             )

@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from memento.base.lazy import later
-from memento.check import (
-    check_flag,
-)
+from memento.check import check_count, check_flag
 from memento.errors import InvalidInput, NothingToUndo
 from memento.ledger import changes as sql
 from memento.ledger.contract import Session, Trace, Work
 from memento.ledger.rows import docid_of
+from memento.ledger.schema import SEQ_MASK
 from memento.types import (
     Undone,
 )
@@ -26,7 +25,7 @@ else:
     derive = later("memento.observe.derive")
 
 
-from memento.verbs.changes import number_of_change, shown_number
+from memento.verbs.changes import shown_number
 
 
 def undo(
@@ -36,7 +35,8 @@ def undo(
     if (change is None) == (run is None):
         raise InvalidInput("change", "give either the number of a change or run=")
     check_flag("force", force)
-    asked = number_of_change("change", change) if run is None else number_of_change("run", run)
+    field, given = ("change", change) if run is None else ("run", run)
+    asked = check_count(field, given, most=SEQ_MASK)
     if (ns := view.ns) is None:
         raise NothingToUndo(asked, f"this namespace has no change {asked}")
     key = docid_of(ns, asked)

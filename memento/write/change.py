@@ -200,13 +200,13 @@ def _set_fields(work: Work, memory_id: str, asked: Accepted) -> Row:
 def check_author(row: Row, author: str, untrusted: Collection[str]) -> None:
     """Accept the author of a change.
 
-    Untrusted authors do not even change their own quarantined memories: a person may have read
-    these and be about to approve them.
+    Only the user changes what is quarantined: a person may have read it and be about to approve it.
 
     Raises:
         UntrustedSource: If they are not trusted, or less than the memory.
     """
-    if author in untrusted or Trust.outranks(row.trust, author):
+    waits = row.status == Status.QUARANTINED and author != Trust.USER
+    if waits or author in untrusted or Trust.outranks(row.trust, author):
         raise UntrustedSource(
             "source",
             f"what comes from {author} cannot change or hide {row.id!r}, which comes from"

@@ -21,8 +21,8 @@ field             the memory afterwards has
 ``source``        the more trusted one; of equals the first
 ================  ==============================================================================
 
-A tier or an importance that nobody gave is ours, and changes nothing. A quarantined repeat
-is never merged into an active memory, nor the reverse.
+A tier or an importance that nobody gave is ours, and changes nothing. What is quarantined is merged
+into nothing, and nothing into it: what a source says again there is counted, and no more.
 
 That is among equals. A repeat from a less trusted source is counted and changes nothing. One from a
 more trusted source says it in its own name: the memory then has its source, and of the fields above
@@ -59,7 +59,7 @@ def merged(row: Row, new: Row, derived: Collection[str], metadata_bytes: int) ->
 
     Args:
         row: The memory that is there, as it is.
-        new: The same content again; both are active, or both are quarantined.
+        new: The same content again.
         derived: Columns of ``new`` whose value the caller did not give.
         metadata_bytes: Largest metadata as JSON, bytes.
     """
@@ -81,15 +81,13 @@ def merged(row: Row, new: Row, derived: Collection[str], metadata_bytes: int) ->
 def may_add(row: Row, new: Row) -> bool:
     """Tell whether the source of a repeat may change a memory, or link it to others.
 
-    Of what is quarantined each source answers for its own. A repeat that is derived from others may
-    turn out to be trusted less when these arrive, which could not be taken back any more.
+    What is quarantined is approved as somebody read it, so that no repeat changes it. One that is
+    derived from others may turn out to be trusted less when these arrive, which could not be taken
+    back any more.
     """
-    if (row.status in ACCEPTED) != (new.status in ACCEPTED) or Trust.outranks(row.trust, new.trust):
+    if not ACCEPTED.issuperset((row.status, new.status)) or Trust.outranks(row.trust, new.trust):
         return False
-    if Trust.outranks(new.trust, row.trust):
-        return True
-    own = row.status in ACCEPTED or (row.trust, row.source_uri) == (new.trust, new.source_uri)
-    return own and new.source_parents in ("[]", row.source_parents)
+    return Trust.outranks(new.trust, row.trust) or new.source_parents in ("[]", row.source_parents)
 
 
 def _both(row: Row, new: Row, derived: Collection[str], metadata_bytes: int) -> dict[str, Any]:

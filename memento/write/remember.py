@@ -17,17 +17,17 @@ from memento.admit.draft import Entry
 from memento.admit.novelty import Met, Novelty
 from memento.base.scopes import resolved
 from memento.errors import IdConflict, TurnErased, UntrustedSource
+from memento.ledger import changes as recorded
 from memento.ledger import (
-    chains,
-    earlier_states,
     erasure,
+    links,
     memories,
+    past,
     replays,
     scope_rows,
     session_rows,
     slot_rows,
 )
-from memento.ledger import changes as recorded
 from memento.ledger.contract import Work
 from memento.ledger.replays import SAID, TURN
 from memento.ledger.rows import LOCKS, NAMES, Row, identity, is_sound, mapping_in, sound
@@ -88,7 +88,8 @@ def remember(
     trust.judge(work, entries)  # first: the words of a quarantined memory stay new
     met = novelty.weigh(work, entries)
     rows = _replace(work, entries) if replace else _insert_taking_ids(work, entries)
-    session_rows.touch(work.db, work.ns, {entry.row.session for entry in entries}, work.now)
+    if sessions := {entry.row.session for entry in entries if entry.row.session is not None}:
+        session_rows.touch(work.db, work.ns, sessions, work.now)
     named = {entry.row.id for entry in entries if entry.chosen_id}
     return rows, trust.judge_again(work, rows, named), met
 
@@ -137,7 +138,7 @@ def insert_or_fold(work: Work, entries: Sequence[Entry]) -> list[Row]:
         memories.overflow(work, short)
     if not several:
         return rows
-    changed = earlier_states.changed_since(work.db, work.ns, before)  # by a later one of them
+    changed = past.changed_since(work.db, work.ns, before)  # by a later one of them
     return [changed.get(row.docid, row) for row in rows]
 
 
@@ -176,9 +177,8 @@ def _write_run(work: Work, run: Sequence[Entry]) -> list[Row]:
             raise IdConflict(entry.row.id)
         else:
             repeated.append((entry, found))
-            if entry.chosen_id:
-                sound(found, entry.row.id)
-                continue  # a retry: all but what it adds was done the first time
+            if _claims_nothing(entry, found):
+                continue
         settled.append((entry, rows[-1]))
     recorded.insert_rows(work, [(entry.row, entry.text) for entry in fresh])
     for entry, row in repeated:
@@ -189,6 +189,13 @@ def _write_run(work: Work, run: Sequence[Entry]) -> list[Row]:
         if id(entry) in above:
             slots.oppose(work, row, above[id(entry)])
     return rows
+
+
+def _claims_nothing(entry: Entry, found: Row) -> bool:
+    """Tell whether a repeat takes no place: a retry has done so, and what waits stays as it is."""
+    if entry.chosen_id:
+        sound(found, entry.row.id)
+    return entry.chosen_id or found.status == Status.QUARANTINED
 
 
 def _outranked(work: Work, run: Sequence[Entry], known: Mapping[object, Row]) -> dict[int, Row]:
@@ -297,7 +304,7 @@ def _fold(work: Work, entry: Entry, row: Row) -> None:
 
 
 def _may_merge(work: Work, entry: Entry, row: Row) -> bool:
-    """Tell whether a repeat may change a memory: it is not over, and both are accepted or not.
+    """Tell whether a repeat may change a memory: it is not over.
 
     Nothing that a repeat says is merged into a memory that the user locked.
     """
@@ -305,8 +312,7 @@ def _may_merge(work: Work, entry: Entry, row: Row) -> bool:
         return False
     if row.status in ENDED:
         return entry.row.status in SLOT_HOLDING
-    alike = (row.status in ACCEPTED) == _is_accepted(entry)
-    return alike and holds(row, work.now)
+    return holds(row, work.now)
 
 
 def _merge(work: Work, row: Row, changes: dict[str, Any], count: dict[str, Any]) -> None:
@@ -322,7 +328,7 @@ def _merge(work: Work, row: Row, changes: dict[str, Any], count: dict[str, Any])
     if not changes.keys().isdisjoint(("aliases", "tags")):
         changes = retitled(work, row, changes)
     if "source_parents" in changes:
-        chains.stop_waiting(session, row.docid)
+        links.stop_waiting(session, row.docid)
     changes |= {"version": row.version + 1, "updated_at": work.now}
     memories.overwrite(session, row, changes | count)
     if "tier" in names:
@@ -409,8 +415,8 @@ def _replace(work: Work, entries: Sequence[Entry]) -> list[Row]:
     """Insert entries, or let them replace the memories that have their ids.
 
     The earlier state stays in the history. A memory that was hidden or had expired begins again. If
-    several entries share an id, the last wins. A quarantined entry can replace only a memory of an
-    untrusted source that is not active.
+    several entries share an id, the last wins. A quarantined entry can replace only a memory of its
+    own source that is not active.
     """
     last = _last_of_each_id(entries)
     taken = memories.docids_of(work.db, work.ns, list(last))
@@ -420,7 +426,8 @@ def _replace(work: Work, entries: Sequence[Entry]) -> list[Row]:
             continue
         accepted = _is_accepted(entry)
         row = memories.by_id(work.db, work.ns, entry.row.id, damaged=accepted)
-        if _gives_way(work, row) or (accepted and not _outranks(row, entry)):
+        theirs = _gives_way(work, row) and (accepted or _is_own(row, entry))
+        if theirs or (accepted and not _outranks(row, entry)):
             _put_over(work, row, entry)
         elif _differences(row, entry).keys() - {*entry.derived, "status", "expires_at"}:
             raise _no_place(entry, at, len(entries))  # else it says only what is there
@@ -463,7 +470,7 @@ def _put_over(work: Work, row: Row, entry: Entry) -> None:
         return
     locks.guard_replaced(row, entry.by or entry.row.trust)
     if row.source_parents != "[]":
-        chains.stop_waiting(session, row.docid)
+        links.stop_waiting(session, row.docid)
     reworded = renewed or not changes.keys().isdisjoint(_EMBEDDED)
     recorded.keep_version(work, row, Reason.REPLACED)
     for after in memories.docids_of(session, work.ns, [row.superseded_by or ""]).values():
@@ -513,6 +520,11 @@ def _differences(row: Row, entry: Entry) -> dict[str, Any]:
 def _outranks(row: Row, entry: Entry) -> bool:
     """Tell whether a memory is trusted more than who says an entry; nothing tells if damaged."""
     return is_sound(row) and Trust.outranks(row.trust, entry.by or entry.row.trust)
+
+
+def _is_own(row: Row, entry: Entry) -> bool:
+    """Tell whether the source of an entry is that of a memory."""
+    return (row.trust, row.source_uri) == (entry.row.trust, entry.row.source_uri)
 
 
 def _is_accepted(entry: Entry) -> bool:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from memento.base.scopes import contains, folded, resolved
+from memento.base.scopes import ancestors, contains, folded, resolved
 from memento.ledger.scope_rows import Place, names_of
 
 NAMED, CONTEXT, MEANING = 0.9, 0.95, 0.7
@@ -129,11 +129,6 @@ def spelt(text: str) -> str:
     return folded(re.sub(r"[^\w]+", " ", text))
 
 
-def above(tally: Mapping[str, int]) -> set[str]:
-    """Return the scopes that contain a scope of some memories."""
-    return {"/".join(path.split("/")[:n]) for path in tally for n in range(1, path.count("/") + 1)}
-
-
 def known_scopes(places: Sequence[Place], tally: Mapping[str, int]) -> list[Known]:
     """Return the scopes that may be guessed: not those that were merged."""
     merges = {one.path: one.merged_into for one in places if one.merged_into is not None}
@@ -147,7 +142,7 @@ def known_scopes(places: Sequence[Place], tally: Mapping[str, int]) -> list[Know
         if any(one.title or names_of(one) or one.created_at != one.merged_at for one in those)
     }
     found = []
-    for path in sorted({*named, *tally} | above(tally)):
+    for path in sorted(named.union(*map(ancestors, tally))):
         if path and resolved(path, merges) == path:
             also = (name for one in parts.get(path, ()) for name in _names_of(one, path))
             called = (path.rpartition("/")[2], *filter(None, also))

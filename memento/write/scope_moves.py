@@ -16,7 +16,7 @@ from memento.base.scopes import ancestors, contains, folded, resolved
 from memento.check import shown
 from memento.errors import InvalidInput
 from memento.ledger import changes as recorded
-from memento.ledger import earlier_states, memories, slot_rows
+from memento.ledger import memories, past, slot_rows
 from memento.ledger import scope_rows as rows
 from memento.ledger.contract import Session, Work
 from memento.ledger.rows import Row, docid_of, identity
@@ -84,16 +84,10 @@ def _new(work: Work, path: str) -> Place:
     return Place(work.ns, path, "", "[]", work.now, None, None, "[]")
 
 
-def begin_merge(work: Work, src: str, dst: str) -> str:
-    """Make one scope a part of another one; its memories are moved by ``move``.
-
-    Returns:
-        The scope that the memories go to: ``dst``, or what that was merged into.
-    """
+def begin_merge(work: Work, src: str, dst: str) -> None:
+    """Make one scope a part of another one, or of what that was merged into; see ``move``."""
     known = rows.merges(work.db, work.ns)
     where = resolved(dst, {path: into for path, into in known.items() if path != src})
-    if not src:
-        raise InvalidInput("src", "is everywhere; name a scope")
     if contains(src, where):
         raise InvalidInput("dst", f"{shown(where)} is the scope {shown(src)} or inside it")
     place = rows.find(work.db, work.ns, src) or _new(work, src)
@@ -104,7 +98,6 @@ def begin_merge(work: Work, src: str, dst: str) -> str:
         problem = f"{shown(where)} is shared with others, and {shown(src)} is not; unshare it first"
         raise InvalidInput("dst", problem)
     rows.put(work.db, replace(place, merged_at=place.merged_at or work.now, merged_into=where))
-    return where
 
 
 def _widens(db: Session, ns: int, src: str, dst: str) -> bool:
@@ -211,7 +204,7 @@ def _strays(db: Session, place: Place) -> Iterator[tuple[int, str]]:
     for number in json.loads(place.merges):
         for ended in recorded.ended(db, docid_of(place.ns, number)):
             row = memories.by_docid(db, ended.docid)
-            before = earlier_states.at_revision(db, row, ended.before).scope
+            before = past.at_revision(db, row, ended.before).scope
             there = moved_to(place, before)  # or where a later merge moved it on to
             if contains(place.path, before) and row.scope in (there, resolved(there, known)):
                 yield row.docid, before
@@ -242,7 +235,7 @@ def send_back(work: Work, those: Sequence[tuple[int, str]]) -> list[Row]:
 
 def _gave_way_in_merge(work: Work, row: Row) -> bool:
     """Tell whether a merge ended the last state in which a memory was active."""
-    earlier = earlier_states.numbered(work.db, row.docid)
+    earlier = past.numbered(work.db, row.docid)
     ends = [number for state, number, _ in earlier if state.status in FOUND]
     if row.status in FOUND or not ends or ends[-1] is None:
         return False

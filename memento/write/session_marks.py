@@ -13,7 +13,7 @@ from pathlib import Path
 
 from memento.base.scopes import contains, resolved
 from memento.config import SessionConfig
-from memento.ledger import changes, memories, model_rows, quotes, scope_rows
+from memento.ledger import changes, links, memories, model_rows, quotes, scope_rows
 from memento.ledger import session_rows as rows
 from memento.ledger.contract import Ledger, Session, Work
 from memento.ledger.rows import Row
@@ -182,7 +182,7 @@ def quote(work: Work, written: Sequence[Row], *, quoted: Sequence[Row]) -> list[
     """Link the extract of a session to the memories that it quotes: it falls with them."""
     for article in written:
         for row in quoted:
-            changes.link(work, article.docid, row.docid, quotes.QUOTES)
+            changes.link(work, article.docid, row.docid, links.QUOTES)
     return []
 
 

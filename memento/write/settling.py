@@ -41,9 +41,9 @@ from memento.claims.settings import Conflicts
 from memento.claims.standing import ASSISTANT
 from memento.claims.states import State
 from memento.errors import InvalidInput, LockedMemory
-from memento.ledger import changes, claim_rows, earlier_states, links, memories
-from memento.ledger.chains import head
+from memento.ledger import changes, claim_rows, links, memories, past
 from memento.ledger.contract import Session, Work
+from memento.ledger.links import head
 from memento.ledger.match import All, Word
 from memento.ledger.rows import Row, docid_of, is_sound
 from memento.ledger.schema import SEQ_MASK
@@ -117,7 +117,7 @@ def settle_next(
     """
     session, ns = work.db, work.ns
     rev = claim_rows.cursor(session, ns)
-    found = claim_rows.next_rows(session, ns, rev, most)
+    found = past.next_rows(session, ns, rev, most)
     superseded: list[Row] = []
     for place, row in found:
         rev = place
@@ -163,7 +163,7 @@ def _is_misread(session: Session, row: Row, config: Conflicts) -> bool:
     """
     if _numbers(row, config) != claim_rows.keys(session, row.docid):
         return True
-    if not _is_unchanged(row) or row.status not in FOUND or claim_rows.any_erased(session, row.ns):
+    if not _is_unchanged(row) or row.status not in FOUND or memories.erased_at(session, row.ns):
         return False
     wanted = _succeeded(session, row, unchanged=True)
     taken = _taken_back(session, row, statement_of(row, config), config)
@@ -228,8 +228,7 @@ def _settle(work: Work, row: Row, config: Conflicts, known: Readings) -> list[Ro
             claim_rows.note_successions(work.db, row.docid, _succeeded(work.db, row, reading.gone))
         return []
     if stored:  # else its links came with it from another store, as doubts in the log did
-        for src, dst, name in claim_rows.linked(work.db, row.docid, claim_rows.MADE):
-            links.unlink(work.db, src, dst, name)
+        links.drop(work.db, row.docid, links.MADE)
     claim_rows.store(work.db, row.docid, found)
     claim_rows.note_successions(work.db, row.docid, _succeeded(work.db, row, reading.gone))
     _note_taken_back(work.db, row, said, config)
@@ -339,7 +338,7 @@ def _candidates(work: Work, row: Row, found: list[int], most: int) -> Iterator[R
         other = rows.get(docid)
         if other is None or count == most or not _is_comparable(work, row, other):
             continue
-        if not claim_rows.are_linked(work.db, row.docid, docid, claim_rows.RESOLVED):
+        if not links.are_linked(work.db, row.docid, docid, links.RESOLVED):
             count += 1
             yield other
 
@@ -411,7 +410,7 @@ def _was_taken_back(work: Work, new: Row, old: Row) -> bool:
         for state in memories.versions(work.db, old)
         if state.status in ENDED
         and state.text == old.text
-        and earlier_states.past(old, state).superseded_by == new.id
+        and past.in_state(old, state).superseded_by == new.id
     ]
     if not ends:
         return False
@@ -435,7 +434,7 @@ def unflag(work: Work, one_id: str, other_id: str) -> None:
     """Remove the flags of a pair that somebody settled elsewhere, after it was compared here."""
     ends = sorted(memories.docids_of(work.db, work.ns, [one_id, other_id]).values())
     for src, dst in permutations(ends, 2):
-        for name in claim_rows.RELATIONS:
+        for name in links.CONFLICTS:
             changes.unlink(work, src, dst, name)
 
 
@@ -446,7 +445,7 @@ def resolve(work: Work, one_id: str, other_id: str, keep: str) -> tuple[Row, Row
     _check_settled(one, other, keep)
     changes.begin(work)
     unflag(work, one.id, other.id)
-    changes.link(work, one.docid, other.docid, claim_rows.RESOLVED)
+    changes.link(work, one.docid, other.docid, links.RESOLVED)
     if keep == "neither":
         locks.guard([one, other])
         hide(work, one, Reason.FORGOTTEN)

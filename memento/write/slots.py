@@ -38,7 +38,7 @@ import uuid_utils
 from memento.admit.draft import Entry, to_json
 from memento.claims.standing import Stand, stands_higher
 from memento.errors import InvalidInput
-from memento.ledger import chains, changes, claim_rows, memories, slot_rows
+from memento.ledger import changes, links, memories, slot_rows
 from memento.ledger.contract import Work
 from memento.ledger.rows import (
     PINNED,
@@ -108,8 +108,7 @@ def oppose(work: Work, new: Row, old: Row) -> None:
 
     Nothing happens if they are linked so, or a person settled them.
     """
-    settled = ("contradicts", claim_rows.RESOLVED)
-    if any(claim_rows.are_linked(work.db, new.docid, old.docid, name) for name in settled):
+    if links.are_linked(work.db, new.docid, old.docid, "contradicts", links.RESOLVED):
         return
     changes.link(work, new.docid, old.docid, "contradicts")
     higher, lower = (new, old) if stands_higher(stand_of(new), stand_of(old)) else (old, new)
@@ -118,9 +117,9 @@ def oppose(work: Work, new: Row, old: Row) -> None:
     log_event(work, lower, Event.DOUBTED, {"by": higher.id, "source": higher.trust})
 
 
-def stand_of(row: Row, belief: float = 0.0) -> Stand:
+def stand_of(row: Row) -> Stand:
     """Return the facts on which the standing of a memory depends."""
-    return Stand(row.trust, row.role, row.valid_from, row.docid, belief)
+    return Stand(row.trust, row.role, row.valid_from, row.docid)
 
 
 def _become_history(work: Work, row: Row, holder: Row) -> None:
@@ -147,7 +146,7 @@ def _become_history(work: Work, row: Row, holder: Row) -> None:
 def _follows(work: Work, row: Row, other: Row) -> bool:
     """Tell whether a memory comes to be superseded by another one, however far off."""
     session, ns = work.db, work.ns
-    return chains.is_successor(session, ns, other.id) and chains.leads_to(
+    return links.is_successor(session, ns, other.id) and links.leads_to(
         session, ns, row.id, other.id
     )
 

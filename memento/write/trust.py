@@ -24,13 +24,19 @@ from typing import Any
 
 from memento.admit.draft import Entry
 from memento.errors import ChangedSince, InvalidInput, UntrustedSource
-from memento.ledger import chains, earlier_states, links, memories
+from memento.ledger import links, memories, past
 from memento.ledger.contract import Session, Work
-from memento.ledger.rows import Row, is_changed_state, is_sound, sound, strings_in
-from memento.types import Event, Kind, Reason, Status, Trust
+from memento.ledger.rows import Row, is_changed_state, is_sound, sound, strings_in, to_memory
+from memento.types import Event, Kind, Memory, Reason, Status, Trust
 from memento.write import locks, slots
 from memento.write.steps import ACCEPTED, SLOT_HOLDING, alter, hide, in_ring
 
+_said = attrgetter(
+    "text", "kind", "tier", "scope", "session", "actor", "role", "key", "aliases", "importance",
+    "tags", "metadata", "source", "pinned", "occurred_at", "valid_from", "valid_until",
+    "expires_at", "signal", "condition", "due_at",
+)  # fmt: skip
+"""All that somebody reads of a memory before it is approved."""
 HIDING = (Reason.FORGOTTEN, Reason.REJECTED, Reason.DISOWNED)
 """Reasons of a version after which a memory is forgotten."""
 
@@ -77,8 +83,8 @@ def judge_again(
         The memories that changed, as they are now.
     """
     if derived := [row for row in rows if row.source_parents != "[]"]:
-        chains.note(work.db, work.ns, derived)
-    waited = chains.take_waiting(work.db, work.ns, sorted(named)) if named else {}
+        links.note(work.db, work.ns, derived)
+    waited = links.take_waiting(work.db, work.ns, sorted(named)) if named else {}
     if not waited:
         return []
     names = set().union(*waited.values())
@@ -91,7 +97,7 @@ def judge_again(
             heard = [news[name] for name in strings_in(child.source_parents) if name in news]
             if child.id not in spared and is_sound(child) and _lower_trust(work, child, heard):
                 fresh[child.id] = changed[child.docid] = child
-        family = chains.children(work.db, work.ns, fresh) if fresh else []
+        family = links.children(work.db, work.ns, fresh) if fresh else []
         news = fresh
     return [*changed.values(), *_places_given_back(work, [*changed.values()])]
 
@@ -130,15 +136,22 @@ def check_standing(trust: str, kind: str, *, pinned: bool, untrusted: Collection
         )
 
 
-def approve(work: Work, memory_id: str, version: int | None = None) -> Row:
+def approve(work: Work, memory_id: str, seen: Memory | int | None) -> Row:
     """Let a quarantined memory be found; it takes its slot and the place of what it supersedes.
 
     Its source stays what it was. A memory that is not quarantined is returned as it is.
+
+    Args:
+        work: The transaction.
+        memory_id: Its id.
+        seen: The memory as somebody read it, or its version; None if it never said anything else.
     """
     row = memories.by_id(work.db, work.ns, memory_id)
     if row.status not in (Status.QUARANTINED, Status.FORGOTTEN):
+        if isinstance(seen, Memory) and seen.text != row.text:
+            raise ChangedSince(row.id, row.version)
         return row
-    _check_read(work, row, version)
+    _check_read(work, row, seen)
     behind = row.superseded_by is not None  # another memory has replaced it by now
     status = Status.SUPERSEDED if behind else Status.ACTIVE
     index = None if behind else "embed"
@@ -152,11 +165,18 @@ def approve(work: Work, memory_id: str, version: int | None = None) -> Row:
     return in_ring(work, row)
 
 
-def _check_read(work: Work, row: Row, version: int | None) -> None:
+def _check_read(work: Work, row: Row, seen: Memory | int | None) -> None:
     """Accept that a quarantined memory is approved as somebody read it; see ``approve``."""
     if row.status == Status.FORGOTTEN:
         raise InvalidInput("id", f"{row.id!r} is forgotten; restore it first")
-    if _was_reworded(work.db, row) if version is None else version != row.version:
+    if seen is None:
+        changed = _was_reworded(work.db, row)
+    elif isinstance(seen, Memory):
+        changed = _said(seen) != _said(to_memory(row, seen.namespace))
+        changed |= seen.version != row.version
+    else:
+        changed = seen != row.version
+    if changed:
         raise ChangedSince(row.id, row.version)
     for parent in _parents(work, {}, row):
         if parent.status == Status.QUARANTINED and parent.docid != row.docid:
@@ -167,14 +187,13 @@ def _check_read(work: Work, row: Row, version: int | None) -> None:
 
 def _was_reworded(connection: Session, row: Row) -> bool:
     """Tell whether a quarantined memory said something else since it came into quarantine."""
-    said = attrgetter("text", "kind", "key", "scope", "condition")
     for state in reversed(memories.states(connection, row.docid)):
         if is_changed_state(row, state):
             return True
-        before = earlier_states.past(row, state)
+        before = past.in_state(row, state)
         if before.status in ACCEPTED:
             return False
-        if said(before) != said(row):
+        if _said(to_memory(before, ())) != _said(to_memory(row, ())):
             return True
     return False
 

@@ -25,17 +25,17 @@ from typing import Any
 
 from memento.errors import NothingToUndo
 from memento.ledger import (
-    chains,
     changes,
-    earlier_states,
+    links,
     memories,
+    past,
     slot_rows,
     strength_fold,
     usage_events,
 )
-from memento.ledger.chains import LONGEST
 from memento.ledger.changes import Ended, Recorded
 from memento.ledger.contract import Trace, Work
+from memento.ledger.links import LONGEST
 from memento.ledger.rows import MOST_LOCKED, NAMES, Row, columns_of, lock_of, sound
 from memento.ledger.schema import SEQ_MASK
 from memento.ledger.usage_events import Happening
@@ -234,7 +234,7 @@ def _before(work: Work, one: Recorded, row: Row, ended: Ended) -> Row:
 
     ``touch`` and a repeat write over the present state, so they are to be kept.
     """
-    target = earlier_states.at_revision(work.db, row, ended.before)
+    target = past.at_revision(work.db, row, ended.before)
     if not changes.is_written_over(work.db, one, row, ended.last):
         return target
     target = replace(target, reinforced=row.reinforced)
@@ -296,7 +296,7 @@ def _slot_is_held(work: Work, plan: _Plan, row: Row, target: Row) -> tuple[bool,
     """Tell whether a memory that stays holds the slot that another one would hold again."""
     if target.key is None or target.status not in SLOT_HOLDING:
         return _FREE
-    for holder in slot_rows.holders_of(work.db, target):
+    for holder in list(slot_rows.holders(work.db, target.ns, (target.key, target.scope))):
         after = plan.targets.get(holder.docid, holder)
         same = (after.key, after.scope) == (target.key, target.scope)
         if same and after.status in SLOT_HOLDING and holder.docid != row.docid:
@@ -393,8 +393,8 @@ def _set_back(work: Work, row: Row, target: Row, number: int) -> None:
     if not values.keys().isdisjoint(_TITLED):
         session.words.replace(row.docid, columns_of(row))
     if "source_parents" in values:
-        chains.stop_waiting(session, row.docid)
-        chains.note(session, work.ns, [row])
+        links.stop_waiting(session, row.docid)
+        links.note(session, work.ns, [row])
 
 
 def _operation(row: Row, values: Mapping[str, Any]) -> str:

@@ -18,16 +18,6 @@ def test_a_figure_is_held_against_its_marks(value, higher, verdict):
     assert Figure("x", value, floor, aim, higher=higher).verdict == verdict
 
 
-def test_a_figure_without_floor_has_no_verdict():
-    """Nothing to reach, nothing to say."""
-    assert Figure("x", 5).verdict == "-"
-
-
-def test_the_table_lines_up():
-    """Columns are as wide as their widest cell."""
-    assert common.table(["a", "bb"], [["ccc", "d"]]) == "a    bb\n---  --\nccc  d"
-
-
 @pytest.mark.parametrize(("share", "expected"), [(0, 1), (0.5, 3), (0.95, 5), (1, 5)])
 def test_percentiles(share, expected):
     """The value that so many do not exceed, and never past the end."""

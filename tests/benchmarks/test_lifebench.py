@@ -6,7 +6,6 @@ import random
 
 import conflicts
 import life_drift
-import life_need
 import life_verdicts
 import lifecycle
 import pytest
@@ -41,20 +40,6 @@ def test_accesses_count_where_a_formula_has_them():
     assert ranked("MemoryBank", history)[0] == 0
     assert ranked("Generative Agents", history)[0] == 0
     assert ranked("recency", history) == ranked("recency")
-
-
-def test_a_place_gives_three_metrics():
-    """Also if the memory was not found."""
-    scores = Scores()
-    scores.place(PRODUCT, [4, 7], 7)
-    scores.place(PRODUCT, [4, 7], 5)
-    assert scores.table()[PRODUCT] == pytest.approx({"hit1": 0, "hit3": 50, "mrr": 25.5})
-
-
-def test_equal_counts_have_no_gini():
-    """And one that has all has nearly 1."""
-    assert life_need._gini([2, 2, 2], 3) == 0
-    assert life_need._gini([9], 10) == pytest.approx(0.9)
 
 
 def test_a_world_asks_with_and_without_the_lifecycle():
@@ -131,12 +116,6 @@ def test_slots_are_read_from_python_as_from_json(tmp_path):
     file.write_text(f"DEV = dict(city={SLOT!r})\nTEST = dict(city={SLOT!r})\nx = {{}}\n")
     assert life_drift.read(file) == {"DEV/city": SLOT, "TEST/city": SLOT}
     assert {pair.label for pair in conflicts.pairs_of(file)} == {*conflicts.FLAGS, "distinct"}
-
-
-def test_dev_names_our_own_slots(monkeypatch):
-    """As the command line gives it."""
-    monkeypatch.setattr("sys.argv", ["lifecycle.py", "--slots", "dev"])
-    assert life_drift.read(lifecycle._options().slots) == life_drift.read(life_drift.SLOTS)
 
 
 @pytest.mark.parametrize(("text", "match"), [("x = 1", "capital"), ("A = {'a': {}}", "a: needs")])

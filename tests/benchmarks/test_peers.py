@@ -10,7 +10,6 @@ import peers_adapters
 import peers_page
 import peers_setup
 import pytest
-from peers_adapters import ADAPTERS
 from peers_setup import PEERS, Child, Peer, PeerFailed
 
 from memento.errors import EmbedderError
@@ -134,13 +133,6 @@ def test_a_peer_that_never_answers_is_ended():
         child.ask("state")
 
 
-def test_each_peer_has_an_adapter_and_a_title_of_its_own():
-    """No peer without an adapter, no adapter without a peer, and memento comes first."""
-    assert sorted(ADAPTERS) == sorted(one.name for one in PEERS)
-    assert len({one.title for one in PEERS}) == len(PEERS)
-    assert PEERS[0].name == peers_page.OURS
-
-
 def test_vectors_kept_in_a_file_are_the_same(tmp_path, monkeypatch):
     """Two peers share the vectors that one of them embedded; they equal the embedder's."""
     made = peers_adapters.embed(["red fox", "blue whale"])
@@ -158,13 +150,6 @@ def test_vectors_kept_in_a_file_are_the_same(tmp_path, monkeypatch):
 # --- environments
 
 
-def test_an_installation_that_fails_says_why():
-    """The reason is the last line that was written."""
-    command = [sys.executable, "-c", "import sys; sys.exit('collecting\\nno such version')"]
-    with pytest.raises(PeerFailed, match="does not install: no such version"):
-        peers_setup.run(command)
-
-
 def test_an_environment_is_made_once(tmp_path, monkeypatch):
     """A second call makes nothing; a change of requirements makes it again."""
     ran = []
@@ -177,13 +162,6 @@ def test_an_environment_is_made_once(tmp_path, monkeypatch):
     assert python == place / "bin" / "python"
     installed = [command[-len(peers_setup.EMBEDDING) - 1] for command in ran if "pip" in command]
     assert installed == ["a==1", "a==2"]
-
-
-def test_memento_gets_what_the_project_depends_on():
-    """Its requirements are read from pyproject.toml, with the same runtime as the others."""
-    wanted = peers_setup.requirements(PEERS[0])
-    assert any(line.startswith("chromadb") for line in wanted)
-    assert wanted[-len(peers_setup.EMBEDDING) :] == list(peers_setup.EMBEDDING)
 
 
 def test_a_peer_sees_nothing_of_its_user(tmp_path, monkeypatch):
@@ -238,11 +216,6 @@ def test_every_question_of_our_own_sets_can_be_answered():
         assert len(set(ids)) == len(ids)
         assert all(query.turns <= set(ids) for query in conversation.queries)
         assert conversation.queries
-
-
-def test_questions_are_never_asked_twice():
-    """A memory may keep the vector of a question it was asked before."""
-    assert len(set(peers.new_questions(300))) == 300
 
 
 def test_results_are_kept_and_added_to(tmp_path, monkeypatch, capsys):
@@ -311,24 +284,6 @@ def test_a_peer_that_failed_is_a_row_with_the_reason(results):
     assert rows[0][-1] == "all"
 
 
-def test_what_was_found_is_in_per_cent_with_its_interval(results):
-    """The file and its size stand above the table."""
-    headers, rows = peers_page.recall_rows(results["recall"]["LoCoMo"])
-    assert headers[0] == "memory"
-    assert rows[0] == ["memento", "90.0", "90.0", "90.0 (0-100)", "90.0", "90.0"]
-    found = peers_page.parts(results)["recall"]
-    assert found.startswith("**LoCoMo: 700 questions to 2,000 texts in 5 stores**")
-
-
-def test_versions_are_what_ran_or_what_was_asked_for(results):
-    """A peer that failed shows the version that pip was asked for."""
-    _, rows = peers_page.settings_rows(results)
-    versions = {row[0]: row[1] for row in rows}
-    asked_for = next(one for one in PEERS if one.name == "mem0").requirements[0]
-    assert versions["memento"] == "9"
-    assert asked_for == f"mem0ai=={versions['mem0, infer=False']}"
-
-
 def test_ratios_are_those_of_the_rounds_of_one_run(results):
     """Adding counts how often faster, finding what share; without a common run there is none."""
     adding, finding, mem0 = peers_page.figures(results)
@@ -353,65 +308,9 @@ def test_the_page_is_filled_in_place(results):
         peers_page.filled(page, {"speed": ""})
 
 
-def test_who_refused_queries_is_told_below_the_table(results):
-    """And that such a query counts as nothing found."""
-    assert peers_page.parts(results)["speed"].splitlines()[-1] == (
-        "langchain-chroma: 3 of 9 queries raised, such as ValueError: &lt;b>; "
-        "such a query counts as nothing found."
-    )
-
-
 def test_the_documentation_has_every_place_and_the_chart(results):
     """The page in docs can be filled, and shows the picture beside it."""
     page = peers_page.PAGE.read_text(encoding="utf-8")
     assert peers_page.filled(page, peers_page.parts(results))
     assert "](peers.svg)" in page
     ET.parse(peers_page.PAGE.with_suffix(".svg"))  # noqa: S314 - our own file
-
-
-def test_the_chart_has_a_bar_for_everybody_measured(results):
-    """It is well formed; ours stands out, the longest fills the room, who failed has no bar."""
-    drawn = peers_page.chart(peers_page.panels(results))
-    root = ET.fromstring(drawn)  # noqa: S314 - our own text
-    kinds = [path.get("class") for path in root.iter(f"{{{peers_page.NAMESPACE}}}path")]
-    assert kinds.count("ours") == 5  # one panel of recall, four of speed
-    assert kinds.count("theirs") == 1 + 4 * 2
-    assert kinds.count("axis") == 5
-    assert "prefers-color-scheme: dark" in drawn
-    assert "LoCoMo: any@10" in drawn
-
-
-def test_a_bar_that_dwarfs_the_others_is_broken_off():
-    """It fills its room, says its figure all the same, and the others can be told apart."""
-    panel = peers_page.Panel("time", [("memento", 1.0, "1"), ("b", 2.0, "2"), ("c", 90.0, "90")])
-    root = ET.fromstring(peers_page.chart([panel]))  # noqa: S314 - our own text
-    paths = {
-        path.get("class"): path.get("d") for path in root.iter(f"{{{peers_page.NAMESPACE}}}path")
-    }
-    assert "break" in paths
-    assert peers_page.reach([1.0, 2.0, 90.0]) == 2.6
-    whole = peers_page.chart([peers_page.Panel("time", [("memento", 1.0, "1"), ("b", 2.0, "2")])])
-    assert 'class="break"' not in whole
-
-
-@pytest.mark.parametrize("lengths", [[5.0], [0.0, 5.0], [2.0, 5.0]])
-def test_the_longest_bar_fills_its_panel(lengths):
-    """Also a lone one, and one beside nothing."""
-    assert peers_page.reach(lengths) == 5
-
-
-def test_names_in_the_chart_are_text_not_markup():
-    """A name may hold any character."""
-    panel = peers_page.Panel("a < b", [("x & <y>", 1.0, "1")])
-    root = ET.fromstring(peers_page.chart([panel]))  # noqa: S314 - our own text
-    words = [text.text for text in root.iter(f"{{{peers_page.NAMESPACE}}}text")]
-    assert words == ["a < b", "x & <y>", "1"]
-
-
-@pytest.mark.parametrize(
-    ("value", "shown"),
-    [(0.0456, "0.046"), (0, "0"), (1.25, "1.2"), (99.94, "99.9"), (628.4, "628")],
-)
-def test_figures_are_short(value, shown):
-    """Three digits at most before and after the point, never a power of ten."""
-    assert peers_page.short(value) == shown

@@ -2,20 +2,9 @@
 
 from __future__ import annotations
 
-import xml.etree.ElementTree as ET
-
 import numpy as np
 import pytest
-from reliability import Case, bins, calibration_error, fit, picture, show
-
-
-def cases(file, chances, right, own=True):
-    """Make cases of both kinds with one sign."""
-    return [
-        Case(file, kind, chance, good, own, {"cover": chance})
-        for kind in ("hit", "answer")
-        for chance, good in zip(chances, right, strict=True)
-    ]
+from reliability import Case, bins, calibration_error, fit
 
 
 def test_bins_hold_all_cases_once():
@@ -40,14 +29,3 @@ def test_a_fit_finds_the_logistic_the_cases_come_from():
         for sign, good in zip(signs.tolist(), right, strict=True)
     ]
     assert fit([drawn], ["cover"]) == pytest.approx([4, -2], abs=0.2)
-
-
-def test_what_is_shown_has_every_file_and_is_well_formed():
-    """The tables name each file, and the picture is XML with a curve for each file and kind."""
-    known = cases("locomo", [0.1, 0.9], [False, True])
-    known += cases("locomo", [0.3], [False], own=False)
-    known += cases("beam", [0.2, 0.8], [False, False], own=False)
-    known += cases("beam", [0.7], [True])
-    assert "locomo" in show(known)
-    drawn = ET.fromstring(picture(known))  # noqa: S314 - made here
-    assert len(drawn.findall("{*}polyline")) == 4

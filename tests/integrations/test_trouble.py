@@ -184,7 +184,7 @@ DOORS = {
     ),
     "tools": Door("langchain", "langchain", tools, lambda m: tools(m.of(BAD))),
     "store": Door("langgraph", "langgraph", store, put_elsewhere),
-    "crew memory": Door("crewai", "crewai", crew_memory, lambda m: crew_memory(m, f"/{BAD}")),
+    "crew memory": Door("crewai", "crewai", crew_memory, lambda m: crew_memory(m, "/a/../b")),
     "crew installed": Door("crewai", "crewai", crew_installed, lambda m: crew_installed(m.of(BAD))),
     "crew storage": Door(
         "crewai", "crewai", crew_storage, lambda m: crew_storage(m, "/a/../b")[0]()

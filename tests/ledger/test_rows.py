@@ -12,7 +12,6 @@ from memento import Draft, MemoryManager
 from memento.base import clock
 from memento.errors import StoreUnusable
 from memento.ledger import rows
-from memento.ledger.schema import SEQ_MASK
 
 zones = st.integers(-1439, 1439).map(lambda minutes: timezone(timedelta(minutes=minutes)))
 moments = st.datetimes(datetime(2, 1, 1), datetime(9998, 1, 1), timezones=zones)  # noqa: DTZ001 - zones are drawn
@@ -24,15 +23,6 @@ def test_times_survive_to_the_microsecond(moment):
     back = clock.from_micros(clock.to_micros(moment))
     assert back == moment
     assert back.tzinfo is UTC
-
-
-@given(st.integers(1, 2**20), st.integers(1, SEQ_MASK))
-def test_row_ids_of_a_namespace_are_one_range(ns, seq):
-    """A row id lies in the range of its namespace and tells its place in it."""
-    docid = rows.docid_of(ns, seq)
-    low, high = rows.docid_range(ns)
-    assert low < docid <= high < rows.docid_range(ns + 1)[0] + 1
-    assert docid & SEQ_MASK == seq
 
 
 @given(st.lists(st.text(), max_size=4), st.lists(st.text(), max_size=4))

@@ -70,15 +70,15 @@ def test_a_whole_sentence_may_be_a_memory(signal: Signal, said: str) -> None:
     assert stands(signal, said)
 
 
-@pytest.mark.parametrize("signal", list(Signal))
 @pytest.mark.parametrize(
     "part", ["you ", "if you ", "no\t", "that's ", "i\t", "my a", "with,x ", "and "]
 )
-def test_the_time_is_bounded(signal: Signal, part: str) -> None:
+def test_the_time_is_bounded(part: str) -> None:
     """A sentence of twenty thousand words is judged in less than a second."""
-    started = time.process_time()
-    stands(signal, part * 20_000)
-    assert time.process_time() - started < 1
+    for signal in Signal:
+        started = time.process_time()
+        stands(signal, part * 20_000)
+        assert time.process_time() - started < 1, signal
 
 
 @pytest.mark.parametrize(

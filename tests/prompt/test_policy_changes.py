@@ -4,17 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from memento import MemoryManager
 from memento.errors import InvalidInput
 from memento.observe.wording import condition_of
 from memento.prompt import conditions
-
-
-@pytest.fixture
-def memory(tmp_path):
-    """A store without an embedder."""
-    with MemoryManager(tmp_path, embedder=None) as made:
-        yield made
 
 
 def in_force(memory, message):

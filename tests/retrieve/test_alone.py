@@ -7,8 +7,7 @@ import pytest
 
 from memento import MemoryManager
 from memento.config import RetrieveConfig, Weights
-from memento.retrieve import scoring
-from memento.retrieve.evidence import Evidence
+from memento.retrieve.evidence import Evidence, total
 
 
 def evidence(alone):
@@ -22,7 +21,7 @@ def evidence(alone):
 def test_each_candidate_is_weighed_as_what_it_is(alone):
     """A note by the weights of notes, a turn by those of turns, side by side."""
     turn, note = Weights(1, meaning=2, own_meaning=0), Weights(5, meaning=7, own_meaning=9)
-    sums, parts = scoring.total(evidence(alone), turn, note)
+    sums, parts = total(evidence(alone), turn, note)
     assert sums.tolist() == [21.0 if one else 3.0 for one in alone]
     assert parts["own_meaning"].tolist() == [9.0 if one else 0.0 for one in alone]
 

@@ -26,19 +26,6 @@ CALM = Config(short=ShortConfig(capacity=100))
 """A turn that the ring pushes out leaves no state behind, so no turn is pushed out here."""
 
 
-@pytest.fixture
-def clock():
-    """A clock that a test moves."""
-    return ManualClock()
-
-
-@pytest.fixture
-def memory(tmp_path, clock):
-    """An empty store, searched by words."""
-    with MemoryManager(tmp_path / "store", embedder=None, clock=clock) as opened:
-        yield opened
-
-
 def texts(found):
     """Read the texts of some memories or hits."""
     return [one.text for one in found]

@@ -119,19 +119,6 @@ def test_a_rare_word_is_found_first_and_hides_no_other(tea, k):
     tea.store.erase(rare.id)
 
 
-def test_what_nobody_approved_does_not_raise_its_session(open_memory):
-    """A quarantined memory is no evidence for the conversation it stands in."""
-    memory = open_memory()
-    memory.add_many(
-        {"text": f"Rami drinks tea number {n}", "tier": "long", "session": f"s{n % 3}"}
-        for n in range(30)
-    )
-    before = [(hit.id, hit.terms["session_text"]) for hit in memory.retrieve(QUESTION, 4)]
-    memory.add("Zanzibar Zanzibar spiders", "long", source="web", session="s1")
-    after = [(hit.id, hit.terms["session_text"]) for hit in memory.retrieve(QUESTION, 4)]
-    assert after == before
-
-
 class Harbour(HashEmbedder):
     """Puts boats nearest to ships, and everything else a good way off."""
 

@@ -6,18 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from memento import MemoryManager
 from memento.ledger.schema import SEQ_MASK
-from memento.testing import ManualClock
 from memento.text import ended as language
 from memento.text.ended import ended
-
-
-@pytest.fixture
-def memory(tmp_path):
-    """An empty store."""
-    with MemoryManager(tmp_path / "store", embedder=None, clock=ManualClock()) as opened:
-        yield opened
 
 
 @pytest.mark.parametrize(

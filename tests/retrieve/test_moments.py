@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from memento import MemoryManager
-from memento.ledger.claim_rows import Linked
+from memento.ledger.links import Linked
 from memento.retrieve import vector_search
 from memento.testing import HashEmbedder
 

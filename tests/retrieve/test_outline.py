@@ -67,11 +67,10 @@ def said(roster):
     for name, interned in codes.items():
         columns[name] = [None if code < 0 else interned.names[code] for code in columns[name]]
     people = {one: -1 if c < 0 else snap.actors.names[c] for one, c in snap.people.items()}
-    words = {snap.session_names.names[n]: w for n, w in enumerate(snap.sessions.tolist()) if w}
     found = snap.names.called(["blue", "car", "colour", "slot", "name", "ada"], unheard=True)
     found = [(sorted(one.rows), one.length, one.typos, one.start) for one in found]
-    numbers = (snap.n, snap.live, snap.mean_window, snap.mean_session, snap.talks, snap.years)
-    return columns, people, words, found, numbers
+    numbers = (snap.n, snap.live, snap.mean_window, snap.talks, snap.years)
+    return columns, people, found, numbers
 
 
 def reread(roster):

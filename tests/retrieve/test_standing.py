@@ -5,19 +5,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from memento import MemoryManager
 from memento.retrieve.candidates import Candidate
 from memento.retrieve.order import _same_frame
 from memento.retrieve.standings import Standings
-from memento.testing import ManualClock
 from memento.text.words import words
-
-
-@pytest.fixture
-def memory(tmp_path):
-    """An empty store."""
-    with MemoryManager(tmp_path / "store", embedder=None, clock=ManualClock()) as opened:
-        yield opened
 
 
 @pytest.mark.parametrize(

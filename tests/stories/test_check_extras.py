@@ -74,14 +74,18 @@ def test_lower_bounds_become_pins(asked, pinned):
     assert script().lowest(asked) == pinned
 
 
-@pytest.mark.parametrize("extra", NEEDS)
-def test_what_it_runs_works_here(extra, tmp_path):
-    """The few lines of each extra, run as the script runs them."""
-    if importlib.util.find_spec(NEEDS[extra]) is None:
-        pytest.skip(f"{NEEDS[extra]} is not installed: pip install 'agent-memento[{extra}]'")
+def test_what_it_runs_works_here(tmp_path):
+    """The few lines of each extra that is installed, one after the other in one process."""
     check = script()
-    program = "embedder = __import__('memento.testing').testing.HashEmbedder()\n"
-    program += check.STORE + check.SMOKE[extra]
+    program = "import os\nfrom memento.testing import HashEmbedder\n"
+    for extra, needed in NEEDS.items():
+        if importlib.util.find_spec(needed) is not None:
+            lines = check.STORE + check.SMOKE[extra] + "\nmanager.close()\n"
+            (tmp_path / extra).mkdir()
+            program += f"os.chdir({str(tmp_path / extra)!r})\n"
+            program += (
+                f"exec(compile({lines!r}, {extra!r}, 'exec'), dict(embedder=HashEmbedder()))\n"
+            )
     ran = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", program],
         cwd=tmp_path,

@@ -434,7 +434,7 @@ def test_lengths_of_time_and_moments():
         seconds_of("d")
     assert moment_of("2025-05-01T12:00+02:00") == datetime(2025, 5, 1, 10, tzinfo=UTC)
     with pytest.raises(ValueError, match="not a moment"):
-        moment_of("May")
+        moment_of("Mayor")
 
 
 def test_progress_is_drawn_on_a_terminal_only(monkeypatch, capsys):

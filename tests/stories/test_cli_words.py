@@ -206,6 +206,26 @@ def test_an_embedder_can_be_in_the_environment(memento, monkeypatch):
         ("in March", "2025-03-01T00:00:00+00:00"),
         ("2025-05-01T12:00+02:00", "2025-05-01T12:00:00+02:00"),
         ("20250501", "2025-05-01T00:00:00+00:00"),
+        ("last november", "2024-11-01T00:00:00+00:00"),
+        ("last christmas", "2024-12-24T00:00:00+00:00"),
+        ("in the last month", "2025-04-01T00:00:00+00:00"),
+        ("yesterday evening", "2025-05-02T00:00:00+00:00"),
+        ("last monday morning", "2025-04-28T00:00:00+00:00"),
+        ("the evening of 5 April", "2025-04-05T00:00:00+00:00"),
+        ("Tuesday at 3pm", "2025-04-29T15:00:00+00:00"),
+        ("at 3pm yesterday", "2025-05-02T15:00:00+00:00"),
+        ("before march", "2025-03-01T00:00:00+00:00"),
+        ("until friday", "2025-05-03T00:00:00+00:00"),
+        ("after 20 April", "2025-04-21T00:00:00+00:00"),
+        ("between March and May", "2025-03-01T00:00:00+00:00"),
+        ("a fortnight ago", "2025-04-16T00:00:00+00:00"),
+        ("the Monday after Easter", "2025-04-21T00:00:00+00:00"),
+        ("the week before Christmas", "2024-12-18T00:00:00+00:00"),
+        ("2024", "2024-01-01T00:00:00+00:00"),
+        ("march", "2025-03-01T00:00:00+00:00"),
+        ("May", "2025-05-01T00:00:00+00:00"),
+        ("gestern Abend", "2025-05-02T00:00:00+00:00"),
+        ("先週", "2025-04-21T00:00:00+00:00"),
     ],
 )
 def test_a_moment_may_be_relative_to_now(text, moment):
@@ -214,7 +234,10 @@ def test_a_moment_may_be_relative_to_now(text, moment):
     assert cli.moment_of(text, lambda: now) == datetime.fromisoformat(moment)
 
 
-@pytest.mark.parametrize("text", ["", "soon", "d", "7", "-7d", "9999999999w", "7 days", "on Bob"])
+@pytest.mark.parametrize(
+    "text",
+    ["", "soon", "d", "7", "-7d", "9999999999w", "7 days", "on Bob", "yesterday or monday", "3pm"],
+)
 def test_what_is_not_a_moment_is_refused(text):
     """With examples of what is."""
     with pytest.raises(ValueError, match=r"is not a moment such as .* last monday or 7d"):
@@ -227,6 +250,15 @@ def test_since_takes_a_length_of_time(memento):
     memento("add", "lately", "--at", "yesterday")
     found = json.loads(memento("list", "--since", "7d", "--json").out)
     assert [one["text"] for one in found] == ["lately"]
+
+
+@pytest.mark.parametrize("since", ["last christmas", "last monday morning", "before march"])
+def test_since_takes_the_times_of_questions(memento, since):
+    """What a question may name, an option may too."""
+    memento("add", "long ago", "--at", "500d")
+    memento("add", "now")
+    found = json.loads(memento("list", "--since", since, "--json").out)
+    assert [one["text"] for one in found] == ["now"]
 
 
 @pytest.mark.parametrize(

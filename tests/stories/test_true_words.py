@@ -3,6 +3,7 @@
 import ast
 import re
 import sqlite3
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -30,14 +31,20 @@ def rows(text):
     return [[cell.strip(" `*") for cell in line.strip("|").split("|")] for line in lines[2:]]
 
 
-def used(*enums):
-    """Return the names of the members of some enums that a module of memento uses."""
+@cache
+def attributes():
+    """Return (owner, name) of every attribute that a module of memento names."""
     return {
-        node.attr
+        (ast.unparse(node.value), node.attr)
         for path in (ROOT / "memento").rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Attribute) and ast.unparse(node.value) in enums
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
     }
+
+
+def used(enum):
+    """Return the names of the members of an enum that a module of memento uses."""
+    return {name for owner, name in attributes() if owner == enum}
 
 
 def told(column):

@@ -23,20 +23,20 @@ def unit_vectors(n: int, seed: int = 0) -> np.ndarray:
     return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
-class FileMarks:
-    """Keeps marks in a file beside the folder, as the ledger does in its own."""
+class FileMark:
+    """Keeps the mark in a file beside the folder, as the ledger does in its own."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
-    def read(self) -> list[str]:
-        """Return the marks last written."""
-        return self._path.read_text().split() if self._path.exists() else []
+    def read(self) -> str | None:
+        """Return the mark last written."""
+        return self._path.read_text() if self._path.exists() else None
 
-    def write(self, marks: list[str]) -> None:
-        """Keep these marks."""
+    def write(self, mark: str) -> None:
+        """Keep this mark."""
         self._path.touch(mode=0o600)
-        self._path.write_text(" ".join(marks))
+        self._path.write_text(mark)
 
 
 class Feeder:
@@ -54,14 +54,14 @@ class Feeder:
 
     def tier(self, *, identity: str = "hash-8", config: LongConfig | None = None) -> LongTier:
         """Make a tier over the folder."""
-        marks = FileMarks(self.folder.with_name("marks"))
+        mark = FileMark(self.folder.with_name("mark"))
         return LongTier(
             self.folder,
             identity=identity,
             samples=self.samples,
             on_reset=self.resets.append,
-            marks=marks.read,
-            set_marks=marks.write,
+            mark=mark.read,
+            set_mark=mark.write,
             config=config or LongConfig(),
         )
 

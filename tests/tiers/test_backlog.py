@@ -105,7 +105,7 @@ def test_a_round_that_writes_nothing_does_not_end_the_work(make_bench, memory, m
     bench = make_bench(poll_seconds=10_000)
     memory.add_many(f"note {n}" for n in range(100))
     monkeypatch.setattr(
-        bench.indexer, "_still", lambda _bite, real=[bench.indexer._still]: _once(real, _bite)
+        bench.indexer._work, "still", lambda ids, real=[bench.indexer._work.still]: _once(real, ids)
     )
     assert returned(lambda: bench.indexer.wait(None)) is True
 

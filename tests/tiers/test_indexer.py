@@ -20,7 +20,6 @@ from memento.testing import HashEmbedder
 from memento.tiers import indexer as indexer_module
 from memento.tiers.indexer import Indexer
 from memento.tiers.long_tier import LongTier
-from memento.tiers.work import spoken
 
 FAST = IndexConfig(start_seconds=0.0, poll_seconds=0.01, retry_seconds=0.01)
 FAST_CONFIG = Config(index=FAST)
@@ -355,7 +354,7 @@ def test_without_an_embedder_nothing_is_owed_here(memory):
 
 def test_time_is_up(bench, memory):
     """A limit ends the waiting, not the work."""
-    bench.indexer._embed_bite = lambda _embedding: False
+    bench.indexer._embed_bite = lambda: False
     memory.add("a", "long")
     assert not bench.indexer.wait(0.0)
     assert not bench.indexer.wait(0.05)
@@ -637,12 +636,6 @@ class TestInTheStore:
         for query in ("a", "a", "b", "a", "c", "b", "x \ud800"):
             assert memory.retrieve(query).missing == {}
         assert asked == ["a", "b", "c", "b", "x ?"]
-
-
-def test_the_text_spoken_is_speaker_and_text():
-    """One rule for what is embedded."""
-    line = vectors.Owed(1 << 40 | 1, 1, "embed", "i", "long", "active", "", "hi")
-    assert (spoken(line), line.ns) == ("hi", 1)
 
 
 class _Squeamish(HashEmbedder):

@@ -13,8 +13,8 @@ from long_support import NS, Feeder, refusal
 
 from memento.config import LongConfig
 from memento.errors import TierUnavailable
-from memento.tiers import long_tier
-from memento.tiers.folder import Stamp, read_stamp, set_aside, sum_of, why_not, write_stamp
+from memento.tiers import folder
+from memento.tiers.folder import read_stamp, sum_of, write_stamp
 from memento.tiers.long_tier import LongState
 
 N = 1500
@@ -179,19 +179,6 @@ def test_a_copy_from_another_day_is_not_believed(copy, tmp_path):
     tier.close()
 
 
-def test_a_crash_between_ledger_and_stamp_costs_nothing(copy, monkeypatch):
-    """The mark is noted before the stamp bears it; dying in between leaves the folder trusted."""
-    tier = copy.tier()
-    monkeypatch.setattr("memento.tiers.long_tier.write_stamp", _refused)
-    refusal(tier.open)
-    monkeypatch.undo()
-    again = copy.tier()
-    again.open()
-    assert copy.resets == []
-    assert copy.lost(again) == []
-    again.close()
-
-
 def _mark_unclean(feeder, times):
     path = feeder.folder.with_name("chroma.json")
     write_stamp(path, replace(read_stamp(path), left="", unclean=times))
@@ -289,7 +276,7 @@ def _fails(_):
 
 def test_a_folder_that_cannot_be_moved_is_a_clear_answer(copy, monkeypatch):
     """An OS error while setting aside makes the tier unavailable, and nothing worse."""
-    monkeypatch.setattr("memento.tiers.long_tier.set_aside", _refused)
+    monkeypatch.setattr("memento.tiers.folder.set_aside", _refused)
     tier = copy.tier(identity="other-8")
     assert "could not be opened: no" in refusal(tier.open)
     assert tier.state is LongState.COLD
@@ -300,44 +287,6 @@ def test_a_folder_that_cannot_be_moved_is_a_clear_answer(copy, monkeypatch):
 
 def _refused(*_):
     raise PermissionError("no")
-
-
-# The stamp on its own.
-
-LEFT = Stamp("e", "m1", left="sum")
-
-
-@pytest.mark.parametrize(
-    ("stamp", "there", "why"),
-    [
-        (None, "", "new"),
-        (LEFT, "", "gone or empty"),
-        (None, "sum", "missing or unreadable"),
-        (replace(LEFT, identity="other"), "sum", "holds vectors of other"),
-        (replace(LEFT, mark="m0"), "sum", "from another day"),
-        (replace(LEFT, mark="m2"), "sum", None),
-        (replace(LEFT, left=""), "sum", None),
-        (replace(LEFT, left="", unclean=1), "sum", None),
-        (replace(LEFT, left="", unclean=2), "sum", "not closed in order"),
-        (LEFT, "another", "changed since"),
-        (LEFT, "sum", None),
-    ],
-)
-def test_trust_in_a_folder(stamp, there, why):
-    """Only our own folder, as it was left, or left by a killed process, is taken over."""
-    said = why_not(stamp, there, "e", ["m2", "m1"])
-    assert (said is None) is (why is None)
-    assert why is None or why in said
-
-
-def test_a_stamp_reads_as_written(tmp_path):
-    """Every field survives the file, which is private."""
-    path = tmp_path / "chroma.json"
-    stamp = replace(LEFT, unclean=1)
-    write_stamp(path, stamp)
-    assert read_stamp(path) == stamp
-    assert path.stat().st_mode & 0o777 == 0o600
-    assert list(tmp_path.iterdir()) == [path]
 
 
 @pytest.mark.parametrize("text", ["", "[]", "null", '{"identity": 1}', "\ud800", "[" * 100_000])
@@ -361,11 +310,6 @@ def test_the_sum_sees_each_file_its_change_and_the_version_of_chroma(tmp_path):
     assert sum_of(tmp_path, "1") != before
 
 
-def test_setting_aside_nothing_is_fine(tmp_path):
-    """Without a folder there is nothing to rename."""
-    assert set_aside(tmp_path / "chroma") is None
-
-
 @pytest.mark.parametrize("name", ["is_ours", "mark"])
 def test_a_folder_that_nobody_may_look_into_is_set_aside(copy, monkeypatch, name):
     """It cannot be marked as the store's, so it is kept; the tier starts with an empty folder."""
@@ -376,7 +320,7 @@ def test_a_folder_that_nobody_may_look_into_is_set_aside(copy, monkeypatch, name
         monkeypatch.undo()
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(long_tier, name, refuse)
+    monkeypatch.setattr(folder, name, refuse)
     tier.open()
     assert tier.state is LongState.READY
     assert len([*copy.folder.parent.glob("chroma.bad-*")]) == 1

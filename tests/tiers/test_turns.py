@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from memento.ledger import embedding_queue, vectors
+from memento.ledger import vectors
 from memento.ledger.rows import COLUMNS
 from memento.ledger.schema import SEQ_BITS, SEQ_MASK
 from memento.tiers import queue as turns_module
-from memento.tiers.queue import Turns, in_turns
+from memento.tiers.queue import Turns
 
 MANY = 1_000_000
 
@@ -39,15 +37,6 @@ def texts(lines):
 def strike(memory, lines):
     """Take lines off the backlog, as if they were embedded."""
     memory._engine.ledger.write(lambda c: vectors.settle(c, lines))
-
-
-@given(st.lists(st.lists(st.integers(), max_size=5), max_size=5))
-def test_in_turns_takes_all_and_starves_none(queues):
-    """Everything is taken once, in its own order, and no queue gets ahead by more than one."""
-    marked = [[(at, n) for n in range(len(queue))] for at, queue in enumerate(queues)]
-    taken = list(in_turns(marked))
-    assert sorted(taken) == sorted(one for queue in marked for one in queue)
-    assert [n for _, n in taken] == sorted(n for _, n in taken)
 
 
 def test_namespaces_take_turns(memory, turns):
@@ -171,8 +160,8 @@ def test_a_plan_costs_the_same_however_much_is_owed(memory, turns, monkeypatch):
         ns = clone(memory, name, count)
         calls = [
             lambda: Turns(ledger).take(64, MANY),
-            lambda ns=ns: ledger.read(lambda c: embedding_queue.newest(c, ns, (), 64, MANY)),
-            lambda ns=ns: ledger.read(lambda c: embedding_queue.newest(c, ns, ("s",), 64, MANY)),
+            lambda ns=ns: ledger.read(lambda c: vectors.newest(c, ns, (), 64, MANY)),
+            lambda ns=ns: ledger.read(lambda c: vectors.newest(c, ns, ("s",), 64, MANY)),
         ]
         costs.append([steps_of(memory, monkeypatch, call) for call in calls])
     small, large = costs
@@ -191,8 +180,8 @@ def test_no_statement_sorts_or_walks_the_backlog(memory, turns, sessions):
     def everything(connection):
         connection.set_trace_callback(statements.add)
         turns._chosen(connection, 64, ())
-        docids = [one.docid for one in embedding_queue.newest(connection, ns, sessions, 64, MANY)]
-        embedding_queue.still_lacking(connection, ns, docids)
+        docids = [one.docid for one in vectors.newest(connection, ns, sessions, 64, MANY)]
+        vectors.still_lacking(connection, ns, docids)
         connection.set_trace_callback(None)
 
     ledger.read(everything)

@@ -10,7 +10,7 @@ from long_support import DIM, NS, Feeder
 
 from memento.errors import TierUnavailable
 from memento.tiers import chroma, long_tier
-from memento.tiers.chroma import HEADER, ChromaFolder, UnknownLayout, blank
+from memento.tiers.chroma import HEADER, ChromaFault, ChromaFolder, blank
 from memento.tiers.long_tier import LongState
 
 ROWS, PLACES, ROW_BYTES = 3, 10, 20
@@ -95,7 +95,7 @@ def test_what_is_not_understood_is_refused_and_not_touched(tmp_path, wrong):
     """Rows of an unknown layout may lie where zeros would go."""
     files = lay_out(tmp_path, **wrong)
     before = [path.read_bytes() for path in files.values()]
-    with pytest.raises(UnknownLayout, match=r"header\.bin"):
+    with pytest.raises(ChromaFault, match=r"header\.bin"):
         blank(tmp_path)
     assert [path.read_bytes() for path in files.values()] == before
 
@@ -106,7 +106,7 @@ def test_a_file_cut_short_is_refused_and_the_others_not_touched(tmp_path, name):
     files = lay_out(tmp_path)
     files[name].write_bytes(files[name].read_bytes()[:8])
     before = [path.read_bytes() for path in files.values()]
-    with pytest.raises(UnknownLayout, match=name):
+    with pytest.raises(ChromaFault, match=name):
         blank(tmp_path)
     assert [path.read_bytes() for path in files.values()] == before
 

@@ -12,7 +12,7 @@ import pytest
 from memento import Config
 from memento.config import IndexConfig
 from memento.errors import EmbedderError, StoreClosed
-from memento.ledger.embedding_queue import Lacking
+from memento.ledger.vectors import Lacking
 from memento.testing import HashEmbedder
 from memento.tiers.queue import CHARS, SHORT, Wish, Wishes
 

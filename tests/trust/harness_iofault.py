@@ -42,11 +42,11 @@ LASTING = {errno.ENOSPC: "WTOM", errno.EIO: "WSTROUM"}
 """The operations that a full and a broken disk refuse."""
 PASSING = frozenset({"StorageFull", "StorageFailed", "StoreUnusable"})
 """Errors that may be raised if the fault is over before anybody can look at it."""
-STRIDE = {"W": 211, "S": 17}
-"""In the quick form, every so many cases of a kind; of the others, every seventh."""
+STRIDE = {"W": 421, "S": 37}
+"""In the quick form, every so many cases of a kind; of the others, every nineteenth."""
 QUIET = Config(index=IndexConfig(start_seconds=86_400.0), close_seconds=0.0)
 """Without the background thread, so that the n-th call is always the same."""
-CONTROLS = 24
+CONTROLS = 12
 """Cases the control is put to, spread over all of the script: some of its calls come after the last
 commit, where nothing can be lost."""
 CONTROL = "a store that treats a refused commit as successful"
@@ -205,7 +205,7 @@ def cases(folder: Path, library: Path, *, full: bool, seed: int) -> list[Case]:
         for at, (nth, error, sticky) in enumerate(
             product(range(1, calls + 1), ERRORS, (False, True))
         )
-        if full or at % STRIDE.get(kind, 7) == 0
+        if full or at % STRIDE.get(kind, 19) == 0
     ]
 
 

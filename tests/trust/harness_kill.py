@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
 CALLS = "WSTROUM"
-POINTS = {False: 3, True: 400}
+POINTS = {False: 2, True: 400}
 """Most moments at which each thing is killed; spread over all of its calls."""
-CONTROL_POINTS = 12
+CONTROL_POINTS = 6
 
 
 # --- the child that forks the ones to be killed

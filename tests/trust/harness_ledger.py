@@ -25,7 +25,9 @@ from memento.ledger.lite import rescue as ledger_salvage
 from memento.upkeep.backup import salvage
 
 STEPS = 150
-CASES = {False: 32, True: 400}
+CASES = {False: 20, True: 400}
+SIGNS = ("unnoticed", "wrong:")
+"""The findings that the control has to have."""
 PAGE = 4096
 MOST_ON_A_PAGE = 24
 """Memories one damaged page may cost at most; those in the script take 250 bytes and more."""
@@ -214,10 +216,12 @@ def believing_everything(folder: Path, truth: Truth, seed: int) -> bool:
             wrong += unnoticed(root, truth) + badly_saved(root, truth, "letters")
             for store in folder.glob("damaged*"):
                 shutil.rmtree(store)
+            if all(any(line.startswith(sign) for line in wrong) for sign in SIGNS):
+                return True
     finally:
         for module in modules:
             module.checksum = real
-    return all(any(line.startswith(sign) for line in wrong) for sign in ("unnoticed", "wrong:"))
+    return False
 
 
 HARNESSES = (damaged_ledger,)

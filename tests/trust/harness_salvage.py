@@ -34,7 +34,7 @@ from memento.base.layout import LEDGER
 from memento.config import ShortConfig
 from memento.errors import MementoError
 from memento.ledger.contract import Session
-from memento.ledger.links import put_link
+from memento.ledger.links import link
 from memento.ledger.lite import rescue as ledger_salvage
 from memento.ledger.schema import SEQ_BITS
 from memento.testing import HashEmbedder, ManualClock
@@ -172,7 +172,7 @@ class Life:
             where = "SELECT docid FROM memories WHERE id = ?"  # one may just have been erased
             found = [session.execute(where, (one.id,)).fetchone() for one in ends]
             if None not in found:
-                put_link(session, *(docid for (docid,) in found), "seen", weight)
+                link(session, *(docid for (docid,) in found), "seen", weight)
 
         self.memory._engine.ledger.write(job)
 

@@ -49,7 +49,7 @@ STEPS = (run.FOLD, *run.STEPS)
 MUST = {"fold", "duplicates", "tiers", "replay", "archive", "links"}
 """Steps that find something to do in the store of the kills; the others may be switched off."""
 POINTS = {False: 2, True: 300}
-CONTROL_POINTS = 12
+CONTROL_POINTS = 6
 SIZES = {False: (12, 1), True: (150, 20)}
 """Memories of each sort, and rounds of each setting; by the form."""
 SLEEPERS = (2, 4)

@@ -33,7 +33,7 @@ from memento import MemoryManager, Status
 from memento.config import Sleep
 from memento.dynamics.fold import VERDICTS
 from memento.errors import InvalidInput
-from memento.ledger import earlier_states, strength_fold
+from memento.ledger import past, strength_fold
 from memento.ledger.usage_events import Happening
 from memento.testing import ManualClock
 
@@ -118,7 +118,7 @@ def everything(folder: Path, *, full: bool, seed: int) -> TrustResult:
         made, said = one_round(folder / f"round{number}", dice)
         count, wrong = count + made, wrong + [f"round {number}: {one}" for one in said]
         shutil.rmtree(folder / f"round{number}")
-    with mock.patch.object(earlier_states, "at_revision", lambda _session, row, _rev: row):
+    with mock.patch.object(past, "at_revision", lambda _session, row, _rev: row):
         failed = bool(one_round(folder / "control", dice)[1])
     return TrustResult(
         name="every change undone and redone",

@@ -35,12 +35,12 @@ READERS = (
     lambda text: redact(text, Counter()),
 )
 for unit in UNITS:
-    text = (unit * 65_536)[:65_536]
+    text = (unit * 16_384)[:16_384]
     for at, read in enumerate(READERS):
         began = time.process_time()
         read(text)
         took = time.process_time() - began
-        assert took < 10, f"reader {at} takes {took:.1f} s for {unit!r}"
+        assert took < 1, f"reader {at} takes {took:.1f} s for {unit!r}"
 """
 DATES = """
 import time
@@ -50,12 +50,12 @@ from memento.text import when
 
 DAY, YEARS = date(2024, 5, 5), range(1990, 2025)
 for unit in ("last friday ", "5 May 2024 ", "12 days ago ", "a couple of weeks ago "):
-    text = (unit * 262_144)[:262_144]
+    text = (unit * 65_536)[:65_536]
     began = time.process_time()
     when.said(text, DAY)
     when.times_of(text, DAY, YEARS)
     took = time.process_time() - began
-    assert took < 15, f"the dates of {unit!r} take {took:.1f} s"
+    assert took < 5, f"the dates of {unit!r} take {took:.1f} s"
 """
 ENDED = """
 import tempfile
@@ -76,12 +76,12 @@ UNITS = (
 )
 with tempfile.TemporaryDirectory() as folder, MemoryManager(folder, embedder=None) as memory:
     for unit in UNITS:
-        text = "use " + (unit * 65_000)[:65_000] + "x! end"
+        text = "use " + (unit * 16_000)[:16_000] + "x! end"
         for read in (*READERS, memory.direct):
             began = time.process_time()
             read(text)
             took = time.process_time() - began
-            assert took < 4, f"{read} takes {took:.1f} s for {unit!r}"
+            assert took < 1.5, f"{read} takes {took:.1f} s for {unit!r}"
 """
 
 
@@ -92,18 +92,15 @@ def run(program):
 
 
 def test_no_text_is_slow_to_read():
-    """All readers of text, 850 times the longest text: each takes 0.5 s at most on an idle core."""
+    """All readers of text, a quarter of the longest text: each takes less than a second."""
     run(READ)
 
 
 def test_very_many_dates_are_not_slow_to_read():
-    """Four times the longest text, of dates alone: 8 s on an idle core; here were minutes."""
+    """The longest text, of dates alone, is read in less than five seconds."""
     run(DATES)
 
 
 def test_no_text_with_another_end_is_slow_to_read():
-    """A long run of one thing and then a word: what looks for the end of a text tries each place.
-
-    Each takes 1.5 s at most on an idle core; here were minutes.
-    """
+    """A long run of one thing and then a word: a look for the end of a text tries each place."""
     run(ENDED)

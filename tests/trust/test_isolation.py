@@ -5,23 +5,12 @@ from __future__ import annotations
 import inspect
 
 import harness_isolation
-import harness_shares
 import pytest
 
 from memento import MemoryManager
 from memento.ledger import memories, predicate
 from memento.ledger.filters import filters_of
 from memento.testing import HashEmbedder
-
-HARNESSES = (*harness_isolation.HARNESSES, *harness_shares.HARNESSES)
-
-
-@pytest.mark.harness
-@pytest.mark.parametrize("harness", HARNESSES, ids=lambda one: one.__name__)
-def test_the_promise_holds_and_its_control_fails(harness, tmp_path):
-    """No crossing in the store, one in the control; the same answers beside a big neighbour."""
-    result = harness(tmp_path, full=False, seed=1)
-    assert result.verdict == "held", result
 
 
 @pytest.mark.parametrize("leak", ["list", "recent", "get"])

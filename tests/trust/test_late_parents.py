@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memento import Config, Kind, MemoryManager, Source, Status, Trust
-from memento.ledger import chains
+from memento.ledger import links
 from memento.testing import HashEmbedder
 from memento.upkeep.backup import restore, salvage
 
@@ -309,7 +309,7 @@ def test_any_family_ends_the_same_in_any_order(tmp_path_factory, family, dice):
             ends.append({one.id: (one.status, rank(one)) for one in view.list(status=EVERY)})
         assert ends[0] == ends[1]
         before = memory._engine.ledger.read(dump)
-        memory._engine.ledger.write(chains.note_all)
+        memory._engine.ledger.write(links.note_all)
         assert memory._engine.ledger.read(dump) == before
 
 

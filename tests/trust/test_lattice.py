@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
+import io
+import json
 from contextlib import suppress
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
-import harness_lattice
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from memento import Config, MemoryManager
-from memento.errors import ChangedSince, UntrustedSource
-from memento.types import Trust
+from memento import Config, MemoryManager, Turn
+from memento.errors import ChangedSince, MementoError, UntrustedSource
+from memento.ingest import read
+from memento.types import Source, Status, Trust
 from memento_mcp import Doors
 
 TRUSTS = ("user", "agent", "web")
-
-
-@pytest.mark.harness
-@pytest.mark.parametrize("harness", harness_lattice.HARNESSES, ids=lambda one: one.__name__)
-def test_the_promise_holds_and_its_control_fails(harness, tmp_path, full):
-    """Random speakers of less trust move nothing of the user's."""
-    result = harness(tmp_path, full=full, seed=1)
-    assert result.verdict == "held", result.details
 
 
 @pytest.fixture
@@ -101,21 +101,21 @@ PATHS = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("older", TRUSTS)
-@pytest.mark.parametrize("newer", TRUSTS)
 @pytest.mark.parametrize("path", PATHS, ids=lambda one: one.__name__)
-def test_a_less_trusted_source_takes_no_place(memory, path, newer, older):
+def test_a_less_trusted_source_takes_no_place(memory, path):
     """The older memory stays active, word for word, in its slot; an equal may replace it."""
-    old = memory.add("older", key="k", source=older)
-    if not Trust.outranks(older, newer):
-        path(memory, old.id, newer)
-        return
-    with suppress(UntrustedSource):
-        path(memory, old.id, newer)
-    now = memory.get(old.id)
-    assert (now.text, now.status, now.key) == ("older", "active", "k")
-    assert now.source.kind == older
-    assert memory.value("k", scope=now.scope).id == old.id
+    for older, newer in product(TRUSTS, TRUSTS):
+        view = memory.of(older, newer)
+        old = view.add("older", key="k", source=older)
+        if not Trust.outranks(older, newer):
+            path(view, old.id, newer)
+            continue
+        with suppress(UntrustedSource):
+            path(view, old.id, newer)
+        now = view.get(old.id)
+        assert (now.text, now.status, now.key) == ("older", "active", "k"), (older, newer)
+        assert now.source.kind == older
+        assert view.value("k", scope=now.scope).id == old.id
 
 
 @pytest.mark.parametrize("path", [by_key, by_supersedes, by_scope, by_promotion])
@@ -210,6 +210,159 @@ def test_what_is_approved_is_what_was_read(tmp_path):
                 memory.quarantine.approve(seen, version=version)
         assert memory.get("w").status == "quarantined"
         assert memory.quarantine.approve(memory.get("w")).status == "active"
+
+
+@pytest.mark.parametrize(
+    "again",
+    [
+        {"text": "Pay to another account"},
+        {"text": "Pay to another account", "source": "agent"},
+        {"tags": ["bank"]},
+        {"metadata": {"url": "evil"}},
+        {"source": "tool"},
+        {"key": "bank/account"},
+    ],
+)
+def test_what_has_the_id_of_what_was_read_is_not_approved_for_it(tmp_path, again):
+    """Erased and taken in again, it has the same id and the same version."""
+    with MemoryManager(tmp_path, embedder=None) as memory:
+        told = {"text": "The office opens at nine", "source": "web"}
+        seen = memory.add(**told, id="w")
+        memory.store.erase("w")
+        new = memory.add(**(told | again), id="w")
+        assert new.version == seen.version
+        with pytest.raises(ChangedSince):
+            memory.quarantine.approve(seen)
+        assert memory.get("w").status == new.status
+
+
+PAGE = Source("web", uri="https://a.example")
+THEY = (PAGE, Source("web", uri="https://b.example"), "tool", "import", "web")
+SAID = "The office opens at nine"
+MORE = {
+    "tags": ["evil"], "metadata": {"url": "evil"}, "importance": 1.0, "tier": "long",
+    "aliases": ["evil"], "kind": "preference", "expires_in": 9, "supersedes": "other",
+    "related": "other", "pinned": True,
+}  # fmt: skip
+
+
+def adds(memory, _name, source, fields, _folder):
+    """Add it again, alone."""
+    memory.add(SAID, source=source, **fields)
+
+
+def adds_many(memory, _name, source, fields, _folder):
+    """Add it again among others."""
+    memory.add_many(["Tea", {"text": SAID, "source": source, **fields}])
+
+
+def adds_by_id(memory, name, source, fields, _folder):
+    """Add it again by its id, with the same and with other words."""
+    with suppress(MementoError):
+        memory.add(SAID, id=name, source=source, **fields)
+    memory.add("Evil", id=name, source=source, **fields)
+
+
+def replaces(memory, name, source, fields, _folder):
+    """Replace it by its id; its own source may, and then it is to be read again."""
+    with suppress(MementoError):
+        memory.add(SAID, id=name, replace=True, source=source, **fields)
+    memory.add("Evil", id=name, replace=True, source=source, **fields)
+
+
+def updates(memory, name, source, fields, _folder):
+    """Change it, each field alone and the text."""
+    kind = getattr(source, "kind", source)
+    known = {"tags", "metadata", "importance", "kind", "expires_in", "pinned"}
+    for field in known & fields.keys():
+        with suppress(MementoError):
+            memory.update(name, **{field: fields[field]}, source=kind)
+    memory.update(name, text="Evil", source=kind)
+
+
+def hides(memory, name, source, _fields, _folder):
+    """Forget it."""
+    memory.forget(name, source=getattr(source, "kind", source))
+
+
+def talks(memory, _name, source, _fields, _folder):
+    """Say it as a message of a conversation, kept and learnt from."""
+    turn = Turn(SAID, "tool", trust=getattr(source, "kind", source))
+    memory.keep([turn])
+    memory.observe(messages=[turn, Turn("Fine.")])
+
+
+def asks_over_mcp(memory, name, _source, _fields, _folder):
+    """Use the tools of an agent."""
+    doors = Doors(memory, more=True, client="c")
+    doors.call("remember", {"text": SAID, "everywhere": True})
+    doors.call("correct", {"id": name, "text": "Evil"})
+    doors.call("forget", {"id": name})
+
+
+def sends_a_file(memory, name, _source, fields, folder):
+    """Bring it in a file of texts, and in the export of another store."""
+    file = folder / "texts.jsonl"
+    given = {key: value for key, value in fields.items() if key != "related"}
+    lines = [{"text": SAID, **given}, {"text": "Evil", "id": name, **given}]
+    for line in lines:
+        file.write_text(json.dumps(line | {"source": {"kind": "import"}}))
+        with suppress(MementoError):
+            memory.add_many(read(file))
+    with MemoryManager(folder / "theirs", embedder=None) as theirs:
+        theirs.store.erase(everything=True)
+        theirs.add("Evil", id=name, tags=["evil"])
+        theirs.add(SAID, tags=["evil"])
+        theirs.store.export(stream := io.StringIO())
+    memory.store.import_from(io.StringIO(stream.getvalue()))
+
+
+WAYS = (
+    adds, adds_many, adds_by_id, replaces, updates, hides, talks, asks_over_mcp, sends_a_file,
+)  # fmt: skip
+
+
+def as_read(memory, name):
+    """Return all that somebody reads of a memory, and what it is linked to."""
+    one = memory.get(name)
+    seen = replace(one, reinforced=0, updated_at=one.created_at)
+    linked = [to.memory.id for to in memory.related(name, status=[*Status]) if to.outgoing]
+    return seen, linked, memory.get("other").status
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    steps=st.lists(
+        st.tuples(st.sampled_from(WAYS), st.sampled_from(THEY), st.sets(st.sampled_from([*MORE]))),
+        min_size=1,
+        max_size=6,
+    ),
+    owner=st.sampled_from(["user", PAGE]),
+    approved=st.booleans(),
+)
+def test_what_was_read_is_what_there_is(steps, owner, approved):
+    """Whatever pages, tools and files say again, through every door, changes nothing of it."""
+    with TemporaryDirectory() as name, MemoryManager(Path(name, "s"), embedder=None) as memory:
+        memory.add("Other", id="other")
+        memory.add(SAID, id="w", source=owner, tags=["office"], metadata={"url": "good"})
+        if approved:
+            memory.quarantine.approve("w")
+        before = as_read(memory, "w")
+        own = before[0].status == "quarantined" and any(
+            way is replaces and who == PAGE for way, who, _ in steps
+        )
+        for way, who, fields in steps:
+            with suppress(MementoError):
+                way(memory, "w", who, {key: MORE[key] for key in fields}, Path(name))
+        memory.flush(wait=True)
+        if own:  # its own source replaced it: that is to be read
+            for seen in ("w", before[0]):
+                with pytest.raises(ChangedSince):
+                    memory.quarantine.approve(seen)
+            return
+        assert as_read(memory, "w") == before
+        assert memory.quarantine.approve("w").text == SAID
+        assert memory.get("other").status == "active"
 
 
 def test_a_memory_that_never_changed_is_approved_by_its_id(tmp_path):

@@ -5,18 +5,9 @@ from __future__ import annotations
 import stat
 
 import harness_private
-import pytest
 
 from memento import MemoryManager
 from memento.testing import HashEmbedder
-
-
-@pytest.mark.harness
-@pytest.mark.parametrize("harness", harness_private.HARNESSES, ids=lambda one: one.__name__)
-def test_the_promise_holds_and_its_control_fails(harness, tmp_path):
-    """No socket in a full local run, one in the control; no file that others can read."""
-    result = harness(tmp_path, full=False, seed=1)
-    assert result.verdict == "held", result
 
 
 def test_without_strace_a_hook_counts(tmp_path, monkeypatch):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -41,6 +42,15 @@ def host(cloned: Path, step: str, **environment: str) -> subprocess.CompletedPro
     )  # fmt: skip
 
 
+@pytest.fixture(scope="module")
+def dead(tmp_path_factory) -> Path:
+    """A store whose process was killed while it had the index open."""
+    folder = tmp_path_factory.mktemp("dead") / "cwd"
+    folder.mkdir()
+    assert host(folder, "die").returncode == -signal.SIGKILL
+    return folder.parent / "store"
+
+
 def ran(cloned: Path) -> str:
     """Which of the decoys ran."""
     noted = cloned.parent / "ran"
@@ -62,16 +72,18 @@ def test_the_probe_runs_no_code_of_the_working_directory(cloned):
     assert ran(cloned) == ""
 
 
-def test_an_unprotected_start_runs_it(cloned):
+def test_an_unprotected_start_runs_it(cloned, dead):
     """The control: ``-m`` from the same working directory runs the decoy."""
-    assert host(cloned, "die").returncode == -signal.SIGKILL
+    shutil.copytree(dead, cloned.parent / "store")
     seen = said(host(cloned, "look-unprotected"))
     assert seen["verdicts"] != [None]
     assert "memento" in ran(cloned)
 
 
 @pytest.mark.parametrize("entry", ["", "elsewhere", "."])
-def test_a_relative_entry_of_the_path_means_where_the_host_was_started(cloned, entry, tmp_path):
+def test_a_relative_entry_of_the_path_means_where_the_host_was_started(
+    cloned, dead, entry, tmp_path
+):
     """Python makes it absolute at the start; a host that goes elsewhere takes nothing from there.
 
     An empty entry of PYTHONPATH is the working directory, here at the start of the host.
@@ -80,18 +92,18 @@ def test_a_relative_entry_of_the_path_means_where_the_host_was_started(cloned, e
     (home / "elsewhere").mkdir(parents=True)
     path = os.pathsep.join([str(Path(__file__).parents[2]), entry, "elsewhere"])
     environment = {"PYTHONPATH": path, "GO_TO": str(cloned)}
-    assert host(home, "die", **environment).returncode == -signal.SIGKILL
+    shutil.copytree(dead, tmp_path / "store")
     seen = said(host(home, "look", **environment))
     assert (seen["verdicts"], seen["state"]) == ([None], "ready")
     assert ran(cloned) == ""
 
 
-def test_a_shell_is_probed_without_the_startup_code_of_its_folder(cloned, tmp_path):
+def test_a_shell_is_probed_without_the_startup_code_of_its_folder(cloned, dead, tmp_path):
     """``sys.path`` of a shell begins with "", but Python looks for sitecustomize before that."""
     home = tmp_path / "home"
     home.mkdir()
     (home / "sitecustomize.py").write_text((cloned / "sitecustomize/__init__.py").read_text())
-    assert host(home, "die", EMPTY_FIRST="1").returncode == -signal.SIGKILL
+    shutil.copytree(dead, tmp_path / "store")
     seen = said(host(home, "look", EMPTY_FIRST="1"))
     assert (seen["verdicts"], seen["state"]) == ([None], "ready")
     assert ran(cloned) == ""

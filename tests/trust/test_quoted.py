@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from crossing import pairs
 
 from memento import Config, MemoryManager
+from memento.testing import HashEmbedder
 from memento.types import Trust
 
 SHORT = (
@@ -36,12 +38,14 @@ def quoting(memory):
     return [one for one in found if WORD in one.text and one.role is None]
 
 
-@pytest.mark.parametrize("said", SHORT)
-@pytest.mark.parametrize(("session", "at_once"), [("s", True), ("s", False), (None, True)])
-@pytest.mark.parametrize("trust", [None, "agent", "tool", "web"])
-def test_a_quotation_is_no_more_than_what_it_quotes(tmp_path, said, session, at_once, trust):
+@pytest.mark.parametrize(
+    ("said", "trust", "how"),
+    pairs(SHORT, [None, "agent", "tool", "web"], [("s", True), ("s", False), (None, True)]),
+)
+def test_a_quotation_is_no_more_than_what_it_quotes(tmp_path, said, trust, how):
     """It names the turn, is trusted as little, waits with it, and is erased with it."""
-    with MemoryManager(tmp_path, embedder="default") as memory:
+    session, at_once = how
+    with MemoryManager(tmp_path, embedder=HashEmbedder()) as memory:
         told(memory, said, trust, session=session, at_once=at_once)
         turn = next(
             one
@@ -63,7 +67,7 @@ def test_a_quotation_is_no_more_than_what_it_quotes(tmp_path, said, session, at_
 def test_words_of_an_agent_that_is_not_trusted_wait(tmp_path, said, keep):
     """Also if the turns themselves are not kept."""
     config = Config(untrusted=NOBODY)
-    with MemoryManager(tmp_path, embedder="default", config=config) as memory:
+    with MemoryManager(tmp_path, embedder=HashEmbedder(), config=config) as memory:
         messages = [{"role": "assistant", "content": TOLD}, {"role": "user", "content": said}]
         memory.observe(messages=messages, session="s", keep=keep)
         assert [one.text for one in memory.list() if WORD in one.text] == []
@@ -72,7 +76,7 @@ def test_words_of_an_agent_that_is_not_trusted_wait(tmp_path, said, keep):
 
 def test_a_correction_that_quotes_still_takes_the_place_of_what_it_corrects(tmp_path):
     """The user speaks, so the earlier value gives way, although the quotation is an agent's."""
-    with MemoryManager(tmp_path, embedder="default") as memory:
+    with MemoryManager(tmp_path, embedder=HashEmbedder()) as memory:
         memory.observe("I live in Utrecht.", "You live in Utrecht.", session="s")
         memory.observe("No, I live in Porto now.", session="s")
         assert memory.value("user/home").text.startswith("I live in Porto")
@@ -81,7 +85,7 @@ def test_a_correction_that_quotes_still_takes_the_place_of_what_it_corrects(tmp_
 
 def test_every_piece_of_a_long_message_is_a_parent(tmp_path):
     """Erasing the piece that holds a statement erases the statement."""
-    with MemoryManager(tmp_path, embedder="default") as memory:
+    with MemoryManager(tmp_path, embedder=HashEmbedder()) as memory:
         filler = "The weather was as it often is in autumn. " * 500
         seen = memory.observe(f"{filler}\n\nI live in {WORD}.", session="s")
         pieces = [one for one in memory.list() if one.role == "user"]
@@ -92,7 +96,7 @@ def test_every_piece_of_a_long_message_is_a_parent(tmp_path):
 
 def test_a_confirmed_candidate_names_what_it_quotes(tmp_path):
     """A statement that was in doubt has the same parents once it is confirmed."""
-    with MemoryManager(tmp_path, embedder="default") as memory:
+    with MemoryManager(tmp_path, embedder=HashEmbedder()) as memory:
         memory.observe(assistant=TOLD, session="s")
         seen = memory.observe("Hm, that one is fine for me I guess, not the other.", session="s")
         for one in seen.doubtful:

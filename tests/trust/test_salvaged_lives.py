@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import harness_salvage
 import pytest
 from harness_salvage import told, wrong_after
 from hypothesis import HealthCheck, Phase, given, settings
@@ -11,14 +10,6 @@ from hypothesis import strategies as st
 from memento.cli import main
 from memento.ledger.lite import sqlite
 from memento.upkeep.backup import salvage
-
-
-@pytest.mark.harness
-@pytest.mark.parametrize("harness", harness_salvage.HARNESSES, ids=lambda one: one.__name__)
-def test_the_promise_holds_and_its_control_fails(harness, tmp_path):
-    """Every life is kept as it was, and the old reading of the pages loses memories."""
-    result = harness(tmp_path, full=False, seed=1)
-    assert result.verdict == "held", result
 
 
 @settings(

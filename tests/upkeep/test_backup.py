@@ -68,6 +68,7 @@ def test_a_backup_is_the_store(memory, open_memory, tmp_path):
     memory.update("one", tags=["kitchen"])
     memory.of("acme", "rami").add("The door code is 4711", session="s")
     memory.forget("one")
+    memory.flush()
     before = dump(memory)
     kept = memory.store.backup(tmp_path / "b.db")
     assert (kept.path, kept.memories) == (tmp_path / "b.db", 3)

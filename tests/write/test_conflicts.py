@@ -11,22 +11,9 @@ from memento import MemoryManager, background
 from memento.claims.settings import Conflicts
 from memento.config import Config, IndexConfig
 from memento.errors import InvalidInput, LockedMemory, NotFound
-from memento.ledger import claim_rows
+from memento.ledger import claim_rows, links
 from memento.testing import HashEmbedder, ManualClock
 from memento.write import settling
-
-
-@pytest.fixture
-def clock():
-    """A clock that a test moves."""
-    return ManualClock()
-
-
-@pytest.fixture
-def memory(tmp_path, clock):
-    """An empty store."""
-    with MemoryManager(tmp_path / "store", embedder=None, clock=clock) as opened:
-        yield opened
 
 
 def told(memory, *texts, **more):
@@ -360,7 +347,7 @@ def test_a_prompt_marks_what_a_statement_outside_the_answer_contradicts(memory, 
 
 def test_a_prompt_marks_contradictions_of_a_store_that_has_very_many(memory, clock, monkeypatch):
     """So many that they are not listed."""
-    monkeypatch.setattr(claim_rows, "_MANY_FLAGGED", 1)
+    monkeypatch.setattr(links, "_MANY_FLAGGED", 1)
     told(memory, "Our airline is Heron Air", tags=["fleet"])
     clock.advance(timedelta(days=3))
     told(memory, "Our airline is Egret")

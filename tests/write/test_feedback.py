@@ -546,13 +546,13 @@ class TestNotFoldedYet:
             for _ in range(10):
                 self.uses(three, clock, "green")
             clock.advance(10 * DAY)
-        checked, is_changed = [], usage_events.is_changed_event
+        checked, is_changed = [], usage_events.is_changed
 
         def noting(*given):
             checked.append(given)
             return is_changed(*given)
 
-        monkeypatch.setattr(usage_events, "is_changed_event", noting)
+        monkeypatch.setattr(usage_events, "is_changed", noting)
         three.strength("black")
         days = {at // fold.DAY for _, at, *_ in checked}
         assert len(checked) == len(days) <= 6

@@ -18,24 +18,10 @@ from memento.errors import (
     UntrustedSource,
 )
 from memento.ledger.rows import MOST_LOCKED, WARN_LOCKED
-from memento.testing import ManualClock
 from memento.upkeep.backup import restore
 
 RULE = "Never deploy on a Friday"
 OTHER = "Deploy whenever you like"
-
-
-@pytest.fixture
-def clock():
-    """A clock that a test moves."""
-    return ManualClock()
-
-
-@pytest.fixture
-def memory(tmp_path, clock):
-    """An empty store."""
-    with MemoryManager(tmp_path / "store", embedder=None, clock=clock) as opened:
-        yield opened
 
 
 @pytest.fixture

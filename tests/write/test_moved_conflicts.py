@@ -7,19 +7,12 @@ import pytest
 
 from memento import MemoryManager
 from memento.ledger.contract import Work
-from memento.testing import ManualClock
 from memento.upkeep import import_
 from memento.upkeep.import_ import Taking
 from memento.write import settling
 
 PLACES = ("I live in Ghent", "I moved from Ghent to Turku")
 NUMBERS = ("My phone number is 555 1234", "My phone number is 777 9999")
-
-
-@pytest.fixture
-def clock():
-    """A clock that a test moves."""
-    return ManualClock()
 
 
 @pytest.fixture

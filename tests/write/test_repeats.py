@@ -214,13 +214,13 @@ class TestTrust:
         memory.add(CODE, id="mine", source="web", tags=["theirs"], importance=1.0)
         assert memory.get("mine") == mine
 
-    def test_in_quarantine_each_source_answers_for_its_own(self, memory):
-        """Another page cannot label what the first one says; the same page can."""
+    def test_nobody_labels_what_waits_in_quarantine(self, memory):
+        """Neither another page nor the same one: what a person is to judge stays as it is."""
         page = Source(Trust.WEB, "https://a.example")
         first = memory.add(CODE, source=page)
         memory.add(CODE, source=Source(Trust.WEB, "https://b.example"), tags=["b"])
+        assert memory.add(CODE, source=page, tags=["a"]).tags == ()
         assert memory.get(first.id).tags == ()
-        assert memory.add(CODE, source=page, tags=["a"]).tags == ("a",)
 
     def test_what_the_user_says_in_their_own_name_is_theirs(self, memory):
         """A user who repeats an approved page owns the text: no field of the page is left."""

@@ -12,8 +12,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from memento import Config, MemoryManager, Source, Status
 from memento.config import ShortConfig
-from memento.errors import InvalidInput, MementoError, NotFound, NothingToUndo
-from memento.ledger import transfer
+from memento.errors import InvalidInput, LockedMemory, MementoError, NotFound, NothingToUndo
+from memento.ledger import changes, transfer
+from memento.ledger.rows import MOST_LOCKED
 from memento.testing import ManualClock
 
 DAY = timedelta(days=1)
@@ -324,17 +325,6 @@ def test_what_changed_since_is_left_and_named(memory):
     assert memory.get(one.id).text == "tea"
 
 
-def test_after_the_later_change_is_undone_the_earlier_one_can_be(memory):
-    """A change and its undo are as if neither had been."""
-    one = memory.add("tea")
-    memory.update(one.id, text="green tea")
-    memory.update(one.id, text="black tea")
-    later, first = numbers(memory)
-    memory.undo(later)
-    assert memory.undo(first).left == {}
-    assert memory.get(one.id).text == "tea"
-
-
 def test_a_successor_stays_while_what_it_replaced_is_left(memory):
     """Else neither of them would be active."""
     old = memory.add("tea", "medium", key="drink")
@@ -449,16 +439,6 @@ def test_a_forgotten_quarantined_memory_goes_back_into_quarantine(memory):
     memory.forget(page.id)
     memory.undo(last(memory).number)
     assert memory.get(page.id).status is Status.QUARANTINED
-
-
-def test_forget_source_can_be_undone(memory):
-    """Each memory has the status it had."""
-    seen = memory.add("seen", source=Source("web", "https://a.example"))
-    memory.quarantine.approve(seen.id)
-    new = memory.add("new", source=Source("web", "https://a.example"))
-    memory.quarantine.forget_source("https://a.example")
-    memory.undo(last(memory).number)
-    assert (memory.get(seen.id).status, memory.get(new.id).status) == ("active", "quarantined")
 
 
 def test_restore_after_an_undo_knows_the_status_before(memory):
@@ -651,19 +631,6 @@ def test_a_changed_row_is_seen_and_is_not_undone(memory):
         memory.undo(1)
 
 
-def test_links_that_a_replacement_made_go_and_come_back(memory):
-    """They are no part of the row, and are undone with it."""
-    memory.add("a door", id="a")
-    other = memory.add("a house")
-    memory.add("a gate", id="a", replace=True, related=other.id)
-    assert [one.memory.id for one in memory.related("a")] == [other.id]
-    number = last(memory).number
-    undone = memory.undo(number)
-    assert memory.related("a") == []
-    memory.undo(undone.changes[0])
-    assert [one.memory.id for one in memory.related("a")] == [other.id]
-
-
 def test_each_namespace_numbers_its_own_changes(memory):
     """No namespace can count the changes of the others, nor undo one of theirs."""
     ids = {}
@@ -680,3 +647,150 @@ def test_each_namespace_numbers_its_own_changes(memory):
     assert (done.changes, done.undone) == ((3,), (2,))
     assert memory.of("ben").changes()[0].undoes == 2
     assert [one.number for one in memory.of("ada").changes()] == [2, 1]
+
+
+# --- locks
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_an_earlier_change_of_a_locked_memory_is_left(memory, force):
+    """Force undoes later changes, but takes no lock away."""
+    kept = memory.add("The gate code is 1904")
+    memory.update(kept.id, text="The gate code is 2010")
+    updated = last(memory).number
+    memory.lock(kept.id)
+    locked = last(memory).number
+    undone = memory.undo(updated, force=force)
+    assert undone.left == {kept.id: locked}
+    assert memory.get(kept.id).text == "The gate code is 2010"
+    assert memory.get(kept.id).lock == "user"
+
+
+def test_a_verdict_counts_again_once_the_lock_is_undone(memory):
+    """A verdict on a locked memory has no effect; it has one when the lock is gone."""
+    kept = memory.add("The gate code is 1904")
+    before = memory.belief(kept.id).mean
+    memory.lock(kept.id)
+    memory.feedback(kept.id, verdict="wrong")
+    assert memory.belief(kept.id).mean == before
+    memory.undo(last(memory).number)
+    assert memory.belief(kept.id).mean < before
+
+
+def test_a_locked_memory_is_not_corrected(memory):
+    """Nothing is written, not even the change."""
+    kept = memory.add("The gate code is 1904", key="gate")
+    memory.lock(kept.id)
+    listed = memory.changes()
+    with pytest.raises(LockedMemory):
+        memory.correct(kept.id, "The gate code is 2010")
+    assert [one.text for one in memory.list()] == ["The gate code is 1904"]
+    assert memory.changes() == listed
+
+
+def test_verdicts_that_take_a_lock_away_are_a_change(memory, clock):
+    """It has a number of its own, so that undoing a later change does not bring the lock back."""
+    kept = memory.add("The gate code is 1904")
+    memory.lock(kept.id, "promoted")
+    memory.feedback(kept.id, verdict="wrong")
+    clock.advance(2 * DAY)
+    memory.feedback(kept.id, verdict="wrong")
+    assert memory.get(kept.id).lock is None
+    assert memory.changes()[0].kind == "feedback"
+    memory.update(kept.id, text="The gate code is 2010")
+    memory.undo(last(memory).number)
+    assert memory.get(kept.id).lock is None
+    assert memory.get(kept.id).text == "The gate code is 1904"
+
+
+def test_force_does_not_take_away_a_lock_that_was_given_by_redo(memory):
+    """A lock that an undo brought back is a lock like any other."""
+    kept = memory.add("The gate code is 1904")
+    memory.update(kept.id, text="The gate code is 2010")
+    updated = last(memory).number
+    memory.lock(kept.id)
+    memory.undo(last(memory).number)
+    memory.undo(last(memory).number)
+    redone = last(memory).number
+    undone = memory.undo(updated, force=True)
+    assert undone.left == {kept.id: redone}
+    assert memory.get(kept.id).lock == "user"
+    assert memory.get(kept.id).text == "The gate code is 2010"
+    memory.undo(redone)
+    assert memory.get(kept.id).lock is None
+
+
+def test_an_undo_does_not_lock_more_than_may_be_locked(memory):
+    """The lock that ``unlock`` took away comes back only while there is room for it."""
+    ids = [memory.add(f"Rule {number} of the house").id for number in range(MOST_LOCKED + 1)]
+    for one in ids[:-1]:
+        memory.lock(one)
+    memory.unlock(ids[0])
+    unlocked = last(memory).number
+    memory.lock(ids[-1])
+    undone = memory.undo(unlocked)
+    assert undone.left == {ids[0]: None}
+    assert memory.get(ids[0]).lock is None
+    memory.unlock(ids[-1])
+    memory.undo(unlocked)
+    assert memory.get(ids[0]).lock == "user"
+
+
+# --- what is written without being a change
+
+
+def test_an_expiry_that_was_set_since_stays(memory):
+    """``touch`` is no change, so an undo does not let the memory end at the moment before it."""
+    kept = memory.add("The gate code is 1904", expires_in=100)
+    memory.update(kept.id, text="The gate code is 2010")
+    updated = last(memory).number
+    memory.touch(kept.id, expires_in=100_000)
+    touched = memory.get(kept.id).expires_at
+    memory.undo(updated)
+    assert memory.get(kept.id).text == "The gate code is 1904"
+    assert memory.get(kept.id).expires_at == touched
+    memory.undo(last(memory).number)
+    assert memory.get(kept.id).expires_at == touched
+
+
+def test_an_expiry_that_the_change_set_is_set_back(memory):
+    """Also if the memory was repeated since, which is no change."""
+    kept = memory.add("The gate code is 1904")
+    memory.update(kept.id, tags=["gate"], expires_in=100)
+    updated = last(memory).number
+    memory.add("The gate code is 1904", expires_in=1000)
+    memory.undo(updated)
+    assert memory.get(kept.id).expires_at is None
+    assert memory.get(kept.id).tags == ()
+
+
+def test_repeats_since_are_still_counted(memory):
+    """A repeat after the change stays counted, whatever else is undone."""
+    kept = memory.add("The gate code is 1904")
+    memory.update(kept.id, tags=["gate"])
+    updated = last(memory).number
+    memory.add("The gate code is 1904")
+    memory.undo(updated)
+    assert memory.get(kept.id).reinforced == 1
+
+
+def test_a_forced_undo_does_not_undo_its_own_changes(memory, clock, monkeypatch):
+    """To settle a slot may change a memory again, which then stands in the way."""
+    made, finish = [], changes.finish
+
+    def counted(*args, **named):
+        made.append(finish(*args, **named))
+        assert len(made) < 20, "the undo does not end"
+        return made[-1]
+
+    old = memory.add("The gate code is 1904", key="gate", occurred_at=clock() - DAY)
+    memory.update(old.id, scope="yard")
+    rescoped = memory.changes()[0].number
+    new = memory.add("The gate code is 2010", key="gate")
+    memory.update(new.id, valid_until=clock() + DAY)
+    memory.update(old.id, valid_until=clock() + DAY)
+    monkeypatch.setattr(changes, "finish", counted)
+    undone = memory.undo(rescoped, force=True)
+    assert set(map(changes.number_of, made)) == set(undone.changes)
+    assert [one.ok for one in memory.store.doctor()].count(False) == 0
+    assert len([one for one in memory.list() if (one.key, one.scope) == ("gate", "")]) == 1

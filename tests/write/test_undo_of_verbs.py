@@ -1,15 +1,18 @@
-"""Each verb that changes memories is undone and redone to the last column."""
+"""Each call that changes memories is undone and redone to the last column, as a whole."""
 
 from datetime import timedelta
 
 import pytest
 from test_undo import active, last, snapshot
 
-from memento import Config, Source
-from memento.config import Articles, Sleep
+from memento import Config, MemoryManager, Source
+from memento.config import Articles, ObserveConfig, Sleep
+from memento.verbs import documents
 
 DAY = timedelta(days=1)
 PAGE = "https://a.example/page"
+MENU = "# Tea\n\nGreen.\n\n# Coffee\n\nBlack.\n\n# Milk\n\nWhite.\n\n# Cocoa\n\nBrown."
+NEW_MENU = "# Tea\n\nRed, not green.\n\n# Milk\n\nWhite."
 
 
 def archived_and_used(memory):
@@ -87,28 +90,98 @@ def forgotten_by_age(memory):
     return lambda: memory.consolidate(steps=["fold", "archive"])
 
 
+def reworked(memory):
+    """A document is added again: some parts are replaced, some are gone."""
+    memory.add_document(MENU, name="menu")
+    return lambda: memory.add_document(NEW_MENU, name="menu")
+
+
+def told_otherwise(memory):
+    """Two things are learnt from one message, and one of them replaces what was known."""
+    memory.observe("I live in Utrecht.", "Noted.", session="a")
+    turn = "I live in Porto now. My favourite editor is Vim."
+    memory.keep([{"role": "user", "content": turn}], session="a")
+    (turn_id,) = [one.id for one in memory.list(session="a") if one.text == turn]
+    return lambda: memory.observe(turn, session="a", keep=False, turn_id=turn_id)
+
+
+def asked_to_forget(memory):
+    """The user asks to forget something."""
+    memory.add("My locker code is 4411", id="locker")
+    memory.keep([{"role": "user", "content": "Forget my locker code."}], session="a")
+    (turn,) = memory.list(session="a")
+    return lambda: memory.observe(turn.text, session="a", keep=False, turn_id=turn.id)
+
+
+def confirmed(memory):
+    """A statement is confirmed in a slot that has a value."""
+    memory.add("I live in Utrecht.", key="user/home")
+    (seen,) = memory.foresee("I live in Porto now.")
+    return lambda: memory.confirm(seen.candidate)
+
+
+def imported_over(memory, **options):
+    """An export brings a newer value of a slot that has one here, and a link of two memories."""
+    with MemoryManager(memory.root / "other", embedder=None, clock=memory.clock) as other:
+        other.add("The gate code is 1904", id="code", key="gate")
+        other.add("The shed code is 2011", id="shed", related=["code"])
+        other.store.export(memory.root / "other.jsonl")
+    memory.add("The gate code is 7", id="old", key="gate", occurred_at=memory.clock() - DAY)
+    return lambda: memory.store.import_from(memory.root / "other.jsonl", **options)
+
+
+def locked(memory):
+    """A lock of the user takes an expiry away."""
+    memory.touch("door", expires_in=DAY)
+    return lambda: memory.lock("door")
+
+
+def replaced(memory):
+    """Another memory has the id, and a link of its own."""
+    return lambda: memory.add("The door is blue", id="door", replace=True, related="gate")
+
+
+def of_two_sources(memory):
+    """Of a page, one memory was approved, and one was not."""
+    memory.quarantine.approve(memory.add("seen", source=Source("web", PAGE)).id)
+    memory.add("new", source=Source("web", PAGE))
+    return lambda: memory.quarantine.forget_source(PAGE)
+
+
 CASES = {
     "archive": lambda memory: lambda: memory.archive("door"),
     "unarchive": unarchived,
     "pin": lambda memory: lambda: memory.pin("door"),
     "unpin": pinned,
-    "lock": lambda memory: lambda: memory.lock("door", level="promoted"),
+    "lock": locked,
+    "lock against others": lambda memory: lambda: memory.lock("door", level="promoted"),
     "forget_many": lambda memory: lambda: memory.forget_many(ids=["door", "gate"]),
     "sweep": expired,
     "restore_source": of_a_page,
+    "forget_source": of_two_sources,
+    "replace": replaced,
+    "import": lambda memory: imported_over(memory, trust="user"),
     "feedback that brings back": archived_and_used,
     "feedback that takes a lock": promoted,
     "direct": directed,
     "resolve": flagged,
     "articles": written_about,
     "archive of a sleep": forgotten_by_age,
+    "add_document": reworked,
+    "observe": told_otherwise,
+    "observe that forgets": asked_to_forget,
+    "confirm": confirmed,
 }
 
 
 @pytest.fixture
 def kept(open_memory):
-    """Return a store with two memories."""
-    config = Config(sleep=Sleep(auto="off", archive_share=1.0), articles=Articles("extractive"))
+    """Return a store with two memories, in which nothing happens by itself."""
+    config = Config(
+        sleep=Sleep(auto="off", archive_share=1.0),
+        articles=Articles("extractive"),
+        observe=ObserveConfig(forget="all"),
+    )
     memory = open_memory(config=config)
     memory.add("The door code is 2011", id="door")
     memory.add("The gate code is 1904", id="gate", kind="rule")
@@ -120,17 +193,26 @@ def test_it_is_undone_and_redone(kept, case):
     """New memories are forgotten; all others are as before, and then as after."""
     deed = CASES[case](kept)
     kept.flush(wait=True)
-    before, known = snapshot(kept), active(kept)
+    before, known, made = snapshot(kept), active(kept), len(kept.changes())
     deed()
     after = snapshot(kept)
     assert after != before
-    undone = kept.undo(last(kept).number)
+    undone = undo_last_call(kept, len(kept.changes()) - made)
     assert undone.left == {}
     rows, _ = snapshot(kept)
     assert {name: row for name, row in rows.items() if name in before[0]} == before[0]
     assert active(kept) == known
-    assert kept.undo(undone.changes[0]).left == {}
+    assert undo_last_call(kept, len(undone.changes)).left == {}
     assert snapshot(kept) == after
+
+
+def undo_last_call(memory, made):
+    """Undo the change of the last call, or its run if it made several."""
+    newest = memory.changes(limit=made)
+    if made == 1:
+        return memory.undo(newest[0].number)
+    assert len({one.run for one in newest}) == 1
+    return memory.undo(run=newest[0].run)
 
 
 def test_verdicts_stay_when_the_change_that_they_made_is_undone(kept):
@@ -150,3 +232,38 @@ def test_an_erasure_is_not_undone_and_takes_its_changes_along(kept):
     undone = kept.undo(last(kept).number)
     assert undone.memories == ("gate",)
     assert active(kept) == ["The gate code is 1904"]
+
+
+def test_a_changed_document_is_one_run_of_the_call_that_changed_it(kept, monkeypatch):
+    """However many parts one transaction writes."""
+    monkeypatch.setattr(documents, "BATCH", 1)
+    kept.add_document(MENU, name="menu")
+    assert kept.changes() == []
+    kept.add_document(MENU.replace("Green", "Red").replace("White", "Blue")[:60], name="menu")
+    made = kept.changes()
+    assert {one.kind for one in made} == {"add_document"}
+    assert len(made) == 3
+    assert {one.run for one in made} == {made[-1].number}
+    assert kept.changes(run=made[-1].number) == made
+    kept.undo(run=made[-1].number)
+    assert "\n\n".join(one.text for one in kept.list() if one.id not in ("door", "gate")) == MENU
+
+
+def test_an_import_and_a_new_document_are_no_change(kept):
+    """They add, and what is added is taken back by forgetting it; nothing else is altered."""
+    imported_over(kept)()
+    kept.add_document(MENU, name="menu")
+    assert kept.changes() == []
+
+
+def test_the_end_of_a_session_is_no_change(kept):
+    """Its summary is forgotten like any other memory; the session stays ended."""
+    session = kept.session("shed", goal="paint the shed")
+    kept.keep([{"role": "user", "content": "We paint it red."}], session="shed")
+    summary = session.end("done")
+    assert kept.changes() == []
+    kept.forget(summary.id)
+    assert last(kept).changed == (summary.id,)
+    assert session.info.outcome == "done"
+    kept.undo(last(kept).number)
+    assert kept.get(summary.id).text == summary.text

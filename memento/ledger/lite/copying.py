@@ -9,12 +9,12 @@ from pathlib import Path
 
 from memento.errors import ArchiveDamaged, StoreUnusable
 from memento.ledger import (
-    chains,
     changes,
     checks,
     links,
     loop_rows,
     memories,
+    meta,
     namespaces,
     past,
     schema,
@@ -23,36 +23,34 @@ from memento.ledger import (
     strength_fold,
 )
 from memento.ledger.contract import Contents
-from memento.ledger.earlier_states import past as past_state
 from memento.ledger.lite import sqlite
 from memento.ledger.lite.sqlite import Connection, connect, translated, uri_of
-from memento.ledger.rows import COLUMNS, STATE, Row, State, columns_of
+from memento.ledger.past import in_state
+from memento.ledger.rows import COLUMNS, STATE, Row, State, columns_of, single
 from memento.types import Event
 
 BUSY_SECONDS = 30.0
+SEALED = {
+    "changes": (changes.CHANGES,),
+    "sessions or checkpoints": (session_rows.SESSIONS, session_rows.CHECKPOINTS),
+    "scopes or shares": (scope_rows.SCOPES, scope_rows.SHARES),
+}
 TAKEN_AT = "backup_at"
 """Name in ``meta`` of the moment a backup was made, microseconds."""
 
 
 def copy(source: Path, target: Path, now: int, *, immutable: bool = False) -> None:
-    """Write all that is committed into one file, as of one moment, while others go on.
-
-    Deleted data is not copied. Nobody waits for it, but the write-ahead log grows meanwhile.
-    """
+    """Write what is committed into one file, without deleted data, while others go on."""
     reading = connect(source, busy_seconds=BUSY_SECONDS, writable=False, immutable=immutable)
     with closing(reading) as connection, translated(source):
         connection.execute("PRAGMA query_only=OFF")  # would refuse to write any file
         connection.execute("VACUUM INTO ?", (uri_of(target),))
     with _alone(target) as connection:
-        connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (TAKEN_AT, now))
+        meta.put(connection, TAKEN_AT, now)
 
 
 def fetch(source: Path, target: Path) -> None:
-    """Copy a ledger that nobody writes, together with its write-ahead log if it has one.
-
-    Raises:
-        ArchiveDamaged: If it cannot be read as one.
-    """
+    """Copy a ledger that nobody writes, with its log if it has one, or raise ``ArchiveDamaged``."""
     logged = source.with_name(f"{source.name}-wal").exists()
     try:
         reading = connect(source, busy_seconds=BUSY_SECONDS, writable=False, immutable=not logged)
@@ -63,12 +61,7 @@ def fetch(source: Path, target: Path) -> None:
 
 
 def inspect(path: Path, sees: checks.Sees = checks.everyone) -> Contents:
-    """Look at every page, every checksum and the full-text index of a backup.
-
-    Raises:
-        ArchiveDamaged: If anything is wrong; it names only ids of namespaces that ``sees`` allows.
-        StoreFromTheFuture: If a newer memento wrote it.
-    """
+    """Look at every page, every checksum and the full text; see ``contract.BackupTool.inspect``."""
     with _alone(path) as connection:
         try:
             version = sqlite.check_version(connection, path)
@@ -78,30 +71,19 @@ def inspect(path: Path, sees: checks.Sees = checks.everyone) -> Contents:
             problems += _named(checks.changed_rows(connection), sees, "")
             problems += namespaces.wrong(connection)
             problems += _named(checks.changed_versions(connection), sees, "an earlier state of ")
-            problems += [*_changed_rows(connection)]
+            damaged = {
+                "links": checks.changed_links(connection),
+                "events": checks.changed_events(connection),
+            } | {what: sum(one.damaged(connection) for one in SEALED[what]) for what in SEALED}
+            problems += [f"{what} were changed" for what, count in damaged.items() if count]
             if not connection.words.intact():
                 problems.append("its full text is damaged")
         except StoreUnusable as error:
             raise ArchiveDamaged(path, f"is no backup of memento: {error}") from error
         if problems:
             raise ArchiveDamaged(path, f"is damaged: {'; '.join(problems[:5])}")
-        (count,) = connection.execute("SELECT count(*) FROM memories").fetchone()
-        query = "SELECT max(value) FROM meta WHERE name = ?"  # NULL for a plain copy of a ledger
-        (taken_at,) = connection.execute(query, (TAKEN_AT,)).fetchone()
-        return Contents(version, count, taken_at)
-
-
-def _changed_rows(connection: Connection) -> Iterator[str]:
-    """Name the tables with rows that are not as they were written."""
-    for what, changed in (
-        ("links", checks.changed_links),
-        ("events", checks.changed_events),
-        ("changes", checks.changed_changes),
-        ("sessions or checkpoints", lambda c: sum(session_rows.changed(c))),
-        ("scopes or shares", lambda c: sum(scope_rows.changed(c))),
-    ):
-        if changed(connection):
-            yield f"{what} were changed"
+        count = single(connection, "SELECT count(*) FROM memories")
+        return Contents(version, count, meta.get(connection, TAKEN_AT))
 
 
 def _named(changed: Sequence[checks.Whose], sees: checks.Sees, part: str) -> list[str]:
@@ -116,7 +98,7 @@ def settle(path: Path) -> None:
     """Make a copied ledger usable: bring it to the present schema, and queue what it lacks."""
     with _alone(path) as connection:
         sqlite.migrate(connection, path)
-        connection.execute("DELETE FROM meta WHERE name = ?", (TAKEN_AT,))
+        meta.drop(connection, TAKEN_AT)
         checks.owe_missing(connection)
 
 
@@ -127,24 +109,18 @@ def set_back_to(
     *,
     reread: Callable[[Connection, Row], None],
 ) -> int:
-    """Undo all that happened in a ledger after a moment; returns how many memories are left.
-
-    Args:
-        path: A ledger of the present schema that nobody else has open.
-        moment: Microseconds since 1970 UTC; what happened at it counts as done.
-        taken_at: When the ledger was copied, if that is known: up to then it knew more.
-        reread: Told each row that was set back, to derive again what depends on its text.
-    """
+    """Undo all that happened in a ledger that nobody else has open; see ``contract.BackupTool``."""
     with _alone(path) as connection:
         connection.execute("BEGIN IMMEDIATE")
-        _note_line(connection, moment if taken_at is None else max(moment, taken_at))
+        begins = single(connection, _LATEST, (max(moment, taken_at or moment),))
+        meta.put(connection, past.LINE, begins)
         _drop_later(connection, moment)
         for (docid,) in connection.execute(_CHANGED_SINCE, (moment,)).fetchall():
             row = memories.by_docid(connection, docid)
             reread(connection, _set_back_row(connection, row, moment))
         _drop_later_links(connection, moment)
         _set_links_back(connection, moment)
-        chains.note_all(connection)
+        links.note_all(connection)
         connection.execute("DELETE FROM versions WHERE until > ?", (moment,))
         connection.execute("DELETE FROM events WHERE at > ?", (moment,))
         changes.set_back_to(connection, moment)
@@ -155,23 +131,17 @@ def set_back_to(
         connection.execute("DELETE FROM sleeps")
         connection.execute("DELETE FROM backlog")
         checks.owe_missing(connection)
-        (count,) = connection.execute("SELECT count(*) FROM memories").fetchone()
         connection.execute("COMMIT")
         connection.execute("VACUUM")
-        return int(count)
+        return int(single(connection, "SELECT count(*) FROM memories"))
 
 
-def _note_line(connection: Connection, moment: int) -> None:
-    """Note from when on the recording is whole: after all that is to be undone."""
-    (latest,) = connection.execute(
-        "SELECT max(ifnull((SELECT max(updated_at) FROM memories), ?1),"
-        " ifnull((SELECT max(until) FROM versions), ?1),"
-        " ifnull((SELECT max(at) FROM events), ?1), ?1)",
-        (moment,),
-    ).fetchone()
-    connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (past.LINE, latest))
-
-
+_LATEST = (
+    "SELECT max(ifnull((SELECT max(updated_at) FROM memories), ?1),"
+    " ifnull((SELECT max(until) FROM versions), ?1),"
+    " ifnull((SELECT max(at) FROM events), ?1), ?1)"
+)
+"""After all that is to be undone: from then on the recording is whole."""
 _CAME_SINCE = (
     "SELECT docid FROM memories WHERE created_at > ?1 AND coalesce((SELECT"
     " json_extract(earlier, '$.created_at') FROM versions WHERE versions.docid = memories.docid"
@@ -212,7 +182,7 @@ def _set_back_row(connection: Connection, present: Row, moment: int) -> Row:
     if kept is not None:
         rev, *state = kept
         until = State(*state).until
-        row = past_state(row, State(*state))
+        row = in_state(row, State(*state))
         row.rev = max(rev, row.docid & schema.SEQ_MASK)  # imported states came before
     _undo_overflow(connection, row, moment, until)
     _undo_reinforcements(connection, row, moment, until)
@@ -229,38 +199,30 @@ def _set_back_row(connection: Connection, present: Row, moment: int) -> Row:
 
 
 def _undo_overflow(connection: Connection, row: Row, moment: int, until: int | None) -> None:
-    """Put a turn back into the ring if it left it after the moment.
-
-    The ring keeps no version of what it pushes out; only ``updated_at`` tells, as long as nothing
-    else is known to have happened then.
-    """
+    """Put a turn back into the ring if it left it later; only ``updated_at`` tells of that."""
     if row.tier != "medium" or row.updated_at <= moment:
         return
-    (known,) = connection.execute(
-        "SELECT count(*) FROM versions WHERE docid = ?1 AND until = ?2 UNION ALL"
-        " SELECT count(*) FROM events WHERE docid = ?1 AND at = ?2"
-        " ORDER BY 1 DESC LIMIT 1",
-        (row.docid, row.updated_at),
-    ).fetchone()
+    query = (
+        "SELECT EXISTS (SELECT 1 FROM versions WHERE docid = ?1 AND until = ?2)"
+        " OR EXISTS (SELECT 1 FROM events WHERE docid = ?1 AND at = ?2)"
+    )
+    known = single(connection, query, (row.docid, row.updated_at))
     if not known and (until is None or row.updated_at <= until):
         row.tier = "short"
 
 
 def _undo_reinforcements(connection: Connection, row: Row, moment: int, until: int | None) -> None:
     """Take back what arrived again after the moment, and find when the row last changed before."""
-    (undone,) = connection.execute(
-        f"SELECT count(*) FROM events WHERE docid = ? AND kind = '{Event.REINFORCED}' AND at > ?"
-        " AND at <= coalesce(?, at)",
-        (row.docid, moment, until),
-    ).fetchone()
+    repeats = f"FROM events WHERE docid = ?1 AND kind = '{Event.REINFORCED}'"
+    query = f"SELECT count(*) {repeats} AND at > ?2 AND at <= coalesce(?3, at)"
+    undone = single(connection, query, (row.docid, moment, until))
     row.reinforced = max(0, row.reinforced - undone)
     if row.updated_at > moment:
-        (row.updated_at,) = connection.execute(
+        query = (
             "SELECT max(?3, coalesce((SELECT max(until) FROM versions WHERE docid = ?1"
-            " AND until <= ?2), 0), coalesce((SELECT max(at) FROM events WHERE docid = ?1"
-            f" AND kind = '{Event.REINFORCED}' AND at <= ?2), 0))",
-            (row.docid, moment, row.created_at),
-        ).fetchone()
+            f" AND until <= ?2), 0), coalesce((SELECT max(at) {repeats} AND at <= ?2), 0))"
+        )
+        row.updated_at = single(connection, query, (row.docid, moment, row.created_at))
 
 
 def _drop_later_links(connection: Connection, moment: int) -> None:
@@ -275,10 +237,7 @@ def _drop_later_links(connection: Connection, moment: int) -> None:
 
 
 def _set_links_back(connection: Connection, moment: int) -> None:
-    """Make again the links of supersession that an undo removed after the moment.
-
-    One that an undo had removed before it, and a redo made again, is removed.
-    """
+    """Restore the links of supersession that an undo removed later; drop those redone."""
     connection.execute(
         "DELETE FROM links WHERE relation = 'supersedes' AND 0 = ("
         "SELECT noted.made FROM changed_links AS noted JOIN changes USING (change)"

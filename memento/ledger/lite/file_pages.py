@@ -32,26 +32,14 @@ Value = None | int | float | str | bytes
 
 
 class Record(NamedTuple):
-    """One row of a table or an index.
-
-    Attributes:
-        rowid: Its row id; None on a page of an index or of a table without row ids.
-        values: Its columns.
-    """
+    """One row of a table; of an index, if it has no row id."""
 
     rowid: int | None
     values: tuple[Value, ...]
 
 
 class Pages:
-    """An SQLite file with its write-ahead log, as one array of pages.
-
-    Args:
-        path: The file. Its log is read if it lies beside it.
-
-    Raises:
-        OSError: If it cannot be read.
-    """
+    """An SQLite file with its write-ahead log if that lies beside it, as one array of pages."""
 
     def __init__(self, path: Path) -> None:
         self._data = read_regular(path)
@@ -164,11 +152,7 @@ def varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def values(payload: bytes) -> tuple[Value, ...]:
-    """Read the columns of a record.
-
-    Raises:
-        ValueError: If it is not one.
-    """
+    """Read the columns of a record; ``ValueError`` if it is not one."""
     length, at = varint(payload, 0)
     if not at <= length <= len(payload):
         raise ValueError("no record")

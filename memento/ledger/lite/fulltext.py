@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from memento.ledger.contract import Session
-    from memento.ledger.match import Match
 
 
 _UNSAYABLE = re.compile("[\0\ud800-\udfff]")
@@ -94,7 +93,7 @@ SEGMENTS = 16
 MANY_SEGMENTS = 1999
 """Most it can be told. Source: sqlite.org/fts5.html, crisismerge option, and fts5_config.c."""
 MOST_ASKED = 4096
-"""Memories that `LiteWords.holds` looks at, 1 µs each: a flood in quarantine delays no ``add``."""
+"""Memories that `unheard` looks at, 1 µs each: a flood in quarantine delays no ``add``."""
 REBUILT_AT_ONCE = 1_000
 """Rows read before they are indexed again; bounds memory."""
 CHECKED_AS_READ = (3, 44, 0)
@@ -144,36 +143,35 @@ class LiteWords:
         self._connection, self._looked = connection, looked
 
     def postings(self, ns: int, matches: Sequence[Match], limit: int) -> list[NDArray[np.int64]]:
-        """Find the newest indexed rows of a namespace that match each expression."""
         return look_up(self._connection, ns, matches, limit)
 
-    def holds(self, ns: int, word: str) -> bool:
-        """Tell whether a text of any heard memory of a namespace that is indexed has a word.
+    def unheard(self, ns: int, words: Iterable[str]) -> int:
+        """Count those of some words that no indexed text of a heard memory of a namespace has.
 
         Of a word that very many memories hold, only the oldest are looked at, see `MOST_ASKED`.
         """
-        execute = self._connection.execute
-        asked = (f'{{head rest}} : "{word}"', *docid_range(ns))  # a tag or a name is no text
-        oldest = execute(_OLDEST, asked).fetchone()
-        if oldest is None:
-            return False
-        if execute(_IS_HEARD, oldest).fetchone():  # nearly always, and at half the cost
-            return True
-        return execute(_ANY_HEARD, (*asked, MOST_ASKED)).fetchone() is not None
+        execute, bounds = self._connection.execute, docid_range(ns)
+        count = 0
+        for word in words:
+            asked = (f'{{head rest}} : "{word}"', *bounds)  # a tag or a name is no text
+            oldest = execute(_OLDEST, asked).fetchone()
+            heard = oldest and (  # the oldest is heard nearly always, and at half the cost
+                execute(_IS_HEARD, oldest).fetchone()
+                or execute(_ANY_HEARD, (*asked, MOST_ASKED)).fetchone()
+            )
+            count += not heard
+        return count
 
     def waiting_words(self, ns: int) -> set[str]:
-        """Return the words of the heard rows of a namespace that wait."""
         upto = _upto(self._connection, ns)
         waiting = _waiting(self._connection, ns, upto, SEQ_MASK, _HEARD)
         return {word for _, document in waiting for part in document.spoken() for word in part}
 
     def behind(self) -> list[int]:
-        """Return the namespaces that have rows waiting."""
         query = f"SELECT ns FROM namespaces WHERE fts_upto < {_NEWEST_SEQ}"
         return [ns for (ns,) in self._connection.execute(query)]
 
     def is_due(self, newest: int, count: int) -> bool:
-        """Tell whether rows about to come are to be indexed at once, and those that wait."""
         if count >= AT_ONCE:
             return True
         ns, looked = newest >> SEQ_BITS, self._looked
@@ -185,7 +183,6 @@ class LiteWords:
         return newest - _upto(self._connection, ns) >= MOST_WAITING - LOOKED_EVERY
 
     def index_next(self, ns: int, documents: Sequence[tuple[int, Columns]]) -> None:
-        """Index the next rows of a namespace, and queue them for a vector."""
         _insert_postings(self._connection, documents)
         first, newest = documents[0][0], documents[-1][0]
         self._connection.execute(_OWE_VECTORS, (first, newest))
@@ -193,14 +190,12 @@ class LiteWords:
         self._connection.execute(query, (newest & SEQ_MASK, ns))
 
     def catch_up(self, ns: int, most: int = SEQ_MASK) -> bool:
-        """Index the oldest waiting rows of a namespace; tell whether there may be more."""
         waiting = _waiting(self._connection, ns, _upto(self._connection, ns), most)
         if waiting:
             self.index_next(ns, waiting)
         return len(waiting) == most
 
     def replace(self, docid: int, document: Columns) -> None:
-        """Index a row again because its text changes."""
         ns = docid >> SEQ_BITS
         if docid > _upto(self._connection, ns):
             self.catch_up(ns)  # so that a `LiteTail` that holds the old text lets go of it
@@ -208,10 +203,7 @@ class LiteWords:
         _insert_postings(self._connection, [(docid, document)])
 
     def remove(self, docids: Sequence[int]) -> int:
-        """Take rows out of the index; returns how many were in it.
-
-        FTS5 merges nothing in this transaction, which may write megabytes that a full disk lacks.
-        """
+        """Take rows out; FTS5 merges nothing meanwhile, as a full disk may lack the megabytes."""
         execute = self._connection.execute
         self._command("crisismerge", MANY_SEGMENTS)
         query = "DELETE FROM memories_fts WHERE rowid IN (SELECT value FROM json_each(?))"
@@ -228,19 +220,15 @@ class LiteWords:
         )
 
     def edition(self) -> int:
-        """Return a number that changes when any process builds the index again."""
         (version,) = self._connection.execute("PRAGMA schema_version").fetchone()
         return int(version)
 
     def merge(self, *, anew: bool = False) -> bool:
-        """Merge some of the index's segments; tell whether there was anything to merge.
+        """Merge some segments; a query looks into each, and every commit leaves one.
 
-        Every commit leaves a segment of its own, and a query looks into each. FTS5 would merge
-        them within an ``add``; the background thread does it in quiet moments instead.
-
-        Args:
-            anew: Begin to merge all segments that there are into one, which knows no word of a
-                deleted row; then go on without until there is nothing to merge.
+        FTS5 would do it within an ``add``. With ``anew`` all that there are begin to become
+        one, which knows no word of a deleted row; then go on without until there is nothing
+        to merge.
         """
         before = self._connection.total_changes
         self._command("merge", -MERGED_PAGES if anew else MERGED_PAGES)
@@ -255,10 +243,7 @@ class LiteWords:
         return True
 
     def intact_as_read(self) -> bool:
-        """Tell the same on a new connection that only reads; see `CHECKED_AS_READ`.
-
-        An older connection takes what it remembers of an earlier index for damage.
-        """
+        """Tell the same on a new connection that only reads; an older one remembers too much."""
         try:
             found = self._connection.execute("PRAGMA integrity_check(memories_fts)").fetchall()
         except DatabaseError:
@@ -266,7 +251,6 @@ class LiteWords:
         return found == [("ok",)]
 
     def misindexed(self) -> list[tuple[int, tuple[str, ...] | None]]:
-        """Return the rows whose entry is absent though it is due, or made from another text."""
         indexed = self._connection.cursor()
         known = {ns: _upto(self._connection, ns) for ns in self._namespaces()}
         wrong = []
@@ -282,16 +266,13 @@ class LiteWords:
         return wrong
 
     def strays(self) -> int:
-        """Count entries whose memory is not there."""
         query = f"SELECT count(*) FROM memories_fts WHERE {_STRAY}"
         return int(self._connection.execute(query).fetchone()[0])
 
     def drop_strays(self) -> None:
-        """Remove entries whose memory is not there."""
         self._connection.execute(f"DELETE FROM memories_fts WHERE {_STRAY}")
 
     def rebuild(self) -> int:
-        """Build the index again from the memories; returns how many rows it holds."""
         execute = self._connection.execute
         execute("DROP TABLE memories_fts")  # DELETE would read what may be damaged
         for statement in FULLTEXT:
@@ -333,7 +314,6 @@ class LiteTail:
         *,
         afresh: bool = False,
     ) -> None:
-        """Take in the rows that came, and let go of those that the index has by now."""
         connection = cast("Connection", session)
         known = _upto(connection, ns)
         with self._lock:
@@ -345,13 +325,11 @@ class LiteTail:
                     self._take(ns, waiting)
 
     def hold(self, ns: int, documents: Sequence[tuple[int, Columns]]) -> None:
-        """Take in documents that no ledger has, such as texts of an earlier moment."""
         if documents:
             with self._turn(), self._lock:
                 self._take(ns, documents)
 
     def postings(self, ns: int, matches: Sequence[Match], limit: int) -> list[NDArray[np.int64]]:
-        """Find the newest waiting rows of a namespace that match each expression."""
         with self._turn(), self._lock:
             if ns not in self._held:
                 return [_seqs("")] * len(matches)
@@ -381,15 +359,16 @@ def look_up(
     connection: Connection, ns: int, matches: Sequence[Match], limit: int
 ) -> list[NDArray[np.int64]]:
     """Find the newest rows of a namespace that match each of several expressions, ascending."""
-    return [_seqs(postings(connection, ns, expression(one), limit)) for one in matches]
+    span, asked = docid_range(ns), [expression(one) for one in matches]
+    return [_seqs(postings(connection, span, one, limit)) for one in asked]
 
 
-def postings(connection: Connection, ns: int, match: str, limit: int) -> str:
+def postings(connection: Connection, span: tuple[int, int], match: str, limit: int) -> str:
     """Find the newest rows of a namespace that match.
 
     Args:
         connection: Any connection.
-        ns: Namespace number.
+        span: Row ids that the namespace may have, see `docid_range`.
         match: FTS5 expression, built by `expression` and by nobody else.
         limit: Most rows to return, >= 1.
 
@@ -397,12 +376,11 @@ def postings(connection: Connection, ns: int, match: str, limit: int) -> str:
         Their ``seq``, joined by commas, in no order: one value costs the driver a fraction of
         what as many rows do (0.1 µs per row against 0.5).
     """
-    low, high = docid_range(ns)
     (found,) = connection.execute(
         "SELECT group_concat(seq) FROM (SELECT rowid - ?2 AS seq FROM memories_fts"
         " WHERE memories_fts MATCH ?1 AND rowid BETWEEN ?2 AND ?3"
         f" ORDER BY rowid DESC {_LIMIT}?4)",
-        (match, low, high, limit),
+        (match, *span, limit),
     ).fetchone()
     return found or ""
 

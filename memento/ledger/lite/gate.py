@@ -32,12 +32,8 @@ _TRY = fcntl.LOCK_EX | fcntl.LOCK_NB
 class Gate:
     """Lets one process at a time through, in the order they came. For one thread at a time.
 
-    The queue is a ``flock`` on the folder, the turn one on a file in it: four system calls for a
-    writer that is alone, 2 to 3 µs. A forked child must ``forget`` its copy.
-
-    Args:
-        ledger: Ledger file; its folder must exist.
-        seconds: Longest wait, > 0.
+    The queue is a ``flock`` on the folder, the turn one on a file in it: four system calls for
+    a writer that is alone, 2 to 3 µs. A forked child must ``forget`` its copy.
     """
 
     def __init__(self, ledger: Path, seconds: float) -> None:

@@ -16,15 +16,7 @@ else:
     except ImportError:
         import sqlite3
 
-__all__ = [
-    "SAFE_VERSION",
-    "DatabaseError",
-    "Error",
-    "library_version",
-    "open_in_memory",
-    "said",
-    "sqlite3",
-]
+__all__ = ["DatabaseError", "Error", "library_version", "open_in_memory", "said", "sqlite3"]
 
 Error = (sqlite3.Error, UnicodeDecodeError)
 """Errors of SQLite. It raises the latter if it quotes damaged text that is not UTF-8."""

@@ -37,12 +37,7 @@ _ABSENT = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})
 
 
 class Presence:
-    """Remembers which files stand at some paths, and tells if they no longer do.
-
-    Args:
-        path: The ledger file.
-        beside: Suffixes of the files beside it to watch as well.
-    """
+    """Remembers which files stand at a path and ``beside`` it, and tells if they no longer do."""
 
     def __init__(self, path: Path, *, beside: tuple[str, ...] = ()) -> None:
         self._path = path
@@ -107,8 +102,8 @@ _IN_USE = 128
 def lost(path: Path) -> bool:
     """Tell whether nobody has the lock that SQLite keeps on a file which this process has open.
 
-    It asks by a descriptor of SQLite's own, because closing another one would drop the locks. While
-    another process has the file open, or where the system cannot say, the answer is False.
+    Asked by a descriptor of SQLite's own: closing another one would drop the locks. False while
+    another process has the file open, or where the system cannot say.
     """
     asked = struct.pack(_FLOCK, fcntl.F_WRLCK, os.SEEK_SET, _SHARED_FIRST, _SHARED_SIZE, 0)
     try:
@@ -130,11 +125,7 @@ def is_open(path: Path) -> bool:
 
 
 def take(path: Path) -> None:
-    """Take, in a forked child, the locks that SQLite believes this process has.
-
-    Until the child ends, no other process takes itself for the last one to close the store. That
-    the files are still the parent's is to be checked after this.
-    """
+    """Take, in a forked child, the locks that SQLite believes it has; then check the files."""
     log = path.with_name(f"{path.name}-shm")
     for file, first, size in ((path, _SHARED_FIRST, _SHARED_SIZE), (log, _IN_USE, 1)):
         with suppress(OSError):  # removed, or just being closed by the parent: the check tells

@@ -17,26 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from memento.errors import StoreBusy, StoreFromTheFuture
-from memento.ledger import chains, checks, namespaces, replays, schema, scope_rows, session_rows
+from memento.ledger import checks, namespaces, replays, rows, schema, scope_rows, session_rows
+from memento.ledger.links import note_all
 from memento.ledger.lite import presence, sqlite
 from memento.ledger.lite.file_pages import Pages, real
 from memento.ledger.lite.sqlite import Connection, connect, translated
-from memento.ledger.rows import (
-    COLUMNS,
-    HOLES,
-    NAMES,
-    STATE,
-    Row,
-    State,
-    checksum,
-    columns_of,
-    earlier_state,
-    is_changed_event,
-    is_changed_link,
-    is_changed_state,
-    is_whole,
-    mapping_in,
-)
+from memento.ledger.rows import COLUMNS, HOLES, NAMES, STATE, Row, State, checksum, columns_of
 from memento.ledger.schema import SEQ_BITS, SEQ_MASK
 from memento.ledger.scope_rows import Place
 from memento.ledger.session_rows import Begun, Noted
@@ -45,29 +31,15 @@ from memento.text.words import cues
 from memento.types import Tier
 
 BUSY_SECONDS = 30.0
-RELATIONS = frozenset({"supersedes", "related", "proposes"})
 
 
 @dataclass(slots=True)
 class Rescued:
-    """The rows that were rescued from a damaged ledger.
+    """The rows that were rescued from a damaged ledger, by their keys or as in their tables.
 
-    Attributes:
-        memories: Whole rows by row id, the newest of each.
-        namespaces: Labels as JSON by namespace number.
-        versions: Earlier states, as in the table, checked.
-        links: As in the table.
-        events: As in the table, by their own number.
-        erased: Lines about what was erased, by row id.
-        turns: Turns that were erased, as namespace number and digest, see ``replays``.
-        key: The key that their digests are made with.
-        changed: Ids of rows that are there but not as they were, by row id.
-        known: Row ids that indexes tell of, to how often; each memory is in two at least.
-        known_links: Links that indexes tell of, as the two row ids and the relation.
-        seals: Checksums of labels by namespace number.
-        sessions: Sessions by namespace number and name, the newest state of each.
-        checkpoints: Their checkpoints, by namespace number, session and number.
-        scopes: Scopes by namespace number and path.
+    ``turns`` are of erased turns, made with ``key``, see ``replays``; ``changed`` the ids of rows
+    that are there but not as they were. ``known`` says how often indexes tell of a row id (each
+    memory is in two at least), ``known_links`` of which links they tell.
     """
 
     memories: dict[int, Row] = field(default_factory=dict)
@@ -100,13 +72,7 @@ class Rescued:
 
 
 def find(path: Path) -> Rescued:
-    """Read a damaged ledger and its log, which are not changed.
-
-    Raises:
-        OSError: If it cannot be read.
-        StoreBusy: If this process has it open.
-        StoreFromTheFuture: If a newer memento wrote it.
-    """
+    """Read a damaged ledger and its log, which are not changed."""
     if presence.is_open(path):  # to read it here and close it would drop the locks on it
         raise StoreBusy(path, "is open in this process; close that first")
     found, pages = Rescued(), Pages(path)
@@ -137,7 +103,7 @@ def write(found: Rescued, target: Path) -> None:
         sqlite.migrate(connection, target)
         connection.execute("BEGIN IMMEDIATE")
         _write_memories(connection, found)
-        for table, rows in (
+        for table, lines in (
             (f"versions (docid, rev, {STATE})", found.versions),
             ("links (src, dst, relation, weight, seal)", found.links),
             ("events (ns, at, kind, docid, detail, seal)", list(found.events.values())),
@@ -146,7 +112,7 @@ def write(found: Rescued, target: Path) -> None:
             ("meta (name, value)", [(namespaces.NAME, found.key)] if found.key else []),
         ):  # fmt: skip
             marks = ", ".join("?" * (table.count(",") + 1))
-            connection.executemany(f"INSERT OR IGNORE INTO {table} VALUES ({marks})", rows)
+            connection.executemany(f"INSERT OR IGNORE INTO {table} VALUES ({marks})", lines)
         for begun in found.sessions.values():
             session_rows.put(connection, replace(begun, owner=""))  # nobody works on it any more
         for noted in found.checkpoints.values():
@@ -155,7 +121,7 @@ def write(found: Rescued, target: Path) -> None:
         for place in found.scopes.values():
             apart = replace(place, merged_at=None, merged_into=None, merges="[]")
             scope_rows.put(connection, apart)
-        chains.note_all(connection)
+        note_all(connection)
         checks.owe_missing(connection)
         connection.execute("COMMIT")
 
@@ -176,7 +142,7 @@ def _take_row(found: Rescued, rowid: int, values: tuple[Any, ...]) -> None:
     match values:
         case (None, int(), int(), str(), int() | None, str() | None, bytes()):
             event = values[1:]
-            if not is_changed_event(*event):
+            if not rows.is_changed(*event):
                 found.events[rowid] = event
         case (None, str(labels), int()) if namespaces.are_labels(labels):
             found.namespaces[rowid] = labels
@@ -215,7 +181,7 @@ def _take_indexed(found: Rescued, values: tuple[Any, ...]) -> None:
             found.known_links.add(_link_between(src, dst, relation))
         case (int(src), str(relation), int(dst), int() | float() as weight, bytes(seal)):
             link = (src, dst, relation, real(weight), seal)
-            if not is_changed_link(*link):
+            if not rows.is_changed(*link):
                 found.links.append(link)
         case (int(), int(), int(), str(), str(), str(), int(), str(), str(), *change) if (
             len(change) <= 1
@@ -226,10 +192,7 @@ def _take_indexed(found: Rescued, values: tuple[Any, ...]) -> None:
 
 
 def _take_named(found: Rescued, values: tuple[Any, ...]) -> None:
-    """Keep what a page holds of a session, a checkpoint or a scope.
-
-    Of two states, that of the session that was touched last, or of the scope with more names.
-    """
+    """Keep the sessions, checkpoints and scopes of a page; of two states the later one."""
     match values:
         case (int(), str(), str(), _, int(), int(), _, _, str(), int(), _, bytes()):
             if (begun := session_rows.whole(values)) is not None:
@@ -252,10 +215,7 @@ def _link_between(src: int, dst: int, relation: str) -> tuple[frozenset[int], st
 
 
 def _drop_outdated(found: Rescued) -> None:
-    """Let go of rows that were erased, or that a change ended: their own history tells, sealed.
-
-    No index is asked: nothing seals its numbers, and several indexes look the same on a page.
-    """
+    """Let go of rows that were erased or that a change ended: their history tells."""
     ended = {docid for docid, rev, *_ in found.versions if rev >= found.memories[docid].rev}
     for docid in (ended | found.erased.keys()) & found.memories.keys():
         found.changed[docid] = found.memories.pop(docid).id
@@ -271,7 +231,7 @@ def _of_kept(found: Rescued) -> dict[int, tuple[Any, ...]]:
         ns, at, kind, docid, detail, _ = event
         if docid is not None:
             return docid in found.memories
-        named = Happening(0, ns, at, kind, None, mapping_in(detail)).ids
+        named = Happening(0, ns, at, kind, None, rows.mapping_in(detail)).ids
         return ns in ids and ids[ns].issuperset(named)
 
     return {number: event for number, event in sorted(found.events.items()) if names_kept(event)}
@@ -280,7 +240,4 @@ def _of_kept(found: Rescued) -> dict[int, tuple[Any, ...]]:
 def _is_whole(found: Rescued, version: tuple[Any, ...]) -> bool:
     """Tell whether an earlier state is what it was."""
     row = found.memories.get(version[0])
-    if row is None:
-        return False
-    state = State(*version[2:])
-    return not is_changed_state(row, state) and is_whole(earlier_state(row, state))
+    return row is not None and not rows.is_changed_state(row, State(*version[2:]))

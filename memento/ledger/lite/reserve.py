@@ -59,13 +59,7 @@ class Reserve:
         return "" if self.kept else "the disk is nearly full: no room is kept aside"
 
     def keep(self) -> None:
-        """Take room aside, if there is enough left and it was not taken yet.
-
-        A file of somebody else at its place is left alone, see ``trouble``.
-
-        Raises:
-            StoreError: If the system refuses for another reason than the disk's state.
-        """
+        """Take room aside if there is enough; a file of somebody else is left alone."""
         if self.kept:
             return
         try:

@@ -32,17 +32,9 @@ log = logging.getLogger("memento.ledger.lite.root")
 def make_root(root: Path) -> None:
     """Make the folder of a store, private to its owner, or accept the one that is there.
 
-    A folder that is there may hold a store, or nothing but what is harmless. One that holds what a
-    store derives from its ledger, and no ledger, is refused: it may be what is left of a store, or
-    another program's, such as a ``chroma`` folder of its own. It is made private if
-    nothing else is in it; one that holds a store and other files as well keeps its mode, since it
-    may be somebody's home.
-
-    Raises:
-        StoreUnusable: If the path is something else than a folder, or the folder holds other things
-            and no store, or is another user's and open to others.
-        ReadOnlyStore: If it cannot be made.
-        StoreError: If the disk stands in the way; see its children.
+    It may hold a store, or nothing but what is harmless. Without a ledger, what a store derives
+    from one is refused: it may be another program's, such as a ``chroma`` folder of its own. A
+    folder that holds a store and other files keeps its mode, since it may be somebody's home.
     """
     refuse_long(root, f".{layout.LEDGER}.12345678.tmp")  # the longest name: of a new ledger
     try:
@@ -117,10 +109,7 @@ def _remains(root: Path) -> list[str]:
 
 
 def _drop_second_names(root: Path, found: Iterable[os.DirEntry[str]]) -> None:
-    """Remove the draft's name of a ledger that was restored by a process killed just after.
-
-    The file has both names then. It is not opened: closing it would end SQLite's locks on it.
-    """
+    """Remove the draft's name of a restored ledger, unopened: closing it would end its locks."""
     ledger = (root / layout.LEDGER).stat()
     for entry in found:
         if is_draft_of(entry.name, layout.LEDGER) and os.path.samestat(
@@ -191,10 +180,7 @@ class Mount(NamedTuple):
 
 
 def refuse_network(root: Path) -> None:
-    """Refuse a folder on a file system that is not known to be local.
-
-    Where the system has no such table (it is Linux's), nothing is known and nothing is refused.
-    """
+    """Refuse a folder on a file system that is not known to be local; only Linux can tell."""
     try:
         table = TABLE.read_bytes().decode("utf-8", "surrogateescape")  # a name may hold a \r
     except OSError:

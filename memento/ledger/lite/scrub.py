@@ -69,16 +69,10 @@ Span = tuple[int, int]
 
 
 def bite(connection: Connection, path: Path, first: int) -> int | None:
-    """Overwrite the unused parts of some pages, while no other process may write.
+    """Overwrite the unused parts of some pages from one on, outside any transaction and alone.
 
-    Args:
-        connection: The writing connection, outside any transaction.
-        path: The ledger file.
-        first: Number of the page to begin with; 1 at first.
-
-    Returns:
-        The page to go on with; None after the last one; ``first`` if nothing could be done because
-        a reader uses an earlier state.
+    Returns the page to go on with; None after the last one; the first if nothing could be done,
+    as a reader uses an earlier state.
     """
     connection.execute("PRAGMA shrink_memory")  # its pages as they were before
     if not _folded(connection):
@@ -124,9 +118,9 @@ class _File:
         until = time.monotonic() + BITE_SECONDS
         try:
             for root in roots:
-                self._scrub(root, self._page(root))
+                self._scrub(root, self._read(root))
             while first <= self._count:
-                block = self._read(first, 0, AT_ONCE * PAGE_BYTES)
+                block = self._read(first, AT_ONCE)
                 for at in range(0, len(block), PAGE_BYTES):
                     self._scrub(first + at // PAGE_BYTES, block[at : at + PAGE_BYTES])
                 first += AT_ONCE
@@ -151,8 +145,8 @@ class _File:
     def _scrub_end(self, number: int, rest: int) -> None:
         """Follow a value to its last overflow page, and overwrite what comes after it there."""
         while rest > _LINKED:
-            number, rest = int.from_bytes(self._read(number, 0, 4), "big"), rest - _LINKED
-        self._clear(number, self._page(number), (4 + rest, PAGE_BYTES))
+            number, rest = int.from_bytes(self._read(number)[:4], "big"), rest - _LINKED
+        self._clear(number, self._read(number), (4 + rest, PAGE_BYTES))
 
     def _clear(self, number: int, page: bytes, span: Span) -> None:
         start, end = span
@@ -161,14 +155,11 @@ class _File:
             if os.pwrite(self._file, _ZEROS[: end - start], place) != end - start:
                 raise OSError(f"page {number} could not be overwritten")
 
-    def _page(self, number: int) -> bytes:
-        return self._read(number, 0, PAGE_BYTES)
-
-    def _read(self, number: int, start: int, size: int) -> bytes:
+    def _read(self, number: int, pages: int = 1) -> bytes:
         if not 1 <= number <= self._count:
             raise ValueError("no such page")
-        size = min(size, (self._count - number + 1) * PAGE_BYTES - start)
-        found = os.pread(self._file, size, (number - 1) * PAGE_BYTES + start)
+        size = min(pages, self._count - number + 1) * PAGE_BYTES
+        found = os.pread(self._file, size, (number - 1) * PAGE_BYTES)
         if len(found) != size:
             raise ValueError("the file is shorter than it says")
         return found
@@ -177,11 +168,11 @@ class _File:
         """Return the trunk pages of the free list with how many leaves each names, and these."""
         trunks: dict[int, int] = {}
         free: set[int] = set()
-        number = int.from_bytes(self._read(1, 32, 4), "big")
+        number = int.from_bytes(self._read(1)[32:36], "big")
         while number:
             if number in trunks:
                 raise ValueError("the free list has no end")
-            page = self._page(number)
+            page = self._read(number)
             following, leaves = struct.unpack_from(">2I", page)
             free.update(struct.unpack_from(f">{leaves}I", page, 8))
             trunks[number], number = leaves, following
@@ -189,15 +180,7 @@ class _File:
 
 
 def unused(page: bytes, start: int = 0) -> Iterator[Span]:
-    """Find the gap and the free blocks of a page of a tree; other pages have none.
-
-    Args:
-        page: Its bytes.
-        start: Where its header begins, which is after the file's on the first page.
-
-    Raises:
-        ValueError: If the page is damaged.
-    """
+    """Find the gap and the free blocks of a page of a tree; the header begins at ``start``."""
     header = _HEADER.get(page[start])
     if header is None:
         return
@@ -215,11 +198,7 @@ def unused(page: bytes, start: int = 0) -> Iterator[Span]:
 
 
 def spilled(page: bytes, start: int = 0) -> Iterator[tuple[int, int]]:
-    """Find the cells of a page of a tree that go on elsewhere.
-
-    Yields:
-        The first overflow page of each, and how many bytes are on overflow pages.
-    """
+    """Yield the first overflow page of each cell that has one, and the bytes that are there."""
     kind = page[start]
     if kind not in _HEADER or kind == TABLE_INTERIOR:
         return

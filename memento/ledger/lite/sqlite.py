@@ -52,8 +52,8 @@ class Connection(sqlite3.Connection):
     def end_job(self) -> None:
         """Close what a job left half read, whoever still refers to it; harmless if repeated.
 
-        An open ``SELECT`` keeps its snapshot after the transaction: a reader would not see what
-        came since, and a writer would be refused as soon as another process has written.
+        An open ``SELECT`` keeps its snapshot: a reader would not see what came since, and a
+        writer would be refused as soon as another process has written.
         """
         while self._cursors:
             left = self._cursors.pop()()
@@ -92,25 +92,12 @@ _PROBE_BYTES = 8 * 4096
 
 
 def connect(
-    path: Path,
-    *,
-    busy_seconds: float,
-    writable: bool,
-    immutable: bool = False,
-    wal: bool = True,
+    path: Path, *, busy_seconds: float, writable: bool, immutable: bool = False, wal: bool = True
 ) -> Connection:
     """Open a connection that any one thread at a time may use.
 
-    Args:
-        path: The ledger file; it must exist.
-        busy_seconds: How long SQLite waits for another process's lock, > 0.
-        writable: False gives a connection that can only read.
-        immutable: Read a file on a medium where not even the ``-shm`` file can be made.
-        wal: Whether a writable connection keeps a write-ahead log; False for a file that nobody
-            else has open, which is then whole without any file beside it.
-
-    Raises:
-        StoreError: If SQLite cannot open it.
+    ``immutable`` is for a medium where not even the ``-shm`` file can be made. Without ``wal``
+    a file that nobody else has open is whole without any file beside it.
     """
     mode = "rw" if writable else "ro"
     suffix = "&immutable=1" if immutable else ""
@@ -198,11 +185,7 @@ def explain(path: Path, error: sqlite3.Error | UnicodeDecodeError) -> StoreError
 
 
 def _refusal(path: Path) -> StoreError | None:
-    """Ask the system itself why nothing can be written beside a file; None if something can.
-
-    SQLite has one name for an exceeded quota, a file size limit, a file system that went
-    read-only and a broken disk.
-    """
+    """Ask the system why nothing can be written beside a file; SQLite's words are vague."""
     log = path.with_name(f"{path.name}-wal")
     probe = path.with_name(f"probe.{token_hex(4)}.tmp")
     try:
@@ -240,11 +223,7 @@ def create_private(path: Path) -> None:
 
 
 def migrate(connection: Connection, path: Path) -> None:
-    """Bring the file to ``schema.SCHEMA_VERSION``; does nothing when it is there already.
-
-    All pending migrations and the version stamp are one transaction: a crash leaves the
-    old schema or the new one.
-    """
+    """Bring the file to ``SCHEMA_VERSION`` in one transaction, unless it is there already."""
     if check_version(connection, path) == schema.SCHEMA_VERSION:
         return
     from sqlite_utils import Database  # noqa: PLC0415 - costs 0.1 s, needed on first open only
@@ -270,12 +249,7 @@ _WHAT_IT_IS = (
 
 
 def check_version(connection: Connection, path: Path) -> int:
-    """Return the schema version of the file; 0 for an empty one.
-
-    Raises:
-        StoreFromTheFuture: If it is newer than this code.
-        StoreUnusable: If the file holds another program's tables.
-    """
+    """Return the schema version of the file, 0 for an empty one; refuse a file that is not ours."""
     application, version, tables = connection.execute(_WHAT_IT_IS).fetchone()
     if application != schema.APPLICATION_ID and (application or version or tables):
         raise StoreUnusable(path, "this SQLite file belongs to another program")
@@ -299,19 +273,14 @@ def _migrations() -> Migrations:
 
 def _step(script: str) -> Callable[[Database], None]:
     def run(db: Database) -> None:
-        for statement in script.split(";\n"):
-            if statement.strip():
-                db.execute(statement)
+        for statement in filter(str.strip, script.split(";\n")):
+            db.execute(statement)
 
     return run
 
 
 def quick_check(connection: Connection) -> list[str]:
-    """Return what SQLite finds wrong with the file's structure, the full-text index aside.
-
-    That has a check of its own, and SQLite takes what this connection remembers of an older
-    index for damage.
-    """
+    """Return what is wrong with the file's structure; the full text has a check of its own."""
     found = [str(line) for (line,) in connection.execute("PRAGMA quick_check(20)")]
     return [line for line in found if line != "ok" and "memories_fts" not in line]
 
@@ -321,14 +290,7 @@ WHOLE_PAGES = 8192
 
 
 def compact(connection: Connection) -> bool:
-    """Write a small file again without what was deleted. Outside any transaction, alone.
-
-    SQLite keeps deleted rows in unused parts of its pages; copying all that is live into new pages
-    leaves none.
-
-    Returns:
-        Whether it was small enough; a larger one is for `scrub`, which others need not wait for.
-    """
+    """Write a small file again without what was deleted, alone; tell whether it was small."""
     (pages,) = connection.execute("PRAGMA page_count").fetchone()
     (free,) = connection.execute("PRAGMA freelist_count").fetchone()
     if pages - free > WHOLE_PAGES:
@@ -338,12 +300,7 @@ def compact(connection: Connection) -> bool:
 
 
 def fold_log(connection: Connection, seconds: float) -> bool:
-    """Fold the whole log into the file and empty it; tells whether nobody stood in the way.
-
-    Args:
-        connection: The writing connection, outside any transaction.
-        seconds: Longest wait for those who read an older state, >= 0.
-    """
+    """Fold the whole log into the file and empty it; tells whether nobody stood in the way."""
     (before,) = connection.execute("PRAGMA busy_timeout").fetchone()
     connection.execute(f"PRAGMA busy_timeout={int(seconds * 1000)}")
     try:

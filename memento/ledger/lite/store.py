@@ -8,7 +8,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -35,14 +35,7 @@ from memento.ledger.lite.library import Error, library_version
 from memento.ledger.lite.presence import LOG, Presence
 from memento.ledger.lite.reserve import Reserve
 from memento.ledger.lite.root import make_root, refuse_network
-from memento.ledger.lite.sqlite import (
-    Connection,
-    connect,
-    create_private,
-    explain,
-    roll_back,
-    translated,
-)
+from memento.ledger.lite.sqlite import Connection, connect, translated
 from memento.ledger.lite.writer import LOG_PAGES, Writer, commit_separately, growth
 
 T = TypeVar("T")
@@ -57,19 +50,7 @@ _HIDE_ERASED = (
 
 
 class LiteLedger:
-    """Opens, reads and writes the one file that holds every memory.
-
-    Safe from any thread. In a forked child it opens its own connections on first use.
-
-    Args:
-        root: Folder of the store; made with mode 0700 if absent.
-        allow_network: Whether it may lie on a network file system.
-
-    Raises:
-        StoreUnusable: If the root is no folder or on a network, or the file is not a ledger or is
-            damaged.
-        StoreFromTheFuture: If a newer memento wrote it.
-    """
+    """The one file that holds every memory; see ``contract.Ledger`` and ``opening.open_ledger``."""
 
     def __init__(self, root: Path, *, allow_network: bool = False) -> None:
         self.root = root.absolute()
@@ -98,17 +79,11 @@ class LiteLedger:
 
     @property
     def closed(self) -> bool:
-        """Whether ``close`` was called."""
         return self._closed
 
     def write(
-        self,
-        job: Callable[[Connection], T],
-        *,
-        makes_room: bool = False,
-        frees_room: bool = False,
+        self, job: Callable[[Connection], T], *, makes_room: bool = False, frees_room: bool = False
     ) -> T:
-        """Run a job in one durable transaction; see ``contract.Ledger`` and ``Writer.run``."""
         self._check_open()
         if self.read_only:
             self._open_again()
@@ -120,17 +95,16 @@ class LiteLedger:
             return self._write_in_reserve(job, error)
 
     def commit_separately(self) -> None:
-        """Commit the jobs of the calling thread separately from now on."""
         commit_separately()
 
     def _write_in_reserve(self, job: Callable[[Connection], T], full: StorageFull) -> T:
         """Run a job in the room kept aside."""
         with self._rescuing, self._reserve.lent(full):
             try:
-                self._writer().fold_if_room()
+                self._writer().fold(if_room=True)
                 return self._writer().run(job)
             finally:
-                self._writer().fold_if_room()
+                self._writer().fold(if_room=True)
 
     def alone(self, job: Callable[[Connection], T]) -> T:
         """Run a job that cannot be in a transaction; see ``Writer.alone``."""
@@ -140,15 +114,11 @@ class LiteLedger:
         return self._writer().alone(job)
 
     def read(self, job: Callable[[Connection], T]) -> T:
-        """Run a job on this thread's reading connection, in one snapshot; see ``contract``.
-
-        A job that reads within a read, as a signal handler may, is in the snapshot of the outer.
-        """
         self._check_open()
         reader = self._reader()
         connection = reader.connection
         with reader.turn:
-            if reader.reading:
+            if reader.reading:  # a signal handler reads within a read, in the outer one's snapshot
                 return job(connection)
             try:
                 try:
@@ -165,21 +135,16 @@ class LiteLedger:
                     connection.end_job()
             except Error as error:
                 self.check_present()  # a log that was removed looks like damage
-                raise explain(self.path, error) from error
+                raise sqlite.explain(self.path, error) from error
 
     def check_present(self) -> None:
-        """Raise ``StoreGone`` unless the files are still the ones that were opened."""
         self._check_open()
         self._presence.check()
         if self._writing is not None:
             self._writing.check_present()
 
     def find_namespace(self, labels: tuple[str, ...]) -> int | None:
-        """Return the number of a namespace, or None if nothing was ever stored in it.
-
-        Every verb that reads asks this first, so the look at the path is here, once a verb.
-        """
-        self._presence.check()
+        self._presence.check()  # every verb that reads comes by here: once a verb
         number = self._namespaces.get(labels)
         if number is None:
             number = self.read(lambda connection: namespaces.find(connection, labels))
@@ -188,15 +153,12 @@ class LiteLedger:
         return number
 
     def labels(self, ns: int) -> tuple[str, ...]:
-        """Return the labels of a namespace number."""
         return self.read(lambda connection: namespaces.labels_of(connection, ns))
 
     def is_writing(self) -> bool:
-        """Tell whether a process is in a transaction now; see ``contract.Ledger``."""
         return is_taken(self.path)
 
     def moment(self) -> Moment:
-        """Return a value that changes when another connection has written; see ``contract``."""
         self._check_open()
         self._presence.check()
         reader = self._reader()
@@ -206,89 +168,66 @@ class LiteLedger:
 
     @property
     def library(self) -> tuple[str, str]:
-        """Name of the library, and its version with any warning there is about it."""
         return "sqlite", library.said()
 
     def make_tail(self) -> LiteTail:
-        """Make an index of waiting rows, which knows none yet."""
         return LiteTail(lambda: self._reader().turn)
 
     def quick_check(self) -> list[str]:
-        """Return what is wrong with the structure of the file, the full text aside."""
         return self.read(sqlite.quick_check)
 
     def words_intact(self) -> bool:
-        """Tell whether the full text agrees with what it was built from.
-
-        SQLite before 3.44 can check it only as a writer, for whom others wait; there the full text
-        of a read-only store is not checked.
-        """
-        if library_version() < fulltext.CHECKED_AS_READ:
+        if library_version() < fulltext.CHECKED_AS_READ:  # only as a writer, for whom others wait
             return self.read_only or self.write(lambda c: c.words.intact())
         with translated(self.path), closing(self._connect_to_read()) as connection:
             return connection.words.intact_as_read()
 
     def compact(self) -> None:
-        """Leave nothing of deleted rows in the file, see ``contract.Ledger.compact``.
-
-        FTS5 keeps the words of deleted rows until its segments are merged; then SQLite keeps the
-        pages.
-        """
+        # FTS5 keeps the words of deleted rows until its segments are merged; SQLite the pages.
         more = self.write(lambda c: c.words.merge(anew=True), frees_room=True)
         while more:
             more = self.write(lambda c: c.words.merge(), frees_room=True)
         if self.alone(sqlite.compact):
             return
-        first: int | None = 1
-        while first is not None:
-            first = self._scrub_from(first)
+        first: int | None = None
+        following: int | None = 1
+        while following is not None and following != first:
+            first = following
+            following = self.alone(partial(scrub.bite, path=self.path, first=first))
             self.write(lambda _: None)  # in the queue: else the next bite would overtake it
-
-    def _scrub_from(self, first: int) -> int | None:
-        """Overwrite the unused parts of some pages; returns the page to go on with, if any."""
-        following = self.alone(lambda connection: scrub.bite(connection, self.path, first))
-        if following == first:
+        if following is not None:
             problem = "a reader still uses an earlier state; the file cannot be cleared yet"
             raise StoreBusy(self.path, problem)
-        return following
 
     def fold_log(self, seconds: float) -> bool:
-        """Fold the whole log into the file and empty it; tells whether nobody stood in the way."""
         return self.alone(lambda connection: sqlite.fold_log(connection, seconds))
 
     def checkpoint(self) -> None:
-        """Fold the write-ahead log into the file."""
         if not self.read_only and not self._closed:
-            self._writer().checkpoint()
+            self._writer().fold()
 
     @property
     def reserve_trouble(self) -> str:
-        """Why no room is kept aside for a full disk; empty if there is some."""
         return self._reserve.trouble
 
     @property
     def locks_lost(self) -> bool:
-        """Whether other processes cannot see that this one has the store open."""
         return self._writing is not None and presence.lost(self.path)
 
     def keep_reserve(self) -> None:
-        """Take room aside for a full disk, unless that was done or there is too little."""
         if not self.read_only:
             self._reserve.keep()
 
     def wal_bytes(self) -> int:
-        """Return the size of the write-ahead log, bytes."""
         try:
             return self.path.with_name(layout.LOG).stat().st_size
         except FileNotFoundError:
             return 0
 
     def growth(self) -> int:
-        """Return how many bytes the file will grow by when the log is folded into it."""
         return self.read(lambda connection: growth(connection, self.path))
 
     def close(self) -> None:
-        """Close every connection, after the reads and writes in hand. Idempotent."""
         with self._lock:
             if self._closed:
                 return
@@ -302,11 +241,7 @@ class LiteLedger:
             writer.close()
 
     def hold_still(self) -> None:
-        """Wait for the reads and writes in hand and let none begin until ``go_on``.
-
-        SQLite's own locks are not made for forks: a thread inside it would leave them locked
-        in the child for ever.
-        """
+        """Let no read or write begin until ``go_on``: a fork must find no thread inside SQLite."""
         self._lock.acquire()
         if self._writing is not None:
             self._writing.hold(self)
@@ -339,7 +274,7 @@ class LiteLedger:
         make_root(self.root)
         try:
             if not self.path.exists():
-                create_private(self.path)
+                sqlite.create_private(self.path)
             elif not self.path.is_file():
                 raise StoreUnusable(self.path, "is not a file; give another folder")
         except OSError as error:
@@ -375,12 +310,7 @@ class LiteLedger:
             self._reserve.keep()
 
     def _open_again(self) -> None:
-        """Leave read-only mode if only the full disk was the reason and there is room by now.
-
-        Raises:
-            ReadOnlyStore: If it was not.
-            StorageFull: If it still is.
-        """
+        """Leave read-only mode if only the full disk was the reason and there is room by now."""
         if self._full is None:
             raise ReadOnlyStore(self.root, "the store is read-only; nothing was written")
         with self._reopening:
@@ -424,11 +354,11 @@ class LiteLedger:
         except ReadOnlyStore:
             if not self._may_write() or not self.path.with_name(layout.JOURNAL).exists():
                 raise
-            roll_back(self.path, busy_seconds=BUSY_SECONDS)
+            sqlite.roll_back(self.path, busy_seconds=BUSY_SECONDS)
             return self._version()
 
     def _version(self) -> int:
-        return self.read(lambda connection: sqlite.check_version(connection, self.path))
+        return self.read(partial(sqlite.check_version, path=self.path))
 
     def _may_write(self) -> bool:
         return os.access(self.path, os.W_OK) and os.access(self.root, os.W_OK)
@@ -449,36 +379,24 @@ class LiteLedger:
 
     def _connect_writer(self) -> Writer:
         self._presence.check()  # of its log as well, in a forked child
-        gate = Gate(self.path, BUSY_SECONDS)
-        try:
-            connection = self._connect_migrated()
-            try:
-                self._presence.check()  # the same file as before
-                try:
-                    presence = Presence(self.path, beside=LOG)
-                except StoreGone as error:  # SQLite could not make it, and went on without
-                    problem = "no write-ahead log can be made beside it"
-                    raise StorageFailed(self.path, problem) from error
-            except BaseException:  # also an interruption: nobody else has the connection
-                connection.close()
-                raise
-        except BaseException:  # as above: nobody else has the gate
-            gate.close()
-            raise
-        return Writer(self.path, connection, gate, presence)
-
-    def _connect_migrated(self) -> Connection:
-        connection = connect(self.path, busy_seconds=BUSY_SECONDS, writable=True)
-        try:
+        with ExitStack() as undo:  # also if it is interrupted: nobody else has these
+            gate = Gate(self.path, BUSY_SECONDS)
+            undo.callback(gate.close)
+            connection = connect(self.path, busy_seconds=BUSY_SECONDS, writable=True)
+            undo.callback(connection.close)
             with translated(self.path):
                 if not sqlite.check_version(connection, self.path):
                     self._sync_names()  # before anything is promised
                 sqlite.migrate(connection, self.path)
                 connection.execute(f"PRAGMA wal_autocheckpoint={LOG_PAGES}")
-        except BaseException:  # also an interruption: nobody else has the connection
-            connection.close()
-            raise
-        return connection
+            self._presence.check()  # the same file as before
+            try:
+                presence = Presence(self.path, beside=LOG)
+            except StoreGone as error:  # SQLite could not make it, and went on without
+                problem = "no write-ahead log can be made beside it"
+                raise StorageFailed(self.path, problem) from error
+            undo.pop_all()
+            return Writer(self.path, connection, gate, presence)
 
     def _sync_names(self) -> None:
         """Make the names of a new store outlast a power cut."""
@@ -593,7 +511,5 @@ def _after_fork_in_child() -> None:
 
 
 os.register_at_fork(
-    before=_before_fork,
-    after_in_parent=_after_fork_in_parent,
-    after_in_child=_after_fork_in_child,
+    before=_before_fork, after_in_parent=_after_fork_in_parent, after_in_child=_after_fork_in_child
 )

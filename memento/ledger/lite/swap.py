@@ -33,21 +33,11 @@ _HERE, _EXCHANGE = -100, 2  # AT_FDCWD, RENAME_EXCHANGE. Source: renameat2(2)
 
 
 def swap(root: Path, build: Callable[[Path], T]) -> tuple[T, Path]:
-    """Build a store beside the one that is there, then let them change places.
+    """Build a ledger at the path that ``build`` is given; let its folder take the store's place.
 
-    Where the system can (Linux), a crash leaves the one or the other at its place; elsewhere there
-    is a moment between two renames in which nothing is.
-
-    Args:
-        root: Folder of a store.
-        build: Makes the new ledger at the path it is given.
-
-    Returns:
-        What ``build`` returned, and where the old store is now.
-
-    Raises:
-        StoreBusy: If somebody has the store open.
-        StoreError: If the new one cannot be written; the old one is where it was.
+    Returns what that returned, and where the old store is now. Where the system can (Linux), a
+    crash leaves the one or the other at its place; elsewhere there is a moment between two
+    renames.
     """
     root = root.resolve()
     aside = root.with_name(f"{root.name}.aside-{in_name(system_clock())}")
@@ -84,9 +74,9 @@ def name_of_fresh(root: Path, folder: Path) -> Path:
 
 
 def _make_fresh(root: Path) -> Path:
-    """Make the folder of a new store, with a name by which it is known until it is in its place.
+    """Make the folder of a new store, named by its mark until it is in its place.
 
-    In the exchange the old store gets that name, which does not suit it: so no other process can
+    In the exchange the old store gets that name, which does not suit it: no other process can
     take the one for the other, whenever this one is killed.
     """
     fresh = Path(tempfile.mkdtemp(prefix=f".{root.name}.", suffix=".tmp", dir=root.parent))
@@ -98,10 +88,7 @@ def _make_fresh(root: Path) -> Path:
 
 
 def finish(root: Path) -> None:
-    """Give the old store its name if the process that exchanged it was killed just after.
-
-    It has the hidden name that the store now at ``root`` had while it was being built.
-    """
+    """Give the old store its name if the process that exchanged it was killed just after."""
     old = name_of_fresh(root, root)
     if old.is_symlink() or not old.is_dir():
         return
@@ -145,11 +132,7 @@ def _hold(folder: Path) -> int:
 
 
 def _remove_unbuilt(root: Path) -> None:
-    """Remove what a process that was killed left beside the store before it was in its place.
-
-    A folder of that name that has not the mark of its name, and holds more than drafts, may be the
-    old store.
-    """
+    """Remove what a killed process left unbuilt; a folder without the mark may be the old store."""
     for folder in root.parent.glob(f".{escape(root.name)}.????????.tmp"):
         if folder.is_symlink() or not folder.is_dir():
             continue
@@ -189,13 +172,10 @@ def _exchange(one: Path, other: Path) -> bool:
 
 @contextmanager
 def _alone(path: Path) -> Iterator[None]:
-    """Keep the writers of all processes out of a ledger that nobody has open.
+    """Keep the writers of all processes out of a ledger that nobody has open, or ``StoreBusy``.
 
-    A process that opens it meanwhile cannot write before the block ends, and then finds that its
-    files are no longer at their place.
-
-    Raises:
-        StoreBusy: If somebody has it open.
+    A process that opens it meanwhile cannot write before the block ends, and then finds that
+    its files are no longer at their place.
     """
     if not path.exists():
         yield

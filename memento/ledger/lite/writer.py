@@ -128,11 +128,7 @@ class _Group(list[_Ticket[object]]):
 class Writer:
     """Runs jobs on the one writing connection, each atomic, several to a commit.
 
-    Args:
-        path: Ledger file, for error messages.
-        connection: The writing connection; nobody else may use it.
-        gate: Where writers of several processes queue; closed with the connection.
-        presence: Tells whether the files it writes are still the ones at their paths.
+    Nobody else may use the connection. The gate, where the processes queue, is closed with it.
     """
 
     def __init__(self, path: Path, connection: Connection, gate: Gate, presence: Presence) -> None:
@@ -151,23 +147,7 @@ class Writer:
         self._closed = False
 
     def run(self, job: Callable[[Connection], T]) -> T:
-        """Run a job inside a transaction and return when it is on the disk.
-
-        Args:
-            job: Called with the connection inside ``BEGIN IMMEDIATE``. It may run in
-                another caller's thread, unless this one commits separately, and must not
-                commit. If it raises, its changes alone are undone.
-
-        Returns:
-            What the job returned.
-
-        Raises:
-            StoreClosed: If it was closed before the job's turn came.
-            StoreGone: If the files are no longer where they were opened.
-            StoreError: If the disk or another process stood in the way; nothing was written. Or
-                if the thread that wrote for this one was interrupted; it says whether anything
-                may have been written.
-        """
+        """Run a job inside ``BEGIN IMMEDIATE``; return when it is on the disk."""
         ticket = _Ticket(job)
         if getattr(_thread, "separately", False):
             self._run_separately(ticket)
@@ -187,10 +167,7 @@ class Writer:
         self._presence.check()
 
     def close(self) -> None:
-        """Close the connection; SQLite folds the write-ahead log into the file.
-
-        Jobs still waiting, and later ones, get ``StoreClosed``.
-        """
+        """Close the connection; jobs still waiting, and later ones, get ``StoreClosed``."""
         with self._lock:
             while self._leader is not None:
                 self._turn.wait()
@@ -200,24 +177,17 @@ class Writer:
                 self._gate.close()
 
     def forget(self) -> Presence:
-        """Let go of the gate in a forked child; returns what the parent watched its files with.
-
-        The connection stays the parent's.
-        """
+        """Let go of the gate in a forked child; the connection stays the parent's."""
         self._gate.forget()
         return self._presence
 
-    def checkpoint(self) -> None:
-        """Fold what it can of the write-ahead log into the file without making anyone wait."""
-        self._held(lambda: self._fold(if_room=False))
+    def fold(self, *, if_room: bool = False) -> None:
+        """Fold what it can of the log into the file without making anyone wait.
 
-    def fold_if_room(self) -> None:
-        """Fold the log into the file if the disk has room for what the file then grows by.
-
-        The next writer begins the log again, in room that it has already. Where there is too
-        little room nothing is tried: it would take what is left and fold nothing.
+        With ``if_room`` nothing is tried unless the disk has room for what the file then grows by:
+        it would take what is left and fold nothing.
         """
-        self._held(lambda: self._fold(if_room=True))
+        self._held(lambda: self._fold(if_room=if_room))
 
     def _fold(self, *, if_room: bool) -> None:
         if self._closed:
@@ -234,16 +204,7 @@ class Writer:
             self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
 
     def alone(self, job: Callable[[Connection], T]) -> T:
-        """Run a job outside any transaction, while no other process has its turn to write.
-
-        Args:
-            job: Called with the connection; it makes its own transactions, if any.
-
-        Raises:
-            StoreClosed: If it was closed before.
-            StoreGone: If the files are no longer where they were opened.
-            StoreError: If the disk or another process stood in the way.
-        """
+        """Run a job outside any transaction, while no other process has its turn to write."""
 
         def looked_after() -> T:
             self._look()
@@ -304,11 +265,7 @@ class Writer:
             group.end()
 
     def _let_pass(self) -> None:
-        """Wait until the jobs that wait now have begun.
-
-        A thread that commits one job after the other would else hold on before any of them wakes
-        up, and nobody could write until it is done.
-        """
+        """Wait until the jobs that wait now have begun; a busy thread would starve them."""
         with self._lock:
             last = self._waiting[-1] if self._waiting else None
             while last is not None and last in self._waiting:
@@ -427,10 +384,10 @@ class Writer:
         return left
 
     def _look(self) -> None:
-        """Look whether the files are where they were; between a commit and its acknowledgement.
+        """Look whether the files are where they were, between a commit and its acknowledgement.
 
-        Once they are not, each group looks before it begins as well: nothing more is written into a
-        file that nobody will open.
+        Once they are not, each group looks before it begins: into a file that nobody will
+        open, nothing more is written.
         """
         try:
             self._presence.check()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memento.ledger import chains, changes, checks, earlier_states, erasure, memories
+from memento.ledger import changes, erasure, links, memories, past
 from memento.write import change, slots
 
 HOUR = 3_600_000_000
@@ -82,7 +82,7 @@ def test_a_damaged_change_is_seen_and_left_out(bench):
     bench.ledger.write(
         lambda s: s.execute("UPDATE changes SET rev_to = 9 WHERE change = ?", (numbers[1],))
     )
-    assert bench.ledger.read(checks.changed_changes) == 1
+    assert bench.ledger.read(changes.CHANGES.damaged) == 1
     assert listed(bench) == [numbers[2], numbers[0]]
     assert found(bench, numbers[1]) is None
 
@@ -95,7 +95,7 @@ def test_what_was_undone_says_by_what(bench):
     one = found(bench, number)
     bench.ledger.write(lambda s: changes.mark_undone(s, one, None))
     assert found(bench, number).undone_by is None
-    assert bench.ledger.read(checks.changed_changes) == 0
+    assert bench.ledger.read(changes.CHANGES.damaged) == 0
 
 
 def test_links_are_noted_with_their_change(bench):
@@ -140,19 +140,14 @@ def test_a_memory_as_it_was(bench):
     row = bench.one("tea")
     bench.now += HOUR
     forgotten(bench, row)
-    now = bench.read(lambda s, ns: earlier_states.at_moment(s, row_of(s, ns, row), bench.now))
-    then = bench.read(lambda s, ns: earlier_states.at_moment(s, row_of(s, ns, row), bench.now - 1))
-    none = bench.read(
-        lambda s, ns: earlier_states.at_moment(s, row_of(s, ns, row), row.created_at - 1)
-    )
+    now = bench.read(lambda s, ns: past.at_moment(s, row_of(s, ns, row), bench.now))
+    then = bench.read(lambda s, ns: past.at_moment(s, row_of(s, ns, row), bench.now - 1))
+    none = bench.read(lambda s, ns: past.at_moment(s, row_of(s, ns, row), row.created_at - 1))
     assert (now.status, then.status, none) == ("forgotten", "active", None)
-    assert (
-        bench.read(lambda s, ns: earlier_states.at_revision(s, row_of(s, ns, row), 1)).status
-        == "active"
-    )
-    touched = bench.read(earlier_states.touched_between, row.created_at, bench.now)
+    assert bench.read(lambda s, ns: past.at_revision(s, row_of(s, ns, row), 1)).status == "active"
+    touched = bench.read(past.touched_between, row.created_at, bench.now)
     assert touched == [row.docid]
-    assert bench.read(earlier_states.touched_between, bench.now, bench.now + 1) == []
+    assert bench.read(past.touched_between, bench.now, bench.now + 1) == []
 
 
 def row_of(session, ns, row):
@@ -165,11 +160,11 @@ def test_chains_are_followed_to_their_head(bench):
     a, b, c = (bench.one(text) for text in ("tea", "door", "milk"))
     for old, new in ((a, b), (b, c)):
         changed(bench, lambda work, old=old, new=new: slots.supersede(work, old, new))
-    assert bench.read(lambda s, ns: chains.head(s, row_of(s, ns, a))) == c.id
-    assert bench.read(lambda s, ns: [r.id for r in chains.members(s, ns, c.id)]) == [
+    assert bench.read(lambda s, ns: links.head(s, row_of(s, ns, a))) == c.id
+    assert bench.read(lambda s, ns: [r.id for r in links.members(s, ns, c.id)]) == [
         a.id, b.id, c.id,
     ]  # fmt: skip
-    assert bench.read(chains.leads_to, a.id, c.id)
-    assert not bench.read(chains.leads_to, c.id, a.id)
-    assert bench.read(chains.is_successor, c.id)
-    assert not bench.read(chains.is_successor, a.id)
+    assert bench.read(links.leads_to, a.id, c.id)
+    assert not bench.read(links.leads_to, c.id, a.id)
+    assert bench.read(links.is_successor, c.id)
+    assert not bench.read(links.is_successor, a.id)

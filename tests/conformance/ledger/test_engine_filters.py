@@ -145,7 +145,7 @@ def test_what_is_over_is_not_seen(shelf, text):
 )
 def test_order_limit_and_offset(shelf, options, expected):
     """In order of arrival or of occurrence, arrival breaking ties; then offset, then limit."""
-    rows = shelf.read(memories.select, Filters(shelf.now), **options)
+    rows = shelf.read(memories.select, Filters(shelf.now), memories.Page(**options))
     assert "".join(row.text for row in rows) == expected
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from engine_bench import seqs
 
-from memento.ledger import embedding_queue, vectors
+from memento.ledger import vectors
 from memento.ledger.rows import docid_range
 
 PLENTY = 1_000_000
@@ -13,7 +13,7 @@ PLENTY = 1_000_000
 
 def lacking(bench, sessions=(), rows=99, chars=PLENTY):
     """Return the newest memories without a vector, as (place, characters)."""
-    found = bench.read(embedding_queue.newest, sessions, rows, chars)
+    found = bench.read(vectors.newest, sessions, rows, chars)
     return [(one.docid & ((1 << 40) - 1), one.chars) for one in found]
 
 
@@ -54,7 +54,7 @@ def test_only_what_an_answer_could_need_is_lacking(bench):
     assert lacking(bench) == [(1, 4)]
     lines = bench.ledger.read(lambda s: vectors.owed(s, ("embed",), 9))
     bench.ledger.write(lambda s: vectors.settle(s, lines))
-    assert bench.read(embedding_queue.still_lacking, [line.docid for line in lines]) == set()
+    assert bench.read(vectors.still_lacking, [line.docid for line in lines]) == set()
 
 
 @pytest.mark.parametrize("indexed", [True, False], ids=["in full text", "waiting"])
@@ -64,10 +64,8 @@ def test_what_is_still_lacking(bench, indexed):
     if indexed:
         bench.index()
     docids = [row.docid for row in rows]
-    assert bench.read(embedding_queue.still_lacking, [*docids[:2], docids[-1] + 5]) == set(
-        docids[:2]
-    )
-    assert bench.read(embedding_queue.still_lacking, []) == set()
+    assert bench.read(vectors.still_lacking, [*docids[:2], docids[-1] + 5]) == set(docids[:2])
+    assert bench.read(vectors.still_lacking, []) == set()
 
 
 def test_lines_are_read_in_the_order_they_are_asked_for(bench):
@@ -75,9 +73,9 @@ def test_lines_are_read_in_the_order_they_are_asked_for(bench):
     rows = bench.add("a", "b", "c")
     bench.index()
     wanted = [rows[2].docid, 12345, rows[0].docid]
-    found = bench.ledger.read(lambda s: embedding_queue.lines_of(s, wanted, ("embed",)))
+    found = bench.ledger.read(lambda s: vectors.lines_of(s, wanted, ("embed",)))
     assert [line.text for line in found] == ["c", "a"]
-    assert bench.ledger.read(lambda s: embedding_queue.lines_of(s, wanted, ("index", "drop"))) == []
+    assert bench.ledger.read(lambda s: vectors.lines_of(s, wanted, ("index", "drop"))) == []
 
 
 def test_namespaces_are_walked_in_a_circle(bench):
@@ -89,7 +87,7 @@ def test_namespaces_are_walked_in_a_circle(bench):
     first, second, third = (one.ns for one in (bench, *others))
 
     def walk(after, most):
-        return bench.ledger.read(lambda s: embedding_queue.spaces(s, after, most))
+        return bench.ledger.read(lambda s: vectors.spaces(s, after, most))
 
     assert walk(0, 9) == [first, second, third]
     assert walk(first, 9) == [second, third, first]
@@ -104,7 +102,7 @@ def test_a_window_opens_at_either_end(bench):
     low, high = docid_range(bench.ns)
 
     def look(low, most, **options):
-        return bench.ledger.read(lambda s: embedding_queue.window(s, low, high, most, **options))
+        return bench.ledger.read(lambda s: vectors.window(s, low, high, most, **options))
 
     assert [one.session for one in look(low, 2)] == ["a", None]
     assert [one.session for one in look(low, 2, newest=True)] == ["b", None]

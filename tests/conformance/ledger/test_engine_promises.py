@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memento.errors import InvalidInput, NotFound, StoreClosed, StoreError
-from memento.ledger import earlier_states, memories, namespaces
+from memento.ledger import memories, namespaces, past
 from memento.ledger.opening import backup_tool, folder_of, open_ledger, salvage_tool, swap
 from memento.ledger.predicate import Filters
 from memento.ledger.rows import docid_of, docid_range
@@ -173,9 +173,7 @@ class TestRevisions:
         def follow():
             rev = 0
             while not (done.is_set() and rev == reader.read(latest)):
-                rows = reader.read(
-                    lambda s, r=rev: earlier_states.changes_since(s, bench.ns, r, limit=9)
-                )
+                rows = reader.read(lambda s, r=rev: past.changes_since(s, bench.ns, r, limit=9))
                 seen.extend(row.rev for row in rows)
                 rev = max([rev, *(row.rev for row in rows)])
 

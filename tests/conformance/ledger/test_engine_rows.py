@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memento.errors import IdConflict, InvalidInput, NotFound
-from memento.ledger import earlier_states, links, memories, slot_rows
+from memento.ledger import links, memories, past, slot_rows
 from memento.ledger.predicate import Filters
 from memento.ledger.rows import docid_of, is_sound, is_whole
 from memento.types import Event, Reason
@@ -128,7 +128,7 @@ class TestRing:
     def test_what_moved_shows_as_changed(self, bench):
         """Rows pushed out have a new revision."""
         bench.add(*({"text": f"t{n}", "tier": "short", "session": "s"} for n in range(3)), ring=1)
-        changed = bench.read(earlier_states.changes_since, 3, limit=9)
+        changed = bench.read(past.changes_since, 3, limit=9)
         assert {row.tier for row in changed} == {"medium"}
         assert len(changed) == 2
 
@@ -272,9 +272,7 @@ class TestChange:
         """Linking again changes nothing, and says so."""
         a, b = bench.add("a", "b")
         ends = a.docid, b.docid
-        put = [
-            bench.ledger.write(lambda s: links.put_link(s, *ends, "related", 0.5)) for _ in range(2)
-        ]
+        put = [bench.ledger.write(lambda s: links.link(s, *ends, "related", 0.5)) for _ in range(2)]
         assert put == [True, False]
 
     def test_redactions_are_counted(self, bench):
@@ -292,7 +290,7 @@ class TestFollow:
     def test_outlines_of_what_came(self, bench):
         """Each once, with what the read path needs."""
         rows = bench.add({"text": "a", "session": "s", "actor": "Ada"}, {"text": "b", "key": "k"})
-        outlines = bench.read(earlier_states.outlines_since, 0)
+        outlines = bench.read(past.outlines_since, 0)
         assert [one[0] for one in outlines] == [row.docid for row in rows]
         assert outlines[0][1:7] == ("s", "Ada", "", "medium", "fact", "active")
         assert outlines[1][15:] == (None, "k", "[]")
@@ -301,15 +299,15 @@ class TestFollow:
         """Only what is later than the revision."""
         first, _, third = bench.add("a", "b", "c")
         bench.change(hide, first, Reason.FORGOTTEN)
-        assert [one[0] for one in bench.read(earlier_states.outlines_since, 2)] == [
+        assert [one[0] for one in bench.read(past.outlines_since, 2)] == [
             third.docid, first.docid,
         ]  # fmt: skip
-        assert bench.read(earlier_states.outlines_since, 4) == []
+        assert bench.read(past.outlines_since, 4) == []
 
     def test_changes_stop_at_the_limit(self, bench):
         """As many as asked for."""
         bench.add(*(f"n{n}" for n in range(9)))
-        assert len(bench.read(earlier_states.changes_since, 0, limit=4)) == 4
+        assert len(bench.read(past.changes_since, 0, limit=4)) == 4
 
     def test_nothing_is_revision_zero(self, bench):
         """An empty namespace is at 0."""
@@ -332,9 +330,9 @@ class TestFollow:
                 space.ledger.write(lambda s, c=changes: memories.overwrite(s, rows[0], c))
             else:
                 space.change(hide, rows[-1], Reason.FORGOTTEN)
-            known |= {one[0]: one for one in space.read(earlier_states.outlines_since, rev)}
+            known |= {one[0]: one for one in space.read(past.outlines_since, rev)}
             rev = space.read(memories.latest_rev)
-        assert known == {one[0]: one for one in space.read(earlier_states.outlines_since, 0)}
+        assert known == {one[0]: one for one in space.read(past.outlines_since, 0)}
 
 
 class TestReading:

@@ -7,7 +7,7 @@ import struct
 import pytest
 
 from memento.errors import IdConflict, NotFound
-from memento.ledger import chains, checks, earlier_states, erasure, memories, transfer, vectors
+from memento.ledger import checks, erasure, links, memories, past, transfer, vectors
 from memento.ledger.erasure import Chosen
 from memento.ledger.match import Word
 from memento.ledger.predicate import Filters
@@ -215,12 +215,12 @@ class TestVectors:
         assert {docid >> 40 for docid, _, _ in found} == {embedded.ns, other.ns}
         assert all(vector == blob(1, 0) for _, _, vector in found)
 
-    def test_marks_are_kept(self, bench):
-        """The last ones."""
-        assert bench.ledger.read(vectors.marks) == []
-        for marks in (["a", "b"], ["c"]):
-            bench.ledger.write(lambda s, m=marks: vectors.set_marks(s, m))
-        assert bench.ledger.read(vectors.marks) == ["c"]
+    def test_the_mark_is_kept(self, bench):
+        """The last one."""
+        assert bench.ledger.read(vectors.mark) is None
+        for mark in ("a", "b"):
+            bench.ledger.write(lambda s, m=mark: vectors.set_mark(s, m))
+        assert bench.ledger.read(vectors.mark) == "b"
 
 
 class TestDescent:
@@ -229,47 +229,47 @@ class TestDescent:
     def test_a_child_waits_for_its_parent(self, bench):
         """It is named once the parent comes, and not again."""
         child = bench.add(bench.entry("c", parents=["p", "q"]))[0]
-        bench.write(chains.note, [child])
-        assert bench.write(chains.take_waiting, ["p", "x"]) == {child.docid: {"p"}}
-        assert bench.write(chains.take_waiting, ["p", "q"]) == {child.docid: {"q"}}
-        assert bench.write(chains.take_waiting, ["p", "q"]) == {}
+        bench.write(links.note, [child])
+        assert bench.write(links.take_waiting, ["p", "x"]) == {child.docid: {"p"}}
+        assert bench.write(links.take_waiting, ["p", "q"]) == {child.docid: {"q"}}
+        assert bench.write(links.take_waiting, ["p", "q"]) == {}
 
     def test_one_whose_parent_is_there_does_not(self, bench):
         """Only the absent ones are noted, and noting twice is noting."""
         bench.one("p", id="p")
         child = bench.add(bench.entry("c", parents=["p", "q"]))[0]
         for _ in range(2):
-            bench.write(chains.note, [child])
-        assert bench.write(chains.take_waiting, ["p"]) == {}
-        assert bench.write(chains.take_waiting, ["q"]) == {child.docid: {"q"}}
+            bench.write(links.note, [child])
+        assert bench.write(links.take_waiting, ["p"]) == {}
+        assert bench.write(links.take_waiting, ["q"]) == {child.docid: {"q"}}
 
     def test_it_can_be_forgotten(self, bench):
         """When it gets other parents."""
         child = bench.add(bench.entry("c", parents=["p"]))[0]
-        bench.write(chains.note, [child])
-        bench.ledger.write(lambda s: chains.stop_waiting(s, child.docid))
-        assert bench.write(chains.take_waiting, ["p"]) == {}
+        bench.write(links.note, [child])
+        bench.ledger.write(lambda s: links.stop_waiting(s, child.docid))
+        assert bench.write(links.take_waiting, ["p"]) == {}
 
     def test_namespaces_wait_apart(self, bench):
         """A memory of another namespace is not a parent."""
         child = bench.add(bench.entry("c", parents=["p"]))[0]
-        bench.write(chains.note, [child])
-        assert bench.of("other").write(chains.take_waiting, ["p"]) == {}
+        bench.write(links.note, [child])
+        assert bench.of("other").write(links.take_waiting, ["p"]) == {}
 
     def test_children_are_found(self, bench):
         """Those that name one of some ids, in order of arrival."""
         bench.add(
             bench.entry("a", parents=["p"]), bench.entry("b"), bench.entry("c", parents=["q", "p"])
         )
-        assert [row.text for row in bench.read(chains.children, ["p"])] == ["a", "c"]
-        assert bench.read(chains.children, ["r"]) == []
+        assert [row.text for row in bench.read(links.children, ["p"])] == ["a", "c"]
+        assert bench.read(links.children, ["r"]) == []
 
     def test_it_can_be_made_again(self, bench):
         """From the memories alone."""
         bench.one("p", id="p")
         child = bench.add(bench.entry("c", parents=["p", "q"]))[0]
-        bench.ledger.write(chains.note_all)
-        assert bench.write(chains.take_waiting, ["p", "q"]) == {child.docid: {"q"}}
+        bench.ledger.write(links.note_all)
+        assert bench.write(links.take_waiting, ["p", "q"]) == {child.docid: {"q"}}
 
 
 @pytest.fixture
@@ -334,10 +334,8 @@ class TestErase:
         rev = doomed.read(memories.latest_rev)
         found = doomed.read(erasure.chosen, Chosen(ids=("d",)))
         doomed.write(erasure.erase, found, doomed.now)
-        assert doomed.read(earlier_states.erased_since, rev) == list(found)
-        gone = [
-            one for one in doomed.read(earlier_states.outlines_since, rev) if one[6] == "erased"
-        ]
+        assert doomed.read(past.erased_since, rev) == list(found)
+        gone = [one for one in doomed.read(past.outlines_since, rev) if one[6] == "erased"]
         assert [one[0] for one in gone] == list(found)
         assert doomed.one("new").docid > max(found)
 

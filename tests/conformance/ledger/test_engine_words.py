@@ -256,7 +256,7 @@ class TestCatchUp:
         bench.of("other").index()
         bench.one("the heron")
         bench.index()
-        assert bench.words(lambda w: w.holds(bench.ns, word)) is held
+        assert bench.words(lambda w: w.unheard(bench.ns, [word, "owl"])) == 2 - held
 
     def test_another_process_sees_what_was_taken(self, bench, opened):
         """Catching up is a commit like any other."""

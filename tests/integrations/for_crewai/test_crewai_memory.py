@@ -615,3 +615,10 @@ def test_any_text_names_a_scope_a_source_a_category_and_a_role(memory, name):
     memory.update(kept.id, content="Bo drinks water")
     assert texts(memory.recall("Bo drinks water", scope=facts["scope"], source=name))
     assert other.scope != kept.scope
+
+
+@pytest.mark.parametrize("role", ["a\0b", "a\nb", "\u202eabc", "a\ud800b"])
+def test_any_text_is_a_role_and_a_scope(memory, role):
+    """CrewAI makes scopes of roles; what cannot be stored or printed is spelt another way."""
+    said = memory.remember("The client is ACME", agent_role=role, scope=f"/agent/{role}")
+    assert [one.record.id for one in memory.recall("ACME", scope=f"/agent/{role}")] == [said.id]

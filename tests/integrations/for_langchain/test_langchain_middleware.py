@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from crossing import pairs
 
 pytest.importorskip("langchain", reason="pip install 'agent-memento[langchain]'")
 
@@ -60,6 +61,12 @@ def thread(name):
 def said(text):
     """Make the input of one turn."""
     return {"messages": [HumanMessage(text)]}
+
+
+def threaded(model, *middleware, saver=None, **options):
+    """Make an agent that keeps its threads, by itself or in a saver that outlives it."""
+    saver = InMemorySaver() if saver is None else saver
+    return create_agent(model, middleware=middleware, checkpointer=saver, **options)
 
 
 def block_of(messages):
@@ -120,7 +127,7 @@ def test_learns_from_what_the_user_says(manager, fake_model, mode):
     """A rule and its correction, each once; nothing from the model, whatever it says."""
     model = fake_model("From now on always answer in French.")
     memory = MementoMiddleware(manager, observe=True, policy=True)
-    agent = create_agent(model, middleware=[memory], checkpointer=InMemorySaver())
+    agent = threaded(model, memory)
     for text in ("Please use tabs.", "No, use spaces."):
         run(agent, mode, text, thread("one"))
     assert [one.text for one in manager.list(kinds="rule")] == ["use spaces."]
@@ -128,6 +135,18 @@ def test_learns_from_what_the_user_says(manager, fake_model, mode):
     run(agent, mode, "Write a loop.", thread("two"))
     assert "use spaces" in "".join(message.text for message in model.shown[-1])
     assert kept(manager, kinds="rule") == ["use spaces."]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_learns_without_a_thread(manager, fake_model, mode):
+    """An application that names no thread, and gives the talk from its beginning or a message."""
+    agent = create_agent(
+        fake_model("Noted."), middleware=[MementoMiddleware(manager, observe=True)]
+    )
+    for text in ("Please use tabs.", "No, use spaces.", "No, use spaces."):
+        run(agent, mode, text, {})
+    assert kept(manager, kinds="rule") == ["use spaces."]
+    assert manager.value("style/indent").text == "use spaces."
 
 
 def test_learns_nothing_from_another_agent(manager, fake_model):
@@ -154,12 +173,7 @@ def test_an_answer_that_rests_on_nothing_is_no_verdict(manager, fake_model, save
 def test_recalls_across_threads_and_keeps_each_turn_once(manager, fake_model, mode):
     """Sync, async and streaming: thread two's model is shown what was said in thread one."""
     model = fake_model("Noted.")
-    agent = create_agent(
-        model,
-        middleware=[MementoMiddleware(manager)],
-        checkpointer=InMemorySaver(),
-        system_prompt="Be kind.",
-    )
+    agent = threaded(model, MementoMiddleware(manager), system_prompt="Be kind.")
     run(agent, mode, "My bike is a red Brompton.", thread("one"))
     run(agent, mode, "It was made in 2019.", thread("one"))
     run(agent, mode, "Which bike do I ride?", thread("two"))
@@ -180,26 +194,22 @@ def test_recalls_across_threads_and_keeps_each_turn_once(manager, fake_model, mo
 def test_what_the_conversation_shows_is_not_recalled(manager, fake_model):
     """Turns of the running thread are not repeated in the block."""
     model = fake_model("Noted.")
-    agent = create_agent(
-        model, middleware=[MementoMiddleware(manager)], checkpointer=InMemorySaver()
-    )
+    agent = threaded(model, MementoMiddleware(manager))
     run(agent, "invoke", "My bike is a red Brompton.", thread("one"))
     run(agent, "invoke", "Which bike do I ride?", thread("one"))
     assert block_of(model.shown[-1]) == ""
 
 
 def test_past_questions_do_not_crowd_out_the_fact(manager, fake_model):
-    """Asked in thirty threads, the question is kept thirty times, and the fact still comes."""
+    """Asked in twelve threads, the question is kept twelve times, and the fact still comes."""
     model = fake_model("I do not know.")
-    agent = create_agent(
-        model, middleware=[MementoMiddleware(manager, k=1)], checkpointer=InMemorySaver()
-    )
+    agent = threaded(model, MementoMiddleware(manager, k=1))
     run(agent, "invoke", "Ada rides a red Brompton.", thread("fact"))
-    for n in range(30):
+    for n in range(12):
         run(agent, "invoke", f"Hi! What does Ada ride {n}?", thread(f"t{n}"))
     run(agent, "invoke", "What does Ada ride?", thread("now"))
     assert "red Brompton" in block_of(model.shown[-1])
-    assert len(kept(manager, kinds="question")) == 31
+    assert len(kept(manager, kinds="question")) == 13
 
 
 @pytest.mark.parametrize(
@@ -214,11 +224,9 @@ def test_past_questions_do_not_crowd_out_the_fact(manager, fake_model):
 def test_what_is_told_in_a_question_is_recalled(manager, fake_model, told, asked):
     """Among many who merely ask the same, what gives something away is shown to the model."""
     model = fake_model("I see.")
-    agent = create_agent(
-        model, middleware=[MementoMiddleware(manager)], checkpointer=InMemorySaver()
-    )
+    agent = threaded(model, MementoMiddleware(manager))
     run(agent, "invoke", told, thread("fact"))
-    for n in range(30):
+    for n in range(12):
         run(agent, "invoke", f"{asked[:-1]} {n}{asked[-1]}", thread(f"t{n}"))
     manager.add_many(
         {"text": f"Bo's sister number {n} eats peanuts in Bergen.", "session": f"b{n}"}
@@ -352,9 +360,9 @@ def test_what_other_middleware_refuses_is_not_kept(manager, fake_model):
     assert kept(manager) == []
 
 
-@pytest.mark.parametrize("memento_first", [True, False])
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("restart", [True, False])
+@pytest.mark.parametrize(
+    ("mode", "memento_first", "restart"), pairs(MODES, (True, False), (True, False))
+)
 def test_what_was_refused_is_not_kept_by_the_next_run(
     manager, fake_model, mode, memento_first, restart
 ):
@@ -389,10 +397,8 @@ def test_what_was_refused_is_not_kept_by_the_next_run(
 def test_a_message_sent_again_after_it_was_refused_is_kept_once_it_passes(manager, fake_model):
     """Under its id, rephrased, it takes the place of what was blocked; the blocked answer goes."""
     theirs = PIIMiddleware("email", strategy="block", apply_to_output=True)
-    agent = create_agent(
-        fake_model("Write to bob@example.com.", "I see."),
-        middleware=[MementoMiddleware(manager), theirs],
-        checkpointer=InMemorySaver(),
+    agent = threaded(
+        fake_model("Write to bob@example.com.", "I see."), MementoMiddleware(manager), theirs
     )
     for text in ("I am ada@example.com.", "I am Ada."):
         with pytest.raises(PIIDetectionError):
@@ -412,11 +418,7 @@ def test_a_run_taken_up_again_after_an_error_is_kept_whole(manager, fake_model):
                 self.failed = True
                 raise RuntimeError("no network")
 
-    agent = create_agent(
-        fake_model("ok", "fine"),
-        middleware=[MementoMiddleware(manager), Flaky()],
-        checkpointer=InMemorySaver(),
-    )
+    agent = threaded(fake_model("ok", "fine"), MementoMiddleware(manager), Flaky())
     with pytest.raises(RuntimeError, match="no network"):
         run(agent, "invoke", "I am Ada.", thread("one"))
     answer = agent.invoke(None, thread("one"))
@@ -427,9 +429,7 @@ def test_a_run_taken_up_again_after_an_error_is_kept_whole(manager, fake_model):
 
 def test_a_talk_handed_to_a_new_thread_is_kept_whole(manager, fake_model):
     """A first input of many messages is not a failed run, also with a checkpointer."""
-    agent = create_agent(
-        fake_model("ok"), middleware=[MementoMiddleware(manager)], checkpointer=InMemorySaver()
-    )
+    agent = threaded(fake_model("ok"), MementoMiddleware(manager))
     talk = [HumanMessage("I am Ada."), HumanMessage("I live in Oslo."), AIMessage("Noted.")]
     agent.invoke({"messages": [*talk, HumanMessage("I ride a bike.")]}, thread("one"))
     assert kept(manager) == ["I am Ada.", "I live in Oslo.", "Noted.", "I ride a bike.", "ok"]
@@ -463,11 +463,10 @@ def test_a_first_input_of_many_messages_is_kept_before_it_is_summarized(manager,
 def test_namespace_from_the_runtime_context(manager, fake_model):
     """Each user has a namespace of their own; none sees the other's."""
     model = fake_model("Noted.")
-    agent = create_agent(
+    agent = threaded(
         model,
-        middleware=[MementoMiddleware(manager, namespace=lambda user: ("acme", user.name))],
+        MementoMiddleware(manager, namespace=lambda user: ("acme", user.name)),
         context_schema=User,
-        checkpointer=InMemorySaver(),
     )
     run(agent, "invoke", "My bike is a red Brompton.", thread("1"), context=User("ada"))
     run(agent, "ainvoke", "My bike is a blue Dahon.", thread("2"), context=User("bob"))
@@ -488,10 +487,10 @@ def test_the_namespace_is_needed_and_must_be_well_formed(manager, fake_model):
         agent.invoke(said("hi"), context=User(" "))
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize(
-    "wrong", [None, True, "", (), [None], ["acme", 7.5], {"user": "ada"}, b"ada"]
-)
+NO_LABEL = [None, True, "", (), [None], ["acme", 7.5], {"user": "ada"}, b"ada"]
+
+
+@pytest.mark.parametrize(("wrong", "mode"), list(zip(NO_LABEL, 2 * MODES, strict=True)))
 def test_what_is_no_label_is_named(manager, fake_model, mode, wrong):
     """A context without the user, say, is told by the name of the argument, and keeps nothing."""
     ours = MementoMiddleware(manager, namespace=lambda context: context["user"])
@@ -595,40 +594,24 @@ def test_a_restarted_middleware_keeps_nothing_twice(open_memory, fake_model):
     """A new process on an old thread finds its turns in the ledger."""
     saver, manager = InMemorySaver(), open_memory()
     for n in range(3):
-        agent = create_agent(
-            fake_model(f"Answer {n}."),
-            middleware=[MementoMiddleware(manager)],
-            checkpointer=saver,
-        )
+        agent = threaded(fake_model(f"Answer {n}."), MementoMiddleware(manager), saver=saver)
         run(agent, "invoke", f"Fact {n}.", thread("one"))
     assert kept(manager) == ["Fact 0.", "Answer 0.", "Fact 1.", "Answer 1.", "Fact 2.", "Answer 2."]
 
 
-def test_an_edited_message_is_an_update(manager, fake_model):
-    """Edited under its id, a turn is corrected, with its history; nothing raises."""
-    agent = create_agent(
-        fake_model("ok"), middleware=[MementoMiddleware(manager)], checkpointer=InMemorySaver()
-    )
+@pytest.mark.parametrize("restarted", [False, True])
+def test_an_edited_message_is_an_update(manager, fake_model, restarted):
+    """Edited under its id, a turn is corrected, with its history, by the same agent or another."""
+    saver = InMemorySaver()
+    agent = threaded(fake_model("ok"), MementoMiddleware(manager), saver=saver)
     agent.invoke({"messages": [HumanMessage("My cat is Tim.", id="m1")]}, thread("one"))
+    if restarted:
+        agent = threaded(fake_model("ok"), MementoMiddleware(manager), saver=saver)
     edited = [HumanMessage("My cat is Tom.", id="m1"), HumanMessage("Sorry, a typo.", id="m2")]
-    another = create_agent(
-        fake_model("ok"), middleware=[MementoMiddleware(manager)], checkpointer=agent.checkpointer
-    )
-    another.invoke({"messages": edited}, thread("one"))
+    agent.invoke({"messages": edited}, thread("one"))
     (cat,) = (memory for memory in manager.list() if "cat" in memory.text)
     assert (cat.text, cat.version) == ("My cat is Tom.", 2)
     assert "Sorry, a typo." in kept(manager)
-
-
-def test_an_edit_reaches_the_agent_that_kept_it(manager, fake_model):
-    """The same middleware notices that a message under its id says something else now."""
-    agent = create_agent(
-        fake_model("ok"), middleware=[MementoMiddleware(manager)], checkpointer=InMemorySaver()
-    )
-    for name in ("Tim", "Tom"):
-        agent.invoke({"messages": [HumanMessage(f"My cat is {name}.", id="m1")]}, thread("one"))
-    (cat,) = (memory for memory in manager.list() if "cat" in memory.text)
-    assert (cat.text, cat.version) == ("My cat is Tom.", 2)
 
 
 def test_an_edit_to_fewer_pieces_leaves_none_behind(manager, fake_model):
@@ -645,7 +628,7 @@ def test_an_edit_to_fewer_pieces_leaves_none_behind(manager, fake_model):
     ):
         if not same:  # else the agent that kept it is told
             ours = MementoMiddleware(manager)
-        agent = create_agent(fake_model("ok"), middleware=[ours], checkpointer=saver)
+        agent = threaded(fake_model("ok"), ours, saver=saver)
         agent.invoke({"messages": [HumanMessage(text, id="m1")]}, thread("one"))
         pieces = [m.text for m in manager.list(limit=1000) if m.role == "user"]
         assert "".join(pieces) == text
@@ -657,9 +640,7 @@ def test_an_edit_of_what_was_approved_waits(open_memory, fake_model):
     saver = InMemorySaver()
 
     def edit(text):
-        agent = create_agent(
-            fake_model("ok"), middleware=[MementoMiddleware(memory)], checkpointer=saver
-        )
+        agent = threaded(fake_model("ok"), MementoMiddleware(memory), saver=saver)
         said = [AIMessage(text, id="a1"), HumanMessage("Go on.", id=f"h{text}")]
         agent.invoke({"messages": said}, thread("one"))
 
@@ -697,9 +678,7 @@ def test_an_edit_takes_back_nothing_that_was_approved(open_memory, fake_model):
     saver = InMemorySaver()
     long = " ".join(f"word{n}" for n in range(6_000))
     for text, held in ((long, 4), ("short", 1)):
-        agent = create_agent(
-            fake_model("ok"), middleware=[MementoMiddleware(memory)], checkpointer=saver
-        )
+        agent = threaded(fake_model("ok"), MementoMiddleware(memory), saver=saver)
         agent.invoke({"messages": [AIMessage(text, id="a1"), HumanMessage("Hm.")]}, thread("one"))
         waiting = [one for one in memory.quarantine.list() if one.text != "ok"]
         assert len(waiting) == held
@@ -712,9 +691,7 @@ def test_what_another_speaker_says_under_an_id_is_his(manager, fake_model):
     """A message of the model's under the id of the user's is a turn of the model's, beside it."""
     saver = InMemorySaver()
     for one in (HumanMessage("I am Rami.", id="m1"), AIMessage("I am Lina.", id="m1")):
-        agent = create_agent(
-            fake_model("ok"), middleware=[MementoMiddleware(manager)], checkpointer=saver
-        )
+        agent = threaded(fake_model("ok"), MementoMiddleware(manager), saver=saver)
         agent.invoke({"messages": [one, HumanMessage("Hm.", id="m2")]}, thread("one"))
     told = [(one.text, one.role, one.source.kind) for one in manager.list() if "I am" in one.text]
     assert told == [
@@ -847,9 +824,7 @@ def test_trouble_reaches_the_caller(manager, open_memory, fake_model, freeze, mo
 
 def test_eight_threads_and_a_loop_at_once(manager, fake_model):
     """One middleware serves many threads; each turn is kept once."""
-    agent = create_agent(
-        fake_model("ok"), middleware=[MementoMiddleware(manager)], checkpointer=InMemorySaver()
-    )
+    agent = threaded(fake_model("ok"), MementoMiddleware(manager))
 
     def talk(name):
         for n in range(4):
@@ -939,12 +914,7 @@ def test_the_block_is_part_of_the_request_alone(manager, fake_model, mode, place
     """Where it is wanted, and never in the thread's state, nor in what is kept."""
     manager.add("Ada rides a red Brompton.", "long")
     model = fake_model("ok")
-    agent = create_agent(
-        model,
-        middleware=[MementoMiddleware(manager, place=place)],
-        checkpointer=InMemorySaver(),
-        system_prompt="Be kind.",
-    )
+    agent = threaded(model, MementoMiddleware(manager, place=place), system_prompt="Be kind.")
     for text in ("What does Ada ride?", "Which colour is the Brompton of Ada?"):
         run(agent, mode, text, thread("one"))
     system, first, _, last = model.shown[-1]
@@ -1018,7 +988,7 @@ def test_a_follow_up_is_asked_with_the_messages_before_it(manager, fake_model):
         manager.add(text, "long")
     model = fake_model("ok")
     ours = MementoMiddleware(manager, k=1)
-    agent = create_agent(model, middleware=[ours], checkpointer=InMemorySaver())
+    agent = threaded(model, ours)
     run(agent, "invoke", "Tell me about Bob.", thread("one"))
     run(agent, "invoke", "And his sister?", thread("one"))
     assert "Ines" in block_of(model.shown[-1])
@@ -1050,7 +1020,7 @@ class Nothing:
 def test_what_is_kept_can_be_chosen(manager, fake_model, mode):
     """By a function of the message; what is not kept is still part of the thread."""
     ours = MementoMiddleware(manager, keep=lambda message: message.type == "human")
-    agent = create_agent(fake_model("Noted."), middleware=[ours], checkpointer=InMemorySaver())
+    agent = threaded(fake_model("Noted."), ours)
     for text in ("My bike is red.", "My cat is Tom."):
         run(agent, mode, text, thread("one"))
     assert kept(manager) == ["My bike is red.", "My cat is Tom."]
@@ -1087,11 +1057,10 @@ def ordering(dish, name, words=""):
 @pytest.mark.parametrize("mode", ["invoke", "ainvoke"])
 def test_a_structured_answer_is_kept_as_text(manager, fake_model, mode):
     """By a tool it has no words of its own; the next runs of the thread leave it as it is."""
-    agent = create_agent(
+    agent = threaded(
         fake_model(ordering("paella", "1"), ordering("risotto", "2")),
-        middleware=[MementoMiddleware(manager, structured=True)],
+        MementoMiddleware(manager, structured=True),
         response_format=ToolStrategy(Order),
-        checkpointer=InMemorySaver(),
     )
     run(agent, mode, "Book the dinner.", thread("t"))
     run(agent, mode, "Another one.", thread("t"))
@@ -1099,10 +1068,8 @@ def test_a_structured_answer_is_kept_as_text(manager, fake_model, mode):
         "dish: paella\nguests: 3",
         "dish: risotto\nguests: 3",
     ]
-    later = create_agent(
-        fake_model("Done."),
-        middleware=[MementoMiddleware(manager, structured=True)],
-        checkpointer=agent.checkpointer,
+    later = threaded(
+        fake_model("Done."), MementoMiddleware(manager, structured=True), saver=agent.checkpointer
     )
     run(later, mode, "And now?", thread("t"))
     assert len(kept(manager, role="assistant")) == 3
@@ -1121,11 +1088,10 @@ def test_an_answer_that_is_json_is_kept_as_text_only_if_wanted(manager, fake_mod
 @pytest.mark.parametrize("mode", ["invoke", "ainvoke"])
 def test_a_structured_answer_is_kept_beside_the_words_of_its_call(manager, fake_model, mode):
     """Models often say that they answer, and then answer."""
-    agent = create_agent(
+    agent = threaded(
         fake_model(ordering("paella", "1", "Let me book."), ordering("risotto", "2", "Again.")),
-        middleware=[MementoMiddleware(manager, structured=True)],
+        MementoMiddleware(manager, structured=True),
         response_format=ToolStrategy(Order),
-        checkpointer=InMemorySaver(),
     )
     run(agent, mode, "Book the dinner.", thread("t"))
     run(agent, mode, "Another one.", thread("t"))
@@ -1140,11 +1106,7 @@ def test_a_structured_answer_is_kept_beside_the_words_of_its_call(manager, fake_
 def test_json_nested_too_deep_is_kept_as_it_is(manager, fake_model):
     """The thread goes on after it."""
     deep = '{"a":' * 3000 + "1" + "}" * 3000
-    agent = create_agent(
-        fake_model(deep, "Done."),
-        middleware=[MementoMiddleware(manager, structured=True)],
-        checkpointer=InMemorySaver(),
-    )
+    agent = threaded(fake_model(deep, "Done."), MementoMiddleware(manager, structured=True))
     agent.invoke(said("Book the dinner."), thread("t"))
     agent.invoke(said("And now?"), thread("t"))
     assert "".join(kept(manager, role="assistant")).startswith('{"a":{"a":')
@@ -1189,12 +1151,7 @@ def test_the_policy_is_in_the_system_message_and_before_the_text(manager, fake_m
     manager.add("Use metric units", kind="rule", condition="when I cook")
     manager.add("The soup pot is red", "long")
     model = fake_model("yes", "no")
-    agent = create_agent(
-        model,
-        middleware=[MementoMiddleware(manager, policy=True)],
-        system_prompt="Be kind.",
-        checkpointer=InMemorySaver(),
-    )
+    agent = threaded(model, MementoMiddleware(manager, policy=True), system_prompt="Be kind.")
     agent.invoke(said("We cook soup in which pot?"), thread("t"))
     manager.add("Answer in French", kind="rule")
     agent.invoke(said("And now?"), thread("t"))

@@ -99,12 +99,17 @@ def test_recall_chooses_by_kind_and_time(doors, memory):
     since = f"{now - timedelta(days=2):%Y-%m-%d}"
     assert texts(doors.call("recall", {"kind": "decision", "since": since})) == ["a new decision"]
     assert texts(doors.call("recall", {"query": "decision", "until": since})) == ["an old decision"]
-    for when in ("yesterday", "3 days ago", "last week"):
+    relative = (
+        "yesterday", "3 days ago", "last week", "last november", "last christmas",
+        "yesterday evening", "last monday morning", "before march", f"{now.year}",
+    )  # fmt: skip
+    for when in relative:
         assert "a new fact" in texts(doors.call("recall", {"since": when}))
         assert "an old decision" in texts(doors.call("recall", {"until": when}))
     said = doors.call("recall", {"since": "when it rained"})
     assert said.refused
     assert "such as 2025-05-01" in said.text
+    assert "last november" in said.text
 
 
 def test_nothing_of_another_project_is_recalled(memory):
@@ -178,15 +183,15 @@ def test_a_verdict_is_the_agents(memory):
     ("name", "arguments", "fault"),
     [
         ("remember", {}, "text is missing"),
-        ("remember", {"text": 3}, "text must be of type string"),
+        ("remember", {"text": {}}, "text must be of type string"),
         ("remember", {"text": "x", "kind": "rule"}, "kind must be one of fact"),
         ("remember", {"text": "x", "pinned": True}, "'pinned' is no argument"),
-        ("remember", {"text": "x", "everywhere": 1}, "everywhere must be of type boolean"),
+        ("remember", {"text": "x", "everywhere": 2}, "everywhere must be of type boolean"),
         ("recall", {"k": 0}, "k must be from 1 to 50"),
         ("recall", {"k": True}, "k must be of type integer"),
         ("recall", {"k": 1.5}, "k must be of type integer"),
         ("remember", {"text": None}, "text is missing"),
-        ("correct", {"id": 3}, "text is missing; id must be of type string"),
+        ("correct", {"id": {}}, "text is missing; id must be of type string"),
         ("remember", {"text": " "}, "is empty"),
     ],
 )
@@ -214,6 +219,12 @@ def test_a_null_is_an_absent_argument_and_a_whole_number_is_one(doors, memory):
         ("recall", {"query": "null", "k": "null", "kind": "", "since": " "}, {}),
         ("recall", {"query": ["Ada"], "until": "None"}, {"query": "Ada"}),
         ("remember", {"text": "x", "everywhere": "True"}, {"text": "x", "everywhere": True}),
+        ("remember", {"text": "x", "everywhere": 1}, {"text": "x", "everywhere": True}),
+        ("remember", {"text": "x", "everywhere": 0}, {"text": "x", "everywhere": False}),
+        ("remember", {"text": "x", "everywhere": 1.0}, {"text": "x", "everywhere": True}),
+        ("remember", {"text": 5}, {"text": "5"}),
+        ("recall", {"query": 5}, {"query": "5"}),
+        ("recall", {"query": 2.5}, {"query": "2.5"}),
         ("remember", {"text": "null", "key": "null"}, {"text": "null"}),
         ("remember", {"text": "\ud83d", "key": "\0"}, {"text": "\ufffd", "key": "\ufffd"}),
         ("correct", {"id": ["x"], "text": "y"}, {"id": "x", "text": "y"}),

@@ -99,16 +99,6 @@ def test_a_search_follows_what_waits_and_what_does_not_any_more(still):
     assert len(still.retrieve("zebra", k=10)) == len({hit.id for hit in still.retrieve("zebra")})
 
 
-def test_a_waiting_memory_can_be_reworded(still):
-    """Its new words find it and its old ones do not, though a search had read those."""
-    first = still.add("a zebra crossing")
-    still.add("another sentence that waits")
-    assert still.retrieve("zebra")
-    still.update(first.id, text="a pelican crossing")
-    assert [hit.id for hit in still.retrieve("pelican")] == [first.id]
-    assert not still.retrieve("zebra")
-
-
 def test_what_was_erased_is_let_go_of_in_ram_too(still):
     """A search after an erasure holds none of its words any more, though they still waited."""
     gone, stays = still.add("a zebra crossing"), still.add("a pelican crossing")
@@ -161,19 +151,6 @@ def test_what_was_erased_while_a_namespace_was_let_go_of_is_let_go_of_too(still)
     assert [hit.id for hit in still.retrieve("zebra crossing")] == [stays.id]
     held = searcher._tail._index.execute("SELECT head FROM memories_fts").fetchall()
     assert held == [("a pelican crossing",)]
-
-
-def test_many_at_once_do_not_wait(still):
-    """A batch is indexed with what waited before it, in the same transaction."""
-    still.add("a lone one")
-    still.add_many([f"note {n}" for n in range(fulltext.AT_ONCE)])
-    assert waiting(still) == 0
-
-
-def test_few_at_once_wait(still):
-    """A handful of memories is left to the background as a single one is."""
-    still.add_many(["note one", "note two"])
-    assert waiting(still) == 2
 
 
 def test_no_more_than_a_bounded_number_waits(still):
@@ -234,23 +211,6 @@ def test_a_reader_of_a_read_only_store_finds_what_waits(still, open_memory):
     reader._engine.ledger.read_only = True
     assert [hit.id for hit in reader.retrieve("zebra", record=False)] == [kept.id]
     assert reader.flush()
-
-
-def test_rebuilding_leaves_nothing_waiting(still):
-    """The rebuilt index holds every memory."""
-    still.add_many(["note one", "note two"])
-    assert still._engine.ledger.write(lambda c: c.words.rebuild()) == 2
-    assert waiting(still) == 0
-    assert still.retrieve("note", k=2)[0].text.startswith("note")
-
-
-def test_only_the_namespaces_that_are_behind_are_named(still):
-    """Rows to index in one namespace do not make another catch up."""
-    still.of("first").add("indexed")
-    still.flush()
-    still.of("second").add("waiting")
-    ledger = still._engine.ledger
-    assert ledger.read(lambda c: c.words.behind()) == [ledger.find_namespace(("second",))]
 
 
 def test_a_store_set_back_indexes_what_comes_anew(memory, open_memory, clock, tmp_path):

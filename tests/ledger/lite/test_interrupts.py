@@ -149,7 +149,7 @@ def test_a_write_interrupted_at_any_moment_leaves_the_next_one_free(writer, conn
     assert kept <= set(said(connection))
 
 
-@pytest.mark.parametrize("verb", ["alone", "checkpoint", "fold_if_room"])
+@pytest.mark.parametrize("verb", ["alone", "fold", "fold if room"])
 def test_work_alone_interrupted_at_any_moment_lets_the_next_writer_go(writer, connection, verb):
     """Compaction, erasing and checkpoints end their hold however they end."""
 
@@ -157,7 +157,7 @@ def test_work_alone_interrupted_at_any_moment_lets_the_next_writer_go(writer, co
         if verb == "alone":
             writer.alone(lambda c: (c.execute("BEGIN IMMEDIATE"), c.execute("COMMIT")))
         else:
-            getattr(writer, verb)()
+            writer.fold(if_room=verb == "fold if room")
 
     for at in moments(work):
         assert not connection.in_transaction, at

@@ -75,14 +75,6 @@ def test_a_new_store_has_every_table_and_our_marks(open_memory):
     file.close()
 
 
-def test_what_was_added_is_there_after_reopening(open_memory):
-    """Closing and opening again loses nothing, and the order of arrival stays."""
-    first = open_memory()
-    ids = [first.add(f"fact {n}", "long").id for n in range(5)]
-    first.close()
-    assert [found.id for found in open_memory().list()] == ids
-
-
 def test_an_empty_file_becomes_a_store(tmp_path, open_memory):
     """A file of no bytes, as a crash at birth leaves it, is a store without memories."""
     (tmp_path / "store").mkdir()

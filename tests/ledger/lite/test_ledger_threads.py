@@ -56,20 +56,6 @@ def test_threads_at_work_have_a_connection_each(memory):
         assert sorted(read.result(60) for read in reads) == [0, 1, 2, 3]
 
 
-def test_a_read_sees_one_moment(memory):
-    """A row added while a read runs does not show up in the middle of it."""
-    memory.add("one")
-
-    def job(connection):
-        count = "SELECT count(*) FROM memories"
-        before = connection.execute(count).fetchone()
-        in_thread(lambda: memory.add("two"))
-        return before == connection.execute(count).fetchone()
-
-    assert memory._engine.ledger.read(job)
-    assert len(memory.list()) == 2
-
-
 def test_a_failing_read_leaves_the_connection_usable(memory):
     """An exception in a job ends its transaction."""
     memory.add("one")

@@ -240,7 +240,7 @@ def test_those_who_wait_when_it_closes_are_told(writer):
         closing.result(60)
     with pytest.raises(StoreClosed):
         writer.run(say("late"))
-    writer.checkpoint()  # nothing to do any more, and no error
+    writer.fold()  # nothing to do any more, and no error
 
 
 def test_who_wants_the_writer_alone_comes_before_the_next_commit(writer):
@@ -288,7 +288,7 @@ def test_a_checkpoint_folds_the_log_and_waits_its_turn(writer, connection):
     with ThreadPoolExecutor(2) as pool:
         head = pool.submit(writer.run, lambda _c: (leading.set(), go.wait(60))[1])
         assert leading.wait(60)
-        folding = pool.submit(writer.checkpoint)
+        folding = pool.submit(writer.fold)
         go.set()
         head.result(60)
         folding.result(60)

@@ -1,0 +1,38 @@
+"""The examples of the adapters print what they say, and those in their docstrings are true."""
+
+from __future__ import annotations
+
+import ast
+import doctest
+import importlib
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+@pytest.fixture(autouse=True)
+def _langchain():
+    pytest.importorskip("langchain", reason="pip install 'agent-memento[langchain]'")
+
+
+@pytest.mark.parametrize("name", ["langchain_agent", "langgraph_store"])
+def test_the_example_prints_what_it_says(tmp_path, name):
+    """Run as a user would run it, its output is what its docstring promises."""
+    example = EXAMPLES / f"{name}.py"
+    promised = ast.get_docstring(ast.parse(example.read_text(encoding="utf-8")))
+    ran = subprocess.run(
+        [sys.executable, example], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert ran.stdout == textwrap.dedent(promised.split("Prints:\n\n")[1]) + "\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("module", ["memento_langchain._turns", "memento_langgraph._matching"])
+def test_doctests(module):
+    """The examples in the docstrings are true."""
+    assert doctest.testmod(importlib.import_module(module)).failed == 0
