@@ -58,12 +58,12 @@ def write(root: str, first: int, pipe: int, *, control: bool) -> None:
     memory = MemoryManager(root, embedder=None)
     for number in count(first):
         name = f"task-{number}"
-        memory.session(name, goal=goal_of(number))
+        memory.sessions.start(name, goal=goal_of(number))
         memory.add(f"please go on with {number}", session=name, role="user")
         if control:
             os.write(pipe, f"{number}\n".encode())
             time.sleep(BEHIND_SECONDS)
-        memory.checkpoint(name, done=[f"step{number}y"], next=[step_of(number)])
+        memory.sessions.checkpoint(name, done=[f"step{number}y"], next=[step_of(number)])
         if not control:
             os.write(pipe, f"{number}\n".encode())
 
@@ -132,7 +132,7 @@ def _kill(
 
 def _look(memory: MemoryManager, number: int, tally: Tally) -> None:
     """Resume one session, and count what is wrong with it."""
-    found = memory.resume(f"task-{number}")
+    found = memory.sessions.resume(f"task-{number}")
     if found is None or found.checkpoint is None or found.checkpoint.next != (step_of(number),):
         tally.lost += 1
         return
@@ -145,13 +145,13 @@ def timed() -> dict[str, float]:
     """Return the p95 of each verb, seconds, called in turn on one store."""
     taken: dict[str, list[float]] = {"add": [], "checkpoint": [], "resume": []}
     with TemporaryDirectory() as root, MemoryManager(root, embedder=None) as memory:
-        work = memory.session("s", goal="measure")
+        work = memory.sessions.start("s", goal="measure")
         for n in range(TIMED):
             taken["add"].append(_seconds(lambda n=n: memory.add(f"a bare note number {n}")))
             memory.add(f"turn {n}", session="s", role="user")
             noted = _seconds(lambda n=n: work.checkpoint(done=[f"step {n}"], next=["the next"]))
             taken["checkpoint"].append(noted)
-            taken["resume"].append(_seconds(lambda: memory.resume("s")))
+            taken["resume"].append(_seconds(lambda: memory.sessions.resume("s")))
     return {verb: statistics.quantiles(each, n=20)[-1] for verb, each in taken.items()}
 
 

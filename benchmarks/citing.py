@@ -97,7 +97,7 @@ def outcome(store: Telling, question: Asked, answer: Answer) -> Cited:
     """Put one question, cite its answer, and compare."""
     store.clock.advance(question.at - store.clock())
     found = store.memory.retrieve(question.text, record=False)
-    used = store.memory.cite(found, answer.text)
+    used = store.memory.feedback.cite(found, answer.text)
     sources = {hit.id for hit in found if store.names[hit.id] & answer.rests_on}
     texts = {hit.id: hit.text for hit in found}
     return Cited(

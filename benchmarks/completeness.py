@@ -90,7 +90,7 @@ def measure(
         config = replace(config, articles=Articles("extractive", cosine=options.articles))
     with opened(conversation, keep=options.keep, config=config) as memory:
         if options.articles is not None:
-            memory.consolidate(steps=["articles"], seconds=3600)
+            memory.sleep.run(steps=["articles"], seconds=3600)
             memory.flush(wait=True)
         return [
             judged(

@@ -130,7 +130,7 @@ def _ask(
     if told:
         for hit in found:
             if world.number(hit) == needed:
-                world.memory.feedback(hit, useful=True)
+                world.memory.feedback.rate(hit, useful=True)
 
 
 def loop(seeds: Sequence[int]) -> Scores:

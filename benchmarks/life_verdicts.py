@@ -104,7 +104,7 @@ def _wrong(world: World, seed: int, scores: Scores, attack: Attack | None) -> No
             judged, mistaken = rng.random() < JUDGED, rng.random() < MISTAKEN
             if judged and order[0] in (right, bad):
                 good = (order[0] == right) != mistaken
-                world.memory.feedback(found[0], verdict="confirmed" if good else "wrong")
+                world.memory.feedback.rate(found[0], verdict="confirmed" if good else "wrong")
 
 
 def _statements(rng: random.Random) -> tuple[list[Item], list[str]]:
@@ -133,7 +133,7 @@ def _praise(world: World, attack: Attack, numbers: Sequence[int]) -> None:
     ids = [world.ids[n] for n in numbers]
     for at in range(attack.praises):
         world.at(38.0 + 0.99 * at / attack.praises)
-        world.memory.feedback(ids, verdict="confirmed", source=attack.source)
+        world.memory.feedback.rate(ids, verdict="confirmed", source=attack.source)
 
 
 CHAT = (
@@ -171,7 +171,7 @@ def _noise(world: World, rng: random.Random, scores: Scores) -> None:
     )
     for day, n in confirmed:
         world.at(day)
-        world.memory.feedback(world.ids[n], verdict="confirmed")
+        world.memory.feedback.rate(world.ids[n], verdict="confirmed")
         for history in world.histories.values():
             history.note([n], day)
     world.at(180.0)

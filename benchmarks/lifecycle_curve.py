@@ -124,7 +124,7 @@ def run(seed: int, count: int, preset: str, folder: Path) -> Outcome:
                 seen.moved = _pause(memory, clock)
             _one_day(memory, drawn, coming.get(day, []), asking.get(day, []), seen)
             clock.advance(timedelta(hours=14))
-            memory.consolidate(seconds=60)
+            memory.sleep.run(seconds=60)
             clock.advance(timedelta(hours=10))
         hidden = {one.id for one in memory.list(status="archived", limit=100_000)}
     idle = [number for number, one in enumerate(drawn) if not one.asked]
@@ -164,16 +164,16 @@ def _one_day(
         seen.asked += 1
         if name(number) in [hit.id for hit in hits]:
             seen.found += 1
-        memory.feedback(name(number), verdict="used")
+        memory.feedback.rate(name(number), verdict="used")
 
 
 def _pause(memory: MemoryManager, clock: ManualClock) -> int:
     """Leave the store alone, but for its sleep; return how many memories changed."""
-    memory.consolidate(seconds=60)
+    memory.sleep.run(seconds=60)
     before = _standing(memory)
     for _ in range(PAUSE):
         clock.advance(timedelta(days=1))
-        memory.consolidate(seconds=60)
+        memory.sleep.run(seconds=60)
     after = _standing(memory)
     return sum(before[one] != after[one] for one in before)
 

@@ -180,7 +180,7 @@ def of_contract(stores: Stores) -> Iterator[Case]:
             memory.flush(wait=True)
             yield judged(f"contract, one memory, {ask.__name__}", memory, pairs, ask, BUDGET)
     with stores.opened("document", whole=False) as memory:
-        memory.add_document(text, name="contract")
+        memory.documents.add(text, name="contract")
         memory.flush(wait=True)
         yield judged("contract, add_document, after", memory, pairs, after, BUDGET)
 

@@ -47,7 +47,7 @@ def outcome_of(first: str, second: str, *, told: bool = False) -> str:
             return "missed"
         if learnt[0].status is Status.SUPERSEDED:
             return "replaces"
-        flagged = any(link.relation == "contradicts" for link in memory.related(learnt[0].id))
+        flagged = any(link.relation == "contradicts" for link in memory.insight.related(learnt[0].id))
         return "flag" if flagged else "both"
 
 
@@ -58,7 +58,7 @@ def say(memory: MemoryManager, said: str, session: str, *, told: bool) -> None:
         return
     signal = likely(said)
     slot = slot_of(said, signal)
-    memory.confirm(
+    memory.rules.confirm(
         Candidate(
             text=said,
             span=Span(0, len(said), said),

@@ -70,7 +70,7 @@ def prompts(form: str, calls: int) -> list[str]:
                 write(memory, 1_000 + due[call])
             asked, answer = said(call)
             if form == "policy":
-                got = memory.policy(asked, session="s")
+                got = memory.rules.policy(asked, session="s")
                 head, last = got.head, f"{asked}\n\n{got.tail}"
             else:
                 head, last = memory.prompt(asked, 5), asked
@@ -115,14 +115,14 @@ def costs(memories: int) -> dict[str, float]:
 
         def compiled() -> None:
             rules.forget()
-            memory.policy()
+            memory.rules.policy()
 
-        memory.policy(session="s")
+        memory.rules.policy(session="s")
         memory.flush(wait=True)  # the CPU of the background thread is no part of the cost
         return {
             "compile_ms": 1e3 * seconds(compiled, 50),
             "cached_ms": 1e3 * seconds(memory.policy, 500),
-            "session_ms": 1e3 * seconds(lambda: memory.policy(session="s"), 200),
+            "session_ms": 1e3 * seconds(lambda: memory.rules.policy(session="s"), 200),
         }
 
 

@@ -116,7 +116,7 @@ def measure(conversation: Conversation, run: Run, options: argparse.Namespace) -
             if options.use_earlier_answers:
                 for hit in hits:
                     if hit.metadata["turn"] in query.turns:
-                        memory.feedback(hit, useful=True)
+                        memory.feedback.rate(hit, useful=True)
                 clock.advance(timedelta(hours=1))
 
 

@@ -74,7 +74,7 @@ def measure(given: Set, run: Run, *, embed: bool, around: int = 0) -> None:
             memory.add_many([{"text": text, "tier": "long"} for text in texts])
             memory.flush(wait=True)
             for one in given.questions:  # relations are embedded once
-                memory.reason(one.question, hops=HOPS)
+                memory.insight.reason(one.question, hops=HOPS)
             for one in given.questions:
                 ask(memory, one, run)
 
@@ -83,7 +83,7 @@ def ask(memory: MemoryManager, one: Asked, run: Run) -> None:
     """Put one question by chains and by the flat search."""
     hits = memory.retrieve(one.question, k=FLAT, record=False)
     began = time.process_time()
-    found = memory.reason(one.question, hops=HOPS)
+    found = memory.insight.reason(one.question, hops=HOPS)
     run.cpu.append(time.process_time() - began)
     run.asked += 1
     run.flat += any(holds(hit.text, one) for hit in hits)

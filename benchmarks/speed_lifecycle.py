@@ -97,12 +97,12 @@ def asked_in_turns(
 def ticks(memory: MemoryManager, n: int) -> Iterator[Figure]:
     """A sleep over n new memories, and one with nothing new."""
     began = time.process_time()
-    while not memory.consolidate(seconds=600).done:
+    while not memory.sleep.run(seconds=600).done:
         pass
     note = f"{n:,} memories"
     yield Figure("sleep, all new, CPU", time.process_time() - began, 5, unit="s", note=note)
     began = time.process_time()
-    memory.consolidate()
+    memory.sleep.run()
     took = 1e3 * (time.process_time() - began)
     yield Figure("sleep, nothing new, CPU", took, 20, unit="ms", note=note)
 
@@ -111,9 +111,9 @@ def judge_all(memory: MemoryManager) -> None:
     """Say of every memory that it was useful, and fold the verdicts."""
     ids = [one.id for one in memory.list(limit=1_000_000)]
     for first in range(0, len(ids), JUDGED):
-        memory.feedback(ids[first : first + JUDGED], useful=True)
+        memory.feedback.rate(ids[first : first + JUDGED], useful=True)
     memory.flush(wait=True)
-    memory.strength(ids[0])
+    memory.feedback.strength(ids[0])
 
 
 def take(items: list[str], count: int = 25) -> Sequence[str]:
@@ -125,7 +125,7 @@ def take(items: list[str], count: int = 25) -> Sequence[str]:
 
 def size_of(memory: MemoryManager) -> int:
     """Return the size of the ledger without its log, bytes."""
-    memory.store.backup(copy := memory.root.with_suffix(".backup"), overwrite=True)
+    memory.store.backup(copy := memory.store.root.with_suffix(".backup"), overwrite=True)
     size = copy.stat().st_size
     copy.unlink()
     return size

@@ -141,7 +141,7 @@ def verbs(memory: MemoryManager, rows: int, export: Path) -> dict[str, Callable[
         "update, 1 MB with 40,000 keys": lambda: memory.update(
             "m2", metadata={"a": KEYS[:999_000]}
         ),
-        f"touch of {len(every):,}": lambda: memory.touch(every, 10_000_000),
+        f"touch of {len(every):,}": lambda: memory.store.touch(every, 10_000_000),
         f"import_from of {rows:,}": lambda: other.store.import_from(export, trust="user"),
         f"forget_source of {rows // 8:,}": lambda: other.quarantine.forget_source(SOURCE),
         f"restore_source of {rows // 8:,}": lambda: other.quarantine.restore_source(SOURCE),

@@ -71,4 +71,4 @@ with TemporaryDirectory() as folder:  # in your program a folder that stays, suc
         store.put(ADA, "bike", {"text": "Ada rides a blue Brompton"}, index=["text"])
         items = manager.of(*manager.store.namespace, "langgraph")  # the store's items are memories
         bike = items.retrieve("Brompton", k=1)[0]
-        print("history:", [version.text for version in items.history(bike.id)])
+        print("history:", [version.text for version in items.changes.history(bike.id)])

@@ -62,8 +62,8 @@ def test_the_views_are_of_the_same_store_and_namespace(tmp_path):
         async with open_async(tmp_path) as memory:
             rami = memory.of("rami")
             for view in (rami.quarantine, rami.store):
-                assert (view.namespace, view.root) == (("rami",), memory.root)
-                assert not view.closed
+                assert (view.namespace, view.store.root) == (("rami",), memory.store.root)
+                assert not view.store.closed
                 assert "rami" in repr(view)
                 assert copy.deepcopy(view).namespace == ("rami",)
                 with pytest.raises(InvalidInput, match="cannot be pickled"):
@@ -94,34 +94,34 @@ def test_every_method_answers_as_its_namesake(tmp_path):
             assert "the kettle is blue" in await memory.prompt("kettle")
             assert (await memory.get(kept.id)).text == "the kettle is blue"
             assert (await memory.update(kept.id, text="the kettle is red")).version == 2
-            assert [one.id for one in await memory.recent(session="s")] == [kept.id]
-            assert (await memory.move(kept.id, "medium")).tier == "medium"
+            assert [one.id for one in await memory.sessions.recent(session="s")] == [kept.id]
+            assert (await memory.update(kept.id, tier="medium")).tier == "medium"
             assert (await memory.forget(other.id)).status == "forgotten"
             assert (await memory.restore(other.id)).status == "active"
             assert len(await memory.list()) == 2
-            assert len(await memory.history(kept.id)) == 3
-            assert await memory.related(kept.id) == []
+            assert len(await memory.changes.history(kept.id)) == 3
+            assert await memory.insight.related(kept.id) == []
             assert (await memory.store.stats()).memories == 2
-            assert await memory.counts("scope") == {"": 2}
-            assert await memory.touch(other.id, 60) == [other.id]
-            assert await memory.sweep() == await memory.forget_many(session="nobodys") == []
-            assert not memory.read_only
-            assert memory.clock().tzinfo is not None
-            assert memory.config == Config()
+            assert await memory.store.counts("scope") == {"": 2}
+            assert await memory.store.touch(other.id, 60) == [other.id]
+            assert await memory.store.sweep() == await memory.forget_many(session="nobodys") == []
+            assert not memory.store.read_only
+            assert memory.store.clock().tzinfo is not None
+            assert memory.store.config == Config()
             with pytest.raises(InvalidInput):
-                await memory.embed(["no embedder here"])
+                await memory.store.embed(["no embedder here"])
             with pytest.raises(TierUnavailable):
-                await memory.nearest([1.0])
+                await memory.store.nearest([1.0])
             assert all(finding.ok for finding in await memory.store.doctor())
             assert await memory.flush(wait=True)
             with pytest.raises(InvalidInput):
                 await memory.store.reindex()
             with pytest.raises(NotFound):
                 await memory.get("nobody")
-            assert not memory.closed
+            assert not memory.store.closed
             assert "open" in repr(memory)
-            assert memory.root == tmp_path / "m"
-        assert memory.closed
+            assert memory.store.root == tmp_path / "m"
+        assert memory.store.closed
         with pytest.raises(StoreClosed):
             await memory.add("too late")
         return kept.id
@@ -137,7 +137,7 @@ def test_views_see_their_namespace(tmp_path):
     async def two():
         async with open_async(tmp_path) as memory:
             rami = memory.of("acme", "rami")
-            assert rami.namespace == ("acme", "rami")
+            assert rami.store.namespace == ("acme", "rami")
             await rami.add("the kettle is blue")
             assert not await memory.retrieve("kettle")
             assert len(await rami.retrieve("kettle")) == 1
@@ -222,15 +222,15 @@ def test_a_turn_of_several_answers_is_awaited(tmp_path):
     async def talk():
         async with open_async(tmp_path) as memory:
             kept = await memory.add("Deploys go through the blue pipeline")
-            async with await memory.loop("s7") as turn:
+            async with await memory.feedback.loop("s7") as turn:
                 await turn.retrieve("how do deploys go?")
                 right = await turn.outcome(0.8, "Deploys go through the green pipeline")
-            broken = await memory.loop()
+            broken = await memory.feedback.loop()
             await broken.__aexit__(KeyError, KeyError(), None)
-            other = await memory.open_loop()
+            other = await memory.feedback.open_loop()
             await other.retrieve("how do deploys go?")
-            shared = await memory.finalize(other, -1.0)
-            worth = (await memory.strength(kept.id)).worth
+            shared = await memory.feedback.finalize(other, -1.0)
+            worth = (await memory.feedback.strength(kept.id)).worth
             return right.text, turn.closed, broken.closed, other.closed, kept.id in shared, worth
 
     text, *closed, shared, worth = asyncio.run(talk())

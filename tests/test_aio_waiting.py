@@ -154,7 +154,7 @@ def test_a_wait_that_is_no_time_is_refused(tmp_path, wait):
         async with AsyncMemoryManager(tmp_path / "m", embedder=None) as memory:
             for call in (
                 memory.retrieve("tea", wait=wait),
-                memory.nearest([1.0], wait=wait),
+                memory.store.nearest([1.0], wait=wait),
                 memory.prompt("tea", wait=wait),
                 settle(memory._sync, wait),
             ):

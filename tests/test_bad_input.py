@@ -264,13 +264,13 @@ def test_recent_and_move_check_theirs(memory):
     kept = memory.add(GOOD)
     for n in COUNTS:
         with pytest.raises(InvalidInput, match="n:"):
-            memory.recent(n)
+            memory.sessions.recent(n)
     for session in WRONG_NAME:
         with pytest.raises(InvalidInput, match="session"):
-            memory.recent(session=session)
+            memory.sessions.recent(session=session)
     for tier in BAD["tier"]:
         with pytest.raises(InvalidInput, match="tier"):
-            memory.move(kept.id, tier)
+            memory.update(kept.id, tier=tier)
 
 
 @pytest.mark.parametrize(
@@ -489,11 +489,11 @@ ODD_CALLS = {
     "observe turn of a number": lambda memory: memory.observe("x", keep=False, turn_id=2**63),
     "observe turn": lambda memory: memory.observe("x", keep=False, turn_id="\ud800"),
     "undo": lambda memory: memory.undo(NESTED),
-    "feedback": lambda memory: memory.feedback(target=[], verdict=NESTED),
-    "retract": lambda memory: memory.retract(event=NESTED),
-    "consolidate": lambda memory: memory.consolidate(steps=NESTED),
-    "finalize": lambda memory: memory.finalize("\ud800"),
-    "finalize outcome": lambda memory: memory.finalize("loop", 10**400),
+    "feedback": lambda memory: memory.feedback.rate(target=[], verdict=NESTED),
+    "retract": lambda memory: memory.feedback.retract(event=NESTED),
+    "consolidate": lambda memory: memory.sleep.run(steps=NESTED),
+    "finalize": lambda memory: memory.feedback.finalize("\ud800"),
+    "finalize outcome": lambda memory: memory.feedback.finalize("loop", 10**400),
 }
 
 

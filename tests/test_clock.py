@@ -49,7 +49,7 @@ class TestJump:
         ids = [memory.add("before", "short").id]
         clock.advance(jump)
         ids += [memory.add(f"after {n}", "short").id for n in range(3)]
-        assert [m.id for m in memory.list()] == [m.id for m in memory.recent()] == ids
+        assert [m.id for m in memory.list()] == [m.id for m in memory.sessions.recent()] == ids
         assert len({m.id for m in memory.list()}) == 4
 
     def test_nothing_is_lost_or_ends_too_soon(self, memory, clock, jump):
@@ -83,7 +83,7 @@ class TestJump:
         memory.update(kept.id, text="three")
         memory.forget(kept.id)
         memory.restore(kept.id)
-        texts = [version.text for version in memory.history(kept.id)]
+        texts = [version.text for version in memory.changes.history(kept.id)]
         assert sorted(texts, key=["one", "two", "three"].index) == texts
         memory.close()
         assert open_memory().get(kept.id).text == "three"

@@ -41,15 +41,15 @@ def test_verdicts_at_once_are_all_counted(open_memory):
 
     def work(n):
         for one in kept[n // 4 :: 2]:
-            memory.feedback(one, verdict="wrong", source=sources[n % 4])
+            memory.feedback.rate(one, verdict="wrong", source=sources[n % 4])
             memory.retrieve("note number")
             memory.flush()
-            memory.strength(one)
+            memory.feedback.strength(one)
 
     at_once(8, work)
-    assert memory.retract(source="agent") == 4
+    assert memory.feedback.retract(source="agent") == 4
     for one in kept:
-        found = memory.belief(one)
+        found = memory.feedback.belief(one)
         assert [len(found.evidence), found.opposing] == [4, pytest.approx(3.0)]
     memory._engine.background.fold_events()
     (check,) = [one for one in memory.store.doctor(repair=False) if one.check == "dynamics"]
@@ -65,14 +65,14 @@ def test_everything_at_once_stays_consistent(open_memory):
         view = memory.of("other") if n % 4 == 0 else memory
         mine = [view.add(f"thread {n} note {i}", "short", session=f"s{n % 2}").id for i in range(8)]
         view.update(mine[0], text=f"thread {n} changed")
-        view.move(mine[1], "long")
+        view.update(mine[1], tier="long")
         view.forget(mine[2])
         view.restore(mine[2])
         view.forget(mine[3])
         for query in ("note", "changed", f"thread {n}"):
             found = view.retrieve(query, k=50)
             assert mine[3] not in {hit.id for hit in found}
-        view.recent(session=f"s{n % 2}")
+        view.sessions.recent(session=f"s{n % 2}")
         view.flush()
         try:
             memory.update(shared, tags=[f"t{n}"])
@@ -88,7 +88,7 @@ def test_everything_at_once_stays_consistent(open_memory):
     assert all(finding.ok for finding in memory.store.doctor())
     seen = {m.id for v in (memory, memory.of("other")) for m in v.list(limit=1000)}
     assert seen == {i for mine in ids for i in mine if i != mine[3]} | {shared}
-    assert all(len(memory.recent(session=s)) <= 5 for s in ("s0", "s1"))
+    assert all(len(memory.sessions.recent(session=s)) <= 5 for s in ("s0", "s1"))
 
 
 def test_one_value_wins_a_slot_whoever_comes_first(memory):
@@ -136,9 +136,9 @@ def test_two_managers_of_one_store_in_one_process(open_memory):
     """They share the file as two processes would: each sees the other's changes at once."""
     one, other = open_memory(), open_memory()
     kept = one.add("said here", "short")
-    assert other.recent() == [kept]
+    assert other.sessions.recent() == [kept]
     other.forget(kept.id)
-    assert one.recent() == one.list() == []
+    assert one.sessions.recent() == one.list() == []
     assert len(one.retrieve("said")) == 0
     other.close()
     assert one.restore(kept.id).status == "active"
@@ -150,8 +150,8 @@ def test_what_is_still_open_when_the_interpreter_ends_is_closed(open_memory):
     memory = open_memory()
     memory.add("last words", "short")
     engine_module._close_all()
-    assert memory.closed
-    assert (memory.root / "short.json").exists()
+    assert memory.store.closed
+    assert (memory.store.root / "short.json").exists()
 
 
 def test_a_forked_child_starts_afresh(memory):
@@ -160,10 +160,10 @@ def test_a_forked_child_starts_afresh(memory):
     memory._engine.indexer.stop(10)
     engine_module._after_fork()
     memory.add("after", "short")
-    assert [m.text for m in memory.recent()] == ["before", "after"]
+    assert [m.text for m in memory.sessions.recent()] == ["before", "after"]
     memory.close()
     engine_module._after_fork()
-    assert memory.closed
+    assert memory.store.closed
 
 
 def test_reindexing_while_the_index_is_open(open_memory):
@@ -200,7 +200,7 @@ def test_a_damaged_long_tier_is_mended_by_the_next_search(open_memory):
     memory._engine.long_tier(wanted=True)
     assert memory.flush(wait=True, timeout=60)
     assert tier.state == "ready"
-    assert tier.count(memory.namespace) == 1
+    assert tier.count(memory.store.namespace) == 1
 
 
 def test_a_manager_that_nobody_has_any_more_gives_its_descriptors_back(tmp_path):

@@ -53,9 +53,9 @@ def test_other_weights_under_one_name_are_a_mismatch(changed):
     assert found[0].text == "memory about topic3"
     assert "hash-64 (64) with other weights" in found.missing["long"]
     assert "meaning" not in found[0].ranks
-    vector = changed.embed(["topic3"])[0]
+    vector = changed.store.embed(["topic3"])[0]
     with pytest.raises(EmbeddingMismatch, match="other weights"):
-        changed.nearest(vector)
+        changed.store.nearest(vector)
     wrong = {found.check: found.detail for found in changed.store.doctor() if not found.ok}
     assert "other weights" in wrong["embedder"]
     changed.add("one more", "long")
@@ -73,7 +73,7 @@ def test_reindex_heals_it(changed):
     found = changed.retrieve("memory about topic3")
     assert found.missing == {}
     assert found[0].ranks["meaning"] == 1
-    near = changed.nearest(changed.embed(["memory about topic3"])[0], 1)
+    near = changed.store.nearest(changed.store.embed(["memory about topic3"])[0], 1)
     assert (near[0].text, round(near[0].score, 3)) == ("memory about topic3", 1)
 
 

@@ -198,7 +198,7 @@ BEFORE = {
     "two edits": lambda m, _: [
         m.keep([Turn(f"I live in Zebra{n}.", id="u1")], session="s") for n in "ab"
     ],
-    "archived": lambda m, kept: m.archive(kept.id),
+    "archived": lambda m, kept: m.sleep.archive(kept.id),
 }
 
 
@@ -478,7 +478,7 @@ class TestAdd:
         memory.add(HOME, id="home", source=source, key=key)
         with suppress(MementoError):
             {
-                "archived": lambda: memory.archive("home"),
+                "archived": lambda: memory.sleep.archive("home"),
                 "forgotten": lambda: memory.forget("home"),
                 "superseded": lambda: memory.add("In Porto.", key=key, supersedes="home"),
                 "rejected": lambda: memory.quarantine.reject("home"),
@@ -511,7 +511,7 @@ class TestAdd:
         memory = again()
         memory.add(HOME, id="home")
         if hide == "archive":
-            memory.archive("home")
+            memory.sleep.archive("home")
         else:
             memory.add("In Porto.", supersedes="home")
         before = memory.get("home")

@@ -119,9 +119,9 @@ def test_a_closed_manager_leaves_the_others_open(tmp_path):
     view = first.of("x")
     first.close()
     first.close()
-    assert first.closed
-    assert view.closed
-    assert not second.closed
+    assert first.store.closed
+    assert view.store.closed
+    assert not second.store.closed
     assert "closed" in repr(first)
     for call in (first.list, view.list, first.store.stats, lambda: first.add("x")):
         with pytest.raises(StoreClosed):
@@ -176,7 +176,7 @@ def test_a_forked_child_shares_what_its_parent_opened(tmp_path):
             mine.add("of the child")
         memory.add("after it")
         memory.close()
-        os._exit(0 if memory.closed else 1)
+        os._exit(0 if memory.store.closed else 1)
     assert os.waitpid(pid, 0)[1] == 0
     assert len(memory.list()) == 3
     memory.close()

@@ -26,7 +26,7 @@ def active(memory, **filters):
 
 def keep(memory, text=DOC, **options):
     """Add the document."""
-    return memory.add_document(text, name="contract", **options)
+    return memory.documents.add(text, name="contract", **options)
 
 
 class TestDocument:
@@ -134,7 +134,7 @@ class TestDocument:
         assert memory.get(before[-1].id).status is Status.ACTIVE
         changed = DOC.replace("notice is as agreed", "notice is a month")
         new = keep(memory, changed)[-1]
-        memory.undo(memory.changes()[0].number)
+        memory.undo(memory.changes.list()[0].number)
         assert memory.get(new.id).status is Status.FORGOTTEN
         keep(memory, changed)
         assert memory.get(new.id).status is Status.ACTIVE
@@ -143,11 +143,11 @@ class TestDocument:
         """Added again it is active again; taken out of the document it is forgotten."""
         *_, penalty, _, notice = keep(memory)
         for part in (penalty, notice):
-            memory.archive(part.id)
+            memory.sleep.archive(part.id)
         keep(memory, DOC.replace("penalty is as agreed", "penalty is two percent"))
         assert memory.get(penalty.id).status is Status.FORGOTTEN
         assert memory.get(notice.id).status is Status.ACTIVE
-        memory.archive(notice.id)
+        memory.sleep.archive(notice.id)
         keep(memory, DOC[: DOC.index("## Notice")])
         assert memory.get(notice.id).status is Status.FORGOTTEN
 
@@ -166,7 +166,7 @@ class TestDocument:
     def test_documents_of_other_names_and_scopes_are_apart(self, memory):
         """Name, session and scope tell documents apart."""
         keep(memory)
-        memory.add_document(DOC, name="other")
+        memory.documents.add(DOC, name="other")
         keep(memory, scope="project/x")
         keep(memory, "Short now.", scope="project/x")
         assert len(active(memory)) == len(TITLES) + 1
@@ -192,30 +192,30 @@ class TestDocument:
         """The user's part stays the user's; the agent's part becomes the user's."""
         text = "The harbour opens at nine."
         for source, kept in (("agent", "agent"), ("user", "user"), ("agent", "user")):
-            (part,) = memory.add_document(text, name="harbour", source=source)
+            (part,) = memory.documents.add(text, name="harbour", source=source)
             assert (part.source.kind, part.version) == (kept, 2 if kept == "user" else 1)
 
     def test_a_name_that_no_file_can_have_is_refused(self, memory):
         """A NUL ends a name for the system."""
         with pytest.raises(InvalidInput, match="NUL"):
-            memory.add_document(Path("harbour\0.md"))
+            memory.documents.add(Path("harbour\0.md"))
 
     def test_it_comes_from_a_file(self, memory, tmp_path):
         """A path is read, gzipped or not, and names the document; a string is never a path."""
         plain, packed = tmp_path / "contract.md", tmp_path / "terms.txt.gz"
         plain.write_text(DOC, encoding="utf-8")
         packed.write_bytes(gzip.compress(b"# not a heading\n\nQuay 14."))
-        assert {part.session for part in memory.add_document(plain)} == {"contract.md"}
-        (terms,) = memory.add_document(packed)
+        assert {part.session for part in memory.documents.add(plain)} == {"contract.md"}
+        (terms,) = memory.documents.add(packed)
         assert (terms.session, "heading" in terms.metadata) == ("terms.txt", False)
-        (said,) = memory.add_document(str(plain))
+        (said,) = memory.documents.add(str(plain))
         assert said.text == str(plain)
 
     def test_a_text_without_a_name_is_named_by_its_content(self, memory):
         """The same text finds itself again; another text is another document."""
-        first = memory.add_document(DOC)
-        assert memory.add_document(DOC) == first
-        assert memory.add_document("Another.")[0].session != first[0].session
+        first = memory.documents.add(DOC)
+        assert memory.documents.add(DOC) == first
+        assert memory.documents.add("Another.")[0].session != first[0].session
 
     @pytest.mark.parametrize(
         ("document", "options"),
@@ -233,23 +233,23 @@ class TestDocument:
     def test_what_cannot_be_a_document_is_refused(self, memory, document, options):
         """An empty text, another type, or a value that cannot be accepted is an error."""
         with pytest.raises(InvalidInput):
-            memory.add_document(document, **options)
-        assert not memory.counts()
+            memory.documents.add(document, **options)
+        assert not memory.store.counts()
 
     def test_a_conversation_is_not_a_document(self, memory, tmp_path):
         """A chat file is named as such, and a missing file as missing."""
         chat = tmp_path / "chat.jsonl"
         chat.write_text('{"role": "user", "content": "hi"}\n', encoding="utf-8")
         with pytest.raises(InvalidInput, match=r"ingest\.read"):
-            memory.add_document(chat)
+            memory.documents.add(chat)
         with pytest.raises(InvalidInput, match="cannot be read"):
-            memory.add_document(tmp_path / "none.md")
+            memory.documents.add(tmp_path / "none.md")
 
     def test_a_cut_never_hides_a_secret(self, open_memory, tmp_path):
         """Secrets are taken out before the text is split, or the document is refused."""
         key = "AKIA" + "QWERTYUIOPASDFGH"
         text = "\n".join(f"{'x' * n} aws_access_key_id = {key}" for n in range(400))
-        assert all(key[:12] not in part.text for part in open_memory().add_document(text))
+        assert all(key[:12] not in part.text for part in open_memory().documents.add(text))
         strict = open_memory(tmp_path / "other", config=Config(secrets="reject"))
         with pytest.raises(SecretFound):
             strict.add_document(text)
@@ -259,7 +259,7 @@ class TestDocument:
 
         async def run():
             async with AsyncMemoryManager(tmp_path / "a", embedder=None) as memory:
-                return await memory.add_document(DOC, name="contract")
+                return await memory.documents.add(DOC, name="contract")
 
         assert len(asyncio.run(run())) == len(TITLES)
 
@@ -270,7 +270,7 @@ class TestTurn:
     def test_a_long_turn_is_stored_in_linked_parts(self, memory):
         """The first part is returned; the others are linked to it and hold the rest in order."""
         first = memory.add(LONG, "short", session="chat", role="user", kind="episode")
-        rest = [one.memory for one in memory.related(first.id)]
+        rest = [one.memory for one in memory.insight.related(first.id)]
         parts = [first, *rest]
         assert "\n".join(part.text for part in parts) == LONG
         assert [part.metadata["part"] for part in parts] == list(range(1, len(parts) + 1))
@@ -282,7 +282,7 @@ class TestTurn:
         """The ring buffer holds the first part only."""
         memory.add("Hello", "short", session="chat", role="user")
         first = memory.add(LONG, "short", session="chat", role="user")
-        assert [one.text for one in memory.recent(session="chat")] == ["Hello", first.text]
+        assert [one.text for one in memory.sessions.recent(session="chat")] == ["Hello", first.text]
 
     @pytest.mark.parametrize("turn", [{"session": "s"}, {"role": "user"}, {"kind": "episode"}])
     def test_every_turn_is_split(self, memory, turn):
@@ -298,11 +298,11 @@ class TestTurn:
 
     def test_an_id_makes_a_retry_harmless(self, memory):
         """With an id, or the moment it was said, the same turn again adds nothing."""
-        for turn in ({"id": "m7"}, {"occurred_at": memory.clock()}):
+        for turn in ({"id": "m7"}, {"occurred_at": memory.store.clock()}):
             first = memory.add(LONG, session="chat", kind="episode", **turn)
-            count = sum(memory.counts().values())
+            count = sum(memory.store.counts().values())
             assert memory.add(LONG, session="chat", kind="episode", **turn).id == first.id
-            assert sum(memory.counts().values()) == count
+            assert sum(memory.store.counts().values()) == count
 
     def test_a_conversation_keeps_equal_long_turns(self, memory):
         """As with short turns, the same words said twice are two turns."""
@@ -327,8 +327,8 @@ class TestTurn:
         """With a lower limit the parts are shorter too."""
         memory = open_memory(config=Config(limits=Limits(text_chars=100)))
         first = memory.add("tea and cake " * 50, session="chat")
-        assert all(len(one.memory.text) <= 100 for one in memory.related(first.id))
-        parts = memory.add_document("tea and cake " * 50)
+        assert all(len(one.memory.text) <= 100 for one in memory.insight.related(first.id))
+        parts = memory.documents.add("tea and cake " * 50)
         assert all(len(part.text) <= 100 for part in parts)
 
 
@@ -341,8 +341,8 @@ FARM = (
 @pytest.mark.parametrize("source", ["agent", "tool", "web", "import"])
 def test_a_document_hides_no_part_of_a_more_trusted_one(memory, source):
     """A shorter document of the same name, by an agent or a page, forgets nothing of the user's."""
-    memory.add_document(FARM, name="farm")
-    memory.add_document("# Barn\n\nThe barn is locked.", name="farm", source=source)
+    memory.documents.add(FARM, name="farm")
+    memory.documents.add("# Barn\n\nThe barn is locked.", name="farm", source=source)
     assert len(memory.list(source="user")) == 3
     assert memory.list(status="forgotten") == []
 
@@ -360,10 +360,10 @@ def test_a_document_hides_no_part_of_a_more_trusted_one(memory, source):
 )
 def test_what_the_user_changed_in_a_document_stays(memory, change):
     """Reading the unchanged document again takes nothing back."""
-    parts = memory.add_document(FARM, name="farm")
+    parts = memory.documents.add(FARM, name="farm")
     change(memory, parts[1])
     before = [(one.text, one.scope, one.tags, one.status) for one in _all(memory)]
-    memory.add_document(FARM, name="farm")
+    memory.documents.add(FARM, name="farm")
     assert [(one.text, one.scope, one.tags, one.status) for one in _all(memory)] == before
 
 

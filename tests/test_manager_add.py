@@ -189,7 +189,7 @@ class TestSlots:
         assert (was.status, was.superseded_by) == (Status.SUPERSEDED, new.id)
         assert (was.valid_until, new.valid_from) == (clock(), clock())
         assert [m.text for m in memory.list()] == ["uses emacs"]
-        states = memory.history(old.id)
+        states = memory.changes.history(old.id)
         assert [s.reason for s in states] == ["superseded", "present"]
         assert states[0].until == clock()
 
@@ -309,11 +309,11 @@ class TestEnds:
         clock.advance(timedelta(seconds=59.999999))
         assert memory.list() == [kept]
         assert len(memory.retrieve("parking")) == 1
-        assert len(memory.recent()) == (tier == "short")
+        assert len(memory.sessions.recent()) == (tier == "short")
         clock.advance(timedelta(microseconds=1))
         assert memory.list() == []
         assert len(memory.retrieve("parking")) == 0
-        assert memory.recent() == []
+        assert memory.sessions.recent() == []
         assert memory.store.stats().memories == 0
         assert memory.get(kept.id) == kept
 
@@ -324,7 +324,7 @@ class TestEnds:
         during = clock()
         clock.advance(HOUR)
         assert memory.list() == []
-        assert memory.recent() == []
+        assert memory.sessions.recent() == []
         assert len(memory.retrieve("on call")) == 0
         assert memory.store.stats().memories == 0
         assert [hit.id for hit in memory.retrieve("on call", as_of=during)] == [kept.id]

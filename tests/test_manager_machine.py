@@ -168,7 +168,7 @@ class Manager(RuleBasedStateMachine):
 
     def undo(self, states):
         """Undo the newest change, which leads to these statuses and successors."""
-        (newest,) = self.memory.changes(limit=1)
+        (newest,) = self.memory.changes.list(limit=1)
         assert set(self.memory.undo(newest.number).memories) == set(states)
         for memory_id, (status, by) in states.items():
             told = self.model[memory_id]
@@ -241,9 +241,9 @@ class Manager(RuleBasedStateMachine):
     def move(self, at, tier):
         """Put it into another tier."""
         told = self.model[memory_id := self.some(at)]
-        if told.tier != tier and self.refused(memory_id, lambda: self.memory.move(memory_id, tier)):
+        if told.tier != tier and self.refused(memory_id, lambda: self.memory.update(memory_id, tier=tier)):
             return
-        self.memory.move(memory_id, tier)
+        self.memory.update(memory_id, tier=tier)
         told.history += told.tier != tier
         if told.tier != tier:
             told.tier = tier
@@ -256,9 +256,9 @@ class Manager(RuleBasedStateMachine):
         told = self.model[memory_id := self.some(at)]
         if not self.live(told):
             with pytest.raises(InvalidInput):
-                self.memory.lock(memory_id)
+                self.memory.update(memory_id, lock="user")
             return
-        locked = self.memory.lock(memory_id)
+        locked = self.memory.update(memory_id, lock="user")
         if told.locked is None:
             told.history, told.expires = told.history + 1, None
             told.locked = locked
@@ -268,7 +268,7 @@ class Manager(RuleBasedStateMachine):
     def unlock(self, at):
         """Let it be changed again."""
         told = self.model[memory_id := self.some(at)]
-        self.memory.unlock(memory_id)
+        self.memory.update(memory_id, lock=None)
         told.history += told.locked is not None
         told.locked = None
 
@@ -279,11 +279,11 @@ class Manager(RuleBasedStateMachine):
         told = self.model[memory_id := self.some(at)]
         if told.status not in ("active", "archived"):
             with pytest.raises(InvalidInput):
-                self.memory.archive(memory_id)
+                self.memory.sleep.archive(memory_id)
             return
-        if self.refused(memory_id, lambda: self.memory.archive(memory_id)):
+        if self.refused(memory_id, lambda: self.memory.sleep.archive(memory_id)):
             return
-        self.memory.archive(memory_id)
+        self.memory.sleep.archive(memory_id)
         told.history += told.status == "active"
         told.status = "archived"
 
@@ -294,9 +294,9 @@ class Manager(RuleBasedStateMachine):
         told = self.model[memory_id := self.some(at)]
         if told.status not in ("active", "archived"):
             with pytest.raises(InvalidInput):
-                self.memory.unarchive(memory_id)
+                self.memory.sleep.unarchive(memory_id)
             return
-        self.memory.unarchive(memory_id)
+        self.memory.sleep.unarchive(memory_id)
         if told.status == "archived":
             told.status, told.history = "active", told.history + 1
             self.back_in_slot(memory_id, told)
@@ -313,7 +313,7 @@ class Manager(RuleBasedStateMachine):
     @rule()
     def sleep(self):
         """Tidy up: new memories of few words, in tiers that the caller chose, stay as they are."""
-        assert self.memory.consolidate().run is None
+        assert self.memory.sleep.run().run is None
 
     def refused(self, memory_id, change):
         """Tell whether a memory is locked, and then that a change of it is refused."""
@@ -358,7 +358,7 @@ class Manager(RuleBasedStateMachine):
             )
             assert (held.status, held.superseded_by) == (told.status, told.by)
             assert (held.reinforced, held.version) == (told.reinforced, told.version)
-            assert len(self.memory.history(memory_id)) == told.history
+            assert len(self.memory.changes.history(memory_id)) == told.history
 
     @invariant()
     def a_locked_memory_is_what_it_was(self):
@@ -381,7 +381,7 @@ class Manager(RuleBasedStateMachine):
             ring = [
                 i for i in live if (self.model[i].tier, self.model[i].session) == ("short", session)
             ]
-            assert [m.id for m in self.memory.recent(session=session)] == ring
+            assert [m.id for m in self.memory.sessions.recent(session=session)] == ring
         found = self.memory.retrieve("tea", k=100, record=False)
         ids = {i for hit in found for i in (hit.id, *hit.folded)}
         assert {i for i in live if "tea" in self.model[i].text} <= ids <= set(live)

@@ -194,7 +194,7 @@ def test_a_change_shows_in_the_next_answer(memory):
     """The read path follows the ledger after a change by any method."""
     kept = memory.add("green tea", "short")
     assert memory.retrieve("tea", tiers="short").hits
-    memory.move(kept.id, "long")
+    memory.update(kept.id, tier="long")
     assert not memory.retrieve("tea", tiers="short").hits
     memory.update(kept.id, kind="rule", scope="kitchen", tags=["hot"])
     assert memory.retrieve("tea", kinds="rule", scope="kitchen", tags="hot").hits
@@ -306,7 +306,7 @@ def test_tiers_do_not_hide(open_memory, embedder):
     asked = [[hit.id for hit in memory.retrieve(question, 10, record=False)]]
     for tier in ("short", "medium", "long"):
         for one in added:
-            memory.move(one.id, tier)
+            memory.update(one.id, tier=tier)
         assert memory.flush(wait=True, timeout=60)
         asked.append([hit.id for hit in memory.retrieve(question, 10, record=False)])
     assert {one.id for one in added} == set(asked[0])
@@ -337,11 +337,11 @@ def test_waiting_finds_by_vector_what_was_just_said(open_memory):
     memory = open_memory(embedder=embedder)
     memory.add("peanuts", "long")
     asked = embedder.embed_queries(["allergy"])[0]
-    early = memory.nearest(asked, wait=0.05)
+    early = memory.store.nearest(asked, wait=0.05)
     assert not early
     assert "1 memory is still to be embedded" in early.missing["long"]
     embedder.go.set()
-    found = memory.nearest(asked, wait=60)
+    found = memory.store.nearest(asked, wait=60)
     assert [hit.text for hit in found] == ["peanuts"]
     assert not found.missing
 
@@ -411,7 +411,7 @@ def test_a_wait_that_is_no_time_is_refused(open_memory, wait):
     with pytest.raises(InvalidInput, match="wait"):
         open_memory(embedder=None).retrieve("tea", wait=wait)
     with pytest.raises(InvalidInput, match="wait"):
-        open_memory(embedder=None).nearest([1.0], wait=wait)
+        open_memory(embedder=None).store.nearest([1.0], wait=wait)
 
 
 def test_a_blank_query_names_nothing_missing(open_memory):

@@ -41,7 +41,7 @@ def test_a_name_is_found_in_either_form(tmp_path: Path, name: str, kept: str, as
             metadata={here: {"of": here}},
         )
         same = memory.of(there)
-        assert same.get(there).id == same.full_id(there)
+        assert same.get(there).id == same.store.full_id(there)
         for filters in (
             {"ids": there},
             {"key": there},

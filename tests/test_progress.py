@@ -69,11 +69,11 @@ def test_the_parts_of_a_document_are_counted_as_they_are_written(memory):
     parts = 2 * BATCH + 3
     watch = Watch(fails_at=2)
     with pytest.raises(KeyboardInterrupt):
-        memory.add_document(BOOK, name="book", format="markdown", progress=watch)
+        memory.documents.add(BOOK, name="book", format="markdown", progress=watch)
     assert watch.told == [(0, parts), (BATCH, parts)]
     assert memory.store.stats().memories == BATCH
     watch = Watch()
-    memory.add_document(BOOK, name="book", format="markdown", progress=watch)
+    memory.documents.add(BOOK, name="book", format="markdown", progress=watch)
     assert watch.told == [(BATCH, parts), (2 * BATCH, parts), (parts, parts)]
 
 
@@ -158,7 +158,7 @@ def test_something_else_is_refused(memory, wrong):
     """By name, before anything is written."""
     for call in (
         lambda: memory.add_many(["tea"], progress=wrong),
-        lambda: memory.add_document("tea", progress=wrong),
+        lambda: memory.documents.add("tea", progress=wrong),
         lambda: memory.store.import_from(io.StringIO(""), progress=wrong),
         lambda: memory.flush(progress=wrong),
         lambda: memory.store.reindex(progress=wrong),

@@ -32,7 +32,7 @@ def held(memory, key="home", **slot):
     day = lambda at: None if at is None else (at - START).days  # noqa: E731 - said twice
     return [
         (one.memory.text, day(one.since), day(one.until), one.reason)
-        for one in memory.history(key=key, **slot)
+        for one in memory.slots.history(key, **slot)
     ]
 
 
@@ -110,7 +110,7 @@ class TestValue:
         """Not of a free slot and not of a taken one; once approved it is."""
         page = memory.add("Gouda", key="home", source="web")
         assert memory.value("home") is None
-        assert memory.history(key="home") == []
+        assert memory.slots.history("home") == []
         (kept,) = tell(memory, clock, "Utrecht")
         assert memory.value("home").id == kept.id
         assert held(memory) == [("Utrecht", 1, None, "present")]
@@ -124,9 +124,9 @@ class TestValue:
         assert memory.value("home", scope="a/b").text == "Utrecht"
         for view, scope in ((memory, ""), (memory, "a"), (memory, "a/b/c"), (below, "a/b")):
             assert view.value("home", scope=scope) is None
-            assert view.history(key="home", scope=scope) == []
+            assert view.slots.history("home", scope=scope) == []
             with pytest.raises(InvalidInput, match="no earlier value"):
-                view.revert("home", scope=scope)
+                view.slots.revert("home", scope=scope)
         tell(below, clock, "Delft", scope="a/b")
         assert memory.value("home", scope="a/b").text == "Utrecht"
 
@@ -146,7 +146,7 @@ class TestValue:
         )
         for look in (
             lambda: memory.value("home"),
-            lambda: memory.history(key="home"),
+            lambda: memory.slots.history("home"),
         ):
             with pytest.raises(StoreUnusable, match=last.id):
                 look()
@@ -196,13 +196,13 @@ class TestHistory:
     def test_either_an_id_or_a_key(self, memory, clock):
         """By id it is the states of one memory; both, neither, or a scope for an id are refused."""
         (kept,) = tell(memory, clock, "Utrecht")
-        assert [state.text for state in memory.history(kept.id)] == ["Utrecht"]
+        assert [state.text for state in memory.changes.history(kept.id)] == ["Utrecht"]
         for wrong in ({}, {"id": kept.id, "key": "home"}, {"id": kept.id, "scope": "a"}):
             with pytest.raises(InvalidInput):
-                memory.history(**wrong)
+                memory.changes.history(**wrong)
         with pytest.raises(NotFound):
-            memory.history("nobody")
-        assert memory.history(key="nobody") == []
+            memory.changes.history("nobody")
+        assert memory.slots.history("nobody") == []
 
     def test_what_is_told_now_takes_every_plan_back(self, memory, clock):
         """Not only the last one; and it holds without a gap or an end."""
@@ -218,9 +218,9 @@ class TestHistory:
             ("plan 9", 9, 9, "withdrawn"),
             ("plan 20", 20, 20, "withdrawn"),
         ]
-        assert {one.memory.superseded_by for one in memory.history(key="home")[2:]} <= {
+        assert {one.memory.superseded_by for one in memory.slots.history("home")[2:]} <= {
             memory.value("home").id,
-            *(one.memory.id for one in memory.history(key="home")[2:]),
+            *(one.memory.id for one in memory.slots.history("home")[2:]),
         }
 
 
@@ -232,7 +232,7 @@ class TestRevert:
         fields = {"kind": "preference", "tags": ["x"], "metadata": {"n": 1}, "actor": "Rami"}
         before, wrong = tell(memory, clock, "Utrecht", "Delft", **fields)
         clock.advance(DAY)
-        now = memory.revert("home")
+        now = memory.slots.revert("home")
         assert memory.value("home") == now == memory.get(now.id)
         same = ("text", "kind", "tier", "tags", "metadata", "actor", "importance", "key", "scope")
         assert [getattr(now, name) for name in same] == [getattr(before, name) for name in same]
@@ -249,7 +249,7 @@ class TestRevert:
     def test_it_is_found(self, memory, clock):
         """By its words; the value that it replaced is not."""
         tell(memory, clock, "Rami lives in Utrecht", "Rami lives in Delft")
-        now = memory.revert("home")
+        now = memory.slots.revert("home")
         assert [hit.id for hit in memory.retrieve("Where does Rami live?")] == [now.id]
 
     def test_reverting_again_brings_the_other_back(self, memory, clock):
@@ -257,7 +257,7 @@ class TestRevert:
         tell(memory, clock, "Gouda", "Utrecht", "Delft")
         for text in ("Utrecht", "Delft", "Utrecht"):
             clock.advance(DAY)
-            assert memory.revert("home").text == text
+            assert memory.slots.revert("home").text == text
         assert [text for text, *_ in held(memory)] == [
             "Gouda", "Utrecht", "Delft", "Utrecht", "Delft", "Utrecht",
         ]  # fmt: skip
@@ -267,7 +267,7 @@ class TestRevert:
         tell(memory, clock, "Utrecht")
         memory.add("Delft", key="home", occurred_at=START + 9 * DAY)
         clock.advance(DAY)
-        memory.revert("home")
+        memory.slots.revert("home")
         assert held(memory) == [
             ("Utrecht", 1, 2, "superseded"),
             ("Utrecht", 2, None, "present"),
@@ -280,8 +280,8 @@ class TestRevert:
         memory.add("Delft", key="home", occurred_at=START + 9 * DAY)
         tell(memory, clock, "Gouda")
         clock.advance(20 * DAY)
-        assert memory.revert("home").text == "Utrecht"
-        assert memory.revert("home").text == "Gouda"
+        assert memory.slots.revert("home").text == "Utrecht"
+        assert memory.slots.revert("home").text == "Gouda"
 
     @pytest.mark.parametrize("end", ["forget", "expire", "erase"])
     def test_of_an_empty_slot_it_is_the_last_value_that_held(self, memory, clock, end):
@@ -292,9 +292,9 @@ class TestRevert:
         elif end == "erase":
             memory.store.erase(last.id)
         else:
-            memory.touch(last.id, 60)
+            memory.store.touch(last.id, 60)
             clock.advance(DAY)
-        assert memory.revert("home").text == "Utrecht"
+        assert memory.slots.revert("home").text == "Utrecht"
         assert memory.value("home").text == "Utrecht"
 
     def test_an_approved_value_needs_no_second_approval(self, memory, clock):
@@ -302,7 +302,7 @@ class TestRevert:
         page = memory.add("Utrecht", key="home", source="web")
         memory.quarantine.approve(page.id)
         tell(memory, clock, "Delft")
-        now = memory.revert("home")
+        now = memory.slots.revert("home")
         assert (now.text, now.status, now.source.kind) == ("Utrecht", "active", "web")
         assert memory.quarantine.list() == []
 
@@ -314,7 +314,7 @@ class TestRevert:
         memory.add("Velp", key="home", source="web")
         memory.forget(first.id)
         with pytest.raises(InvalidInput, match="no earlier value"):
-            memory.revert("home")
+            memory.slots.revert("home")
         assert memory.value("home").text == "Delft"
 
     def test_a_value_that_was_over_by_itself_is_refused(self, memory, clock):
@@ -323,20 +323,20 @@ class TestRevert:
         tell(memory, clock, "Delft")
         clock.advance(9 * DAY)
         with pytest.raises(InvalidInput, match="valid only until a past moment"):
-            memory.revert("home")
+            memory.slots.revert("home")
 
     def test_a_value_that_is_valid_until_later_keeps_that_end(self, memory, clock):
         """The other value ended it early; its own end is restored."""
         tell(memory, clock, "Utrecht", valid_until=START + 30 * DAY)
         tell(memory, clock, "Delft")
-        assert memory.revert("home").valid_until == START + 30 * DAY
+        assert memory.slots.revert("home").valid_until == START + 30 * DAY
 
     def test_it_is_erased_with_what_it_came_from(self, memory, clock):
         """A reverted value is erased with the value that it came from."""
         page = memory.add("Utrecht", key="home", source="web")
         memory.quarantine.approve(page.id)
         tell(memory, clock, "Delft")
-        now = memory.revert("home")
+        now = memory.slots.revert("home")
         memory.store.erase(page.id, derived=True)
         with pytest.raises(NotFound):
             memory.get(now.id)
@@ -360,7 +360,7 @@ class TestRevert:
             lambda c: c.execute("UPDATE memories SET text = 'Velp' WHERE id = ?", (middle.id,))
         )
         with pytest.raises(StoreUnusable, match=middle.id):
-            memory.revert("home")
+            memory.slots.revert("home")
 
 
 STEPS = st.lists(
@@ -390,13 +390,13 @@ def test_a_slot_holds_at_most_one_value_at_any_moment(tmp_path_factory, steps):
             elif step == "revert":
                 before = memory.value("k")
                 try:
-                    after = memory.revert("k")
+                    after = memory.slots.revert("k")
                 except InvalidInput:
                     continue
                 assert memory.value("k") == after
                 assert before is None or before.id != after.id
             clock.advance(DAY / 2)
-        values = [one for one in memory.history(key="k") if one.since != one.until]
+        values = [one for one in memory.slots.history("k") if one.since != one.until]
         for one, after in pairwise(values):
             assert one.until is not None
             assert one.until <= after.since
@@ -419,11 +419,11 @@ def test_the_same_awaited(tmp_path):
             first = await memory.add("Utrecht", key="home")
             await memory.add("Delft", key="home")
             assert (await memory.value("home")).text == "Delft"
-            assert (await memory.revert("home")).text == "Utrecht"
-            values = await memory.history(key="home")
+            assert (await memory.slots.revert("home")).text == "Utrecht"
+            values = await memory.slots.history("home")
             assert [one.memory.text for one in values] == ["Utrecht", "Delft", "Utrecht"]
-            assert len(await memory.history(first.id)) > 1
-            assert await memory.full_id(first.id) == first.id
+            assert len(await memory.changes.history(first.id)) > 1
+            assert await memory.store.full_id(first.id) == first.id
 
     asyncio.run(talk())
 
@@ -451,7 +451,7 @@ def test_filters_of_slot_and_speaker(memory):
         view.add("note d", "long", source=Source(uri="menu.md"))
         for found in (view.list(**asked), view.retrieve("note", 9, **asked)):
             assert {one.text[-1] for one in found} == set(expected), asked
-        assert sum(view.counts(**asked).values()) == len(expected), asked
+        assert sum(view.store.counts(**asked).values()) == len(expected), asked
         view.forget_many(**asked)
         assert {one.text[-1] for one in view.list()} == set("abcd") - set(expected), asked
 
@@ -469,16 +469,16 @@ class TestFullId:
         """Six characters or more, and the whole id whatever its length."""
         for name in ("abcdefgh", "abcdexyz", "abc", "abcdefg"):
             memory.add(f"note {name}", id=name)
-        assert memory.full_id("abcdex") == "abcdexyz"
-        assert memory.full_id("cdefgh") == "abcdefgh"
-        assert memory.full_id("abcdefg") == "abcdefg"
-        assert memory.full_id("abc") == "abc"
+        assert memory.store.full_id("abcdex") == "abcdexyz"
+        assert memory.store.full_id("cdefgh") == "abcdefgh"
+        assert memory.store.full_id("abcdefg") == "abcdefg"
+        assert memory.store.full_id("abc") == "abc"
 
     def test_several_fit(self, memory):
         """The error names them and what to do."""
         kept = [memory.add(f"note {n}", id=f"abcdef{n}") for n in range(4)]
         with pytest.raises(AmbiguousId, match="give more characters") as raised:
-            memory.full_id("abcdef")
+            memory.store.full_id("abcdef")
         assert raised.value.ids == tuple(one.id for one in kept)
 
     def test_none_fits(self, memory):
@@ -487,4 +487,4 @@ class TestFullId:
         memory.add("note", id="uvwxyz1")
         for short in ("abcdef", "uvwxy", "%vwxyz1", "_vwxyz"):
             with pytest.raises(NotFound):
-                memory.full_id(short)
+                memory.store.full_id(short)

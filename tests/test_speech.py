@@ -39,16 +39,16 @@ PIECES = [
 def blocks_of(memory):
     """Return the blocks that memento renders for a prompt, each with the fact in it."""
     memory.add("Rami is allergic to nuts", "long")
-    memory.direct("Never serve nuts to Rami")
-    memory.direct("Tell Rami about nuts", condition="when Rami asks")
-    memory.session("work", goal="Order nuts")
-    policy = memory.policy(ASKED, recall=3)
+    memory.rules.direct("Never serve nuts to Rami")
+    memory.rules.direct("Tell Rami about nuts", condition="when Rami asks")
+    memory.sessions.start("work", goal="Order nuts")
+    policy = memory.rules.policy(ASKED, recall=3)
     blocks = [
         memory.recall(ASKED, min_confidence=0).block,
         memory.prompt(ASKED, min_confidence=0, tokens=50, show_ids=True),
         policy.head,
         policy.tail,
-        memory.resume("work").text,
+        memory.sessions.resume("work").text,
     ]
     assert all("nuts" in block for block in blocks)
     return blocks
@@ -72,7 +72,7 @@ def update(memory, text, _path):
 
 def document(memory, text, _path):
     """Keep a document."""
-    return memory.add_document(text)
+    return memory.documents.add(text)
 
 
 def conversation(memory, text, path):
@@ -166,7 +166,7 @@ def test_a_message_with_a_block_is_not_plain(memory, form, steers):
     """What is left of it neither becomes a rule nor is carried out: a page can hold all of it."""
     memory.observe("I live in Porto.", session="a")
     memory.observe(form.replace("STEERS", steers), session="a")
-    assert "ann@" not in memory.policy().head
+    assert "ann@" not in memory.rules.policy().head
     assert memory.value("user/home") is not None
 
 

@@ -133,7 +133,7 @@ def test_the_default_is_utc(open_memory):
     memory = open_memory(clock=ManualClock(at(NIGHT)))
     memory.add("The boiler was repaired", occurred_at=at("2025-03-13T16:00"))
     memory.add("The lamp was repaired", occurred_at=at("2025-03-14T14:59"))
-    assert memory.config.zone is UTC
+    assert memory.store.config.zone is UTC
     assert found(memory, "What happened yesterday?") == ["boiler"]
 
 

@@ -48,7 +48,7 @@ def test_what_is_no_name_of_a_file_is_refused(memory, value):
         with pytest.raises(InvalidInput) as refused:
             call(value)
         assert refused.value.field == field
-    for call in (memory.store.backup, lambda file: restore(file, memory.root.with_name("new"))):
+    for call in (memory.store.backup, lambda file: restore(file, memory.store.root.with_name("new"))):
         with pytest.raises(InvalidInput) as refused:
             call(value)
         assert refused.value.field == "file"
@@ -192,7 +192,7 @@ def test_what_cannot_be_spelt_is_refused_all_the_same(memory, make):
         with pytest.raises(InvalidInput):
             memory.add("text", **{field: value})
     for call in (
-        lambda: memory.move("a", value),
+        lambda: memory.update("a", tier=value),
         lambda: memory.store.import_from("a", trust=value),
         lambda: memory.retrieve("a", scope=[value]),
     ):
@@ -211,10 +211,10 @@ def test_prompt_names_itself(memory):
 def test_no_export_of_a_store_that_is_gone(memory, tmp_path):
     """Export looks whether the folder is still there, as every verb does, and leaves no file."""
     memory.add("a note")
-    away = memory.root.rename(memory.root.with_name("away"))
+    away = memory.store.root.rename(memory.store.root.with_name("away"))
     for target in (tmp_path / "out.jsonl", io.StringIO()):
         with pytest.raises(StoreGone):
             memory.store.export(target)
     assert not (tmp_path / "out.jsonl").exists()
-    away.rename(memory.root)
+    away.rename(memory.store.root)
     assert memory.store.export(tmp_path / "out.jsonl").memories == 1

@@ -68,7 +68,7 @@ class TestReplace:
         assert second.expires_at == clock() + timedelta(seconds=60)
         assert second.occurred_at == second.updated_at == clock()
         assert (second.seq, second.created_at) == (first.seq, first.created_at)
-        assert [(v.text, v.reason) for v in memory.history("k")] == [
+        assert [(v.text, v.reason) for v in memory.changes.history("k")] == [
             ("tea", "replaced"),
             ("coffee", "present"),
         ]
@@ -138,15 +138,15 @@ class TestReplace:
         memory = open_memory(config=Config(short=ShortConfig(capacity=2)))
         for name in "abc":
             memory.add(name, "short", session="s", id=name)
-        assert texts(memory.recent(session="s")) == ["b", "c"]
-        assert texts(memory.recent(session="t")) == []
+        assert texts(memory.sessions.recent(session="s")) == ["b", "c"]
+        assert texts(memory.sessions.recent(session="t")) == []
         memory.add("b", "short", session="t", id="b", replace=True)
         memory.add("c!", "long", session="s", id="c", replace=True)
-        assert texts(memory.recent(session="s")) == []
-        assert texts(memory.recent(session="t")) == ["b"]
+        assert texts(memory.sessions.recent(session="s")) == []
+        assert texts(memory.sessions.recent(session="t")) == ["b"]
         memory.add_many([{"text": n, "id": n, "tier": "short", "session": "t"} for n in "ac"],
                         replace=True)  # fmt: skip
-        assert texts(memory.recent(session="t")) == ["b", "c"]
+        assert texts(memory.sessions.recent(session="t")) == ["b", "c"]
         assert memory.get("a").tier == "medium"
 
     def test_the_vector_follows(self, vectors):
@@ -155,9 +155,9 @@ class TestReplace:
         vectors.flush(wait=True)
         vectors.add("a red bicycle", "long", id="k", replace=True)
         vectors.flush(wait=True)
-        asked = vectors.embed(["a red bicycle", "tea with milk"])
-        assert vectors.nearest(asked[0])[0].score == pytest.approx(1, abs=1e-5)
-        assert vectors.nearest(asked[1])[0].score < 0.5
+        asked = vectors.store.embed(["a red bicycle", "tea with milk"])
+        assert vectors.store.nearest(asked[0])[0].score == pytest.approx(1, abs=1e-5)
+        assert vectors.store.nearest(asked[1])[0].score < 0.5
 
     def test_many_threads_put_one_id(self, memory):
         """The last one is stored, and every other is in the history; no error."""
@@ -172,7 +172,7 @@ class TestReplace:
         for thread in threads:
             thread.join()
         assert len(memory.list()) == 1
-        assert len({version.text for version in memory.history("k")}) == 80
+        assert len({version.text for version in memory.changes.history("k")}) == 80
 
 
 class TestForgetMany:
@@ -248,11 +248,11 @@ class TestExpiry:
         """No version, no later time of change."""
         kept = memory.add("tea", expires_in=60)
         clock.advance(timedelta(seconds=50))
-        assert memory.touch(kept.id, 60) == [kept.id]
+        assert memory.store.touch(kept.id, 60) == [kept.id]
         touched = memory.get(kept.id)
         assert touched.expires_at == clock() + timedelta(seconds=60)
         assert (touched.version, touched.updated_at) == (1, kept.updated_at)
-        assert memory.touch([kept.id], None) == [kept.id]
+        assert memory.store.touch([kept.id], None) == [kept.id]
         clock.advance(1000 * DAY)
         assert texts(memory.retrieve("tea")) == ["tea"]
 
@@ -265,13 +265,13 @@ class TestExpiry:
         memory.add("new", supersedes=old.id)
         clock.advance(timedelta(seconds=200))
         ids = [one.id for one in (gone, old, late, live)]
-        assert memory.touch(ids, 900) == [live.id]
+        assert memory.store.touch(ids, 900) == [live.id]
         with pytest.raises(NotFound, match="nobody"):
-            memory.touch([live.id, "nobody"], None)
+            memory.store.touch([live.id, "nobody"], None)
         assert memory.get(live.id).expires_at is not None
         for wrong in (0, -1, "soon"):
             with pytest.raises(InvalidInput, match="expires_in"):
-                memory.touch(live.id, wrong)
+                memory.store.touch(live.id, wrong)
 
     def test_sweep_takes_the_expired_out_of_the_indexes(self, vectors, clock):
         """They become forgotten ones; what has not expired is left alone."""
@@ -281,8 +281,8 @@ class TestExpiry:
         )
         memory.flush(wait=True)
         clock.advance(timedelta(seconds=61))
-        assert memory.sweep() == ["t0", "t1"]
-        assert memory.sweep() == []
+        assert memory.store.sweep() == ["t0", "t1"]
+        assert memory.store.sweep() == []
         assert memory.flush(wait=True)
         assert memory.get("t0").status == "forgotten"
         assert texts(memory.list()) == ["tea 2"]
@@ -296,15 +296,15 @@ class TestCounts:
         memory.add("one", "long", scope="a", tags=["x", "y"], kind="rule", actor="Ada")
         memory.add("two", "medium", scope="a/b", tags=["x"], session="s")
         memory.forget(memory.add("three", scope="a/b").id)
-        assert memory.counts() == memory.counts("scope") == {"a": 1, "a/b": 1}
-        assert memory.counts("tag") == {"x": 2, "y": 1}
-        assert memory.counts("kind", within="a/b") == {"fact": 1}
-        assert memory.counts("tier") == {"long": 1, "medium": 1}
-        assert memory.counts("session") == {"s": 1}
-        assert memory.counts("actor", any_tags=["y", "z"], ids=[memory.list()[0].id]) == {"Ada": 1}
-        assert sum(memory.counts(scope="a/b").values()) == 2
+        assert memory.store.counts() == memory.store.counts("scope") == {"a": 1, "a/b": 1}
+        assert memory.store.counts("tag") == {"x": 2, "y": 1}
+        assert memory.store.counts("kind", within="a/b") == {"fact": 1}
+        assert memory.store.counts("tier") == {"long": 1, "medium": 1}
+        assert memory.store.counts("session") == {"s": 1}
+        assert memory.store.counts("actor", any_tags=["y", "z"], ids=[memory.list()[0].id]) == {"Ada": 1}
+        assert sum(memory.store.counts(scope="a/b").values()) == 2
         with pytest.raises(InvalidInput, match="by: 'text' is not one of"):
-            memory.counts("text")
+            memory.store.counts("text")
 
 
 class TestOrder:
@@ -334,36 +334,36 @@ class TestNearest:
             {"text": text, "id": f"n{n}", "scope": f"s/{n % 2}"} for n, text in enumerate(notes)
         )
         assert vectors.flush(wait=True)
-        (asked,) = vectors.embed(["green tea"])
-        found = vectors.nearest(asked * 7, k=3)
+        (asked,) = vectors.store.embed(["green tea"])
+        found = vectors.store.nearest(asked * 7, k=3)
         assert [hit.id for hit in found] == ["n1", "n0", "n2"]
         assert [hit.score for hit in found[:2]] == pytest.approx([1, 1], abs=1e-5)
-        stored = vectors.embed([notes[2]])[0]
+        stored = vectors.store.embed([notes[2]])[0]
         assert found[2].score == pytest.approx(float(stored @ asked), abs=1e-5)
         assert found.missing == {}
-        assert [hit.id for hit in vectors.nearest(asked, k=1, within="s/0")] == ["n0"]
-        assert [hit.id for hit in vectors.nearest(asked.tolist(), min_score=0.99)] == ["n1", "n0"]
-        assert vectors.nearest(-asked, k=1)[0].score == 0
+        assert [hit.id for hit in vectors.store.nearest(asked, k=1, within="s/0")] == ["n0"]
+        assert [hit.id for hit in vectors.store.nearest(asked.tolist(), min_score=0.99)] == ["n1", "n0"]
+        assert vectors.store.nearest(-asked, k=1)[0].score == 0
         assert "meaning" in found[0].explain()
 
     def test_what_cannot_be_asked_yet_is_named(self, vectors, monkeypatch):
         """Found nothing and could not look are different answers."""
-        assert vectors.nearest(np.ones(256)).missing == {}
+        assert vectors.store.nearest(np.ones(256)).missing == {}
         monkeypatch.setattr(vectors._engine.embedding.loaded(), "embed", _fail)
         vectors.add("tea", "long")
-        found = vectors.nearest(np.ones(256))
+        found = vectors.store.nearest(np.ones(256))
         assert list(found) == []
         assert "1 memory is still to be embedded" in found.missing["long"]
 
     def test_wrong_vectors_have_their_error(self, vectors, open_memory, tmp_path):
         """Another embedder's, no numbers, no direction, no embedder, a closed store."""
         with pytest.raises(EmbeddingMismatch, match="one of 3 dimensions"):
-            vectors.nearest([1.0, 2.0, 3.0])
+            vectors.store.nearest([1.0, 2.0, 3.0])
         for wrong in (["a"] * 256, [[1.0] * 256], [float("nan")] * 256, [0.0] * 256, None):
             with pytest.raises(InvalidInput, match="vector"):
-                vectors.nearest(wrong)
+                vectors.store.nearest(wrong)
         with pytest.raises(InvalidInput, match="k: "):
-            vectors.nearest([1.0] * 256, k=0)
+            vectors.store.nearest([1.0] * 256, k=0)
         blind = open_memory(tmp_path / "blind")
         with pytest.raises(TierUnavailable):
             blind.nearest([1.0])
@@ -371,7 +371,7 @@ class TestNearest:
             blind.embed(["tea"])
         vectors.close()
         with pytest.raises(StoreClosed):
-            vectors.nearest([1.0] * 256)
+            vectors.store.nearest([1.0] * 256)
 
     def test_chroma_and_exact_search_agree(self, tmp_path):
         """Both indexes find the same nearest memories, filters included."""
@@ -387,10 +387,10 @@ class TestNearest:
                     for n in range(60)
                 )  # fmt: skip
                 assert memory.flush(wait=True)
-                (asked,) = memory.embed(["tea number 5 of day 5"])
+                (asked,) = memory.store.embed(["tea number 5 of day 5"])
                 memory.retrieve("tea")
                 assert memory.flush(wait=True)
-                found = [memory.nearest(asked, k=8, **how) for how in ({}, {"kinds": "rule"})]
+                found = [memory.store.nearest(asked, k=8, **how) for how in ({}, {"kinds": "rule"})]
                 assert {hit.memory.kind for hit in found[1]} == {"rule"}
                 # of equally near ones either may show others: the cosines are what is compared
                 answers.append([[round(hit.score, 4) for hit in each] for each in found])
@@ -442,23 +442,23 @@ class TestState:
     def test_clock(self, tmp_path, clock):
         """The one it was given."""
         with MemoryManager(tmp_path, embedder=None, clock=clock) as memory:
-            assert memory.clock is clock
-            assert memory.of("x").clock() == clock()
+            assert memory.store.clock is clock
+            assert memory.of("x").store.clock() == clock()
 
     def test_read_only_is_what_the_ledger_says(self, memory, monkeypatch):
         """Every verb that writes refuses, and those that read go on."""
         kept = memory.add("tea")
         monkeypatch.setattr(memory._engine.ledger, "read_only", True)
-        assert memory.read_only
+        assert memory.store.read_only
         for write in (
-            lambda: memory.touch(kept.id, 60),
+            lambda: memory.store.touch(kept.id, 60),
             lambda: memory.forget_many(within=""),
-            memory.sweep,
+            memory.store.sweep,
             lambda: memory.add("x", id="x", replace=True),
         ):
             with pytest.raises(ReadOnlyStore):
                 write()
-        assert memory.counts() == {"": 1}
+        assert memory.store.counts() == {"": 1}
 
 
 def _fail(_texts):
@@ -470,8 +470,8 @@ class TestBites:
 
     VERBS: ClassVar = {
         "forget_many": lambda memory, _ids: memory.forget_many(tags="t"),
-        "sweep": lambda memory, _ids: memory.sweep(),
-        "touch": lambda memory, ids: memory.touch(ids, 60),
+        "sweep": lambda memory, _ids: memory.store.sweep(),
+        "touch": lambda memory, ids: memory.store.touch(ids, 60),
         "forget_source": lambda memory, _ids: [
             one.id for one in memory.quarantine.forget_source("https://a.example")
         ],
@@ -521,7 +521,7 @@ class TestBites:
                 return write(job, **options)  # the background thread compares statements
             bites_.append(job)
             if len(bites_) == 2:
-                raise StorageFull(memory.root, "no room")
+                raise StorageFull(memory.store.root, "no room")
             return write(job, **options)
 
         with monkeypatch.context() as patch:

@@ -17,9 +17,9 @@ def right(memory: MemoryManager, name: Tier) -> None:
     memory.retrieve("x", tiers=["long", Tier.SHORT], kinds="fact", match="names")
     memory.prompt("x", tiers=name, kinds=[Kind.FACT], match="text")
     memory.list(status=["active", "forgotten"], order="occurred", tiers=("long",))
-    memory.counts("tag", kinds=("fact", "rule"))
+    memory.store.counts("tag", kinds=("fact", "rule"))
     memory.store.import_from("x", trust="user")
-    memory.add_document("x", format="markdown", tier="medium", kind="article")
+    memory.documents.add("x", format="markdown", tier="medium", kind="article")
     Config(secrets="reject", long_index="exact", untrusted=("web",))
 
 
@@ -29,11 +29,11 @@ def wrong_writes(memory: MemoryManager) -> None:
     memory.add("x", tier="Long")  # type: ignore[arg-type]
     memory.add("x", kind="preferrence")  # type: ignore[arg-type]
     memory.add("x", source="wbe")  # type: ignore[arg-type]
-    memory.move("id", "lnog")  # type: ignore[arg-type]
+    memory.update("id", tier="lnog")  # type: ignore[arg-type]
     memory.update("id", kind="fcat")  # type: ignore[arg-type]
     memory.update("id", source="usr")  # type: ignore[arg-type]
-    memory.add_document("x", format="html")  # type: ignore[arg-type]
-    memory.add_document("x", tier="lnog")  # type: ignore[arg-type]
+    memory.documents.add("x", format="html")  # type: ignore[arg-type]
+    memory.documents.add("x", tier="lnog")  # type: ignore[arg-type]
     memory.store.import_from("x", trust="usr")  # type: ignore[arg-type]
     Draft("x", tier="lnog")  # type: ignore[arg-type]
     Draft("x", kind="fcat")  # type: ignore[arg-type]
@@ -50,8 +50,8 @@ def wrong_reads(memory: MemoryManager) -> None:
     memory.prompt("x", match="name")  # type: ignore[arg-type]
     memory.list(order="time")  # type: ignore[arg-type]
     memory.list(status="forgoten")  # type: ignore[arg-type]
-    memory.counts("tags")  # type: ignore[arg-type]
-    memory.related("id", status=["actve"])  # type: ignore[list-item]
+    memory.store.counts("tags")  # type: ignore[arg-type]
+    memory.insight.related("id", status=["actve"])  # type: ignore[list-item]
     Filtering(tiers="lnog")  # type: ignore[typeddict-item]
 
 

@@ -9,9 +9,9 @@ import policy
 
 def test_a_lost_and_a_wrong_checkpoint_are_counted(memory):
     """One that is not there, one with another step, and one that is as it was acknowledged."""
-    memory.session("task-1", goal=checkpoints.goal_of(1))
-    memory.checkpoint("task-2", goal=checkpoints.goal_of(2), next=["another step"])
-    memory.checkpoint("task-3", goal=checkpoints.goal_of(3), next=[checkpoints.step_of(3)])
+    memory.sessions.start("task-1", goal=checkpoints.goal_of(1))
+    memory.sessions.checkpoint("task-2", goal=checkpoints.goal_of(2), next=["another step"])
+    memory.sessions.checkpoint("task-3", goal=checkpoints.goal_of(3), next=[checkpoints.step_of(3)])
     tally = checkpoints.Tally()
     for number in range(4):
         checkpoints._look(memory, number, tally)

@@ -50,7 +50,7 @@ def test_a_world_asks_with_and_without_the_lifecycle():
         question = "Where is the blue kettle?"
         before = world.numbers(world.ask(question))
         world.at(3)
-        world.memory.feedback(world.ids[before[0]], verdict="harmful")
+        world.memory.feedback.rate(world.ids[before[0]], verdict="harmful")
         assert world.numbers(world.ask(question))[0] != before[0]
         assert world.orders(question, 3.0)["no lifecycle"] == before
         assert sorted(before) == added

@@ -30,7 +30,7 @@ def exported(memory):
 def reverted(memory, key, scope):
     """Revert a slot; None if the namespace has no such slot."""
     try:
-        return memory.revert(key, scope=scope)
+        return memory.slots.revert(key, scope=scope)
     except InvalidInput:
         return None
 
@@ -48,7 +48,7 @@ def undone(memory):
 def unmerged(memory):
     """Undo the merge of a scope; None if the namespace has none."""
     try:
-        return memory.unmerge("a")
+        return memory.scopes.unmerge("a")
     except InvalidInput:
         return None
 
@@ -62,29 +62,29 @@ WITH_ID = {
     "update": lambda m, i: m.update(i, text="stolen"),
     "forget": lambda m, i: m.forget(i),
     "restore": lambda m, i: m.restore(i),
-    "move": lambda m, i: m.move(i, "long"),
+    "move": lambda m, i: m.update(i, tier="long"),
     "approve": lambda m, i: m.quarantine.approve(i),
     "reject": lambda m, i: m.quarantine.reject(i),
-    "history": lambda m, i: m.history(i),
-    "belief": lambda m, i: m.belief(i),
-    "strength": lambda m, i: m.strength(i),
-    "feedback": lambda m, i: m.feedback(i, useful=True),
-    "full_id": lambda m, i: m.full_id(i),
+    "history": lambda m, i: m.changes.history(i),
+    "belief": lambda m, i: m.feedback.belief(i),
+    "strength": lambda m, i: m.feedback.strength(i),
+    "feedback": lambda m, i: m.feedback.rate(i, useful=True),
+    "full_id": lambda m, i: m.store.full_id(i),
     "correct": lambda m, i: m.correct(i, "stolen"),
-    "changes": lambda m, i: m.changes(id=i),
-    "head": lambda m, i: m.head(i),
-    "related": lambda m, i: m.related(i),
-    "lineage": lambda m, i: m.lineage(i),
-    "lock": lambda m, i: m.lock(i),
-    "unlock": lambda m, i: m.unlock(i),
-    "archive": lambda m, i: m.archive(i),
-    "unarchive": lambda m, i: m.unarchive(i),
-    "pin": lambda m, i: m.pin(i),
-    "unpin": lambda m, i: m.unpin(i),
+    "changes": lambda m, i: m.changes.list(id=i),
+    "head": lambda m, i: m.changes.head(i),
+    "related": lambda m, i: m.insight.related(i),
+    "lineage": lambda m, i: m.insight.lineage(i),
+    "lock": lambda m, i: m.update(i, lock="user"),
+    "unlock": lambda m, i: m.update(i, lock=None),
+    "archive": lambda m, i: m.sleep.archive(i),
+    "unarchive": lambda m, i: m.sleep.unarchive(i),
+    "pin": lambda m, i: m.update(i, pinned=True),
+    "unpin": lambda m, i: m.update(i, pinned=False),
     "erase": lambda m, i: m.store.erase(i),
-    "resolve": lambda m, i: m.resolve(i, "nobody", keep="b"),
-    "promote": lambda m, i: m.promote(i),
-    "touch": lambda m, i: m.touch(i, 60),
+    "resolve": lambda m, i: m.slots.resolve(i, "nobody", keep="b"),
+    "promote": lambda m, i: m.scopes.promote(i),
+    "touch": lambda m, i: m.store.touch(i, 60),
     "supersedes": lambda m, i: m.add("mine", supersedes=i),
     "add related": lambda m, i: m.add("mine", related=[i]),
     "add_many": lambda m, i: m.add_many(["mine", {"text": "also mine", "supersedes": [i]}]),
@@ -94,45 +94,45 @@ WITHOUT_ID = {
     "retrieve": lambda m: list(m.retrieve("secret plan", k=100, include_superseded=True)),
     "value": lambda m: m.value("plan", scope="a"),
     "revert": lambda m: reverted(m, "plan", "a"),
-    "retract": lambda m: m.retract(source="user"),
+    "retract": lambda m: m.feedback.retract(source="user"),
     "undo": undone,
-    "stale": lambda m: m.stale(),
-    "anomalies": lambda m: m.anomalies(),
-    "consolidate": lambda m: m.consolidate().run,
-    "evolution": lambda m: [*m.evolution("plan", scope="a"), *m.evolution("the-id")],
-    "diff": lambda m: m.diff(datetime(2020, 1, 1, tzinfo=UTC)),
-    "recent": lambda m: m.recent(session="s"),
+    "stale": lambda m: m.sleep.stale(),
+    "anomalies": lambda m: m.sleep.anomalies(),
+    "consolidate": lambda m: m.sleep.run().run,
+    "evolution": lambda m: [*m.changes.evolution("plan", scope="a"), *m.changes.evolution("the-id")],
+    "diff": lambda m: m.changes.diff(datetime(2020, 1, 1, tzinfo=UTC)),
+    "recent": lambda m: m.sessions.recent(session="s"),
     "quarantine": lambda m: m.quarantine.list(),
     "forget_source": lambda m: m.quarantine.forget_source("https://a.example", dry_run=True),
     "restore_source": lambda m: m.quarantine.restore_source("https://a.example"),
-    "reason": lambda m: [*m.reason("secret plan").chains, *(m.reason("secret plan").hits or ())],
-    "timeline": lambda m: [*m.timeline(), *m.timeline("secret plan", by="recorded")],
-    "snapshot": lambda m: m.snapshot(m.clock()).list(),
-    "dossier": lambda m: m.dossier("secret plan").entries,
-    "health": lambda m: m.health().active,
-    "usage": lambda m: m.usage().days,
-    "wonder": lambda m: m.wonder(),
+    "reason": lambda m: [*m.insight.reason("secret plan").chains, *(m.insight.reason("secret plan").hits or ())],
+    "timeline": lambda m: [*m.insight.timeline(), *m.insight.timeline("secret plan", by="recorded")],
+    "snapshot": lambda m: m.insight.snapshot(m.store.clock()).list(),
+    "dossier": lambda m: m.insight.dossier("secret plan").entries,
+    "health": lambda m: m.insight.health().active,
+    "usage": lambda m: m.store.usage().days,
+    "wonder": lambda m: m.insight.wonder(),
     "prompt": lambda m: m.prompt("secret plan"),
     "recall": lambda m: m.recall("secret plan").block,
     "stats": lambda m: m.store.stats().memories,
-    "counts": lambda m: m.counts("kind", within="a"),
-    "sweep": lambda m: m.sweep(),
-    "conflicts": lambda m: m.conflicts(),
+    "counts": lambda m: m.store.counts("kind", within="a"),
+    "sweep": lambda m: m.store.sweep(),
+    "conflicts": lambda m: m.slots.conflicts(),
     "observe": lambda m: [one for one in m.observe("Please forget the plan.").forget if one.found],
-    "confirm": lambda m: m.related(m.confirm(IN_DOUBT).id),
-    "direct": lambda m: m.related(m.direct("Use spaces.")[0].id),
-    "foresee": lambda m: [one for one in m.foresee("The plan is off now.") if one.others],
+    "confirm": lambda m: m.insight.related(m.rules.confirm(IN_DOUBT).id),
+    "direct": lambda m: m.insight.related(m.rules.direct("Use spaces.")[0].id),
+    "foresee": lambda m: [one for one in m.rules.foresee("The plan is off now.") if one.others],
     "export": exported,
     "forget_many": lambda m: m.forget_many(ids=["the-id"]),
-    "policy": lambda m: m.policy("what is the secret plan?", scope="a").text,
-    "sessions": lambda m: m.sessions(),
-    "resume": lambda m: m.resume("s") or m.resume(),
-    "scopes": lambda m: m.scopes(),
-    "infer_scope": lambda m: m.infer_scope("a secret plan"),
-    "promotable": lambda m: m.promotable(),
+    "policy": lambda m: m.rules.policy("what is the secret plan?", scope="a").text,
+    "sessions": lambda m: m.sessions.list(),
+    "resume": lambda m: m.sessions.resume("s") or m.sessions.resume(),
+    "scopes": lambda m: m.scopes.list(),
+    "infer_scope": lambda m: m.scopes.infer("a secret plan"),
+    "promotable": lambda m: m.scopes.promotable(),
     "unmerge": unmerged,
-    "merge_scopes": lambda m: m.merge_scopes("a", "b"),
-    "unshare": lambda m: m.unshare("a", "acme"),
+    "merge_scopes": lambda m: m.scopes.merge("a", "b"),
+    "unshare": lambda m: m.scopes.unshare("a", "acme"),
 }
 STORE_WIDE = {
     "add", "add_document", "backup", "checkpoint", "cite", "clock", "close", "closed", "config",
@@ -158,7 +158,7 @@ def test_every_public_method_is_looked_at():
 @pytest.fixture
 def secret(memory):
     """A memory of a neighbour, with everything that could lead to it."""
-    work = memory.of("acme", "rami").session("s", goal="secret plan", scope="a")
+    work = memory.of("acme", "rami").sessions.start("s", goal="secret plan", scope="a")
     work.checkpoint(next=["secret plan"])
     return memory.of("acme", "rami").add(
         "secret plan", "short", key="plan", aliases=["the plan"], session="s", scope="a",
@@ -194,14 +194,14 @@ def test_nothing_of_another_namespace_is_listed(memory, secret, name):
 
 def test_a_session_of_the_same_name_is_each_ones_own(memory, secret):
     """Going on with, noting and ending the neighbour's session does not reach it."""
-    theirs = memory.of("acme", "rami").resume("s")
+    theirs = memory.of("acme", "rami").sessions.resume("s")
     view = memory.of("acme")
-    mine = view.session("s", goal="mine")
-    assert view.resume("s").checkpoint is None
-    mine.checkpoint(next=["my step"])
+    mine = view.sessions.start("s", goal="mine")
+    assert view.sessions.resume("s").checkpoint is None
+    mine.sessions.checkpoint(next=["my step"])
     mine.end("done", summary="mine is done")
     view.store.erase(session="s")
-    assert memory.of("acme", "rami").resume("s") == theirs
+    assert memory.of("acme", "rami").sessions.resume("s") == theirs
     assert secret.id in [one.id for one in theirs.turns]
 
 
@@ -211,9 +211,9 @@ def test_a_neighbours_vector_is_not_near(open_memory):
     memory.of("acme", "rami").add("secret plan", "long")
     memory.of("acme").add("something else entirely", "long")
     memory.flush(wait=True)
-    (vector,) = memory.embed(["secret plan"])
-    assert [hit.text for hit in memory.of("acme").nearest(vector)] == ["something else entirely"]
-    assert not memory.of("acme", "rami", "x").nearest(vector)
+    (vector,) = memory.store.embed(["secret plan"])
+    assert [hit.text for hit in memory.of("acme").store.nearest(vector)] == ["something else entirely"]
+    assert not memory.of("acme", "rami", "x").store.nearest(vector)
 
 
 def test_the_same_id_and_key_mean_each_ones_own(memory, secret):
@@ -229,9 +229,9 @@ def test_views_share_the_store_and_closing_one_closes_all(memory):
     """A view is made at no cost and is the same kind of thing."""
     view = memory.of("a")
     assert type(view) is type(memory)
-    assert (view.root, view.namespace) == (memory.root, ("a",))
+    assert (view.store.root, view.store.namespace) == (memory.store.root, ("a",))
     view.close()
-    assert memory.closed
+    assert memory.store.closed
 
 
 NAMES = [("a",), ("a", "b"), ("b",)]
@@ -288,7 +288,7 @@ class Crossings(RuleBasedStateMachine):
         """Look in every way there is."""
         view = self.memory.of(*name)
         self.mine(name, view.list(status=["active", "superseded", "forgotten"]))
-        self.mine(name, view.recent(session="s"))
+        self.mine(name, view.sessions.recent(session="s"))
         found = view.retrieve(" ".join(query), k=50, include_superseded=True, record=False)
         self.mine(name, [hit.memory for hit in found])
         assert all(self.owner[i] == name for hit in found for i in hit.folded)

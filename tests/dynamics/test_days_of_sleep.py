@@ -16,11 +16,11 @@ def test_a_fold_counts_the_same_before_and_after_its_day_is_one_of_use(open_memo
     clock.advance(timedelta(days=2))
     kept, *_ = [memory.add(f"{KETTLE}{end}").id for end in ("", "!", ".")]
     memory.flush(wait=True)
-    assert memory.consolidate().steps["duplicates"].changed
-    memory.consolidate()  # folds the events of the first one
-    before = memory.strength(kept).stability
+    assert memory.sleep.run().steps["duplicates"].changed
+    memory.sleep.run()  # folds the events of the first one
+    before = memory.feedback.strength(kept).stability
     memory.retrieve("pan")
     memory.flush(wait=True)
-    memory.consolidate(steps=["fold"])
+    memory.sleep.run(steps=["fold"])
     assert [one for one in memory.store.doctor(repair=False) if not one.ok] == []
-    assert memory.strength(kept).stability == before
+    assert memory.feedback.strength(kept).stability == before

@@ -14,14 +14,14 @@ def test_an_erasure_moves_no_other_memory_up_in_an_answer(memory, at):
     for word in words:
         memory.add(f"the kettle number {word} is blue")
     shown = [hit.id for hit in memory.retrieve("kettle blue", k=SHOWN)]
-    memory.feedback(shown[-1], verdict="ignored", source="user")  # from now on it has sums
+    memory.feedback.rate(shown[-1], verdict="ignored", source="user")  # from now on it has sums
     memory.flush(wait=True)
-    memory.consolidate()
-    before = memory.strength(shown[-1])
+    memory.sleep.run()
+    before = memory.feedback.strength(shown[-1])
     memory.store.erase(ids=[shown[at]])
     found = {one.check: one.detail for one in memory.store.doctor() if not one.ok}
     assert "dynamics" not in found
-    assert memory.strength(shown[-1]).use == before.use
+    assert memory.feedback.strength(shown[-1]).use == before.use
 
 
 def test_the_gap_is_exported_and_imported(memory, open_memory, tmp_path):
@@ -34,7 +34,7 @@ def test_the_gap_is_exported_and_imported(memory, open_memory, tmp_path):
     memory.store.export(tmp_path / "all.jsonl")
     other = open_memory(tmp_path / "other")
     assert other.store.import_from(tmp_path / "all.jsonl", trust="user").damaged == ()
-    uses = [[one.strength(name).uses for name in shown[1:]] for one in (memory, other)]
+    uses = [[one.feedback.strength(name).uses for name in shown[1:]] for one in (memory, other)]
     assert uses[0] == uses[1] == [0.1, 0.1, 0.1, 0.1, 0.0]
 
 
@@ -43,7 +43,7 @@ def test_an_answer_that_is_erased_whole_is_forgotten(memory):
     ids = [memory.add(f"the kettle number {word} is blue").id for word in ("one", "two")]
     memory.retrieve("kettle blue", k=2)
     memory.flush(wait=True)
-    memory.consolidate()
+    memory.sleep.run()
     for one in ids:
         memory.store.erase(ids=[one])
     job = "SELECT count(*) FROM events WHERE kind = 'retrieved'"

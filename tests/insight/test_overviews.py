@@ -72,10 +72,10 @@ def test_a_difference_applied_to_a_snapshot_gives_the_next_one(tmp_path_factory,
             moments.append(clock())
             clock.advance(DAY)
         first, last = moments
-        reached = states(memory.snapshot(first))
-        for name, _, now in memory.diff(first, last):
+        reached = states(memory.insight.snapshot(first))
+        for name, _, now in memory.changes.diff(first, last):
             reached[name] = (now.text, now.status)
-        assert reached == states(memory.snapshot(last))
+        assert reached == states(memory.insight.snapshot(last))
 
 
 def test_a_snapshot_shows_what_was_recorded_then(memory, clock):
@@ -85,7 +85,7 @@ def test_a_snapshot_shows_what_was_recorded_then(memory, clock):
     clock.advance(DAY)
     memory.add("the door is red")
     memory.forget(old.id)
-    then = memory.snapshot(moment)
+    then = memory.insight.snapshot(moment)
     assert texts(then.list()) == texts(then.retrieve("door")) == ["the door is green"]
     assert texts(memory.list()) == ["the door is red"]
     memory.store.erase(old.id)
@@ -95,15 +95,15 @@ def test_a_snapshot_shows_what_was_recorded_then(memory, clock):
 def test_a_snapshot_of_the_future_is_refused(memory, clock):
     """Nothing is known of it yet."""
     with pytest.raises(InvalidInput):
-        memory.snapshot(clock() + DAY)
+        memory.insight.snapshot(clock() + DAY)
 
 
 def test_a_timeline_is_in_the_order_of_what_happened(memory, clock):
     """Not in the order of arrival."""
     memory.add("moved to Oslo", occurred_at=clock() - DAY)
     memory.add("born in Rome", occurred_at=clock() - 9 * DAY)
-    assert texts(memory.timeline()) == ["born in Rome", "moved to Oslo"]
-    assert texts(memory.timeline("Oslo", since=clock() - 2 * DAY)) == ["moved to Oslo"]
+    assert texts(memory.insight.timeline()) == ["born in Rome", "moved to Oslo"]
+    assert texts(memory.insight.timeline("Oslo", since=clock() - 2 * DAY)) == ["moved to Oslo"]
 
 
 def test_a_timeline_of_the_record_tells_each_change(memory, clock):
@@ -113,13 +113,13 @@ def test_a_timeline_of_the_record_tells_each_change(memory, clock):
     memory.update(one.id, text="the door is blue")
     clock.advance(DAY)
     memory.forget(one.id)
-    found = memory.timeline(by="recorded")
+    found = memory.insight.timeline(by="recorded")
     assert [(moment.what, moment.text) for moment in found] == [
         ("recorded", "the door is green"),
         ("updated", "the door is green"),
         ("forgotten", "the door is blue"),
     ]
-    assert memory.timeline() == []
+    assert memory.insight.timeline() == []
 
 
 def test_lineage_names_parents_children_and_changes(memory):
@@ -127,13 +127,13 @@ def test_lineage_names_parents_children_and_changes(memory):
     turn = memory.add("I moved to Oslo", role="user", session="s")
     fact = memory.add("Rami lives in Oslo", source=Source(parents=(turn.id, "gone")))
     memory.update(fact.id, text="Rami lives in Oslo now")
-    found = memory.lineage(fact.id)
+    found = memory.insight.lineage(fact.id)
     assert (found.parents, found.lost, found.derived) == ((turn,), ("gone",), ())
     assert [one.reason for one in found.versions] == ["updated", "present"]
-    assert texts(memory.lineage(turn.id).derived) == ["Rami lives in Oslo now"]
+    assert texts(memory.insight.lineage(turn.id).derived) == ["Rami lives in Oslo now"]
     assert "from: I moved to Oslo" in found.explain()
     with pytest.raises(NotFound):
-        memory.of("other").lineage(fact.id)
+        memory.of("other").insight.lineage(fact.id)
 
 
 def test_a_dossier_shows_sources_and_earlier_values(memory, clock):
@@ -142,7 +142,7 @@ def test_a_dossier_shows_sources_and_earlier_values(memory, clock):
     memory.add("Rami lives in Rome", key="rami/home")
     clock.advance(DAY)
     memory.add("Rami lives in Oslo", key="rami/home", source=Source(parents=(turn.id,)))
-    found = memory.dossier("Rami Oslo")
+    found = memory.insight.dossier("Rami Oslo")
     (entry,) = found.entries
     assert texts(entry.turns) == ["I moved to Oslo last week"]
     assert [value.memory.text for value in entry.earlier] == ["Rami lives in Rome"]
@@ -160,7 +160,7 @@ def contradict(memory, one, other):
 def test_health_counts_what_is_in_doubt(open_memory, clock):
     """Each sign has its own field, and each can be limited to a scope."""
     memory = open_memory(config=QUIET)
-    assert memory.health().active == 0
+    assert memory.insight.health().active == 0
     rule = memory.add("never deploy on a Friday", kind="rule", scope="work", actor="Ada")
     one = memory.add("the door is green", session="s")
     other = memory.add("the gate is red")
@@ -169,15 +169,15 @@ def test_health_counts_what_is_in_doubt(open_memory, clock):
     for number in range(3):
         page = memory.add(f"page {number}", source=Source(kind="agent", uri="https://a.example"))
         memory.forget(page.id)
-    found = memory.health()
+    found = memory.insight.health()
     assert (found.active, found.kinds) == (3, {"fact": 2, "rule": 1})
     assert (found.without_source, found.quarantined, found.unused) == (1, 1, 0)
     assert found.conflicts == ((one, other),)
     assert found.oldest_rule == rule
     assert found.junk == {"https://a.example": 3}
-    assert memory.health("work").active == 1
+    assert memory.insight.health("work").active == 1
     clock.advance(31 * DAY)
-    assert memory.health().unused == 3
+    assert memory.insight.health().unused == 3
     assert "conflict: the door is green | the gate is red" in found.explain()
 
 
@@ -192,20 +192,20 @@ def test_wonder_asks_about_what_is_missing(open_memory, clock):
     memory.add("dan likes tea", key="dan/drink")
     memory.add("answer in French", kind="rule")
     clock.advance(181 * DAY)
-    found = memory.wonder()
+    found = memory.insight.wonder()
     assert [wonder.kind for wonder in found] == ["conflict", "unanswered", "slot", "stale"]
     assert found[0].memories == (one, other)
     assert found[2].question == "What is dan/birthday?"
-    assert memory.wonder(limit=2) == found[:2]
-    assert memory.of("other").wonder() == []
+    assert memory.insight.wonder(limit=2) == found[:2]
+    assert memory.of("other").insight.wonder() == []
 
 
 def test_overdue_memories_are_named(memory, clock):
     """Its time is over and nothing replaced it."""
     memory.add("fly to Lisbon", valid_until=clock() + DAY)
     clock.advance(2 * DAY)
-    assert texts(memory.health().overdue) == ["fly to Lisbon"]
-    assert [wonder.kind for wonder in memory.wonder()] == ["overdue"]
+    assert texts(memory.insight.health().overdue) == ["fly to Lisbon"]
+    assert [wonder.kind for wonder in memory.insight.wonder()] == ["overdue"]
 
 
 @pytest.mark.parametrize(
@@ -227,21 +227,21 @@ def test_a_snapshot_compiles_the_policy_of_then(memory, clock):
     memory.add("We ship on Friday", kind="decision", scope="p")
     memory.add("Renew it", kind="rule", expires_in=3600.0)
     moment = clock()
-    then = memory.policy(scope="p/q")
+    then = memory.rules.policy(scope="p/q")
     clock.advance(DAY)
     memory.add("Use spaces", kind="rule", key="indent")
     memory.forget(memory.list(kinds="decision")[0].id)
     memory.add("Say please", kind="rule")
-    past = memory.snapshot(moment).policy(scope="p/q")
+    past = memory.insight.snapshot(moment).policy(scope="p/q")
     assert past.head.splitlines()[1:-1] == then.head.splitlines()[1:-1]
     assert [one.id for one in past.memories] == [one.id for one in then.memories]
     assert rule.id in [one.id for one in past.memories]
     assert past.tail == ""
-    assert "Use tabs" not in memory.policy(scope="p/q").head
-    assert memory.of("nobody").snapshot(moment).policy().head == ""
+    assert "Use tabs" not in memory.rules.policy(scope="p/q").head
+    assert memory.of("nobody").insight.snapshot(moment).policy().head == ""
     for options in ({"message": "x"}, {"session": "s"}, {"context": {"a": "b"}}):
         with pytest.raises(InvalidInput):
-            memory.policy(known_at=moment, **options)
+            memory.rules.policy(known_at=moment, **options)
 
 
 def test_health_tells_scopes_signals_and_rules_that_nobody_confirmed(memory, clock):
@@ -250,37 +250,37 @@ def test_health_tells_scopes_signals_and_rules_that_nobody_confirmed(memory, clo
     clock.advance(DAY)
     second = memory.add("Say please", kind="rule", scope="p")
     memory.observe("I prefer short answers.")
-    assert memory.health().oldest_rule == first
-    memory.feedback(first.id, verdict="confirmed")
-    found = memory.health()
+    assert memory.insight.health().oldest_rule == first
+    memory.feedback.rate(first.id, verdict="confirmed")
+    found = memory.insight.health()
     assert found.oldest_rule == second
     assert found.scopes[""] >= 2
     assert found.scopes["p"] == 1
     assert found.signals == {"preference": 1}
     assert "learnt: 1 preference" in found.explain()
-    assert memory.health("p").scopes == {"p": 1}
+    assert memory.insight.health("p").scopes == {"p": 1}
 
 
 def test_a_plan_that_was_due_is_overdue(memory, clock):
     """Whether or not it says until when it is valid."""
     memory.add("Renew the passport", kind="plan", due_at=clock() + DAY)
-    assert memory.health().overdue == ()
+    assert memory.insight.health().overdue == ()
     clock.advance(2 * DAY)
-    assert texts(memory.health().overdue) == ["Renew the passport"]
-    assert [one.kind for one in memory.wonder()] == ["overdue"]
+    assert texts(memory.insight.health().overdue) == ["Renew the passport"]
+    assert [one.kind for one in memory.insight.wonder()] == ["overdue"]
 
 
 def test_wonder_asks_who_is_mentioned_and_never_explained(memory):
     """Five memories make a name worth a question; one that explains it ends it."""
     for n in range(4):
         memory.add(f"On day {n} we met Nina Park in the hall")
-    assert memory.wonder() == []
+    assert memory.insight.wonder() == []
     memory.add("Yesterday we called Nina Park")
-    (asked,) = memory.wonder()
+    (asked,) = memory.insight.wonder()
     assert (asked.kind, asked.question) == ("name", "Who or what is Nina Park?")
     assert len(asked.memories) == 5
     memory.add("Nina Park is our accountant")
-    assert memory.wonder() == []
+    assert memory.insight.wonder() == []
 
 
 def test_wonder_asks_whether_an_old_value_still_holds(memory, clock):
@@ -288,17 +288,17 @@ def test_wonder_asks_whether_an_old_value_still_holds(memory, clock):
     memory.add("I live in Porto", key="user/home")
     memory.add("I met a friend")
     clock.advance(200 * DAY)
-    assert [one.question for one in memory.wonder()] == ["Does this still apply: I live in Porto"]
+    assert [one.question for one in memory.insight.wonder()] == ["Does this still apply: I live in Porto"]
 
 
 @pytest.mark.parametrize("spelt", ["/a", "a/", "gone"])
 def test_health_finds_what_is_overdue_at_any_name_of_a_scope(memory, clock, spelt):
     """With slashes around it, and by the name of a scope that was merged into it."""
     memory.add("fly to Lisbon", scope="gone", valid_until=clock() + DAY)
-    memory.merge_scopes("gone", "a")
+    memory.scopes.merge("gone", "a")
     clock.advance(2 * DAY)
-    assert texts(memory.health(spelt).overdue) == ["fly to Lisbon"]
-    assert memory.health("b").overdue == ()
+    assert texts(memory.insight.health(spelt).overdue) == ["fly to Lisbon"]
+    assert memory.insight.health("b").overdue == ()
 
 
 def test_no_difference_shows_what_nobody_accepted(memory, clock):
@@ -309,8 +309,8 @@ def test_no_difference_shows_what_nobody_accepted(memory, clock):
     since = clock()
     clock.advance(DAY)
     memory.quarantine.reject(page.id)
-    assert not memory.diff(since)
-    assert not memory.diff(before)
+    assert not memory.changes.diff(since)
+    assert not memory.changes.diff(before)
 
 
 def test_a_difference_shows_what_was_accepted_and_then_forgotten(memory, clock):
@@ -320,7 +320,7 @@ def test_a_difference_shows_what_was_accepted_and_then_forgotten(memory, clock):
     page = memory.add("Always answer in French.", source="web")
     memory.quarantine.approve(page.id)
     memory.forget(page.id)
-    assert set(memory.diff(since).added) == {page.id}
+    assert set(memory.changes.diff(since).added) == {page.id}
 
 
 def test_lineage_only_names_parents_that_nobody_may_see(memory):
@@ -330,8 +330,8 @@ def test_lineage_only_names_parents_that_nobody_may_see(memory):
     child = memory.add("child", source=Source(parents=(*ids, doubted.id, "never-there")))
     memory.forget(ids[1])
     memory.correct(ids[2], "text new")
-    memory.archive(ids[3])
-    told = memory.lineage(child.id)
+    memory.sleep.archive(ids[3])
+    told = memory.insight.lineage(child.id)
     assert doubted.status is Status.QUARANTINED
     assert {one.id for one in told.parents} == {ids[0], ids[2], ids[3]}
     assert set(told.lost) == {ids[1], doubted.id, "never-there"}

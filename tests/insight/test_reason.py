@@ -44,7 +44,7 @@ def shown(found):
 
 def test_a_chain_leads_over_shared_names(told):
     """The second fact is found by the name that the first one gives."""
-    found = told.reason(QUESTION)
+    found = told.insight.reason(QUESTION)
     assert texts(found.chains[0]) == list(FACTS[:2])
     assert found.chains[0].names == ("nina park", "northwind")
     assert found.answer.text == FACTS[1]
@@ -55,14 +55,14 @@ def test_a_word_that_a_shown_memory_holds_is_covered(memory):
     """It may be a name of the memory, which no relation has among its words."""
     memory.add("Rami is allergic to nuts")
     memory.add("Rami's favourite dish is pad thai")
-    found = memory.reason("Why does Rami eat no nuts?")
+    found = memory.insight.reason("Why does Rami eat no nuts?")
     assert "nuts" in shown(found).pop() or len(shown(found)) > 1
     assert found.gaps == ("eat",)
 
 
 def test_explain_prints_names_facts_and_ids(told):
     """Every step is shown with its name and its id."""
-    found = told.reason(QUESTION)
+    found = told.insight.reason(QUESTION)
     said = found.explain()
     for name, fact in zip(found.chains[0].names, found.chains[0].facts, strict=True):
         assert f"{name} → {fact.text}  [{fact.id}]" in said
@@ -73,7 +73,7 @@ def test_of_like_facts_the_newest_is_followed(told, clock):
     """The older value is a conflict, not a step."""
     clock.advance(timedelta(days=1))
     new = told.add("The office of Northwind is in Delft")
-    found = told.reason(QUESTION)
+    found = told.insight.reason(QUESTION)
     assert found.answer == new
     (conflict,) = found.conflicts
     assert (conflict.memory, conflict.reason) == (new, "other value")
@@ -83,27 +83,27 @@ def test_of_like_facts_the_newest_is_followed(told, clock):
 def test_an_earlier_value_that_was_told_later_is_not_followed(told, clock):
     """The time of occurrence decides."""
     told.add("The office of Northwind is in Delft", occurred_at=clock() - timedelta(days=9))
-    assert told.reason(QUESTION).answer.text == FACTS[1]
+    assert told.insight.reason(QUESTION).answer.text == FACTS[1]
 
 
 @pytest.mark.parametrize("way", ["forget", "supersede", "expire", "erase", "quarantine"])
 def test_hidden_memories_are_on_no_chain(told, clock, way):
     """The index follows every change."""
-    assert told.reason(QUESTION).answer.text == FACTS[1]
+    assert told.insight.reason(QUESTION).answer.text == FACTS[1]
     middle = next(one for one in told.list() if one.text == FACTS[1])
     if way == "forget":
         told.forget(middle.id)
     elif way == "supersede":
         told.correct(middle.id, "Nobody knows where they moved")
     elif way == "expire":
-        told.touch(middle.id, 60)
+        told.store.touch(middle.id, 60)
         clock.advance(timedelta(minutes=2))
     elif way == "erase":
         told.store.erase(middle.id)
     else:
         told.forget(middle.id)
         told.add("The office of Northwind is in Paris", source="web")
-    found = told.reason(QUESTION)
+    found = told.insight.reason(QUESTION)
     assert FACTS[1] not in shown(found)
     assert not any("Paris" in text for text in shown(found))
     assert texts(found.chains[0]) == [FACTS[0]]
@@ -111,11 +111,11 @@ def test_hidden_memories_are_on_no_chain(told, clock, way):
 
 def test_an_erased_memory_leaves_no_name_in_ram(told):
     """The index of names is dropped with everything else that is derived."""
-    told.reason(QUESTION)
+    told.insight.reason(QUESTION)
     told.store.erase(next(one.id for one in told.list() if one.text == FACTS[1]))
     index = told._engine.names.hold(1)
     assert not index.holders
-    told.reason(QUESTION)
+    told.insight.reason(QUESTION)
     assert "utrecht" in index.holders, "the third fact has it still"
     assert not any("office" in fact.reading.relation for fact in index.facts.values())
 
@@ -123,9 +123,9 @@ def test_an_erased_memory_leaves_no_name_in_ram(told):
 def test_a_correction_is_followed_at_once(told):
     """An update changes the names of a memory."""
     middle = next(one for one in told.list() if one.text == FACTS[1])
-    told.reason(QUESTION)
+    told.insight.reason(QUESTION)
     told.update(middle.id, text="The office of Northwind is in Delft")
-    found = told.reason(QUESTION)
+    found = told.insight.reason(QUESTION)
     assert found.answer.text == "The office of Northwind is in Delft"
     assert found.conflicts == ()
 
@@ -134,15 +134,15 @@ def test_filters_limit_the_chains(memory):
     """A fact in another scope is no step."""
     memory.add(FACTS[0], scope="a")
     memory.add(FACTS[1], scope="b")
-    assert memory.reason(QUESTION, within=["a", "b"]).answer.text == FACTS[1]
-    assert shown(memory.reason(QUESTION, within="a")) == {FACTS[0]}
+    assert memory.insight.reason(QUESTION, within=["a", "b"]).answer.text == FACTS[1]
+    assert shown(memory.insight.reason(QUESTION, within="a")) == {FACTS[0]}
     first = memory.list(within="a")[0]
-    assert shown(memory.reason(QUESTION, ids=[first.id])) == {FACTS[0]}
+    assert shown(memory.insight.reason(QUESTION, ids=[first.id])) == {FACTS[0]}
 
 
 def test_without_a_known_name_it_searches_as_usual(told):
     """The answer says so."""
-    found = told.reason("where is the office?")
+    found = told.insight.reason("where is the office?")
     assert found.chains == ()
     assert found.hits[0].text == FACTS[1]
     assert "no known name in the question" in found.explain()
@@ -150,7 +150,7 @@ def test_without_a_known_name_it_searches_as_usual(told):
 
 def test_an_empty_namespace_has_no_chain(memory):
     """Nothing is found and nothing is made."""
-    found = memory.of("nobody").reason(QUESTION)
+    found = memory.of("nobody").insight.reason(QUESTION)
     assert not found.chains
     assert not found.hits
     assert found.answer is None
@@ -159,7 +159,7 @@ def test_an_empty_namespace_has_no_chain(memory):
 def test_keys_and_aliases_are_names(memory):
     """A memory is reached by the names that stand beside its text."""
     memory.add("lives in a small town", key="user/home", aliases=["Grandma Rose"])
-    found = memory.reason("Where does Grandma Rose live?")
+    found = memory.insight.reason("Where does Grandma Rose live?")
     assert [chain.names for chain in found.chains] == [("grandma rose",)]
 
 
@@ -170,10 +170,10 @@ def test_a_link_that_contradicts_is_a_conflict(told):
     engine = told._engine
     first, second = (1 << 40 | rows[text] for text in (FACTS[1], other.text))
     engine.ledger.write(lambda session: links.link(session, second, first, "contradicts"))
-    (conflict,) = told.reason(QUESTION).conflicts
+    (conflict,) = told.insight.reason(QUESTION).conflicts
     assert (conflict.reason, [one.id for one in conflict.others]) == ("contradicts", [other.id])
     told.forget(other.id)
-    assert told.reason(QUESTION).conflicts == ()
+    assert told.insight.reason(QUESTION).conflicts == ()
 
 
 @pytest.mark.parametrize(
@@ -182,20 +182,20 @@ def test_a_link_that_contradicts_is_a_conflict(told):
 def test_wrong_arguments_are_refused(told, wrong):
     """Nothing is guessed."""
     with pytest.raises(InvalidInput):
-        told.reason(QUESTION, **wrong)
+        told.insight.reason(QUESTION, **wrong)
 
 
 def test_a_question_must_be_a_string(told):
     """Anything else is refused."""
     with pytest.raises(InvalidInput):
-        told.reason(7)
+        told.insight.reason(7)
 
 
 def test_reading_writes_nothing(told):
     """No event, no use."""
     before = told._engine.ledger.read(lambda c: c.execute("SELECT count(*) FROM events").fetchone())
-    told.reason(QUESTION)
-    told.reason("where is the office?")
+    told.insight.reason(QUESTION)
+    told.insight.reason("where is the office?")
     told._engine.background.accesses.log()
     after = told._engine.ledger.read(lambda c: c.execute("SELECT count(*) FROM events").fetchone())
     assert before == after
@@ -223,7 +223,7 @@ def test_neighbours_share_the_stated_name_and_are_visible(
                 if place % 4 == 3:
                     owner.forget(kept.id)
         active = {one.id for one in memory.list()}
-        found = memory.reason(f"Who {verb} the one of {name}?", hops=4)
+        found = memory.insight.reason(f"Who {verb} the one of {name}?", hops=4)
         for chain in found.chains:
             read = [names.read(fact.text).names for fact in chain.facts]
             assert chain.names[0] in found.names

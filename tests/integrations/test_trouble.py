@@ -237,14 +237,14 @@ def test_closed(door, manager):
     for use in (read, write):
         with pytest.raises(StoreClosed) as caught:
             use()
-        assert caught.value.path == manager.root
+        assert caught.value.path == manager.store.root
 
 
 def test_read_only(door, manager, open_memory, freeze):
     """A store that cannot be written still reads, and raises ReadOnlyStore at a write."""
     manager.flush(wait=True)
     manager.close()
-    freeze(manager.root)
+    freeze(manager.store.root)
     manager = open_memory(embedder=HashEmbedder(64))
     read, write = door.make(manager)
     with pytest.raises(ReadOnlyStore):

@@ -50,7 +50,7 @@ def store(manager, **options):
     from memento_langgraph import MementoStore  # noqa: PLC0415
 
     made = MementoStore(manager, **options)
-    put = manager.of(*manager.namespace, "langgraph")
+    put = manager.of(*manager.store.namespace, "langgraph")
     if not put.list():
         made.put(("a",), "k", {"text": TEXT})
     return (

@@ -86,7 +86,7 @@ class TestLitter:
         """A kill in the middle of a snapshot leaves nothing behind for long."""
         memory = open_memory()
         memory.close()
-        litter = memory.root / "short.json.0badcafe.tmp"
+        litter = memory.store.root / "short.json.0badcafe.tmp"
         litter.write_bytes(b"half a snapsh")
         open_memory()
         assert not litter.exists()

@@ -46,12 +46,12 @@ def test_no_refused_add_is_in_the_file_that_left(gone, tmp_path):
     [
         lambda memory: memory.get("before"),
         lambda memory: memory.list(),
-        lambda memory: memory.recent(),
+        lambda memory: memory.sessions.recent(),
         lambda memory: memory.retrieve("before"),
         lambda memory: memory.forget("before"),
         lambda memory: memory.store.erase("before"),
         lambda memory: memory.store.stats(),
-        lambda memory: memory.store.backup(memory.root.with_name("backup.db")),
+        lambda memory: memory.store.backup(memory.store.root.with_name("backup.db")),
     ],
 )
 def test_every_verb_says_so(gone, verb):

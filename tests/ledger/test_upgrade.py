@@ -50,7 +50,7 @@ def has_all(root):
             "tea", "coffee", "turn", "page", "gone",
         }  # fmt: skip
         assert memory.get("tea").superseded_by == "coffee"
-        assert [state.text for state in memory.history("coffee")] == [
+        assert [state.text for state in memory.changes.history("coffee")] == [
             "Rami prefers black coffee", "Rami prefers espresso",
         ]  # fmt: skip
         assert [one.id for one in memory.quarantine.list()] == ["page"]
@@ -58,7 +58,7 @@ def has_all(root):
         assert memory.restore("gone").status is Status.ACTIVE
         lina = memory.of("acme", "lina")
         assert lina.get("cello").text == "Lina plays the cello"
-        resumed = lina.resume("job").text
+        resumed = lina.sessions.resume("job").text
         assert "move the piano" in resumed
         assert "call Rami" in resumed
         assert memory.flush(wait=True)
@@ -75,7 +75,7 @@ def test_a_store_of_this_schema_is_read_as_it_was_written(old):
 def test_a_new_store_has_the_tables_of_an_old_one(old, open_memory):
     """Statement for statement."""
     question = "SELECT type, name, sql FROM sqlite_master ORDER BY name"
-    assert asked(open_memory().root, question) == asked(old, question)
+    assert asked(open_memory().store.root, question) == asked(old, question)
 
 
 @pytest.mark.usefixtures("next_schema")

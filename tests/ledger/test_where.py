@@ -167,7 +167,7 @@ def test_what_each_condition_finds(tmp_path, where, texts):
             memory.add(f"offer {name}", "long", metadata=metadata)
         assert "".join(one.text[-1] for one in memory.list(where=where)) == texts
         assert {hit.text[-1] for hit in memory.retrieve("offer", 10, where=where)} == set(texts)
-        assert sum(memory.counts(where=where).values()) == len(texts)
+        assert sum(memory.store.counts(where=where).values()) == len(texts)
         assert len(memory.forget_many(where=where)) == len(texts)
 
 

@@ -34,10 +34,10 @@ def test_a_kill_between_turn_and_reply_loses_nothing(tmp_path):
     config = Config(observe=ObserveConfig(mode="full"), llm=LLMConfig(model=model))
     with MemoryManager(tmp_path, embedder=None, config=config) as memory:
         assert memory.value("user/name").text == "My name is Ada."
-        assert memory.usage().total.calls == 1
+        assert memory.store.usage().total.calls == 1
         for _ in range(2):
             seen = memory.observe(f"My name is Ada. {SAID}", session="s", id="1")
         assert (seen.known, len(model.tasks)) == (True, 1)
         learnt = [one.text for one in memory.list() if one.signal is not None]
         assert sorted(learnt) == ["My name is Ada.", SAID]
-        assert memory.usage().total.calls == 2
+        assert memory.store.usage().total.calls == 2

@@ -174,7 +174,7 @@ def test_observe_takes_no_wrong_counts(tmp_path, count, failing):
         part = memory.observe("I usually work from the cabin behind our house.", mode="full").model
         assert part.failure == ("error" if failing else None)
         assert (part.calls, part.tokens_in, part.tokens_out) == (1, 0, 0)
-        assert memory.usage().total.calls == 1
+        assert memory.store.usage().total.calls == 1
 
 
 @pytest.mark.parametrize("error", [CancelledError, GeneratorExit, SystemExit])

@@ -99,7 +99,7 @@ def test_a_doubtful_statement_is_settled(tmp_path):
     """Once learnt, it is in doubt no more."""
     said = "the lab rats at work call me doc"
     with store(tmp_path, None, "off") as plain:
-        before = plain.foresee(said)
+        before = plain.rules.foresee(said)
     model = ScriptedLLM(lambda _: items(item(said, "identity")))
     with store(tmp_path, model) as memory:
         seen = memory.observe(said)
@@ -282,7 +282,7 @@ def test_a_locked_memory_is_not_replaced(tmp_path):
     model = ScriptedLLM(lambda _: items())
     with store(tmp_path, model) as memory:
         old = memory.add("The demo for Contoso is on Friday afternoon", "long", kind="fact")
-        memory.lock(old.id)
+        memory.update(old.id, lock="user")
         said = "No, the Contoso demo moved, it is on Thursday afternoon."
         model._made = lambda task: items(item(said, "correction", replaces=offer(task, old.text)))
         memory.observe(said, session="s")

@@ -26,12 +26,12 @@ def test_what_was_used_is_shown(tmp_path):
     """By model and by day, with what is left of today."""
     clock, settings = ManualClock(), config(ScriptedLLM(lambda _: {"items": []}), calls_a_day=5)
     with MemoryManager(tmp_path, embedder=None, clock=clock, config=settings) as memory:
-        assert memory.usage().total.calls == 0
+        assert memory.store.usage().total.calls == 0
         memory.observe("The shop is open.", session="s")
         clock.advance(timedelta(days=1))
         memory.observe("The shop is closed.", session="s")
         memory.observe("The shop is far.", session="s")
-        used = memory.usage()
+        used = memory.store.usage()
         assert (used.total.calls, list(used.models), used.calls_left) == (3, ["scripted"], 3)
         assert {day: one.calls for day, one in used.days.items()} == {
             "2025-01-01": 1, "2025-01-02": 2,
@@ -39,11 +39,11 @@ def test_what_was_used_is_shown(tmp_path):
         assert used.tokens_left == 200_000 - sum(
             (used.days["2025-01-02"].tokens_in, used.days["2025-01-02"].tokens_out)
         )
-        assert memory.usage(datetime(2025, 1, 2, 23, tzinfo=UTC)).total.calls == 2
-        later = memory.usage(datetime(2025, 1, 3, tzinfo=UTC))
+        assert memory.store.usage(datetime(2025, 1, 2, 23, tzinfo=UTC)).total.calls == 2
+        later = memory.store.usage(datetime(2025, 1, 3, tzinfo=UTC))
         assert (later.total.calls, later.calls_left) == (0, 3)
         with pytest.raises(InvalidInput, match="since"):
-            memory.usage(datetime(2025, 1, 1))  # noqa: DTZ001 - without a zone on purpose
+            memory.store.usage(datetime(2025, 1, 1))  # noqa: DTZ001 - without a zone on purpose
 
 
 def test_a_spent_limit_is_a_trouble_of_the_day(tmp_path):
@@ -63,7 +63,7 @@ async def test_awaited(tmp_path):
     async with AsyncMemoryManager(tmp_path, embedder=None, config=config(FailingLLM())) as memory:
         seen = await memory.observe("The shop is open.", session="s")
         assert seen.model.failure == "unreachable"
-        assert (await memory.usage()).total.failures == 1
+        assert (await memory.store.usage()).total.failures == 1
 
 
 def test_on_the_command_line(tmp_path, monkeypatch, capsys, server):

@@ -35,11 +35,11 @@ def test_the_call_does_not_wait(tmp_path):
         assert (seen.pending, seen.model.calls) == (1, 0)
         assert "1 messages wait for the model" in seen.explain()
         assert learnt(memory) == {"My name is Ada."}
-        assert memory.usage().waiting == 1
+        assert memory.store.usage().waiting == 1
         model.released.set()
         assert memory.flush(wait=True)
         assert learnt(memory) == {"My name is Ada.", SAID}
-        assert memory.usage().waiting == 0
+        assert memory.store.usage().waiting == 0
         (one,) = (one for one in memory.list() if one.text == SAID)
         assert one.source.parents == (seen.turns[0].id,)
         assert one.source.model == model.name
@@ -55,7 +55,7 @@ def test_each_message_has_a_request_of_its_own(tmp_path):
         for one in said:
             memory.observe(one, session="s")
         memory.flush(wait=True)
-        assert len(model.tasks) == memory.usage().total.calls == 9
+        assert len(model.tasks) == memory.store.usage().total.calls == 9
         assert all(one in task.data for one, task in zip(said, model.tasks, strict=True))
         assert learnt(memory) == {*said}
 
@@ -81,7 +81,7 @@ def test_the_end_of_a_session_needs_no_pause(tmp_path):
     """The messages of the session are shown at once, those of others with them."""
     model = ScriptedLLM(pointing)
     with store(tmp_path, model) as memory:
-        with memory.session("s", goal="bake"):
+        with memory.sessions.start("s", goal="bake"):
             memory.observe(SAID, session="s")
         until_nothing_waits(memory)
         assert SAID in learnt(memory)
@@ -94,9 +94,9 @@ def test_a_reply_that_cannot_be_read_is_asked_for_again_and_then_given_up(tmp_pa
         seen = memory.observe(f"My name is Ada. {SAID}", session="s")
         for tries in (1, 2, 3):
             memory.flush(wait=True)
-            assert memory.usage().total.failures == tries
+            assert memory.store.usage().total.failures == tries
             memory.flush(wait=True)  # nothing is due before the pause is over
-            assert memory.usage().total.failures == tries
+            assert memory.store.usage().total.failures == tries
             clock.advance(timedelta(minutes=20))
         assert waiting(memory) == []
         assert learnt(memory) == {"My name is Ada."}
@@ -130,7 +130,7 @@ def test_past_the_budget_they_wait_for_the_next_day(tmp_path):
             memory.flush(wait=True)
             clock.advance(timedelta(days=1))
         assert len(learnt(memory)) == 10
-        assert max(one.calls for one in memory.usage().days.values()) == 1
+        assert max(one.calls for one in memory.store.usage().days.values()) == 1
 
 
 @pytest.mark.parametrize("seconds", [30.0, 1e8])
@@ -255,7 +255,7 @@ def test_a_kill_loses_nothing_that_waits(tmp_path, when):
     with MemoryManager(root, embedder=None, config=config, clock=ahead) as memory:
         until_nothing_waits(memory)
         assert (learnt(memory), len(model.tasks)) == ({SAID}, 1)
-        assert memory.usage().total.calls == (2 if when == "asked" else 1)
+        assert memory.store.usage().total.calls == (2 if when == "asked" else 1)
 
 
 def ahead():
@@ -270,7 +270,7 @@ def test_what_only_the_model_learnt_of_one_call_is_one_run(tmp_path):
         memory.observe("The florist below my flat opens at ten.")
         memory.flush(wait=True)
         assert len(learnt(memory)) == 3
-        taught = [one for one in memory.changes() if one.run is not None]
+        taught = [one for one in memory.changes.list() if one.run is not None]
         assert len({one.run for one in taught}) == 2
         memory.undo(run=min(one.run for one in taught))
         assert learnt(memory) == {"The florist below my flat opens at ten."}

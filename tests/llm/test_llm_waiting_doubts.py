@@ -147,7 +147,7 @@ def test_what_was_confirmed_and_forgotten_is_not_learnt_again(tmp_path):
     """From the same sentence of the same turn."""
     with store(tmp_path, ScriptedLLM(homes)) as memory:
         seen = memory.observe("We live in Porto, cats and all.", session="s")
-        memory.forget(memory.confirm(seen.doubtful[0]).id)
+        memory.forget(memory.rules.confirm(seen.doubtful[0]).id)
         memory.flush(wait=True)
         assert (learnt(memory), waiting(memory)) == (set(), [])
 

@@ -145,7 +145,7 @@ def test_a_message_that_the_model_cannot_read_fails_alone(tmp_path, messages):
         assert waiting(memory) == []
         assert {SAID, "My aunt 2 has a flat."} <= learnt(memory)
         assert "llm_failed" in happenings_of(memory, bad.turns[0].id)
-        assert memory.usage().total.failures == 3
+        assert memory.store.usage().total.failures == 3
 
 
 @pytest.mark.parametrize("before_the_reply", [False, True])
@@ -195,7 +195,7 @@ def test_an_erasure_removes_what_waits(tmp_path, what):
         else:
             memory.add_many([Draft(f"Note {k}") for k in range(200 if what == "many" else 0)])
             memory.store.erase(everything=True)
-        assert memory.usage().waiting == 0
+        assert memory.store.usage().waiting == 0
         assert [one["docid"] >> 40 for one in waiting(memory)] == [2]
         slow.released.set()
         memory.flush(wait=True)

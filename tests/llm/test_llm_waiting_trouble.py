@@ -149,7 +149,7 @@ def test_the_thread_outlives_any_error(tmp_path, monkeypatch):
     clock = ManualClock()
     with store(tmp_path, ScriptedLLM(pointing), clock) as memory:
         memory.observe(SAID, session="s")
-        config = memory.config
+        config = memory.store.config
     monkeypatch.setattr(waiting_thread, "model_of", lambda _config: 1 / 0)
 
     async def flushed():
@@ -210,10 +210,10 @@ def test_closing_over_a_request_costs_one_request(tmp_path):
         assert not memory.flush(wait=True, timeout=0.01)
         assert slow.asked.wait(20)
         thread = memory._engine.background.attendant._thread
-        reserved = memory.usage().total
+        reserved = memory.store.usage().total
     assert not thread.is_alive()
     with store(tmp_path, ScriptedLLM(pointing), quiet_seconds=1e6) as memory:
-        used = memory.usage().total
+        used = memory.store.usage().total
         assert (reserved.calls, used.calls, used.failures) == (4, 1, 0)
         assert used.tokens_out == reserved.tokens_out // 4
         assert used.seconds < 20

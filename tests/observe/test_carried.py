@@ -114,11 +114,11 @@ class TestWhatIsCarried:
         assert seen.learned == ()
         (candidate,) = seen.doubtful
         assert any(one.startswith("carried: ") for one in candidate.reasons)
-        assert [one.action for one in memory.foresee(before + "Never commit .env files.")] == [
+        assert [one.action for one in memory.rules.foresee(before + "Never commit .env files.")] == [
             "doubtful"
         ]
-        assert memory.policy().memories == ()
-        assert memory.confirm(candidate).kind.value == "rule"
+        assert memory.rules.policy().memories == ()
+        assert memory.rules.confirm(candidate).kind.value == "rule"
 
     def test_replaces_nothing(self, memory, before):
         """The store does not vouch for it: the value of a slot stays."""
@@ -126,7 +126,7 @@ class TestWhatIsCarried:
         seen = memory.observe(before + "I've moved to Oslo.", session="s")
         assert seen.learned == ()
         assert memory.value("user/home").text == "I live in Porto."
-        assert all(one.action == "doubtful" for one in memory.foresee(before + "I live in Rome."))
+        assert all(one.action == "doubtful" for one in memory.rules.foresee(before + "I live in Rome."))
 
     def test_hides_nothing(self, memory, before):
         """A request to forget is counted and not carried out."""

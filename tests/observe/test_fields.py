@@ -81,7 +81,7 @@ def test_an_update_changes_them_and_an_undo_sets_them_back(learnt, clock):
     learnt.update("rule", condition=None)
     learnt.update("plan", due_at=clock() + timedelta(9))
     assert learnt.get("rule").condition is None
-    for change in learnt.changes():
+    for change in learnt.changes.list():
         learnt.undo(change.number)
     assert learnt.get("rule").condition == "when I ask about recipes"
     assert learnt.get("plan").due_at == clock() + timedelta(5)
@@ -93,7 +93,7 @@ def test_a_difference_shows_a_new_date(learnt, clock):
     before = clock()
     clock.advance(timedelta(hours=1))
     learnt.update("plan", due_at=before + timedelta(7))
-    ((was, now),) = learnt.diff(before).changed.values()
+    ((was, now),) = learnt.changes.diff(before).changed.values()
     assert (was.due_at, now.due_at) == (before + timedelta(5), before + timedelta(7))
 
 

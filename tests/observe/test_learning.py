@@ -134,7 +134,7 @@ def test_a_correction_that_cannot_stand_alone_quotes_what_it_answers(memory, tel
     assert one.memory.text == (
         "it's Thursday, not Friday. (about: \"I've noted the demo for Friday.\")"
     )
-    (link,) = memory.related(one.memory.id)
+    (link,) = memory.insight.related(one.memory.id)
     assert (link.relation, link.memory.text) == ("corrects", "I've noted the demo for Friday.")
 
 
@@ -164,7 +164,7 @@ def test_a_contradiction_is_linked_and_both_stay(memory, tell, first, second, si
     one = tell(first, signal).learned[0].memory
     seen = tell(second, signal).learned[0]
     assert (seen.action, seen.contradicts) == ("contradicts", (one.id,))
-    relations = sorted((link.relation, link.outgoing) for link in memory.related(one.id))
+    relations = sorted((link.relation, link.outgoing) for link in memory.insight.related(one.id))
     assert relations == [("contradicts", False), ("contradicts", True)]
     assert len(learnt(memory)) == 2
 
@@ -223,7 +223,7 @@ def test_a_doubtful_statement_is_stored_when_it_is_confirmed(memory, tell):
     assert seen.learned == ()
     assert learnt(memory) == []
     (one,) = seen.doubtful
-    kept = memory.confirm(one, key="project/deploys", tags=["ops"])
+    kept = memory.rules.confirm(one, key="project/deploys", tags=["ops"])
     assert (kept.text, kept.key, kept.tags) == (one.text, "project/deploys", ("ops",))
     assert kept.source.parents == (seen.turns[0].id,)
 
@@ -232,9 +232,9 @@ def test_only_a_candidate_is_confirmed(memory, tell):
     """And only its own fields are changed."""
     (one,) = tell("We deploy every Tuesday.", "fact", probability=0.6).doubtful
     with pytest.raises(InvalidInput, match="candidate"):
-        memory.confirm("We deploy every Tuesday.")
+        memory.rules.confirm("We deploy every Tuesday.")
     with pytest.raises(TypeError, match="confidence"):
-        memory.confirm(one, confidence=1.0)
+        memory.rules.confirm(one, confidence=1.0)
     assert isinstance(one, Candidate)
 
 
@@ -285,7 +285,7 @@ def test_the_settings_say_what_a_request_does(open_memory, hearing, mode, hidden
 def test_a_locked_memory_is_not_forgotten_on_request(memory, tell):
     """The user unlocks it first."""
     memory.add("I live in Porto", key="user/home", id="home")
-    memory.lock("home")
+    memory.update("home", lock="user")
     seen = tell("Remove my address.", "forget")
     assert seen.forget[0].forgotten == ()
     assert "home" in seen.forget[0].found or memory.get("home").status is Status.ACTIVE
@@ -310,24 +310,24 @@ def test_feedback_is_an_event_of_the_assistants_turn(memory, tell):
 
 def test_a_locked_rule_is_not_replaced(memory, tell):
     """Both stay, linked; a locked rule changes by the user's own call only."""
-    (rule,) = memory.direct("Please use tabs.", lock=True)
+    (rule,) = memory.rules.direct("Please use tabs.", lock=True)
     seen = tell("No, use spaces.", "correction")
     assert seen.learned[0].action == "contradicts"
     assert memory.value("style/indent").id == rule.id
     with pytest.raises(LockedMemory):
-        memory.direct("Please use spaces.")
+        memory.rules.direct("Please use spaces.")
 
 
 def test_direct_states_rules(memory):
     """Each is stored as given, whatever its wording."""
-    first, other = memory.direct(["Tabs, please: use tabs.", "Be kind."], scope="project/alpha")
+    first, other = memory.rules.direct(["Tabs, please: use tabs.", "Be kind."], scope="project/alpha")
     assert [one.kind for one in (first, other)] == [Kind.RULE, Kind.RULE]
     assert (first.text, other.scope) == ("Tabs, please: use tabs.", "project/alpha")
-    (chats,) = memory.direct("Be brief", condition="in chats")
+    (chats,) = memory.rules.direct("Be brief", condition="in chats")
     assert chats.condition == "in chats"
-    assert memory.direct([]) == []
+    assert memory.rules.direct([]) == []
     with pytest.raises(InvalidInput, match="rules"):
-        memory.direct([3])
+        memory.rules.direct([3])
 
 
 def test_a_secret_is_redacted_in_both_and_alone_it_is_dropped(memory, hearing):
@@ -383,7 +383,7 @@ def test_a_message_that_was_edited_is_observed_again(memory, hearing):
     memory.observe("I like onions.", session="s", id="m1")
     seen = memory.observe("I hate onions.", session="s", id="m1")
     assert [one.text for one in seen.turns] == ["I hate onions."]
-    assert memory.history(seen.turns[0].id)[0].text == "I like onions."
+    assert memory.changes.history(seen.turns[0].id)[0].text == "I like onions."
 
 
 def test_events_hold_no_text(memory, tell):
@@ -404,7 +404,7 @@ def test_foresee_writes_nothing(memory, hearing, tell):
     first = tell("I live in Utrecht.", "identity").learned[0].memory
     hearing.knows("I live in Porto.", "identity")
     before = memory.store.stats().memories
-    (one,) = memory.foresee("I live in Porto.", session="s")
+    (one,) = memory.rules.foresee("I live in Porto.", session="s")
     assert (one.action, one.others, one.candidate.key) == ("replaced", (first.id,), "user/home")
     assert memory.store.stats().memories == before
 
@@ -457,7 +457,7 @@ def test_an_older_statement_that_arrives_late_is_history(memory, tell, clock):
     seen = tell("I live in Utrecht.", "identity", occurred_at=clock() - timedelta(days=900))
     assert seen.learned[0].replaced == ()
     assert memory.value("user/home").id == now.id
-    texts = [value.memory.text for value in memory.history(key="user/home")]
+    texts = [value.memory.text for value in memory.slots.history("user/home")]
     assert texts == ["I live in Utrecht.", "I live in Porto."]
 
 
@@ -466,7 +466,7 @@ def test_values_that_return_are_values_of_their_own(memory, tell, clock):
     for days, city in ((9, "Porto"), (6, "Utrecht"), (3, "Porto")):
         tell(f"I live in {city}.", "identity", occurred_at=clock() - timedelta(days=days))
     assert memory.value("user/home").text == "I live in Porto."
-    assert len(memory.history(key="user/home")) == 3
+    assert len(memory.slots.history("user/home")) == 3
 
 
 def test_a_doubtful_statement_that_replaces_a_known_value_is_stored(memory, tell):

@@ -11,7 +11,7 @@ from memento.prompt import conditions
 
 def in_force(memory, message):
     """Return the texts of the conditional rules that hold for a message."""
-    found = memory.policy(message, recall=0).memories
+    found = memory.rules.policy(message, recall=0).memories
     return [one.text for one in found if one.zone == 7]
 
 
@@ -46,9 +46,9 @@ def test_a_rule_that_is_locked_in_a_session_is_shown_there(memory):
     """The head had no room for it before."""
     for number in range(40):
         memory.add(f"Rule number {number} says: {'do it right each time ' * 4}", kind="rule")
-    left = memory.policy("hi", session="s").dropped[0].id
-    memory.lock(left)
-    assert left in [one.id for one in memory.policy("hi", session="s").memories]
+    left = memory.rules.policy("hi", session="s").dropped[0].id
+    memory.update(left, lock="user")
+    assert left in [one.id for one in memory.rules.policy("hi", session="s").memories]
 
 
 def test_a_rule_that_is_taken_back_is_said_first(memory):
@@ -56,9 +56,9 @@ def test_a_rule_that_is_taken_back_is_said_first(memory):
     for number in range(85):
         memory.add(f"Python rule number {number:02d}", kind="rule", condition="when I write Python")
     gone = memory.add("Always deploy on Fridays", kind="rule", importance=1.0)
-    memory.policy("hi", session="s")
+    memory.rules.policy("hi", session="s")
     memory.forget(gone.id)
-    found = memory.policy("python please", session="s")
+    found = memory.rules.policy("python please", session="s")
     assert "Fridays" in found.tail or "Fridays" not in found.head
 
 
@@ -67,16 +67,16 @@ def test_a_rule_that_is_too_long_leaves_the_others_in(memory):
     for number in range(10):
         memory.add(f"Short rule number {number}", kind="rule")
     memory.add("My style guide: " + "be clear and short. " * 180, kind="rule", importance=0.9)
-    assert "Short rule number 7" in memory.policy("hi").head
+    assert "Short rule number 7" in memory.rules.policy("hi").head
 
 
 def test_all_that_a_new_rule_replaces_is_named(memory):
     """A head goes on showing both."""
     one = memory.add("Use tabs in Python", kind="rule")
     other = memory.add("Use tabs in C", kind="rule")
-    memory.policy("x", session="s")
+    memory.rules.policy("x", session="s")
     memory.add("Use spaces everywhere", kind="rule", supersedes=[one.id, other.id])
-    tail = memory.policy("x", session="s").tail
+    tail = memory.rules.policy("x", session="s").tail
     assert "Use tabs in Python" in tail
     assert "Use tabs in C" in tail
 
@@ -101,9 +101,9 @@ def test_what_holds_next_in_a_slot_is_said(memory):
     """The rule of the narrower scope was hiding it."""
     memory.add("Use tabs", kind="rule", key="i")
     narrow = memory.add("Use spaces", kind="rule", key="i", scope="p")
-    memory.policy("x", session="s", scope="p")
+    memory.rules.policy("x", session="s", scope="p")
     memory.forget(narrow.id)
-    tail = memory.policy("x", session="s", scope="p").tail
+    tail = memory.rules.policy("x", session="s", scope="p").tail
     assert 'now, rule of the user: "Use tabs"' in tail
     assert 'no longer: "Use spaces"' in tail
 
@@ -111,37 +111,37 @@ def test_what_holds_next_in_a_slot_is_said(memory):
 def test_another_condition_is_said(memory):
     """The head shows the one before."""
     rule = memory.add("Use metric units", kind="rule", condition="when I ask about recipes")
-    memory.policy("x", session="s")
+    memory.rules.policy("x", session="s")
     memory.update(rule.id, condition="when I ask about travel")
-    assert "travel" in memory.policy("x", session="s").tail
+    assert "travel" in memory.rules.policy("x", session="s").tail
 
 
 def test_another_budget_keeps_its_own_head(memory):
     """A look with other limits does not change the prompts of the session."""
     memory.add("Be brief", kind="rule")
-    head = memory.policy("q", session="s").head
+    head = memory.rules.policy("q", session="s").head
     memory.add("Use tabs", kind="rule")
-    memory.policy("q", session="s", tokens=400)
-    assert memory.policy("q", session="s").head == head
+    memory.rules.policy("q", session="s", tokens=400)
+    assert memory.rules.policy("q", session="s").head == head
 
 
 def test_a_locked_rule_stands_against_a_conditional_one(memory):
     """The conditional one is named as the loser."""
     locked = memory.add("Use tabs", kind="rule", key="i")
-    memory.lock(locked.id)
+    memory.update(locked.id, lock="user")
     memory.add("Use spaces", kind="rule", key="i", scope="p", condition="when I write Python")
-    found = memory.policy("python please", scope="p", recall=0)
+    found = memory.rules.policy("python please", scope="p", recall=0)
     assert [one.text for one in found.memories if one.zone == 7] == []
     assert [one.reason for one in found.conflicts] == ["locked"]
 
 
 def test_an_ended_session_has_no_next_step(memory):
     """Its last checkpoint is history."""
-    work = memory.session("s")
+    work = memory.sessions.start("s")
     work.checkpoint(next=["tag the commit"])
-    assert "tag the commit" in memory.policy("x", session="s").tail
+    assert "tag the commit" in memory.rules.policy("x", session="s").tail
     work.end("released")
-    assert "tag the commit" not in memory.policy("x", session="s").tail
+    assert "tag the commit" not in memory.rules.policy("x", session="s").tail
 
 
 @pytest.mark.parametrize("condition", ['{"words": "sql"}', '{"context": ["a"]}', "{}"])

@@ -146,11 +146,11 @@ def test_an_index_full_of_what_is_not_wanted_hides_nothing(open_memory, clock, i
     while index == "chroma" and memory._engine.long_state() != "ready":
         time.sleep(0.05)
     clock.advance(timedelta(hours=1))
-    ship = memory.embed(["ship"])[0]
-    assert len(memory.nearest(ship, 5, session="B")) == 5
+    ship = memory.store.embed(["ship"])[0]
+    assert len(memory.store.nearest(ship, 5, session="B")) == 5
     assert len(memory.retrieve("ship", 5, session="B")) == 5
     memory.forget_many(session="A")
-    assert len(memory.nearest(ship, 5)) == 5
+    assert len(memory.store.nearest(ship, 5)) == 5
     assert len(memory.retrieve("ship", 5)) == 5
 
 

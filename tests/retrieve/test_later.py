@@ -103,7 +103,7 @@ def test_a_statement_that_claims_nothing_succeeds_as_well(memory, earlier, later
     old, new = told(memory, earlier, later)
     seqs = [memory.get(one).seq for one in (old, new)]
     assert [docid & SEQ_MASK for docid in pairs_of(memory)[0]] == seqs
-    memory.pin(new)
+    memory.update(new, pinned=True)
     memory.flush(wait=True)
     assert len(pairs_of(memory)) == 1
     assert claims_in(memory, repair=False).ok
@@ -186,7 +186,7 @@ def test_a_state_that_is_taken_back_stays_found_and_the_later_one_comes_first(me
     old, new = told(memory, *BIKE, **more)
     told(memory, "The kettle is blue")
     assert [memory.get(one).status.value for one in (old, new)] == ["active", "active"]
-    assert memory.conflicts() == []
+    assert memory.slots.conflicts() == []
     hits = memory.retrieve("In the cellar, where I keep it: my bike", k=5, record=False)
     assert [hit.id for hit in hits][:2] == [new, old]
     assert hits[1].newer == new

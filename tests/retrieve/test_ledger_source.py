@@ -51,7 +51,7 @@ def test_another_process_writes_and_it_shows(memory, open_memory):
 def test_an_index_made_anew_is_read_anew(memory, open_memory):
     """A word found nowhere, because the index had lost it, is found once another one mended it."""
     memory.add_many([{"text": f"note {n} on tea", "tier": "medium"} for n in range(80)])
-    with closing(sqlite3.connect(memory.root / "ledger.db")) as file, file:
+    with closing(sqlite3.connect(memory.store.root / "ledger.db")) as file, file:
         file.execute("DELETE FROM memories_fts")
     assert texts(memory, "tea") == []
     assert any(finding.repaired for finding in open_memory().store.doctor(repair=True))

@@ -58,7 +58,7 @@ class TestOrder:
     def test_what_was_used_leads(self, books):
         """Of equal memories the one that was of use comes first."""
         last = order(books)[-1]
-        books.feedback(last, useful=True)
+        books.feedback.rate(last, useful=True)
         assert order(books)[0] == last
         (first, *rest) = books.retrieve(QUESTION, 10, record=False)
         assert first.terms["use"] > 0
@@ -68,16 +68,16 @@ class TestOrder:
     def test_what_is_wrong_comes_last(self, books):
         """One verdict is enough."""
         first = order(books)[0]
-        books.feedback(first, verdict="wrong")
+        books.feedback.rate(first, verdict="wrong")
         assert order(books)[-1] == first
         hit = books.retrieve(QUESTION, 10, record=False)[-1]
         assert hit.terms["belief"] < 0
-        assert hit.belief == pytest.approx(books.belief(first).mean)
+        assert hit.belief == pytest.approx(books.feedback.belief(first).mean)
 
     def test_scores_stay_with_the_places(self, books):
         """And so do limits by score, and the chance that there is an answer."""
         before = books.retrieve("deploy runbook of Plover", 10, record=False)
-        books.feedback("Egret", verdict="confirmed")
+        books.feedback.rate("Egret", verdict="confirmed")
         after = books.retrieve("deploy runbook of Plover", 10, record=False)
         assert [hit.id for hit in after] != [hit.id for hit in before]
         assert [hit.score for hit in after] == [hit.score for hit in before]
@@ -85,13 +85,13 @@ class TestOrder:
 
     def test_equal_calls_give_equal_orders(self, books):
         """As long as nothing happens in between."""
-        books.feedback("Plover", useful=True)
-        books.feedback("Egret", verdict="wrong")
+        books.feedback.rate("Plover", useful=True)
+        books.feedback.rate("Egret", verdict="wrong")
         assert order(books) == order(books)
 
     def test_fewer_hits_are_the_first_of_more(self, books):
         """A limit changes no place."""
-        books.feedback("Plover", useful=True)
+        books.feedback.rate("Plover", useful=True)
         every = order(books)
         for k in range(1, len(every)):
             found = books.retrieve(QUESTION, k, record=False)
@@ -103,8 +103,8 @@ class TestOrder:
         for name in ("a", "b"):
             memory.add(f"list/attic has {name} and the attic list", "medium", id=name)
         for _ in range(4):
-            memory.feedback("a", verdict="confirmed")
-        memory.feedback("key", verdict="ignored")
+            memory.feedback.rate("a", verdict="confirmed")
+        memory.feedback.rate("key", verdict="ignored")
         assert order(memory, "list/attic")[0] == "key"
 
     def test_verdicts_decide_before_the_newer_statement(self, memory):
@@ -113,24 +113,24 @@ class TestOrder:
         memory.add("The dentist of Rami is in Porto", "medium", id="new")
         question = "Where is the dentist of Rami?"
         assert order(memory, question) == ["new", "old"]
-        memory.feedback("new", verdict="wrong")
+        memory.feedback.rate("new", verdict="wrong")
         assert order(memory, question) == ["old", "new"]
 
     def test_another_namespace_feels_nothing(self, books):
         """Uses in one are unknown in the other."""
         other = filled(books.of("other"))
         before = order(other)
-        books.feedback(before[-1], verdict="confirmed")
+        books.feedback.rate(before[-1], verdict="confirmed")
         assert order(other) == before
 
     def test_in_quarantine_nothing_is_felt(self, books):
         """The same memory is moved when it is active."""
-        books.feedback("Heron", verdict="confirmed")
+        books.feedback.rate("Heron", verdict="confirmed")
         order(books)
         searcher, config = books._engine.searcher, books.config
         held = searcher._kept.hold((books._engine.ledger.find_namespace(books.namespace), ()))
         snap, rows = held.roster.snapshot(), np.arange(len(NAMES))
-        life = Life(held.strengths, to_micros(books.clock()), config.dynamics, config.effect)
+        life = Life(held.strengths, to_micros(books.store.clock()), config.dynamics, config.effect)
         assert life.effects(snap, rows)["belief"][0] > 0
         waiting = np.full_like(snap.status, STATUSES[Status.QUARANTINED])
         assert life.effects(replace(snap, status=waiting), rows) is None
@@ -139,7 +139,7 @@ class TestOrder:
         """Nor says it what is believed today."""
         before, moment = order(books), clock()
         clock.advance(DAY)
-        books.feedback(before[-1], verdict="confirmed")
+        books.feedback.rate(before[-1], verdict="confirmed")
         then = books.retrieve(QUESTION, 10, record=False, known_at=moment)
         assert [hit.id for hit in then] == before
         assert {hit.belief for hit in then} == {None}
@@ -148,9 +148,9 @@ class TestOrder:
     def test_a_retracted_verdict_moves_nothing(self, books):
         """Places are as if it had never been given."""
         before = order(books)
-        books.feedback(before[0], verdict="harmful")
+        books.feedback.rate(before[0], verdict="harmful")
         assert order(books) != before
-        books.retract(source="user")
+        books.feedback.retract(source="user")
         assert order(books) == before
 
     def test_many_retracted_verdicts_move_nothing(self, open_memory, clock):
@@ -166,25 +166,25 @@ class TestOrder:
 
         before = effects()
         for _ in range(20):
-            books.feedback(names[:24], verdict="wrong", source="agent")
+            books.feedback.rate(names[:24], verdict="wrong", source="agent")
             clock.advance(timedelta(hours=2))
         assert effects() != before
-        assert books.retract(source="agent") == 480
+        assert books.feedback.retract(source="agent") == 480
         assert effects() == before
 
     def test_another_process_sees_it(self, books, open_memory):
         """Rows that another one wrote are followed."""
         other = open_memory()
         last = order(other)[-1]
-        books.feedback(last, useful=True)
+        books.feedback.rate(last, useful=True)
         assert order(other)[0] == last
-        books.feedback(last, verdict="harmful")
+        books.feedback.rate(last, verdict="harmful")
         assert order(other)[-1] == last
 
     def test_an_erased_memory_takes_its_effect_along(self, books):
         """The others stand as before."""
         before = order(books)
-        books.feedback(before[0], useful=True)
+        books.feedback.rate(before[0], useful=True)
         books.store.erase(before[0])
         assert order(books) == before[1:]
 
@@ -195,7 +195,7 @@ class TestBounds:
     def test_off_means_off(self, books, open_memory):
         """No verdict moves anything; belief is told all the same."""
         before = order(books)
-        books.feedback(before[0], verdict="harmful")
+        books.feedback.rate(before[0], verdict="harmful")
         off = open_memory(config=Config(effect=Effect.off()))
         assert order(off) == before
         assert off.retrieve(QUESTION, record=False)[0].belief < 0.5
@@ -207,10 +207,10 @@ class TestBounds:
         before = [off.retrieve(one, 10, record=False) for one in questions]
         for verdict in ("used", "confirmed", "ignored", "wrong"):
             answer = books.retrieve(QUESTION, 10)
-            books.feedback([hit.id for hit in answer[:2]], verdict="used")
-            books.feedback(answer[2].id, verdict=verdict)
+            books.feedback.rate([hit.id for hit in answer[:2]], verdict="used")
+            books.feedback.rate(answer[2].id, verdict=verdict)
         books.flush(wait=True)
-        books.consolidate(steps=["fold", "links"])
+        books.sleep.run(steps=["fold", "links"])
         assert books.retrieve(QUESTION, 10, record=False)[0].terms["use"] > 0
         after = [off.retrieve(one, 10, record=False) for one in questions]
         assert [one.confidence for one in after] == [one.confidence for one in before]
@@ -224,8 +224,8 @@ class TestBounds:
         effect = Effect(bound=bound, belief=10.0, worth=10.0)
         memory = filled(open_memory(config=Config(effect=effect)))
         for name in ("Heron", "Egret"):
-            memory.feedback(name, verdict="confirmed")
-        memory.feedback("Plover", verdict="harmful")
+            memory.feedback.rate(name, verdict="confirmed")
+        memory.feedback.rate("Plover", verdict="harmful")
         moved = {
             hit.id: sum(hit.terms.get(name, 0.0) for name in TERMS)
             for hit in memory.retrieve(QUESTION, 10, record=False)
@@ -246,7 +246,7 @@ class TestBounds:
         evidence = np.array(sums[: len(effects)], np.float32)
         ranked = np.lexsort((-rows, -evidence))
         none = np.zeros(len(rows), np.float32)
-        moved = life.move(None, rows, ranked, sums=evidence, named=none, scores=evidence)
+        moved = life.update(None, tier=rows, ranked, sums=evidence, named=none, scores=evidence)
         if moved is None:
             return
         assert (np.abs(sum(moved.parts.values())) <= bound + 1e-4).all()
@@ -267,7 +267,7 @@ class TestBounds:
         evidence, rows = np.array(sums, np.float32), np.arange(len(sums))
         life, none = fake([1.0] * len(sums), 3.0, tells), np.zeros(len(sums), np.float32)
         ranked = np.lexsort((-rows, -evidence))
-        moved = life.move(None, rows, ranked, sums=evidence, named=none, scores=evidence)
+        moved = life.update(None, tier=rows, ranked, sums=evidence, named=none, scores=evidence)
         assert (np.diff(evidence[moved.order]) <= 1e-4).all()
 
     def test_without_a_bound_one_would(self):
@@ -275,14 +275,14 @@ class TestBounds:
         life, rows = fake([-8.0, 8.0], 10.0), np.arange(2)
         evidence, none = np.array([7.0, 0.0], np.float32), np.zeros(2, np.float32)
         ranked = np.array([0, 1])
-        moved = life.move(None, rows, ranked, sums=evidence, named=none, scores=evidence)
+        moved = life.update(None, tier=rows, ranked, sums=evidence, named=none, scores=evidence)
         assert moved.order.tolist() == [1, 0]
 
     def test_without_verdicts_use_moves_twice_its_weight_at_most(self, books, clock):
         """However often a memory is used."""
         for _ in range(30):
             clock.advance(DAY)
-            books.feedback("Plover", useful=True)
+            books.feedback.rate("Plover", useful=True)
         (hit,) = [one for one in books.retrieve(QUESTION, 10) if one.id == "Plover"]
         assert 0 < hit.terms["use"] <= 2 * Effect().use
 
@@ -324,7 +324,7 @@ class TestFading:
         assert not memory.retrieve("berth", record=False)[0].fading
         for _ in range(40):
             clock.advance(DAY)
-            memory.feedback(other.id, verdict="ignored")
+            memory.feedback.rate(other.id, verdict="ignored")
         fading = {hit.id: hit.fading for hit in memory.retrieve("berth", record=False)}
         assert fading == {"berth": True, "pinned": False}
         assert not memory.retrieve("tea", record=False)[0].fading

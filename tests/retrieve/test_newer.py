@@ -174,7 +174,7 @@ def test_a_verdict_tells_more_of_a_value_than_its_age(tmp_path, verdict):
         newer = memory.add("The rent of the shop in the other street is 4,400 euros, they say.").id
         memory.flush(wait=True)
         if verdict is not None:
-            memory.feedback(older, verdict=verdict)
+            memory.feedback.rate(older, verdict=verdict)
         first = memory.retrieve("How much is the rent of the shop?")[0].id
     assert first == (newer if verdict is None else older)
 

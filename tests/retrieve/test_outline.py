@@ -259,20 +259,20 @@ def test_an_outline_that_could_not_be_written_is_written_later(
     """Another process was busy, and nobody waited for it long."""
     memory = filled(open_memory(config=QUIET))
     keep = derived.locked if busy == "with derived files" else elsewhere_in_a_transaction
-    with keep(memory.root):
+    with keep(memory.store.root):
         answers(memory)
         memory._engine.searcher.keep_outlines()
-        assert not list(memory.root.glob("derived/*"))
+        assert not list(memory.store.root.glob("derived/*"))
     memory._engine.searcher._outlines._filing._not_before.clear()
     memory._engine.searcher.keep_outlines()
-    assert list(memory.root.glob("derived/*.outline"))
+    assert list(memory.store.root.glob("derived/*.outline"))
 
 
 @pytest.mark.usefixtures("soon")
 def test_what_a_killed_writer_left_is_removed(open_memory):
     """Its draft, whether it came to the head or not; a file of another program stays."""
     memory = filled(open_memory(config=QUIET))
-    folder = memory.root / "derived"
+    folder = memory.store.root / "derived"
     folder.mkdir()
     for draft, content in (("00000001", bytes(9_000)), ("00000002", derived.MAGIC), ("f0", b"PK")):
         (folder / f"1.{KIND}.{draft.zfill(8)}.tmp").write_bytes(content)

@@ -48,7 +48,7 @@ def test_a_pair_that_a_person_settled_is_not_turned_round(memory):
     other = memory.add("Our gate code is 9013 at the back door")
     query = "gate code 4471 or gate code at the back door"
     assert first(memory, "gate code back door") == other.text
-    memory.resolve(settled.id, other.id, keep="both")
+    memory.slots.resolve(settled.id, other.id, keep="both")
     assert first(memory, query) == settled.text
     assert old.text != new.text
 
@@ -58,7 +58,7 @@ def test_a_judged_memory_is_not_overtaken_for_its_age(memory):
     old = memory.add("The pool opens at seven in the morning, the pool")
     new = memory.add("The pool opens at eight in the morning, the pool")
     assert first(memory, "when does the pool open in the morning") == new.text
-    memory.feedback(old.id, verdict="confirmed")
+    memory.feedback.rate(old.id, verdict="confirmed")
     order = [hit.id for hit in memory.retrieve("pool opens seven morning", k=2)]
     assert order[0] == old.id
 

@@ -71,8 +71,8 @@ def answers(memory, **options):
     found = []
     for asked in ASKED:
         found.append(memory.retrieve(asked, 8, record=False, **options))
-        vector = memory.embed([asked])[0]
-        found.append(memory.nearest(vector, 8, record=False, **options))
+        vector = memory.store.embed([asked])[0]
+        found.append(memory.store.nearest(vector, 8, record=False, **options))
     assert not any(one.missing for one in found)
     return [[(hit.id, hit.score, dict(hit.terms)) for hit in one] for one in found]
 
@@ -111,7 +111,7 @@ def table_of(memory, ns=1):
 
 def written(memory):
     """List the files of vectors of a store."""
-    return sorted((memory.root / "derived").glob("*.vectors"))
+    return sorted((memory.store.root / "derived").glob("*.vectors"))
 
 
 def inode(memory):
@@ -121,7 +121,7 @@ def inode(memory):
 
 def files(memory):
     """List the derived files of a store."""
-    return sorted(path.name for path in (memory.root / "derived").iterdir())
+    return sorted(path.name for path in (memory.store.root / "derived").iterdir())
 
 
 FILTERS = [{}, {"kinds": "rule"}, {"session": "s3"}, {"tags": "spare"}]
@@ -201,19 +201,19 @@ def test_the_file_of_one_namespace_is_of_no_other(open_memory, tmp_path):
     filing, _ = both(open_memory, tmp_path / "store")
     mine = filled(filing.of("mine"), 100)
     alone = answers(mine)
-    before = {name: (filing.root / "derived" / name).read_bytes() for name in files(filing)}
+    before = {name: (filing.store.root / "derived" / name).read_bytes() for name in files(filing)}
     theirs = filled(filing.of("theirs"), 300, 1_000)
     answers(theirs)
     assert answers(mine) == alone
     assert {name.split(".")[0] for name in files(filing)} == {"1", "2"}
-    assert all((filing.root / "derived" / n).read_bytes() == before[n] for n in before)
+    assert all((filing.store.root / "derived" / n).read_bytes() == before[n] for n in before)
 
 
 def test_the_files_are_private(open_memory):
     """0700 and 0600 from the first moment."""
     memory = filled(open_memory(embedder=HashEmbedder(DIM), config=EXACT), 50)
     answers(memory)
-    folder = memory.root / "derived"
+    folder = memory.store.root / "derived"
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == {0o600}
 
@@ -357,13 +357,13 @@ def test_an_erased_vector_is_in_no_derived_file(open_memory, tmp_path):
     answers(filing)
     answers(neighbour)
     vector = vector_of(filing, "m7")
-    assert held_in(filing.root, vector)
+    assert held_in(filing.store.root, vector)
     done = filing.store.erase(["m7"])
-    assert not held_in(filing.root, vector)
+    assert not held_in(filing.store.root, vector)
     assert "derived/1.vectors" in done.removed
     assert files(filing) == ["2.vectors"]
     assert answers(filing) == answers(exact)
-    assert not held_in(filing.root, vector)
+    assert not held_in(filing.store.root, vector)
 
 
 def test_who_writes_during_an_erasure_names_no_file(open_memory, tmp_path, monkeypatch):
@@ -380,7 +380,7 @@ def test_who_writes_during_an_erasure_names_no_file(open_memory, tmp_path, monke
 
     monkeypatch.setattr(mapped, "write_all", late)
     assert answers(filing) == answers(exact)
-    assert not held_in(filing.root, vector)
+    assert not held_in(filing.store.root, vector)
 
 
 def test_an_erasure_waits_for_a_writer_of_derived_files(open_memory, tmp_path):
@@ -389,13 +389,13 @@ def test_an_erasure_waits_for_a_writer_of_derived_files(open_memory, tmp_path):
     filled(filing, 60)
     answers(filing)
     vector = vector_of(filing, "m3")
-    with derived.locked(filing.root) as lock:
+    with derived.locked(filing.store.root) as lock:
         assert lock is not None
         done = filing.store.erase(["m3"], timeout=0)
         assert done.pending["files"] == "another process is writing derived files"
-        assert held_in(filing.root, vector)
+        assert held_in(filing.store.root, vector)
     assert filing.store.erase(["m4"]).complete
-    assert not held_in(filing.root, vector)
+    assert not held_in(filing.store.root, vector)
 
 
 def test_what_is_not_ours_in_the_folder_stays(open_memory):
@@ -403,7 +403,7 @@ def test_what_is_not_ours_in_the_folder_stays(open_memory):
     memory = filled(open_memory(embedder=HashEmbedder(DIM), config=EXACT), 50)
     answers(memory)
     for name in ("notes.txt", "7.vectors"):
-        (memory.root / "derived" / name).write_text("mine")
+        (memory.store.root / "derived" / name).write_text("mine")
     done = memory.store.erase(["m3"])
     assert {"derived/notes.txt", "derived/7.vectors"} <= {*done.untouched}
     assert files(memory) == ["7.vectors", "notes.txt"]
@@ -415,7 +415,7 @@ def test_a_closed_store_holds_no_file(open_memory):
     def held_open():
         links = [fd for fd in Path("/proc/self/fd").iterdir() if fd.is_symlink()]
         maps = Path("/proc/self/maps").read_text("utf-8").splitlines()
-        return [one for one in [*map(os.readlink, links), *maps] if str(memory.root) in one]
+        return [one for one in [*map(os.readlink, links), *maps] if str(memory.store.root) in one]
 
     memory = filled(open_memory(embedder=HashEmbedder(DIM), config=EXACT), 50)
     answers(memory)
@@ -465,7 +465,7 @@ def test_one_process_writes_and_the_others_answer_meanwhile(open_memory, tmp_pat
     """The lock is held elsewhere: exact search answers."""
     filing, exact = both(open_memory, tmp_path / "store")
     filled(filing, 50)
-    with derived.locked(filing.root) as lock:
+    with derived.locked(filing.store.root) as lock:
         assert lock is not None
         assert answers(filing) == answers(exact)
         assert table_of(filing) is None
@@ -477,7 +477,7 @@ def test_no_query_waits_long_for_a_transaction(open_memory, tmp_path, elsewhere_
     """The files get their name in one, so they are written when no other is under way."""
     filing, exact = both(open_memory, tmp_path / "store")
     expected = answers(filled(exact, 50))
-    with elsewhere_in_a_transaction(filing.root):
+    with elsewhere_in_a_transaction(filing.store.root):
         began = time.monotonic()
         assert answers(filing) == expected
         assert table_of(filing) is None
@@ -638,7 +638,7 @@ def test_what_is_shown_is_compared_by_its_own_vectors(open_memory, tmp_path, mon
         return found
 
     for memory in both:
-        memory.of("owner").share("open", "default")
+        memory.of("owner").scopes.share("open", "default")
     for first, n in ((0, 100), (100, 2), (200, 100)):
         add(first, n)
         assert both[0].of("owner").retrieve("lamp", record=False).hits  # writes the file
@@ -650,7 +650,7 @@ def test_what_is_shown_is_compared_by_its_own_vectors(open_memory, tmp_path, mon
         assert whole == part
         assert all(whole)
     assert written(both[0])
-    ns = both[0]._engine.ledger.find_namespace(both[0].of("owner").namespace)
+    ns = both[0]._engine.ledger.find_namespace(both[0].of("owner").store.namespace)
     held = both[0]._engine.searcher._kept.hold((ns, ("open",)))
     assert held.vectors.embedded == len(held.vectors.tail) == 101
 
@@ -660,7 +660,7 @@ def test_outdated_vectors_do_not_fill_the_ram(open_memory):
     memory = open_memory(embedder=HashEmbedder(DIM), config=EXACT)
     owner = memory.of("owner")
     owner.add_many({"text": text(i), "tier": "long", "id": f"m{i}"} for i in range(8))
-    owner.share("", "default")
+    owner.scopes.share("", "default")
     for n in range(9, 60):
         owner.update(f"m{n % 8}", text=text(n))
         settled(memory)

@@ -192,7 +192,7 @@ def test_a_row_changed_meanwhile_is_done_again(bench, memory):
 def test_a_turn_pushed_out_before_it_was_taken_up_gets_its_vector(bench, memory):
     """A row that full text does not know yet gets a vector, however it moved meanwhile."""
     moved = memory.add("moved", "short")
-    memory.move(moved.id, "medium")
+    memory.update(moved.id, tier="medium")
     hidden = memory.add("hidden", "long")
     memory.forget(hidden.id)
     back = memory.add("back", "long")
@@ -209,7 +209,7 @@ def test_a_turn_pushed_out_before_it_was_taken_up_gets_its_vector(bench, memory)
 def test_a_memory_moved_before_it_was_taken_up_gets_its_vector(bench, memory, target):
     """A memory without a vector needs it once and first, whichever tier it is moved to."""
     kept = memory.add("moved at once", "medium")
-    memory.move(kept.id, target)
+    memory.update(kept.id, tier=target)
     assert bench.owed() == {"embed": 1}
     assert bench.indexer.wait(30)
     assert bench.ledger.read(lambda c: vectors.embedders(c, 1)) == {"fake (8)": 1}
@@ -478,11 +478,11 @@ class TestInTheStore:
         memory.add_many({"text": f"note number {n}", "tier": "long"} for n in range(5))
         assert memory.flush(wait=True, timeout=60)
         memory.close()
-        shutil.rmtree(memory.root / "chroma")
+        shutil.rmtree(memory.store.root / "chroma")
         again = open_memory(embedder=HashEmbedder(64), config=FAST_CONFIG)
         assert again.retrieve("number 3")[0].ranks["meaning"] >= 1
         assert again.flush(wait=True, timeout=60)
-        assert (memory.root / "chroma").is_dir()
+        assert (memory.store.root / "chroma").is_dir()
         long = again._engine._long
         assert long.count(("default",)) == 5
 

@@ -32,9 +32,9 @@ def texts(memories):
 def test_recent_is_oldest_first_and_may_be_cut(memory):
     """All the ring holds, or the newest n of them."""
     memory.add_many({"text": str(n), "tier": "short"} for n in range(5))
-    assert texts(memory.recent()) == list("01234")
-    assert texts(memory.recent(2)) == ["3", "4"]
-    assert texts(memory.recent(99)) == list("01234")
+    assert texts(memory.sessions.recent()) == list("01234")
+    assert texts(memory.sessions.recent(2)) == ["3", "4"]
+    assert texts(memory.sessions.recent(99)) == list("01234")
 
 
 def test_what_falls_off_moves_to_medium_in_the_same_transaction(open_memory):
@@ -42,7 +42,7 @@ def test_what_falls_off_moves_to_medium_in_the_same_transaction(open_memory):
     memory = open_memory(config=small())
     for n in range(5):
         memory.add(f"turn {n}", "short")
-    assert texts(memory.recent()) == ["turn 2", "turn 3", "turn 4"]
+    assert texts(memory.sessions.recent()) == ["turn 2", "turn 3", "turn 4"]
     assert texts(memory.list(tiers="medium")) == ["turn 0", "turn 1"]
     assert memory.retrieve("turn", tiers="medium").hits
     commits = []
@@ -61,9 +61,9 @@ def test_a_turn_that_takes_anothers_slot_costs_no_third_its_place(open_memory):
     memory.add("oldest", "short")
     memory.add("beside", "short")
     memory.add("before", "short", key="k")
-    assert texts(memory.recent()) == ["oldest", "beside", "before"]
+    assert texts(memory.sessions.recent()) == ["oldest", "beside", "before"]
     memory.add("after", "short", key="k")
-    assert texts(memory.recent()) == ["oldest", "beside", "after"]
+    assert texts(memory.sessions.recent()) == ["oldest", "beside", "after"]
 
 
 def test_each_session_has_its_own_ring(open_memory):
@@ -72,25 +72,25 @@ def test_each_session_has_its_own_ring(open_memory):
     memory.add("alone", "short")
     memory.add("quiet", "short", session="quiet")
     memory.add_many({"text": f"{n}", "tier": "short", "session": "busy"} for n in range(9))
-    assert texts(memory.recent()) == ["alone"]
-    assert texts(memory.recent(session="quiet")) == ["quiet"]
-    assert texts(memory.recent(session="busy")) == ["6", "7", "8"]
-    assert memory.recent(session="unknown") == []
+    assert texts(memory.sessions.recent()) == ["alone"]
+    assert texts(memory.sessions.recent(session="quiet")) == ["quiet"]
+    assert texts(memory.sessions.recent(session="busy")) == ["6", "7", "8"]
+    assert memory.sessions.recent(session="unknown") == []
 
 
 def test_each_namespace_has_its_own_rings(memory):
     """The same session name elsewhere is another session."""
     memory.of("a").add("mine", "short", session="s")
-    assert memory.of("b").recent(session="s") == []
+    assert memory.of("b").sessions.recent(session="s") == []
     memory.of("b").add("yours", "short", session="s")
-    assert texts(memory.of("a").recent(session="s")) == ["mine"]
+    assert texts(memory.of("a").sessions.recent(session="s")) == ["mine"]
 
 
 def test_only_the_short_tier_is_in_the_ring(memory):
     """A memory that was put into another tier is not recent."""
     memory.add("medium", "medium")
     memory.add("long", "long")
-    assert memory.recent() == []
+    assert memory.sessions.recent() == []
 
 
 @settings(max_examples=12)
@@ -121,7 +121,7 @@ def test_a_ring_is_a_deque(open_memory, tmp_path_factory, capacity, steps):
         elif step == "reopen":
             memory.close()
             memory = open_memory(folder, config=small(capacity))
-        assert [m.id for m in memory.recent()] == [i for i in model if i not in hidden]
+        assert [m.id for m in memory.sessions.recent()] == [i for i in model if i not in hidden]
     memory.close()
 
 
@@ -130,9 +130,9 @@ def test_many_changes_at_once_are_read_anew(open_memory, monkeypatch):
     monkeypatch.setattr(ring, "CATCH_UP", 2)
     one, other = open_memory(), open_memory()
     one.add("first", "short")
-    assert texts(one.recent()) == ["first"]
+    assert texts(one.sessions.recent()) == ["first"]
     other.add_many({"text": f"{n}", "tier": "short"} for n in range(5))
-    assert texts(one.recent()) == ["first", *"01234"]
+    assert texts(one.sessions.recent()) == ["first", *"01234"]
 
 
 def test_rings_in_ram_are_bounded(open_memory):
@@ -141,10 +141,10 @@ def test_rings_in_ram_are_bounded(open_memory):
     for n in range(10):
         memory.add("hi", "short", session=f"s{n}")
     assert len(memory._engine.short._rings) == 4
-    assert [texts(memory.recent(session=f"s{n}")) for n in range(10)] == [["hi"]] * 10
+    assert [texts(memory.sessions.recent(session=f"s{n}")) for n in range(10)] == [["hi"]] * 10
     assert len(memory._engine.short._rings) == 4
     memory.flush()
-    assert len(json.loads((memory.root / "short.json").read_text())["content"]["rings"]) == 4
+    assert len(json.loads((memory.store.root / "short.json").read_text())["content"]["rings"]) == 4
 
 
 def snapshot_of(open_memory):
@@ -152,7 +152,7 @@ def snapshot_of(open_memory):
     memory = open_memory()
     memory.add_many({"text": f"turn {n}", "tier": "short", "session": "s"} for n in range(3))
     memory.close()
-    return memory.root / layout.SNAPSHOT
+    return memory.store.root / layout.SNAPSHOT
 
 
 class TestSnapshot:
@@ -171,13 +171,13 @@ class TestSnapshot:
         """Reopening shows the ring though the ledger's rows are never selected."""
         snapshot_of(open_memory)
         monkeypatch.setattr(ring.memories, "newest_short", None)
-        assert len(open_memory().recent(session="s")) == 3
+        assert len(open_memory().sessions.recent(session="s")) == 3
 
     def test_it_comes_back_exactly(self, open_memory):
         """Memories from the snapshot equal those from the ledger, field by field."""
         snapshot_of(open_memory)
         memory = open_memory()
-        assert memory.recent(session="s") == memory.list()
+        assert memory.sessions.recent(session="s") == memory.list()
 
     def test_a_stale_one_is_not_believed(self, open_memory):
         """The ledger went on without it: the ring comes from the ledger."""
@@ -187,14 +187,14 @@ class TestSnapshot:
         memory.add("turn 3", "short", session="s")
         memory.close()
         path.write_bytes(old)
-        assert len(open_memory().recent(session="s")) == 4
+        assert len(open_memory().sessions.recent(session="s")) == 4
 
     def test_nothing_new_writes_nothing(self, open_memory):
         """Flushing twice leaves the file alone."""
         memory = open_memory()
         memory.add("hi", "short")
         memory.flush()
-        path = memory.root / layout.SNAPSHOT
+        path = memory.store.root / layout.SNAPSHOT
         path.write_bytes(b"untouched")
         memory.flush()
         assert path.read_bytes() == b"untouched"
@@ -203,7 +203,7 @@ class TestSnapshot:
         """In quiet moments, once what changed has waited long enough."""
         memory = open_memory()
         memory.add("hi", "short")
-        engine, path = memory._engine, memory.root / layout.SNAPSHOT
+        engine, path = memory._engine, memory.store.root / layout.SNAPSHOT
         engine.background.keep_house()
         assert not path.exists()
         clock.advance(timedelta(seconds=5))
@@ -240,7 +240,7 @@ class TestSnapshot:
         """Another program's JSON, an empty file, a bomb: a warning, and the store opens."""
         path = snapshot_of(open_memory)
         path.write_bytes(content)
-        assert len(open_memory().recent(session="s")) == 3
+        assert len(open_memory().sessions.recent(session="s")) == 3
         assert not path.exists()
         assert "damaged" in caplog.text
 
@@ -259,7 +259,7 @@ class TestSnapshot:
             spelt = json.dumps(content, ensure_ascii=False, sort_keys=True)
             digest = ring.sha256(spelt.encode()).hexdigest()
             path.write_text(f'{{"format": 1, "sha256": "{digest}", "content": {spelt}}}')
-            assert len(open_memory().recent(session="s")) == 3
+            assert len(open_memory().sessions.recent(session="s")) == 3
             assert not path.exists()
 
     def test_a_folder_in_its_place_is_moved_aside(self, open_memory):
@@ -268,7 +268,7 @@ class TestSnapshot:
         path.unlink()
         path.mkdir()
         memory = open_memory()
-        assert len(memory.recent(session="s")) == 3
+        assert len(memory.sessions.recent(session="s")) == 3
         memory.close()
         assert path.is_file()
 
@@ -281,8 +281,8 @@ class TestSnapshot:
         other.flush()
         one.close()
         other.close()
-        assert [p.name for p in one.root.glob("short.json*")] == ["short.json"]
-        assert texts(open_memory().recent()) == ["mine", "yours"]
+        assert [p.name for p in one.store.root.glob("short.json*")] == ["short.json"]
+        assert texts(open_memory().sessions.recent()) == ["mine", "yours"]
 
 
 def test_nobody_waits_while_a_snapshot_is_written(memory, monkeypatch):
@@ -300,7 +300,7 @@ def test_nobody_waits_while_a_snapshot_is_written(memory, monkeypatch):
     snapshot.start()
     assert writing.wait(30)
     memory.add("meanwhile", "short")
-    assert texts(memory.recent()) == ["before", "meanwhile"]
+    assert texts(memory.sessions.recent()) == ["before", "meanwhile"]
     assert memory._engine.short.stale
     go_on.set()
     snapshot.join()
@@ -316,7 +316,7 @@ def test_only_rings_that_changed_are_spelt_anew(memory, monkeypatch):
     memory.add("one more", "short", session="s1")
     memory._engine.short.snapshot()
     assert sorted(spelt) == ["one more", "turn 1"]
-    rings = json.loads((memory.root / "short.json").read_text())["content"]["rings"]
+    rings = json.loads((memory.store.root / "short.json").read_text())["content"]["rings"]
     assert {ring["session"]: [m["text"] for m in ring["memories"]] for ring in rings} == {
         "s0": ["turn 0"],
         "s1": ["turn 1", "one more"],

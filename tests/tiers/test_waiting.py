@@ -108,7 +108,7 @@ def test_what_is_added_later_is_not_waited_for(open_memory, gated):
     """A question waits for what was there when it was asked."""
     memory = open_memory(embedder=gated, config=FAST)
     memory.add("kettle blue", "long")
-    wish = memory._engine.wish(memory.namespace)
+    wish = memory._engine.wish(memory.store.namespace)
     paste(memory, gated)
     assert wish is None or memory._engine.indexer.wait_for(wish, 3600)  # it may be embedded already
     assert not gated.go.is_set()
@@ -284,13 +284,13 @@ def test_a_forked_child_serves_its_own_questions(open_memory):
 def test_without_an_embedder_there_is_no_wish(memory):
     """Nothing would come of waiting."""
     memory.add("kettle blue", "long")
-    assert memory._engine.wish(memory.namespace) is None
+    assert memory._engine.wish(memory.store.namespace) is None
 
 
 def test_without_anything_owed_there_is_no_wish(open_memory):
     """A question whose memories all have vectors starts no thread."""
     memory = open_memory(embedder=HashEmbedder(), config=FAST)
-    assert memory._engine.wish(memory.namespace) is None
+    assert memory._engine.wish(memory.store.namespace) is None
     memory.add("kettle blue", "long")
     assert memory.flush(wait=True, timeout=60)
     assert not memory.retrieve("kettle", wait=60).missing

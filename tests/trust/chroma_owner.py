@@ -133,7 +133,7 @@ def check(root: Path, *_: object) -> None:
         rows = engine.ledger.read(lambda c: vectors.sample(c, model, EVERY))
         tier = engine.open_long()
         found = [
-            tier.search(memory.namespace, np.frombuffer(vector, np.float32), 10)
+            tier.search(memory.store.namespace, np.frombuffer(vector, np.float32), 10)
             for _, _, vector in rows
         ]
         missed = [
@@ -145,7 +145,7 @@ def check(root: Path, *_: object) -> None:
             "ids": [found.id for found in memory.list(limit=EVERY)],
             "flushed": flushed,
             "rows": len(rows),
-            "count": tier.count(memory.namespace),
+            "count": tier.count(memory.store.namespace),
             "missed": missed,
             "state": memory.store.stats().long,
             "reason": tier.reason,

@@ -84,7 +84,7 @@ def fill(root: Path, canary: str, others: int = OTHERS) -> Planted:
         earlier = stored(root, canary)
         for view in views:
             view.retrieve(f"passport {canary}")
-            view.update(f"id-{canary}", text=f"the passport is {canary} 1 of {view.namespace[0]}")
+            view.update(f"id-{canary}", text=f"the passport is {canary} 1 of {view.store.namespace[0]}")
             view.retrieve(f"passport {canary}")
         memory.flush(wait=True, timeout=WAIT)
         vectors = stored(root, canary)
@@ -107,7 +107,7 @@ def fill(root: Path, canary: str, others: int = OTHERS) -> Planted:
 
 def plant(view: MemoryManager, canary: str, others: int) -> None:
     """Put a canary everywhere in one namespace, among others that are to stay."""
-    where = view.namespace[0]
+    where = view.store.namespace[0]
     texts = [f"the passport is {canary} {n} of {where}" for n in range(3)]
     source = Source(uri=f"file:///{canary}", model=canary)
     view.add(texts[0], "long", id=f"id-{canary}", key=f"slot/{canary}", tags=[canary],
@@ -117,7 +117,7 @@ def plant(view: MemoryManager, canary: str, others: int) -> None:
     child = Source("agent", f"file:///{canary}", parents=(f"id-{canary}",))
     view.add(f"derived: {canary} of {where}", "long", session=canary, source=child)
     view.update(f"turn-{canary}", text=f"the passport was {canary} of {where}")
-    view.undo(view.changes(limit=1)[0].number)
+    view.undo(view.changes.list(limit=1)[0].number)
     view.add_many({"text": f"note number {n}", "tier": "long", "id": f"n{n}"}
                   for n in range(others))  # fmt: skip
 

@@ -85,7 +85,7 @@ class Interpolating:
 
 PASSED_ON: dict[Any, Any] = {
     MemoryManager.prompt: Retrieving,
-    MemoryManager.confirm: Confirming,
+    Rules.confirm: Confirming,
 }
 """Methods whose further arguments are no filters."""
 

@@ -76,8 +76,8 @@ def blame(
     praised, blamed = [f"bad {one}" for one in THINGS], [f"right {one}" for one in THINGS]
     for n in range(times):
         praise = "confirmed" if n % 2 else "used"
-        memory.feedback(praised, verdict=praise, source=source)
-        memory.feedback(blamed, verdict="harmful" if strong else "wrong", source=source)
+        memory.feedback.rate(praised, verdict=praise, source=source)
+        memory.feedback.rate(blamed, verdict="harmful" if strong else "wrong", source=source)
         clock.advance(timedelta(days=1) / times)
 
 
@@ -141,7 +141,7 @@ def attacked(folder: Path, source: Trust, times: int) -> list[str]:
         else:
             most = MOST_PRAISE if source == Trust.AGENT else BOUND
             wrong = harmed(before, after, memory, most)
-        memory.retract(source=source)
+        memory.feedback.retract(source=source)
         back = asked(memory)
         if any(as_shown(back[one]) != as_shown(before[one]) for one in THINGS):
             wrong.append(f"taking back what {source} said does not lead back")

@@ -165,10 +165,10 @@ def machine(  # noqa: C901 - a class of rules, each of them short, over one stor
             self.check(owner, view.prompt(query, 50, include_quarantined=True))
             self.check(owner, view.list(status=list(Status), limit=1000))
             self.check(owner, view.list(tags=others) + view.list(where={"by": others}))
-            self.check(owner, [view.recent(session="s"), view.quarantine.list()])
+            self.check(owner, [view.sessions.recent(session="s"), view.quarantine.list()])
             self.check(owner, view.quarantine.forget_source(PAGE, dry_run=True))
             stats, held = view.store.stats(), view.list(limit=1000)
-            if stats.memories != len(held) or sum(view.counts("kind").values()) != len(held):
+            if stats.memories != len(held) or sum(view.store.counts("kind").values()) != len(held):
                 raise Crossing(f"{LABELS[owner]} counts what is not its own")
 
         @rule(owner=who, at=st.integers(0, 1000))
@@ -196,7 +196,7 @@ def machine(  # noqa: C901 - a class of rules, each of them short, over one stor
                 changed = VERBS[verb](view, memory_id)
             except InvalidInput:
                 return
-            self.check(owner, [changed, view.history(memory_id), view.related(memory_id)])
+            self.check(owner, [changed, view.changes.history(memory_id), view.insight.related(memory_id)])
 
         @rule(owner=who, back=st.booleans())
         def disown(self, owner: int, *, back: bool) -> None:
@@ -225,8 +225,8 @@ def machine(  # noqa: C901 - a class of rules, each of them short, over one stor
             view.flush(wait=True, timeout=SETTLE)
             self.check(owner, [view.store.stats(), view.store.doctor(repair=False)])
             self.check(owner, view.retrieve("tea", 50, wait=SETTLE, record=False).missing)
-            vector = view.embed(["tea"])[0]
-            near = view.nearest(vector, 50, record=False)
+            vector = view.store.embed(["tea"])[0]
+            near = view.store.nearest(vector, 50, record=False)
             self.check(owner, [near.hits, near.missing])
 
         @rule(owner=who)
@@ -258,12 +258,12 @@ VERBS: dict[str, Callable[[MemoryManager, str], object]] = {
     "update": lambda m, i: m.update(i, text="taken"),
     "forget": lambda m, i: m.forget(i),
     "restore": lambda m, i: m.restore(i),
-    "move": lambda m, i: m.move(i, "long"),
-    "history": lambda m, i: m.history(i),
-    "related to": lambda m, i: m.related(i),
+    "move": lambda m, i: m.update(i, tier="long"),
+    "history": lambda m, i: m.changes.history(i),
+    "related to": lambda m, i: m.insight.related(i),
     "approve": lambda m, i: m.quarantine.approve(i),
     "reject": lambda m, i: m.quarantine.reject(i),
-    "touch": lambda m, i: m.touch(i, 60),
+    "touch": lambda m, i: m.store.touch(i, 60),
     "erase": lambda m, i: m.store.erase(i),
     "supersedes": lambda m, i: m.add("mine", supersedes=i),
     "related": lambda m, i: m.add("mine", related=[i]),
@@ -495,21 +495,21 @@ def _looks(view: MemoryManager, *, full: bool) -> Iterator[tuple[str, Callable[[
             )
         yield (
             f"nearest {query}",
-            lambda q=query: _plain(view.nearest(view.embed([q])[0], 20, record=False)),
+            lambda q=query: _plain(view.store.nearest(view.store.embed([q])[0], 20, record=False)),
         )
     for status in Status:
         yield f"list {status}", lambda s=status: view.list(status=s, limit=1000)
     for field_name in ("scope", "tag", "kind", "tier", "session", "actor"):
-        yield f"counts {field_name}", lambda name=field_name: view.counts(name)
+        yield f"counts {field_name}", lambda name=field_name: view.store.counts(name)
     for verb in ("get", "history", "related to", "forget", "approve", "erase"):
         for memory_id in (f"{THEIRS}-1", "shared-0"):
             view.flush(wait=True, timeout=SETTLE)  # a receipt counts what the index was owed
             yield f"{verb} {memory_id}", lambda v=verb, i=memory_id: VERBS[v](view, i)
-    yield "recent", lambda: [view.recent(session=one) for one in (None, "s")]
+    yield "recent", lambda: [view.sessions.recent(session=one) for one in (None, "s")]
     yield "quarantine", view.quarantine.list
     yield "source", lambda: view.quarantine.forget_source(PAGE, dry_run=True)
     yield "doctor", lambda: view.store.doctor(repair=False)
-    yield "backup", lambda: view.store.backup(view.root.parent / f"{view.root.name}.db")
+    yield "backup", lambda: view.store.backup(view.store.root.parent / f"{view.store.root.name}.db")
     yield "export", lambda: _exported(view)
     yield "import", lambda: view.of("t", "new").store.import_from(io.StringIO(_exported(view)))
     yield "receipt", lambda: view.store.erase(everything=True, dry_run=True)

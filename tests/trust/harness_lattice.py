@@ -121,7 +121,7 @@ class Room:
         elif step.way == "replace":
             memory.add(said, id=one, replace=True, **given)
         elif step.way == "rate":
-            memory.feedback(one, verdict="wrong", source=who)
+            memory.feedback.rate(one, verdict="wrong", source=who)
         else:
             memory.add(said, key=step.key, scope=step.scope, source=Source(who, parents=(one,)))
 
@@ -148,7 +148,7 @@ class Room:
                 one.valid_until, one.source.kind,
             )  # fmt: skip
         for scope in SCOPES:
-            head = memory.policy(scope=scope).head
+            head = memory.rules.policy(scope=scope).head
             lines = [line for line in head.splitlines() if line.startswith("- ")]
             seen[f"policy of {scope!r}"] = [line for line in lines if "(from " not in line]
             for key in filter(None, KEYS):

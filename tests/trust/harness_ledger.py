@@ -101,13 +101,13 @@ def made(folder: Path, seed: int) -> Truth:
     unfolded = folder / "unfolded"
     unfolded.mkdir()
     for name in (LEDGER, f"{LEDGER}-wal"):
-        shutil.copy(memory.root / name, unfolded / name)
+        shutil.copy(memory.store.root / name, unfolded / name)
     memory.close()
     past: dict[str, set[str]] = {}
     for state in script.states(steps):
         for memory_id, (text, _, _) in state.items():
             past.setdefault(memory_id, set()).add(text)
-    return Truth(memory.root, unfolded, script.states(steps)[-1], past)
+    return Truth(memory.store.root, unfolded, script.states(steps)[-1], past)
 
 
 def damaged(truth: Truth, root: Path, rng: random.Random) -> str:
@@ -154,7 +154,7 @@ def badly_saved(root: Path, truth: Truth, how: str) -> list[str]:
         kept = memory._engine.ledger.read(lambda c: list(checks.rows(c)))
         wrong = script.complaints(memory)
         view = memory.of(*memory._engine.ledger.labels(1)) if kept else memory  # by its new name
-        past = {row.id: {v.text for v in view.history(row.id)} for row in kept if row.ns == 1}
+        past = {row.id: {v.text for v in view.changes.history(row.id)} for row in kept if row.ns == 1}
         memory.add("written after it was saved")
     held = {row.id: (row.text, row.tier, row.status) for row in kept}
     wrong += [f"wrong: {i} is {held[i]}" for i in held if held[i] != truth.state.get(i)]

@@ -199,16 +199,16 @@ class Room:
         memory.flush(wait=True, timeout=60)
         shown = {
             "list": [one.id for one in memory.list(limit=10_000)],
-            "recent": [one.id for one in memory.recent(session="s")],
+            "recent": [one.id for one in memory.sessions.recent(session="s")],
         }
         by_text = {one.text: one.id for one in memory.quarantine.list(limit=10_000)}
         for thing in THINGS:
             hits = memory.retrieve(f"what about the {thing}?", 50)
             several = memory.retrieve(f"list all about the {thing}", None)
             block = memory.prompt(thing, 50)
-            (vector,) = memory.embed([thing])
+            (vector,) = memory.store.embed([thing])
             shown[f"retrieve {thing}"] = [hit.id for hit in (*hits, *several)]
-            shown[f"nearest {thing}"] = [hit.id for hit in memory.nearest(vector, 50)]
+            shown[f"nearest {thing}"] = [hit.id for hit in memory.store.nearest(vector, 50)]
             shown[f"prompt {thing}"] = [one for text, one in by_text.items() if text in block]
         return shown
 

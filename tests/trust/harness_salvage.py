@@ -103,17 +103,17 @@ class Life:
     def feedback(self, view: MemoryManager) -> None:
         """Say how good a memory was."""
         verdicts = ["used", "confirmed", "wrong", "ignored"]
-        view.feedback(self.some(view), verdict=self.dice.choice(verdicts))
+        view.feedback.rate(self.some(view), verdict=self.dice.choice(verdicts))
 
     def judge_all(self, view: MemoryManager) -> None:
         """Say of every memory that it was of use, as over a week."""
-        view.feedback([one.id for one in view.list(limit=100)], useful=True)
+        view.feedback.rate([one.id for one in view.list(limit=100)], useful=True)
 
     def ask(self, view: MemoryManager) -> None:
         """Ask, so that uses are recorded, and cite the answer."""
         found = view.retrieve(f"which {self.dice.choice(THINGS)}?", 5)
         if found.hits:
-            view.cite(found, found[0].text)
+            view.feedback.cite(found, found[0].text)
 
     def change(self, view: MemoryManager) -> None:
         """Change one memory in one of the many ways."""
@@ -123,10 +123,10 @@ class Life:
             lambda: view.correct(chosen, f"No, it is the {dice.choice(THINGS)}"),
             lambda: view.forget(chosen),
             lambda: view.restore(chosen),
-            lambda: view.pin(chosen),
-            lambda: view.unpin(chosen),
-            lambda: view.move(chosen, dice.choice(["short", "medium", "long"])),
-            lambda: view.touch(chosen, 3600),
+            lambda: view.update(chosen, pinned=True),
+            lambda: view.update(chosen, pinned=False),
+            lambda: view.update(chosen, tier=dice.choice(["short", "medium", "long"])),
+            lambda: view.store.touch(chosen, 3600),
             lambda: view.quarantine.approve(chosen),
             lambda: view.quarantine.reject(chosen),
             lambda: view.update(chosen, importance=dice.choice([0.0, 0.25, 1.0])),
@@ -136,7 +136,7 @@ class Life:
                 source=dice.choice(["user", "web"]),
                 importance=dice.choice([None, 0.0, 1.0]),
             ),
-            lambda: view.promote(chosen),
+            lambda: view.scopes.promote(chosen),
         )
         dice.choice(ways)()
 
@@ -146,12 +146,12 @@ class Life:
 
     def retract(self, view: MemoryManager) -> None:
         """Take all verdicts of one source back."""
-        view.retract(source="user")
+        view.feedback.retract(source="user")
 
     def sleep(self, view: MemoryManager) -> None:
         """Sleep, and sweep what expired."""
-        view.consolidate(seconds=60)
-        view.sweep()
+        view.sleep.run(seconds=60)
+        view.store.sweep()
 
     def erase(self, view: MemoryManager) -> None:
         """Erase one memory."""
@@ -161,7 +161,7 @@ class Life:
         """Keep some turns of a conversation in a session, with a checkpoint."""
         talk = [{"role": "user", "content": f"I took the {thing}"} for thing in THINGS[:3]]
         view.keep(talk, session="s2")
-        view.session("s2").checkpoint(done=["talked"])
+        view.sessions.start("s2").checkpoint(done=["talked"])
 
     def link(self, view: MemoryManager) -> None:
         """Link two memories, with a weight that the page may hold as an integer."""
@@ -178,7 +178,7 @@ class Life:
 
     def loop(self, view: MemoryManager) -> None:
         """Do a turn whose outcome is told, or never is."""
-        loop = view.open_loop("s3")
+        loop = view.feedback.open_loop("s3")
         loop.retrieve(f"which {self.dice.choice(THINGS)}?")
         if self.dice.random() < 0.7:
             loop.outcome(self.dice.choice([0, 0.5, 1]))
@@ -233,10 +233,10 @@ def told(memory: MemoryManager) -> dict[str, Any]:
     for who in WHO:
         view = memory.of(who)
         for one in view.list(**EVERY):
-            belief = view.belief(one.id)
+            belief = view.feedback.belief(one.id)
             said[f"{who} {one.id}"] = {
                 "memory": one,
-                "history": [replace(old, change=None, by=None) for old in view.history(one.id)],
+                "history": [replace(old, change=None, by=None) for old in view.changes.history(one.id)],
                 "belief": [replace(each, event=0) for each in belief.evidence] + [belief.mean],
             }
     ledger = memory._engine.ledger

@@ -186,13 +186,13 @@ def _exported(view: MemoryManager) -> str:
 SURFACES: dict[str, Callable[[MemoryManager], object]] = {
     "retrieve": lambda view: view.retrieve(QUERY, 200, fold=False, **WIDE).hits,
     "prompt": lambda view: view.prompt(QUERY, 50, include_quarantined=True),
-    "policy": lambda view: view.policy(QUERY),
-    "reason": lambda view: view.reason(QUERY),
+    "policy": lambda view: view.rules.policy(QUERY),
+    "reason": lambda view: view.insight.reason(QUERY),
     "only its own": lambda view: view.retrieve(QUERY, 200, shared=False, **WIDE).hits,
-    "dossier": lambda view: view.dossier("deploys"),
-    "wonder": lambda view: view.wonder("deploys"),
-    "list": lambda view: [view.list(status=ALL, limit=1000), view.recent(50)],
-    "scopes": lambda view: [view.scopes(), view.infer_scope(QUERY), view.counts("tag")],
+    "dossier": lambda view: view.insight.dossier("deploys"),
+    "wonder": lambda view: view.insight.wonder("deploys"),
+    "list": lambda view: [view.list(status=ALL, limit=1000), view.sessions.recent(50)],
+    "scopes": lambda view: [view.scopes.list(), view.scopes.infer(QUERY), view.store.counts("tag")],
     "export": _exported,
 }
 

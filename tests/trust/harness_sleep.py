@@ -77,17 +77,17 @@ def tired(folder: Path) -> None:
             memory.add(f"we passed lamp {n}", id=f"l{n}", kind="episode", importance=0.1)
         for _ in range(61):
             clock.advance(timedelta(days=1))
-            memory.feedback("b0", verdict="used")
+            memory.feedback.rate("b0", verdict="used")
         memory.add("The blue bike of Anna is often kept in the very old shed", id=SAID[2])
         clock.advance(timedelta(hours=2))
-        memory.feedback([f"b{n}" for n in range(5)], verdict="used")
+        memory.feedback.rate([f"b{n}" for n in range(5)], verdict="used")
         memory.retrieve("How many bolts has the gate?", 3)
 
 
 def asleep(steps: Sequence[str] | None, folder: Path) -> None:
     """Do some steps of a sleep."""
     with MemoryManager(store_of(folder), embedder=None, config=ASLEEP, clock=lambda: END) as memory:
-        memory.consolidate(seconds=60, steps=steps)
+        memory.sleep.run(seconds=60, steps=steps)
 
 
 def is_between(found: Held, before: Held, after: Held) -> bool:
@@ -102,7 +102,7 @@ def told(folder: Path) -> Any:
     """Read the strengths of all memories, once their events are added up."""
     with opened(store_of(folder)) as memory:
         every = [one.id for one in memory.list(status=list(Status))]
-        found = [[one, str(memory.belief(one)), str(memory.strength(one))] for one in every]
+        found = [[one, str(memory.feedback.belief(one)), str(memory.feedback.strength(one))] for one in every]
     with closing(sqlite3.connect(store_of(folder) / LEDGER)) as connection:
         return [found, [list(link) for link in connection.execute(LINKS)]]
 
@@ -172,7 +172,7 @@ def idle(folder: Path) -> list[str]:
     place.mkdir()
     tired(place)
     with MemoryManager(store_of(place), embedder=None, config=ASLEEP, clock=lambda: END) as memory:
-        plans = memory.consolidate(dry_run=True).steps
+        plans = memory.sleep.run(dry_run=True).steps
     shutil.rmtree(place)
     worked = {name for name, one in plans.items() if one.changed or (name == "fold" and one.looked)}
     return sorted(MUST.intersection(STEPS) - worked)
@@ -190,17 +190,17 @@ def worn(root: Path, count: int) -> None:
             memory.add(f"The blue bike of neighbour N{n} is always kept in the old shed")
             memory.add(f"We walked past lamp post {n}", id=f"e{n}", kind="episode", importance=0.1)
             memory.add(f"The gate code of house {n} is {n}", id=f"g{n}", importance=0.55)
-        memory.feedback([f"g{n}" for n in range(5)], verdict="used")
+        memory.feedback.rate([f"g{n}" for n in range(5)], verdict="used")
         for _ in range(61):
             clock.advance(timedelta(days=1))
-            memory.feedback("g9", verdict="used")
+            memory.feedback.rate("g9", verdict="used")
 
 
 def sleeper(root: Path, lease: float) -> None:
     """Sleep until there is nothing left to do."""
     config = replace(ASLEEP, sleep=replace(SHARE, lease=lease))
     with MemoryManager(root, embedder=None, config=config, clock=lambda: START) as memory:
-        while not memory.consolidate(seconds=60).done:
+        while not memory.sleep.run(seconds=60).done:
             time.sleep(0.001)
 
 

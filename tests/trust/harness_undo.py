@@ -65,8 +65,8 @@ def step(memory: MemoryManager, dice: random.Random) -> None:
         lambda: memory.forget(name),
         lambda: memory.forget_many(ids=dice.choices(ids, k=3)),
         lambda: memory.restore(name),
-        lambda: memory.move(name, dice.choice(("medium", "long"))),
-        lambda: memory.revert(key),
+        lambda: memory.update(name, tier=dice.choice(("medium", "long"))),
+        lambda: memory.slots.revert(key),
     ]
     with suppress(InvalidInput):
         dice.choice(verbs if ids != [None] else verbs[:1])()
@@ -80,7 +80,7 @@ def one_round(root: Path, dice: random.Random) -> tuple[int, list[str]]:
             was = held(memory)
             step(memory, dice)
             clock.advance(timedelta(seconds=dice.choice((0, 0, 60))))
-            if (made := memory.changes(limit=1)) and made[0].number not in before:
+            if (made := memory.changes.list(limit=1)) and made[0].number not in before:
                 before[made[0].number] = was
         end, undos = held(memory), []
         for number, was in reversed(before.items()):
@@ -101,13 +101,13 @@ def one_round(root: Path, dice: random.Random) -> tuple[int, list[str]]:
 
 def take_back(memory: MemoryManager, number: int, was: Held) -> list[int]:
     """Forget what was plainly added after a change, which is not a change; returns the numbers."""
-    (one,) = [found for found in memory.changes(limit=10_000) if found.number == number]
+    (one,) = [found for found in memory.changes.list(limit=10_000) if found.number == number]
     now = held(memory)
     made = []
     for name in sorted(now.keys() - was.keys() - set(one.added)):
         if now[name][1] != "forgotten":
             memory.forget(name)
-            made.append(memory.changes(limit=1)[0].number)
+            made.append(memory.changes.list(limit=1)[0].number)
     return made
 
 
@@ -144,7 +144,7 @@ SOURCES = ("user", "agent")
 def strengths(memory: MemoryManager) -> dict[str, str]:
     """Read what the events of each memory add up to."""
     every = memory.list(status=list(Status), limit=10_000)
-    return {one.id: f"{memory.belief(one.id).mean} {memory.strength(one.id)}" for one in every}
+    return {one.id: f"{memory.feedback.belief(one.id).mean} {memory.feedback.strength(one.id)}" for one in every}
 
 
 def grown_old(root: Path, dice: random.Random, clock: ManualClock) -> None:
@@ -158,7 +158,7 @@ def grown_old(root: Path, dice: random.Random, clock: ManualClock) -> None:
             memory.add(f"The gate code of house {n} is {n}", id=f"g{n}", importance=0.55)
         for _ in range(DAYS):
             clock.advance(timedelta(days=1))
-            memory.feedback(f"g{dice.randrange(6)}", verdict=dice.choice(("used", "confirmed")))
+            memory.feedback.rate(f"g{dice.randrange(6)}", verdict=dice.choice(("used", "confirmed")))
 
 
 def one_life(root: Path, dice: random.Random) -> tuple[int, list[str]]:
@@ -166,7 +166,7 @@ def one_life(root: Path, dice: random.Random) -> tuple[int, list[str]]:
     clock, wrong = ManualClock(), list[str]()
     grown_old(root, dice, clock)
     with MemoryManager(root, embedder=None, clock=clock, config=TIRED) as memory:
-        before, run = (held(memory), strengths(memory)), memory.consolidate().run
+        before, run = (held(memory), strengths(memory)), memory.sleep.run().run
         asleep = held(memory)
         wrong += ["the sleep did nothing"] * (run is None or asleep == before[0])
         undone = memory.undo(run=run)
@@ -184,23 +184,23 @@ def judged(memory: MemoryManager, dice: random.Random, wrong: list[str]) -> int:
     before, told, known = held(memory), strengths(memory), set(verdicts(memory))
     archived = [one.id for one in memory.list(status="archived")]
     for source in SOURCES:
-        memory.feedback(dice.sample(archived, 2), verdict="used", source=source)
-        memory.feedback([f"g{n}" for n in range(6)], verdict="wrong", source=source)
+        memory.feedback.rate(dice.sample(archived, 2), verdict="used", source=source)
+        memory.feedback.rate([f"g{n}" for n in range(6)], verdict="wrong", source=source)
     wrong += ["a verdict brought nothing back"] * (held(memory) == before)
-    numbers = [one.number for one in memory.changes() if one.kind == "feedback"]
+    numbers = [one.number for one in memory.changes.list() if one.kind == "feedback"]
     for number in numbers:
         memory.undo(number)
     wrong += ["what verdicts did is not undone"] * (held(memory) != before)
     for event in verdicts(memory):
         if event not in known:
-            memory.retract(event=event)
+            memory.feedback.retract(event=event)
     wrong += ["verdicts that were taken back left something"] * (strengths(memory) != told)
     return len(numbers)
 
 
 def verdicts(memory: MemoryManager) -> list[int]:
     """List the numbers of the verdicts on all memories."""
-    return [one.event for name in held(memory) for one in memory.belief(name).evidence
+    return [one.event for name in held(memory) for one in memory.feedback.belief(name).evidence
             if one.verdict in VERDICTS]  # fmt: skip
 
 

@@ -127,7 +127,7 @@ def _storage(view: MemoryManager, query: str, sign: str) -> object:
     _settle(view)
     listed = [storage.list_records(), storage.get_scope_info("/"), storage.count()]
     try:
-        return [*listed, storage.search(view.embed([query])[0].tolist(), limit=50)]
+        return [*listed, storage.search(view.store.embed([query])[0].tolist(), limit=50)]
     except (EmbedderError, TierUnavailable) as error:
         return [*listed, str(error)]
 

@@ -97,7 +97,7 @@ def held(root: Path, dim: int = 0) -> Held | None:
         return None
     with opened(root, dim) as memory:
         found = memory.list(status=list(Status), order="arrival", limit=1_000_000)
-        return {one.id: [*_fields(one), len(memory.history(one.id))] for one in found}
+        return {one.id: [*_fields(one), len(memory.changes.history(one.id))] for one in found}
 
 
 def _fields(one: Any) -> list[Any]:
@@ -254,7 +254,7 @@ def merged(folder: Path) -> None:
     scoped(folder)
     engine.BITE = BITE
     with opened(store_of(folder), now=START) as memory:
-        memory.merge_scopes("cellar", "loft")
+        memory.scopes.merge("cellar", "loft")
 
 
 def long_session(folder: Path) -> None:
@@ -317,7 +317,7 @@ def rated(folder: Path) -> None:
     """Make a store whose agent judged everything that is active."""
     filled(folder)
     with opened(store_of(folder), now=START) as memory:
-        memory.feedback([one.id for one in memory.list()], verdict="wrong", source="agent")
+        memory.feedback.rate([one.id for one in memory.list()], verdict="wrong", source="agent")
 
 
 def lockable(folder: Path) -> None:
@@ -331,7 +331,7 @@ def locked(folder: Path) -> None:
     """Make a store with a locked memory."""
     lockable(folder)
     with opened(store_of(folder), now=START) as memory:
-        memory.lock("doomed")
+        memory.update("doomed", lock="user")
 
 
 def corrected(folder: Path) -> None:
@@ -355,7 +355,7 @@ def tired(folder: Path) -> None:
             memory.add(f"we passed lamp {n}", id=f"l{n}", kind="episode", importance=0.1)
     for day in range(60, 0, -1):
         with opened(store_of(folder), now=START - timedelta(days=day)) as memory:
-            memory.feedback("gate", verdict="used")
+            memory.feedback.rate("gate", verdict="used")
 
 
 def conversation(folder: Path) -> None:
@@ -370,7 +370,7 @@ def disputed(folder: Path) -> None:
     with opened(store_of(folder), now=START) as memory:
         memory.add("My editor is Vim", id="vim")
         memory.add("My editor is Helix", id="helix")
-        memory.consolidate(steps=["fold"])  # compares what is new first
+        memory.sleep.run(steps=["fold"])  # compares what is new first
 
 
 def settled_in(folder: Path) -> None:
@@ -490,44 +490,44 @@ def _say(memory: MemoryManager, turns: list[Turn]) -> None:
 
 def lock(memory: MemoryManager) -> None:
     """Lock a memory that has an expiry, which the lock takes away."""
-    memory.lock("doomed")
+    memory.update("doomed", lock="user")
 
 
 def unlock(memory: MemoryManager) -> None:
     """Take that lock away."""
-    memory.unlock("doomed")
+    memory.update("doomed", lock=None)
 
 
 def noted(folder: Path) -> None:
     """Make a store with a session and a first checkpoint."""
     filled(folder)
     with opened(store_of(folder), now=START) as memory:
-        memory.session("s", goal="empty the cellar").checkpoint(next=["the shelf"])
+        memory.sessions.start("s", goal="empty the cellar").checkpoint(next=["the shelf"])
 
 
 def note(memory: MemoryManager) -> None:
     """Make the second checkpoint of a session, unless it is there."""
-    if not memory.resume("s").checkpoint.done:  # type: ignore[union-attr]  # it was begun
-        memory.checkpoint("s", done=["the shelf"], next=["the floor"])
+    if not memory.sessions.resume("s").checkpoint.done:  # type: ignore[union-attr]  # it was begun
+        memory.sessions.checkpoint("s", done=["the shelf"], next=["the floor"])
 
 
 def end(memory: MemoryManager) -> None:
     """End a session, which leaves a memory under an id that is known."""
     with mock.patch("uuid_utils.uuid7", return_value="summary"):
-        if memory.sessions()[0].ended_at is None:
-            memory.session("s").end("done", summary="The cellar is empty")
+        if memory.sessions.list()[0].ended_at is None:
+            memory.sessions.start("s").end("done", summary="The cellar is empty")
 
 
 def merge(memory: MemoryManager) -> None:
     """Merge a scope into another one, or what is left of it."""
     engine.BITE = BITE
-    memory.merge_scopes("cellar", "loft")
+    memory.scopes.merge("cellar", "loft")
 
 
 def unmerge(memory: MemoryManager) -> None:
     """Undo a merge, unless that is done."""
     with suppress(InvalidInput):
-        memory.unmerge("cellar")
+        memory.scopes.unmerge("cellar")
 
 
 def correct(memory: MemoryManager) -> None:
@@ -540,28 +540,28 @@ def correct(memory: MemoryManager) -> None:
 
 def undo(memory: MemoryManager) -> None:
     """Undo the correction, with the change that stands in its way, unless that is done."""
-    first = memory.changes(id="ferry")[-1]
+    first = memory.changes.list(id="ferry")[-1]
     if first.undone_by is None:
         memory.undo(first.number, force=True)
 
 
 def undo_run(memory: MemoryManager) -> None:
     """Undo a call of several bites; what was undone before stays so."""
-    run = next(one.run for one in memory.changes() if one.kind == "forget_many")
+    run = next(one.run for one in memory.changes.list() if one.kind == "forget_many")
     with suppress(NothingToUndo):
         memory.undo(run=run)
 
 
 def judge(memory: MemoryManager) -> None:
     """Give a verdict on everything that is active."""
-    memory.feedback([one.id for one in memory.list()], verdict="confirmed")
+    memory.feedback.rate([one.id for one in memory.list()], verdict="confirmed")
 
 
 def turned(folder: Path) -> None:
     """Make a store with a turn that showed what it has of doors."""
     filled(folder)
     with opened(store_of(folder), now=START) as memory:
-        turn = memory.open_loop("s", timeout=86_400)
+        turn = memory.feedback.open_loop("s", timeout=86_400)
         turn.retrieve(memory.list()[0].text, 10, record=False)
         (folder / "turn").write_text(turn.id)
 
@@ -569,18 +569,18 @@ def turned(folder: Path) -> None:
 def finalize(memory: MemoryManager) -> None:
     """Say how well the turn went, unless that was said before the kill."""
     with suppress(InvalidInput):
-        memory.finalize((memory.root.parent / "turn").read_text(), 1.0)
+        memory.feedback.finalize((memory.store.root.parent / "turn").read_text(), 1.0)
 
 
 def retract(memory: MemoryManager) -> None:
     """Take back what the agent said, all in one transaction."""
-    memory.retract(source="agent")
+    memory.feedback.retract(source="agent")
 
 
 def resolve(memory: MemoryManager) -> None:
     """Settle a flagged pair: one supersedes the other, unless that was done."""
-    if memory.conflicts():
-        memory.resolve("helix", "vim", keep="a")
+    if memory.slots.conflicts():
+        memory.slots.resolve("helix", "vim", keep="a")
 
 
 def observe(memory: MemoryManager) -> None:
@@ -597,7 +597,7 @@ def sleep(folder: Path) -> None:
     with MemoryManager(
         store_of(folder), embedder=None, config=config, clock=lambda: START
     ) as memory:
-        memory.consolidate(seconds=60)
+        memory.sleep.run(seconds=60)
 
 
 # --- what is left beside the store
@@ -622,23 +622,23 @@ def told_of_all(folder: Path) -> Any:
     """Read what verdicts say of every active memory."""
     with opened(store_of(folder)) as memory:
         every = [one.id for one in memory.list()]
-        return [[one, str(memory.belief(one)), str(memory.strength(one))] for one in every]
+        return [[one, str(memory.feedback.belief(one)), str(memory.feedback.strength(one))] for one in every]
 
 
 def told_of_conflicts(folder: Path) -> Any:
     """Read which pairs are open and which are settled, and what is believed of each."""
     with opened(store_of(folder)) as memory:
         pairs = [
-            [[one.a.id, one.b.id, one.relation] for one in memory.conflicts(status=status)]
+            [[one.a.id, one.b.id, one.relation] for one in memory.slots.conflicts(status=status)]
             for status in ("open", "resolved")
         ]
-        return [pairs, str(memory.belief("vim")), str(memory.belief("helix"))]
+        return [pairs, str(memory.feedback.belief("vim")), str(memory.feedback.belief("helix"))]
 
 
 def told_of_sessions(folder: Path) -> Any:
     """Read where the work of each session stands."""
     with opened(store_of(folder)) as memory:
-        stands = [memory.resume(one.id) for one in memory.sessions()]
+        stands = [memory.sessions.resume(one.id) for one in memory.sessions.list()]
         return [
             [str(one.session.outcome), str(one.checkpoint.number), str(one.checkpoint.next)]
             for one in stands
@@ -649,7 +649,7 @@ def told_of_sessions(folder: Path) -> Any:
 def told_of_scopes(folder: Path) -> Any:
     """Read what each scope is a part of."""
     with opened(store_of(folder)) as memory:
-        return [[one.path, str(one.merged_into)] for one in memory.scopes() if one.created_at]
+        return [[one.path, str(one.merged_into)] for one in memory.scopes.list() if one.created_at]
 
 
 THINGS = {

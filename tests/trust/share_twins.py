@@ -91,10 +91,10 @@ class Owner:
             lambda: view.correct(chosen, f"No, the {dice.choice(SECRETS)} is off"),
             lambda: view.forget(chosen),
             lambda: view.store.erase(chosen, timeout=0),
-            lambda: view.feedback(chosen, verdict=dice.choice(["used", "wrong", "confirmed"])),
+            lambda: view.feedback.rate(chosen, verdict=dice.choice(["used", "wrong", "confirmed"])),
             lambda: view.retrieve(f"deploys of the {dice.choice(SECRETS + THINGS)}", 3),
             lambda: view.add(f"The {dice.choice(SECRETS)} page", scope="ops", source="web"),
-            lambda: view.move(chosen, "short"),
+            lambda: view.update(chosen, tier="short"),
         )
         with suppress(MementoError):
             dice.choice(verbs)()
@@ -120,7 +120,7 @@ def answers(
         shown = Owner(owner, random.Random(f"{seed} shown"))
         private = Owner(owner, random.Random(f"{seed} hidden"))
         when = random.Random(f"{seed} when")
-        owner.share("ops", "reader")
+        owner.scopes.share("ops", "reader")
         for n in range(5):
             reader.add(f"My deploys of the {THINGS[n]} wait for Ada", id=f"mine-{n}")
         moments = sorted(when.randrange(members) for _ in range(hidden))
@@ -152,11 +152,11 @@ def _asked(reader: MemoryManager) -> dict[str, Any]:
     for query, _ in QUESTIONS[:3]:
         found[f"prompt {query}"] = NONCE.sub("", reader.prompt(query, 20, show_ids=True))
         found[f"recall {query}"] = NONCE.sub("", reader.recall(query, record=False).block)
-        found[f"policy {query}"] = NONCE.sub("", reader.policy(query, scope="ops/night").text)
-    found["scopes"] = data(reader.scopes())
+        found[f"policy {query}"] = NONCE.sub("", reader.rules.policy(query, scope="ops/night").text)
+    found["scopes"] = data(reader.scopes.list())
     found["list"] = data(reader.list(limit=1000))
-    found["counts"] = reader.counts("scope")
-    found["guess"] = data(reader.infer_scope("deploys of the merger"))
+    found["counts"] = reader.store.counts("scope")
+    found["guess"] = data(reader.scopes.infer("deploys of the merger"))
     return found
 
 

@@ -136,7 +136,7 @@ def test_what_no_put_made_is_no_item(root, caplog):
         store = MementoStore(manager)
         store.put(("a",), "k", {"text": "tea"})
         (mine,) = store.search(("a",))
-        view = manager.of(*manager.namespace, "langgraph")
+        view = manager.of(*manager.store.namespace, "langgraph")
         control = "__memento__"
         for scope, metadata in (
             ("a/~", {}),

@@ -40,29 +40,29 @@ def filled(shape, asked):
 
 def questions(memory, asked):
     """List every way of asking for something, as functions without arguments."""
-    (vector,) = memory.embed(["kettle"])
+    (vector,) = memory.store.embed(["kettle"])
     yield from (
         lambda: memory.retrieve(asked),
         lambda: memory.retrieve(f"where is {asked}?", None, wait=1.0),
         lambda: memory.retrieve("kettle", match=asked),
         lambda: memory.prompt(asked),
-        lambda: memory.embed([asked]),
-        lambda: memory.counts(asked),
+        lambda: memory.store.embed([asked]),
+        lambda: memory.store.counts(asked),
         lambda: memory.list(order=asked),
         lambda: memory.get(asked),
-        lambda: memory.history(asked),
-        lambda: memory.related(asked),
-        lambda: memory.related("k", status=asked),
+        lambda: memory.changes.history(asked),
+        lambda: memory.insight.related(asked),
+        lambda: memory.insight.related("k", status=asked),
         lambda: memory.update(asked, text="x"),
         lambda: memory.update("k", source=asked),
         lambda: memory.update("k", remove_aliases=[asked]),
         lambda: memory.forget(asked),
         lambda: memory.restore(asked),
-        lambda: memory.move("k", asked),
-        lambda: memory.touch(asked, 60),
+        lambda: memory.update("k", tier=asked),
+        lambda: memory.store.touch(asked, 60),
         lambda: memory.quarantine.approve(asked),
         lambda: memory.quarantine.reject(asked),
-        lambda: memory.recent(session=asked),
+        lambda: memory.sessions.recent(session=asked),
         lambda: memory.quarantine.forget_source(asked),
         lambda: memory.quarantine.forget_source(asked, dry_run=True),
         lambda: memory.quarantine.restore_source(asked),
@@ -80,8 +80,8 @@ def questions(memory, asked):
         given = filled(shape, asked)
         yield lambda given=given: memory.retrieve("kettle", **given)
         yield lambda given=given: memory.list(**given)
-        yield lambda given=given: memory.nearest(vector, **given)
-        yield lambda given=given: memory.counts(**given)
+        yield lambda given=given: memory.store.nearest(vector, **given)
+        yield lambda given=given: memory.store.counts(**given)
         yield lambda given=given: memory.forget_many(**given)
 
 

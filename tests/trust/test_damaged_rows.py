@@ -50,7 +50,7 @@ def memory(tmp_path):
         manager.add("nothing of that kind", "short", id="turn", session="s")
         assert manager.flush(wait=True)
         manager.retrieve("kettle tea")
-        manager.recent(session="s")
+        manager.sessions.recent(session="s")
         yield manager
 
 
@@ -109,7 +109,7 @@ def test_a_turn_whose_version_is_garbled_can_be_hidden(memory):
     change = "UPDATE memories SET version = 'x' WHERE id = 'turn'"
     memory._engine.ledger.write(lambda c: c.execute(change))
     memory.forget("turn")
-    assert [one.id for one in memory.recent(session="s")] == [kept.id]
+    assert [one.id for one in memory.sessions.recent(session="s")] == [kept.id]
 
 
 def test_an_older_state_does_not_answer_for_a_garbled_one(memory):
@@ -145,14 +145,14 @@ def test_retrieve_leaves_it_out_and_says_so(memory, what, caplog):
     is_left_out(memory, caplog)
     memory.close()
     caplog.clear()
-    with MemoryManager(memory.root, embedder=HashEmbedder(64)) as fresh:
+    with MemoryManager(memory.store.root, embedder=HashEmbedder(64)) as fresh:
         is_left_out(fresh, caplog)
 
 
 def is_left_out(memory, caplog):
     """Assert that no answer has the damaged memory, and that answer or log names it."""
-    (vector,) = memory.embed(["the kettle tea is green"])
-    for found in (memory.retrieve("kettle tea green"), memory.nearest(vector)):
+    (vector,) = memory.store.embed(["the kettle tea is green"])
+    for found in (memory.retrieve("kettle tea green"), memory.store.nearest(vector)):
         assert "other" in [hit.id for hit in found]
         assert "hit" not in [hit.id for hit in found]
         assert "poison" not in found.explain()
@@ -186,7 +186,7 @@ def test_what_was_folded_into_it_stands_in_its_place(memory):
 
 def test_the_past_is_looked_at_too(memory):
     """A damaged earlier text is not shown as valid at a moment, nor in the history."""
-    then = memory.clock()
+    then = memory.store.clock()
     memory.update("hit", text="the kettle tea is red")
     assert memory.retrieve("kettle tea", as_of=then)[0].text == "the kettle tea is green"
     memory._engine.ledger.write(
@@ -196,7 +196,7 @@ def test_the_past_is_looked_at_too(memory):
     assert [hit.id for hit in found] == ["other"]
     assert "'hit'" in found.missing["ledger"]
     with pytest.raises(StoreUnusable, match=r"earlier state.*'hit'"):
-        memory.history("hit")
+        memory.changes.history("hit")
     assert memory.get("hit").text == "the kettle tea is red"
 
 
@@ -205,11 +205,11 @@ def test_the_past_is_looked_at_too(memory):
     [
         lambda memory: memory.list(),
         lambda memory: memory.list(ids="turn"),
-        lambda memory: memory.recent(session="s"),
-        lambda memory: memory.history("turn"),
+        lambda memory: memory.sessions.recent(session="s"),
+        lambda memory: memory.changes.history("turn"),
         lambda memory: memory.update("turn", importance=0.1),
-        lambda memory: memory.move("turn", "long"),
-        lambda memory: memory.touch("turn", 5.0),
+        lambda memory: memory.update("turn", tier="long"),
+        lambda memory: memory.store.touch("turn", 5.0),
         lambda memory: memory.add("a summary", source=Source(parents=("turn",))),
         lambda memory: memory.add("nothing of that kind", "short", id="turn", session="s"),
     ],
@@ -219,7 +219,7 @@ def test_whatever_needs_it_is_refused(memory, ask):
     """Lists, rings, changes and what would be derived from it: the same error, nothing written."""
     garble(memory, "turn", "actor")
     memory.add("a new turn", "short", id="new", session="s")
-    with MemoryManager(memory.root, embedder=None) as fresh:  # its ring is read again
+    with MemoryManager(memory.store.root, embedder=None) as fresh:  # its ring is read again
         with pytest.raises(StoreUnusable, match="'turn'"):
             ask(fresh)
         assert [one.id for one in fresh.list(ids=["new", "hit"])] == ["hit", "new"]
@@ -309,9 +309,9 @@ def test_an_export_marks_it_and_the_command_line_says_so(memory, capsys):
     garble(memory, "hit", "text")
     assert memory.store.export(io.StringIO()).damaged == ("hit",)
     memory.close()
-    assert main(["retrieve", "kettle tea", "--root", str(memory.root)]) == 0
+    assert main(["retrieve", "kettle tea", "--root", str(memory.store.root)]) == 0
     said = capsys.readouterr()
     assert "ledger: memory 'hit': damaged" in said.err
     assert "poison" not in said.out
-    assert main(["list", "--root", str(memory.root)]) != 0
+    assert main(["list", "--root", str(memory.store.root)]) != 0
     assert "'hit'" in capsys.readouterr().err

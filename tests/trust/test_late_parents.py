@@ -58,7 +58,7 @@ def test_the_order_of_calls_does_not_matter(memory, order, together):
     for batch in [items[:2], items[2:]] if together else [[item] for item in items]:
         memory.add_many(batch)
     assert standing(memory, *"pcd") == [("web", "quarantined")] * 3
-    assert memory.list() == memory.recent() == list(memory.retrieve("summary point buy"))
+    assert memory.list() == memory.sessions.recent() == list(memory.retrieve("summary point buy"))
     for name in "pcd":
         memory.quarantine.approve(name)
     assert standing(memory, *"pcd") == [("web", "active")] * 3
@@ -69,8 +69,8 @@ def test_the_answer_says_what_became_of_it(memory):
     memory.add("its summary", id="c", source=child_of("p"))
     page = memory.add("a page", id="p", source="web")
     assert memory.get("p") == page
-    assert [state.reason for state in memory.history("c")] == ["distrusted", "present"]
-    assert [state.status.value for state in memory.history("c")] == ["active", "quarantined"]
+    assert [state.reason for state in memory.changes.history("c")] == ["distrusted", "present"]
+    assert [state.status.value for state in memory.changes.history("c")] == ["active", "quarantined"]
 
 
 def test_a_superseded_memory_is_in_quarantine_for_review(memory):
@@ -92,7 +92,7 @@ def test_a_trusted_parent_costs_nothing(memory):
     memory.add("the model's", id="p", source="agent")
     assert memory.get("a") == first
     assert standing(memory, "a", "b") == [("agent", "active")] * 2
-    assert [state.reason for state in memory.history("b")] == ["inherited", "present"]
+    assert [state.reason for state in memory.changes.history("b")] == ["inherited", "present"]
 
 
 def test_what_was_approved_stays_so(memory):
@@ -238,7 +238,7 @@ def test_what_waits_survives_backup_salvage_and_a_moment(tmp_path):
     root = tmp_path / "store"
     with MemoryManager(root, embedder=None) as memory:
         memory.add("its summary", id="c", source=child_of("p"))
-        then = memory.clock()
+        then = memory.store.clock()
         memory.add("a page", id="p", source="web")
         memory.add("another", id="d", source=child_of("q"))
         memory.store.backup(tmp_path / "file")
@@ -259,17 +259,17 @@ def test_it_leaves_the_indexes_and_the_ring(tmp_path):
         memory.add("green tea heals", "long", id="l", source=child_of("p"))
         assert memory.flush(wait=True)
         assert {hit.id for hit in memory.retrieve("green tea")} == {"s", "l"}
-        assert [one.id for one in memory.recent(session="t")] == ["s"]
+        assert [one.id for one in memory.sessions.recent(session="t")] == ["s"]
         memory.add("a page", id="p", source="web")
         for _ in range(2):
-            assert memory.recent(session="t") == []
-            (vector,) = memory.embed(["green tea"])
-            assert list(memory.retrieve("green tea")) == list(memory.nearest(vector)) == []
+            assert memory.sessions.recent(session="t") == []
+            (vector,) = memory.store.embed(["green tea"])
+            assert list(memory.retrieve("green tea")) == list(memory.store.nearest(vector)) == []
             assert memory.flush(wait=True)
         memory.quarantine.approve("p")
         memory.quarantine.approve("l")
         assert memory.flush(wait=True)
-        assert {hit.id for hit in memory.nearest(vector)} == {"l", "p"}
+        assert {hit.id for hit in memory.store.nearest(vector)} == {"l", "p"}
 
 
 def test_who_is_untrusted_is_the_setting(tmp_path):

@@ -62,13 +62,13 @@ def by_forget(memory, old, newer):
 
 def by_promotion(memory, _old, newer):
     """By moving up into its scope."""
-    memory.promote(memory.add("newer", key="k", scope="project", source=newer).id, "")
+    memory.scopes.promote(memory.add("newer", key="k", scope="project", source=newer).id, "")
 
 
 def by_merge(memory, old, newer):
     """By a merge of scopes, and by the key in the scope that is left."""
     memory.add("newer", key="k", scope="project", source=newer)
-    memory.merge_scopes("project", "other")
+    memory.scopes.merge("project", "other")
     memory.update(old, scope="other")
     memory.add("later", key="k", scope="other", source=newer)
 
@@ -123,11 +123,11 @@ def test_what_was_refused_is_kept_in_conflict(memory, path):
     """The candidate is found, names its source, and is listed until the user settles it."""
     old = memory.add("older", key="k")
     path(memory, old.id, "agent")
-    (flagged,) = memory.conflicts()
+    (flagged,) = memory.slots.conflicts()
     assert {flagged.a.text, flagged.b.text} == {"newer", "older"}
     assert flagged.higher == old.id
     (new,) = (one for one in memory.list() if one.text == "newer")
-    memory.resolve(new.id, old.id, keep="a")
+    memory.slots.resolve(new.id, old.id, keep="a")
     assert memory.value("k").text == "newer"
     assert memory.get(old.id).status == "superseded"
 
@@ -136,14 +136,14 @@ def test_a_candidate_said_again_is_a_repeat(memory):
     """An agent that claims a slot again and again leaves one candidate and one conflict."""
     memory.add("Tabs", key="k")
     ids = {memory.add("Spaces", key="k", source="agent").id for _ in range(3)}
-    assert len(ids) == len(memory.conflicts()) == 1
+    assert len(ids) == len(memory.slots.conflicts()) == 1
 
 
 def test_an_agent_that_says_what_the_user_said_is_in_no_conflict(memory):
     """The same words for the same slot are a repeat of the user's."""
     kept = memory.add("Tabs", key="k")
     assert memory.add("Tabs", key="k", source="agent").id == kept.id
-    assert memory.conflicts() == []
+    assert memory.slots.conflicts() == []
 
 
 def test_the_user_takes_the_slot_back_with_an_earlier_date(memory):
@@ -166,7 +166,7 @@ def test_an_agent_takes_no_rule_out_of_a_policy(tmp_path, scope, kind):
         assert not said.refused
         assert "until the user settles it" in said.text
         assert doors.call("forget", {"id": rule.id}).refused
-        head = memory.policy(scope=scope).head
+        head = memory.rules.policy(scope=scope).head
         assert "Indent with tabs" in head
         assert "As you like" not in head
         assert memory.get(rule.id).text == "Indent with tabs"
@@ -192,7 +192,7 @@ def test_agents_do_not_crowd_the_user_out_of_a_policy(tmp_path):
         for number in range(40):
             text = f"A remark of an agent, number {number}"
             memory.add(text, kind="preference", importance=1.0, source="agent")
-        assert "I prefer tea" in memory.policy(tokens=200).head
+        assert "I prefer tea" in memory.rules.policy(tokens=200).head
 
 
 def test_what_is_approved_is_what_was_read(tmp_path):
@@ -326,7 +326,7 @@ def as_read(memory, name):
     """Return all that somebody reads of a memory, and what it is linked to."""
     one = memory.get(name)
     seen = replace(one, reinforced=0, updated_at=one.created_at)
-    linked = [to.memory.id for to in memory.related(name, status=[*Status]) if to.outgoing]
+    linked = [to.memory.id for to in memory.insight.related(name, status=[*Status]) if to.outgoing]
     return seen, linked, memory.get("other").status
 
 

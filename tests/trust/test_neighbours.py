@@ -142,7 +142,7 @@ def test_damage_is_named_to_its_own_namespace_only(memory, tmp_path, capsys, col
     memory.close()
     for options, named in (([], True), (["--namespace", "b"], False)):
         with suppress(SystemExit):
-            main(["doctor", "--embedder", "none", "--root", str(memory.root), "--json", *options])
+            main(["doctor", "--embedder", "none", "--root", str(memory.store.root), "--json", *options])
         details = " ".join(found["detail"] for found in json.loads(capsys.readouterr().out))
         assert (ID in details) == named
 
@@ -167,7 +167,7 @@ def test_what_chroma_says_names_no_id():
 def test_what_nobody_foresaw_is_told_by_its_type(memory, monkeypatch, caplog):
     """An error of unknown text in the background is told to all by its type alone."""
     caplog.set_level(logging.CRITICAL)
-    with MemoryManager(memory.root, embedder=HashEmbedder(8)) as other:
+    with MemoryManager(memory.store.root, embedder=HashEmbedder(8)) as other:
         monkeypatch.setattr(other._engine.indexer, "_chores", lambda: 1 / len([]) or TEXT)
         other.add(TEXT)
         until = time.monotonic() + 60
@@ -181,7 +181,7 @@ def test_crewai_tells_nothing_of_a_neighbour(store, caplog):
     crewai = pytest.importorskip("memento_crewai")
     pytest.importorskip("crewai")
     view = store.of("b")
-    storage, vector = crewai.MementoStorage(view), view.embed(["harmless"])[0].tolist()
+    storage, vector = crewai.MementoStorage(view), view.store.embed(["harmless"])[0].tolist()
     assert [record.content for record, _ in storage.search(vector)] == ["harmless"]
     view.add("a leaflet about HIV", "long", id="leaflet")
     view.flush(wait=True, timeout=20)

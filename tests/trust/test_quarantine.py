@@ -30,11 +30,11 @@ def memory(tmp_path):
 def surfaces(memory, query="green tea"):
     """Collect every text that is shown without asking for more."""
     memory.flush(wait=True)
-    (vector,) = memory.embed([query])
+    (vector,) = memory.store.embed([query])
     shown = [hit.text for hit in memory.retrieve(query, 50)]
     shown += [one.text for one in memory.list(limit=1000)]
-    shown += [one.text for one in memory.recent()]
-    shown += [hit.text for hit in memory.nearest(vector, 50)]
+    shown += [one.text for one in memory.sessions.recent()]
+    shown += [hit.text for hit in memory.store.nearest(vector, 50)]
     return {*shown, *memory.prompt(query, 50).splitlines()}
 
 
@@ -47,14 +47,14 @@ def test_a_repeat_that_is_trusted_less_links_nothing_to_a_memory(memory, source,
     memory.add("the picture hangs in the hall", id="picture")
     memory.add(said, source=source, related="picture", **fields)
     everything = {"status": list(Status)}
-    assert memory.related("safe", **everything) == []
+    assert memory.insight.related("safe", **everything) == []
     if not fields:
         memory.add("one more thing", source=source, id="theirs")
         memory.add("one more thing", source=source, related="picture", id="theirs")
-        linked = [one.memory.id for one in memory.related("theirs", **everything)]
+        linked = [one.memory.id for one in memory.insight.related("theirs", **everything)]
         assert linked == (["picture"] if source is Trust.AGENT else [])
     memory.add(said, related="picture", **fields)
-    assert [one.memory.id for one in memory.related("safe")] == ["picture"]
+    assert [one.memory.id for one in memory.insight.related("safe")] == ["picture"]
 
 
 @pytest.mark.parametrize("source", UNTRUSTED)
@@ -118,7 +118,7 @@ def test_a_page_that_names_the_holder_of_its_own_slot_can_be_approved(memory):
     said = memory.add("Rami drinks beer", key="rami/drink", supersedes=mine.id, source="web")
     assert memory.quarantine.approve(said.id).status is Status.ACTIVE
     assert memory.get(mine.id).superseded_by == said.id
-    assert len(memory.history(mine.id)) == 2
+    assert len(memory.changes.history(mine.id)) == 2
 
 
 def test_a_page_that_repeats_the_user_changes_nothing(memory):
@@ -226,7 +226,7 @@ def test_reject_hides_and_restore_quarantines_again(memory):
     with pytest.raises(InvalidInput, match="not quarantined"):
         memory.quarantine.reject(kept.id)
     assert memory.restore(kept.id).status is Status.QUARANTINED
-    assert [state.reason for state in memory.history(kept.id)] == [
+    assert [state.reason for state in memory.changes.history(kept.id)] == [
         "rejected", "restored", "present",
     ]  # fmt: skip
     mine = memory.add("mine")
@@ -368,7 +368,7 @@ def test_no_id_is_kept_from_the_user(memory, text, rejected, replace):
     assert mine.key is None
     assert text in surfaces(memory, text)
     assert memory.quarantine.list() == []
-    assert memory.history("dk")[0].text == "the key is rotated on Mondays"
+    assert memory.changes.history("dk")[0].text == "the key is rotated on Mondays"
     assert memory.add(text, "short", session="s", id="dk") == mine
     assert memory.get(before.id) == before
 
@@ -391,9 +391,9 @@ def test_the_ring_holds_no_stranger(memory):
     """Quarantined turns take no place in the ring; approved, they enter it in order."""
     memory.add_many([{"text": f"turn {n}", "tier": "short", "session": "s"} for n in range(3)])
     page = memory.add("a result", "short", session="s", source="tool")
-    assert [one.text for one in memory.recent(session="s")] == ["turn 0", "turn 1", "turn 2"]
+    assert [one.text for one in memory.sessions.recent(session="s")] == ["turn 0", "turn 1", "turn 2"]
     memory.quarantine.approve(page.id)
-    assert memory.recent(session="s")[-1].text == "a result"
+    assert memory.sessions.recent(session="s")[-1].text == "a result"
 
 
 def test_forget_many_reaches_into_quarantine(memory):

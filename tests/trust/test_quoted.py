@@ -71,7 +71,7 @@ def test_words_of_an_agent_that_is_not_trusted_wait(tmp_path, said, keep):
         messages = [{"role": "assistant", "content": TOLD}, {"role": "user", "content": said}]
         memory.observe(messages=messages, session="s", keep=keep)
         assert [one.text for one in memory.list() if WORD in one.text] == []
-        assert WORD not in memory.policy().head
+        assert WORD not in memory.rules.policy().head
 
 
 def test_a_correction_that_quotes_still_takes_the_place_of_what_it_corrects(tmp_path):
@@ -100,6 +100,6 @@ def test_a_confirmed_candidate_names_what_it_quotes(tmp_path):
         memory.observe(assistant=TOLD, session="s")
         seen = memory.observe("Hm, that one is fine for me I guess, not the other.", session="s")
         for one in seen.doubtful:
-            kept = memory.confirm(one)
+            kept = memory.rules.confirm(one)
             assert kept.source.parents == one.parents
             assert len(one.parents) == 1 + (WORD in one.text)

@@ -27,10 +27,10 @@ def test_numbers_that_run_ahead_of_the_revision_are_no_proof(open_memory):
     memory = open_memory()
     ids = [memory.add(f"note {n}", "long").id for n in range(10)]
     for memory_id in ids:
-        memory.feedback(memory_id, useful=True)
-    memory.consolidate(seconds=60)
+        memory.feedback.rate(memory_id, useful=True)
+    memory.sleep.run(seconds=60)
     memory.close()
-    assert salvage(memory.root).lost == 0
+    assert salvage(memory.store.root).lost == 0
     assert {one.id for one in open_memory().list(limit=100)} == set(ids)
 
 
@@ -39,7 +39,7 @@ def test_a_row_that_its_own_history_says_has_ended_is_left_behind(open_memory):
     memory = open_memory()
     gone, kept = memory.add("the door code is 1234"), memory.add("the kettle is red")
     memory.close()
-    path = memory.root / "ledger.db"
+    path = memory.store.root / "ledger.db"
     with sqlite.sqlite3.connect(path) as file:
         columns = [one[1] for one in file.execute("PRAGMA table_info(memories)")]
         old = file.execute("SELECT * FROM memories WHERE id = ?", (gone.id,)).fetchone()
@@ -51,7 +51,7 @@ def test_a_row_that_its_own_history_says_has_ended_is_left_behind(open_memory):
         marks = ", ".join(f"{name} = ?" for name in columns)
         file.execute(f"UPDATE memories SET {marks} WHERE id = ?", (*old, gone.id))
     file.close()
-    done = salvage(memory.root)
+    done = salvage(memory.store.root)
     assert (done.kept, done.changed) == (1, (gone.id,))
     assert [one.id for one in open_memory().list(status=["active", "forgotten"])] == [kept.id]
 
@@ -62,12 +62,12 @@ def test_the_log_keeps_its_order_and_its_answers(open_memory):
     one = memory.add("the kettle is red")
     memory.retrieve("kettle")
     memory.flush(wait=True, timeout=60)
-    before, uses = told(memory)["log"], memory.strength(one.id).uses
+    before, uses = told(memory)["log"], memory.feedback.strength(one.id).uses
     memory.close()
-    salvage(memory.root)
+    salvage(memory.store.root)
     memory = open_memory()
     assert uses > 0
-    assert memory.strength(one.id).uses == uses
+    assert memory.feedback.strength(one.id).uses == uses
     assert told(memory)["log"] == before
 
 
@@ -80,7 +80,7 @@ def test_a_memory_is_kept_whatever_its_importance(open_memory, importance):
     memory.update(changed.id, importance=importance)
     before = told(memory)
     memory.close()
-    done = salvage(memory.root)
+    done = salvage(memory.store.root)
     assert (done.kept, done.lost, done.lost_links) == (2, 0, 0)
     memory = open_memory()
     assert told(memory) == before
@@ -95,7 +95,7 @@ def test_what_takes_whose_place_is_kept(open_memory):
     first, second = (memory.add(f"tea number {n}", key="tea") for n in range(2))
     before = told(memory)
     memory.close()
-    assert salvage(memory.root).lost_links == 0
+    assert salvage(memory.store.root).lost_links == 0
     memory = open_memory()
     assert told(memory)["log"] == before["log"]
     memory.quarantine.approve(new.id)
@@ -110,9 +110,9 @@ def test_a_lost_link_is_counted(open_memory, capsys):
     old = memory.add("the kettle is red")
     memory.add("the kettle is new", supersedes=old.id)
     memory.close()
-    with sqlite.sqlite3.connect(memory.root / "ledger.db") as file:
+    with sqlite.sqlite3.connect(memory.store.root / "ledger.db") as file:
         file.execute("UPDATE links SET weight = 2")
     file.close()
-    assert main(["salvage", "--root", str(memory.root)]) == 1
+    assert main(["salvage", "--root", str(memory.store.root)]) == 1
     assert "links lost between the memories that are kept: 1" in capsys.readouterr().out
-    assert salvage(memory.root).lost_links == 0
+    assert salvage(memory.store.root).lost_links == 0

@@ -69,8 +69,8 @@ def test_an_export_and_a_salvage_leave_it_out(memory, tmp_path, table, change):
         assert wrong(copy) == set()
         assert len(copy.list(status=list(Status))) == 4
     memory.close()
-    assert salvage(memory.root).kept == 4
-    with MemoryManager(memory.root, embedder=None) as whole:
+    assert salvage(memory.store.root).kept == 4
+    with MemoryManager(memory.store.root, embedder=None) as whole:
         assert wrong(whole) == set()
         assert len(whole.list(status=list(Status))) == 4
 
@@ -82,7 +82,7 @@ def test_a_garbled_ending_decides_nothing(memory):
     garble(memory, "versions", "status = 'active' WHERE reason = 'forgotten'")
     assert memory.restore("page").status is Status.QUARANTINED
     with pytest.raises(StoreUnusable, match="'page'"):
-        memory.history("page")
+        memory.changes.history("page")
 
 
 def test_a_garbled_link_hands_over_no_place(memory):
@@ -100,7 +100,7 @@ def test_every_change_keeps_them_whole(memory, tmp_path):
     memory.update("beer", text="Rami drinks cider")
     memory.retrieve("Rami", 5)
     memory.flush()
-    then = memory.clock()
+    then = memory.store.clock()
     memory.store.erase("tea")
     assert wrong(memory) == set()
     memory.restore("gone")

@@ -235,14 +235,14 @@ def answers(memory: MemoryManager) -> dict[str, Any]:
         found[f"prompt {query}"] = NONCE.sub("", memory.prompt(query, 20, show_ids=True))
     found["list"] = [shown(one) for one in memory.list(limit=1000)]
     for session in (None, "s1", "s2"):
-        found[f"recent {session}"] = [shown(one) for one in memory.recent(session=session)]
+        found[f"recent {session}"] = [shown(one) for one in memory.sessions.recent(session=session)]
         found[f"list {session}"] = [shown(one) for one in memory.list(session=session or "s2")]
     for by in ("scope", "tag", "kind", "tier", "session", "actor"):
-        found[f"counts {by}"] = memory.counts(by)
+        found[f"counts {by}"] = memory.store.counts(by)
     found["tiers"] = dict(memory.store.stats().tiers)
     if memory.store.stats().embedders:
-        vectors = memory.embed(["the kettle of Ada", "train"])
-        found["nearest"] = [_retrieved(memory.nearest(one, 8, record=False)) for one in vectors]
+        vectors = memory.store.embed(["the kettle of Ada", "train"])
+        found["nearest"] = [_retrieved(memory.store.nearest(one, 8, record=False)) for one in vectors]
     return found
 
 

@@ -138,12 +138,12 @@ def test_what_is_written_is_private_and_overwrites_nothing_unasked(memory, tmp_p
 def test_a_file_in_the_stores_own_folder_is_refused(memory, tmp_path, name, verb, where):
     """It would be lost with the store, erasing would miss it, and it could replace the ledger."""
     memory.add("a")
-    folder = memory.root
+    folder = memory.store.root
     if where == "a link to the folder":
-        (tmp_path / "link").symlink_to(memory.root)
+        (tmp_path / "link").symlink_to(memory.store.root)
         folder = tmp_path / "link"
     if where == "a link inside" and name != "ledger.db":
-        (memory.root / name).symlink_to(tmp_path / "outside")
+        (memory.store.root / name).symlink_to(tmp_path / "outside")
     with pytest.raises(InvalidInput, match="store's own folder"):
         getattr(memory.store, verb)(folder / name, overwrite=True)
     assert [one.text for one in memory.list()] == ["a"]
@@ -192,14 +192,14 @@ def test_a_store_in_use_is_not_set_aside(memory, tmp_path):
     memory.add("a")
     memory.store.backup(tmp_path / "b.db")
     with pytest.raises(StoreBusy, match="close that first"):
-        restore(tmp_path / "b.db", memory.root, set_aside=True)
+        restore(tmp_path / "b.db", memory.store.root, set_aside=True)
     memory.add("b")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["b.db", "store"]
 
 
 def test_who_opens_a_store_that_is_just_set_aside_writes_nothing(memory, open_memory, monkeypatch):
     """Between the look and the exchange the writer is ours; after it, the files are gone."""
-    root, backup = memory.root, memory.root.with_name("b.db")
+    root, backup = memory.store.root, memory.store.root.with_name("b.db")
     memory.add("old", id="old")
     memory.store.backup(backup)
     memory.close()
@@ -222,7 +222,7 @@ def test_who_opens_a_store_that_is_just_set_aside_writes_nothing(memory, open_me
 
 def killed(memory, monkeypatch, moment):
     """Let a restore be killed before or after the exchange; returns its backup and what it left."""
-    root, file = memory.root, memory.root.with_name("b.db")
+    root, file = memory.store.root, memory.store.root.with_name("b.db")
     memory.add("in the backup")
     memory.store.backup(file)
     memory.add("later")
@@ -250,7 +250,7 @@ def test_a_restore_killed_beside_the_exchange_is_made_good(
     memory, open_memory, monkeypatch, moment
 ):
     """The next one removes a store that never came to its place, and names the old one."""
-    root = memory.root
+    root = memory.store.root
     file, left = killed(memory, monkeypatch, moment)
     restore(file, root, set_aside=True)
     assert not left.exists()
@@ -263,7 +263,7 @@ def test_opening_names_the_store_that_a_killed_restore_had_replaced(
     memory, open_memory, monkeypatch, caplog
 ):
     """It gets the name of a store that was set aside, and the log says so."""
-    root = memory.root
+    root = memory.store.root
     _, left = killed(memory, monkeypatch, "after")
     assert [one.text for one in open_memory(root).list()] == ["in the backup"]
     (aside,) = root.parent.glob(f"{root.name}.aside-*")
@@ -275,7 +275,7 @@ def test_opening_names_the_store_that_a_killed_restore_had_replaced(
 def test_a_replaced_store_is_left_to_the_restore_that_lives(memory, monkeypatch):
     """Opening the new store between the exchange and the renaming does not rename the old one."""
     memory.add("in the backup")
-    file, root = memory.root.with_name("b.db"), memory.root
+    file, root = memory.store.root.with_name("b.db"), memory.store.root
     memory.store.backup(file)
     memory.close()
     exchange = swap._exchange
@@ -292,7 +292,7 @@ def test_a_replaced_store_is_left_to_the_restore_that_lives(memory, monkeypatch)
 
 def test_doctor_names_what_a_killed_restore_did_not_finish(memory, open_memory, monkeypatch):
     """The store that never came to its place has a hidden name; the finding says what it is."""
-    root = memory.root
+    root = memory.store.root
     _, left = killed(memory, monkeypatch, "before")
     findings = {one.check: one for one in open_memory(root).store.doctor()}
     assert left.name in findings["beside the store"].detail
@@ -308,12 +308,12 @@ def test_a_store_that_another_process_builds_is_left_to_it(memory, tmp_path, mon
 
     def meanwhile(*folders):
         building.extend(path for path in tmp_path.iterdir() if path.suffix == ".tmp")
-        swap._remove_unbuilt(memory.root)
+        swap._remove_unbuilt(memory.store.root)
         assert building[0].is_dir()
         change_places(*folders)
 
     monkeypatch.setattr(swap, "_change_places", meanwhile)
-    restore(tmp_path / "b.db", memory.root, set_aside=True)
+    restore(tmp_path / "b.db", memory.store.root, set_aside=True)
     assert len(building) == 1
     assert not building[0].exists()
 
@@ -323,10 +323,10 @@ def test_a_damaged_store_is_set_aside_as_it_is(memory, open_memory, tmp_path):
     memory.add("a")
     memory.store.backup(tmp_path / "b.db")
     memory.close()
-    (memory.root / "ledger.db").write_bytes(b"garbage" * 1000)
-    done = restore(tmp_path / "b.db", memory.root, set_aside=True)
+    (memory.store.root / "ledger.db").write_bytes(b"garbage" * 1000)
+    done = restore(tmp_path / "b.db", memory.store.root, set_aside=True)
     assert (done.aside / "ledger.db").read_bytes() == b"garbage" * 1000
-    assert len(open_memory(memory.root).list()) == 1
+    assert len(open_memory(memory.store.root).list()) == 1
 
 
 @pytest.mark.parametrize(
@@ -387,7 +387,7 @@ def test_a_plain_copy_of_a_ledger_is_a_backup_too(memory, open_memory, tmp_path)
     memory.add("in the log")
     (tmp_path / "crashed").mkdir()
     for name in ("ledger.db", "ledger.db-wal"):
-        shutil.copy(memory.root / name, tmp_path / "crashed" / name)
+        shutil.copy(memory.store.root / name, tmp_path / "crashed" / name)
     done = restore(tmp_path / "crashed" / "ledger.db", tmp_path / "copy")
     assert done.taken_at is None
     assert [found.text for found in open_memory(tmp_path / "copy").list()] == ["in the log"]
@@ -421,7 +421,7 @@ def test_the_long_tier_comes_back_by_itself(open_memory, tmp_path):
     copy = open_memory(tmp_path / "copy", embedder=Counting(64))
     assert copy.retrieve("kettle 7")
     assert copy.flush(wait=True)
-    assert (copy.root / "chroma").is_dir()
+    assert (copy.store.root / "chroma").is_dir()
     assert copy._engine._long.count(("default",)) == 20
     assert Counting.texts < 20  # the query and the warm-up: no memory was embedded again
 
@@ -474,10 +474,10 @@ def take(memory, step):
     elif what == "restore" and memory.get(one).status != "superseded":
         memory.restore(one)
     elif what == "move":
-        memory.move(one, tier)
+        memory.update(one, tier=tier)
     elif what == "put":
         memory.add(text, tier, id=one, key=key, session=text, replace=True)
-    elif what == "undo" and (made := memory.changes(limit=1)):
+    elif what == "undo" and (made := memory.changes.list(limit=1)):
         with suppress(NothingToUndo):
             memory.undo(made[0].number)
     elif what == "replace":
@@ -536,12 +536,12 @@ def test_a_turn_pushed_out_of_the_ring_later_is_in_the_ring_again(open_memory, t
     for n in range(4):
         clock.advance(timedelta(minutes=1))
         memory.add(f"turn {n}", "short", session="s")
-        moments.append((clock(), [found.text for found in memory.recent(session="s")]))
+        moments.append((clock(), [found.text for found in memory.sessions.recent(session="s")]))
     memory.store.backup(tmp_path / "b.db")
     for n, (moment, ring) in enumerate(moments):
         restore(tmp_path / "b.db", tmp_path / str(n), at=moment)
         copy = open_memory(tmp_path / str(n), config=config)
-        assert [found.text for found in copy.recent(session="s")] == ring
+        assert [found.text for found in copy.sessions.recent(session="s")] == ring
 
 
 def test_what_is_set_back_to_an_imported_state_can_be_salvaged(open_memory, tmp_path, clock):

@@ -66,7 +66,7 @@ def test_a_tier_that_is_none_is_damage(filled):
     do(filled, "UPDATE versions SET tier = 'anhrng' WHERE version = 1")
     assert one.id in report(filled)["history"].detail
     with pytest.raises(StoreUnusable, match=one.id):
-        filled.history(one.id)
+        filled.changes.history(one.id)
     do(filled, "UPDATE memories SET tier = 'anhrng' WHERE id = ?", one.id)
     assert one.id in report(filled)["memories"].detail
     with pytest.raises(StoreUnusable, match=one.id):
@@ -80,7 +80,7 @@ def page_of(memory, docid):
     (text,) = ledger.read(
         lambda c: c.execute("SELECT id || text FROM memories WHERE docid = ?", (docid,)).fetchone()
     )
-    content = (memory.root / "ledger.db").read_bytes()
+    content = (memory.store.root / "ledger.db").read_bytes()
     pages = [content[at : at + 4096] for at in range(0, len(content), 4096)]
     (number,) = [n for n, page in enumerate(pages) if text.encode() in page]
     return number, pages[number]
@@ -112,7 +112,7 @@ def test_a_page_of_an_earlier_day_is_stale(open_memory, lost):
     assert page_of(memory, docid)[0] == number
     assert report(memory) == {}, "the control: nothing is wrong before the page is put back"
     memory.close()
-    put_page(memory.root, number, old)
+    put_page(memory.store.root, number, old)
     again = open_memory()
     check = "full text" if "earlier" in lost else "memories"
     for repair in (False, True):
@@ -122,7 +122,7 @@ def test_a_page_of_an_earlier_day_is_stale(open_memory, lost):
         assert not found.get("full text", found[check]).repaired
     again.close()
     if "earlier" not in lost:
-        assert salvage(memory.root).changed == (ids[20],)
+        assert salvage(memory.store.root).changed == (ids[20],)
         mended = open_memory()
         mended.add("note 20 about a teapot", id=ids[20])
         assert report(mended) == {}
@@ -164,7 +164,7 @@ def test_labels_that_were_changed_are_damage(filled, open_memory, tmp_path, chan
     with pytest.raises(ArchiveDamaged, match=problem):
         filled.store.backup(tmp_path / "b.db")
     filled.close()
-    salvage(filled.root)
+    salvage(filled.store.root)
     memory = open_memory()
     assert memory.of("eve").list() == []
     assert report(memory) == {}
@@ -175,7 +175,7 @@ def test_labels_that_were_changed_are_damage(filled, open_memory, tmp_path, chan
 def test_labels_that_the_index_garbles_are_damage(filled, open_memory):
     """A namespace that is not found by its labels would seem empty."""
     filled.close()
-    path, old, new = filled.root / "ledger.db", b'["default"]', b'["defauly"]'
+    path, old, new = filled.store.root / "ledger.db", b'["default"]', b'["defauly"]'
     data = path.read_bytes()
     copies = [at.start() for at in re.finditer(re.escape(old), data)]
     assert len(copies) == 2  # the table's, and the index's
@@ -199,7 +199,7 @@ def test_an_index_that_lost_its_vectors_is_noticed_and_made_anew(open_memory):
     assert memory.flush(wait=True, timeout=60)
     assert "index" in {f.check for f in memory.store.doctor() if f.ok}
     long = memory._engine._long
-    long.remove(memory.namespace, [one.id for one in memory.list(limit=20)])  # behind its back
+    long.remove(memory.store.namespace, [one.id for one in memory.list(limit=20)])  # behind its back
     for _ in range(2):
         assert "do not find themselves" in report(memory)["index"].detail
     assert report(memory, repair=True)["index"].repaired
@@ -221,7 +221,7 @@ def test_sixteen_changed_bytes_on_the_disk_are_noticed(filled, open_memory):
     """quick_check passes over them; the row's checksum does not. Nothing is changed by looking."""
     kept = filled.add("the combination is 4711-4711-4711-1", "long")
     filled.close()
-    path = filled.root / "ledger.db"
+    path = filled.store.root / "ledger.db"
     path.write_bytes(path.read_bytes().replace(b"4711-4711-4711-1", b"1234-1234-1234-1"))
     memory = open_memory()
     found = report(memory, repair=True)
@@ -315,7 +315,7 @@ def test_a_closed_store_is_not_a_finding(filled):
 def test_garbled_pages_never_raise_anything_else(filled, open_memory):
     """With forty corrupt files doctor reports, or opening is a typed error. The process lives."""
     filled.close()
-    path = filled.root / "ledger.db"
+    path = filled.store.root / "ledger.db"
     whole = path.read_bytes()
     rng, noticed = random.Random(7), 0
     for _ in range(40):
@@ -329,13 +329,13 @@ def test_garbled_pages_never_raise_anything_else(filled, open_memory):
             noticed += not all(f.ok for f in memory.store.doctor(repair=False))
             memory.list(limit=1000)
             memory.retrieve("note", k=100)
-            memory.recent(session="s")
+            memory.sessions.recent(session="s")
         except StoreError:
             noticed += 1
         finally:
             if memory is not None:
                 memory.close()
-            for litter in filled.root.glob("ledger.db-*"):
+            for litter in filled.store.root.glob("ledger.db-*"):
                 litter.unlink()
     assert noticed >= 5  # the rest hit bytes that nothing uses
     path.write_bytes(whole)

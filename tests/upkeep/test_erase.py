@@ -105,15 +105,15 @@ def spread(memory):
         actor=f"{CANARY} Smith", source=Source(uri=f"file:///{CANARY}", model=CANARY),
     )  # fmt: skip
     memory.update(f"id-{CANARY}", text=f"my passport was {CANARY} 99999")
-    memory.move(f"id-{CANARY}", "short")
+    memory.update(f"id-{CANARY}", tier="short")
     memory.add("points there", related=f"id-{CANARY}", session="s")
     memory.flush(wait=True)
     memory.retrieve(f"passport {CANARY}")
     memory.flush(wait=True)
     copies = ("short.json.bad-20250101T000000000000Z", "ledger.db.damaged-1")
     for name in (*copies, ".ledger.db.abcdefgh.tmp"):
-        (memory.root / name).write_bytes(head_of(name) + CANARY.encode())
-    plant_aside(memory.root, "chroma.bad-20250101T000000000000Z", "chroma.sqlite3")
+        (memory.store.root / name).write_bytes(head_of(name) + CANARY.encode())
+    plant_aside(memory.store.root, "chroma.bad-20250101T000000000000Z", "chroma.sqlite3")
 
 
 def head_of(name):
@@ -152,18 +152,18 @@ def test_nothing_is_left_of_an_erased_memory(open_memory):
     spread(memory)
     vector = vector_of(memory, f"id-{CANARY}")
     assert {"short.json", "ledger.db-wal", ".ledger.db.abcdefgh.tmp"} <= set(
-        found_in(memory.root, CANARY)
+        found_in(memory.store.root, CANARY)
     )
     erased = memory.store.erase(f"id-{CANARY}")
     assert (erased.ids, erased.complete) == ((f"id-{CANARY}",), True)
     # its slot's name stays with the older value of the slot, which is a memory of its own
     assert memory.store.erase("older").complete
     canaries = (CANARY, CANARY[1:], CANARY[:8], vector)
-    assert found_in(memory.root, *canaries) == []
-    assert not [term for term in terms(memory.root) if "canary" in term]
+    assert found_in(memory.store.root, *canaries) == []
+    assert not [term for term in terms(memory.store.root) if "canary" in term]
     memory.flush(wait=True)
     memory.close()
-    assert found_in(memory.root, *canaries) == []
+    assert found_in(memory.store.root, *canaries) == []
     again = open_memory(embedder=EMBEDDER)
     assert again.retrieve("ordinary note number 7")[0].text == "ordinary note number 7"
     assert sound(again)
@@ -177,10 +177,10 @@ def test_the_search_would_find_it(open_memory):
     memory.forget(f"id-{CANARY}")
     memory.flush(wait=True)
     memory.close()
-    assert {"ledger.db", "ledger.db.damaged-1"} <= set(found_in(memory.root, CANARY))
-    assert "ledger.db" in found_in(memory.root, vector)
-    assert any(name.startswith("chroma/") for name in found_in(memory.root, vector, CANARY))
-    assert [term for term in terms(memory.root) if "canary" in term]
+    assert {"ledger.db", "ledger.db.damaged-1"} <= set(found_in(memory.store.root, CANARY))
+    assert "ledger.db" in found_in(memory.store.root, vector)
+    assert any(name.startswith("chroma/") for name in found_in(memory.store.root, vector, CANARY))
+    assert [term for term in terms(memory.store.root) if "canary" in term]
 
 
 def test_deleting_rows_alone_would_not_do(memory):
@@ -191,7 +191,7 @@ def test_deleting_rows_alone_would_not_do(memory):
         lambda c: erasure.erase(c, 1, erasure.chosen(c, 1, erasure.Chosen(everything=True)), 0)
     )
     assert memory.list(status=EVERY) == []
-    assert "ledger.db-wal" in found_in(memory.root, CANARY)
+    assert "ledger.db-wal" in found_in(memory.store.root, CANARY)
 
 
 @pytest.mark.usefixtures("way")
@@ -203,7 +203,7 @@ def test_what_is_not_erased_stays_as_it_was(open_memory):
             lambda c: [row.values() for row in checks.rows(c) if row.id != "gone"]
         )
         kept = [one.id for one in memory.list(status=EVERY, limit=1000) if one.id != "gone"]
-        return rows, [memory.history(i) for i in kept], {i: vector_of(memory, i) for i in kept}
+        return rows, [memory.changes.history(i) for i in kept], {i: vector_of(memory, i) for i in kept}
 
     memory = open_memory(embedder=EMBEDDER)
     memory.add_many({"text": f"note {n}", "session": "s", "id": f"n{n}"} for n in range(20))
@@ -237,8 +237,8 @@ def test_a_chain_closes_up_over_what_is_erased(memory):
         memory.add(f"value {n}", id=f"v{n}", key="slot")
     assert memory.store.erase(["v1", "v2"]).complete
     assert memory.get("v0").superseded_by == "v3"
-    assert [(one.memory.id, one.relation) for one in memory.related("v0")] == [("v3", "supersedes")]
-    assert memory.head("v0").id == "v3"
+    assert [(one.memory.id, one.relation) for one in memory.insight.related("v0")] == [("v3", "supersedes")]
+    assert memory.changes.head("v0").id == "v3"
     assert memory.store.erase("v3").complete
     assert memory.get("v0").superseded_by is None
     assert sound(memory)
@@ -257,7 +257,7 @@ def test_what_named_it_does_not_name_it_any_more(memory):
     memory.restore("old")
     assert memory.store.erase("the-new-one", derived=False).derived == ("child",)
     assert memory.get("child").source.parents == ("old",)
-    assert found_in(memory.root, "the-new-one") == []
+    assert found_in(memory.store.root, "the-new-one") == []
     assert memory.get("old").superseded_by is None
     assert sound(memory)
 
@@ -354,10 +354,10 @@ def test_a_read_only_store_says_so(memory):
 def test_strangers_in_the_folder_are_named_and_left_alone(memory):
     """A file that is not the store's is neither read nor removed; the receipt says so."""
     memory.add("a", id="a")
-    (memory.root / "notes.txt").write_text("mine")
+    (memory.store.root / "notes.txt").write_text("mine")
     erased = memory.store.erase("a")
     assert erased.untouched == ("notes.txt",)
-    assert (memory.root / "notes.txt").read_text() == "mine"
+    assert (memory.store.root / "notes.txt").read_text() == "mine"
     assert erased.not_reached
 
 
@@ -367,16 +367,16 @@ def test_everybody_with_the_store_open_learns_of_it(open_memory):
     for n in range(5):
         ours.add(f"{CANARY} turn {n}", "short", session="s", id=f"t{n}", key=f"k{n}")
     assert len(theirs.retrieve(CANARY)) == 5
-    assert len(theirs.recent(session="s")) == 5
+    assert len(theirs.sessions.recent(session="s")) == 5
     ours.store.erase(["t1", "t3"])
     assert {hit.id for hit in theirs.retrieve(CANARY)} == {"t0", "t2", "t4"}
-    assert [found.id for found in theirs.recent(session="s")] == ["t0", "t2", "t4"]
+    assert [found.id for found in theirs.sessions.recent(session="s")] == ["t0", "t2", "t4"]
     assert not theirs.retrieve("k1", match="names")
     theirs.add("one more", "short", session="s")
-    assert [found.id for found in theirs.recent(session="s")][:3] == ["t0", "t2", "t4"]
+    assert [found.id for found in theirs.sessions.recent(session="s")][:3] == ["t0", "t2", "t4"]
     theirs.flush()
-    assert found_in(ours.root, f"{CANARY} turn 1", f"{CANARY} turn 3") == []
-    assert found_in(ours.root, f"{CANARY} turn 2") != []
+    assert found_in(ours.store.root, f"{CANARY} turn 1", f"{CANARY} turn 3") == []
+    assert found_in(ours.store.root, f"{CANARY} turn 2") != []
 
 
 def test_searching_and_adding_go_on_meanwhile(open_memory):
@@ -405,7 +405,7 @@ def test_searching_and_adding_go_on_meanwhile(open_memory):
     memory.flush(wait=True)
     kept = {found.id for found in memory.list(limit=1_000_000)}
     assert kept == set(added)
-    assert found_in(memory.root, "doomed ") == []
+    assert found_in(memory.store.root, "doomed ") == []
     assert sound_once_mended(memory)
 
 
@@ -413,31 +413,31 @@ def test_what_a_reader_holds_is_emptied_when_it_lets_go(open_memory):
     """A process that reads an older state keeps the log: pending, and done once it has ended."""
     memory = open_memory()
     memory.add(f"{CANARY} here", id="a")
-    reader = sqlite.sqlite3.connect(memory.root / "ledger.db", isolation_level=None)
+    reader = sqlite.sqlite3.connect(memory.store.root / "ledger.db", isolation_level=None)
     reader.execute("BEGIN")
     reader.execute("SELECT count(*) FROM memories").fetchone()
     erased = memory.store.erase("a", timeout=0)
     assert list(erased.pending) == ["log"]
     assert not erased.complete
     assert [found.check for found in memory.store.doctor() if not found.ok] == ["erasure"]
-    assert found_in(memory.root, CANARY)  # the reader could still read it
+    assert found_in(memory.store.root, CANARY)  # the reader could still read it
     memory.close()
     reader.close()
     assert sound(open_memory())
-    assert found_in(memory.root, CANARY) == []
+    assert found_in(memory.store.root, CANARY) == []
 
 
 def test_the_background_thread_finishes_what_was_in_the_way(open_memory):
     """Without reopening: the process that erased tries again by itself."""
     memory = open_memory()
     memory.add(f"{CANARY} here", id="a")
-    reader = sqlite.sqlite3.connect(memory.root / "ledger.db", isolation_level=None)
+    reader = sqlite.sqlite3.connect(memory.store.root / "ledger.db", isolation_level=None)
     reader.execute("BEGIN")
     reader.execute("SELECT count(*) FROM memories").fetchone()
     assert memory.store.erase("a", timeout=0).pending
     reader.close()
     assert memory._engine._eraser.wait(60) == {}
-    assert found_in(memory.root, CANARY) == []
+    assert found_in(memory.store.root, CANARY) == []
 
 
 OWNER = """
@@ -478,13 +478,13 @@ def test_who_has_the_chroma_folder_open_makes_it_anew(open_memory, owner):
     """The erasing process waits for it; the owner goes on with a new folder."""
     memory = open_memory()
     vector = vector_of(memory, "a")
-    assert found_in(memory.root / "chroma", vector)
+    assert found_in(memory.store.root / "chroma", vector)
     assert memory.store.erase("a", timeout=60).complete
-    assert found_in(memory.root, CANARY, vector) == []
+    assert found_in(memory.store.root, CANARY, vector) == []
     owner.stdin.write("\n")
     owner.stdin.flush()
     assert owner.stdout.readline().split() == ["True", "ready"]
-    assert found_in(memory.root, CANARY, vector) == []
+    assert found_in(memory.store.root, CANARY, vector) == []
 
 
 def test_an_owner_that_does_not_answer_is_named(open_memory, owner):
@@ -495,10 +495,10 @@ def test_an_owner_that_does_not_answer_is_named(open_memory, owner):
     erased = memory.store.erase("a", timeout=0)
     assert set(erased.pending) == {"chroma"}
     assert str(owner.pid) in erased.pending["chroma"]
-    assert {name.split("/")[0] for name in found_in(memory.root, CANARY, vector)} == {"chroma"}
+    assert {name.split("/")[0] for name in found_in(memory.store.root, CANARY, vector)} == {"chroma"}
     owner.send_signal(signal.SIGCONT)
     assert memory._engine._eraser.wait(60) == {}
-    assert found_in(memory.root, CANARY, vector) == []
+    assert found_in(memory.store.root, CANARY, vector) == []
 
 
 DYING = """
@@ -621,7 +621,7 @@ def test_an_erasure_takes_room_aside_again(open_memory):
     """A full disk took what was kept aside; once an erasure is done it is kept again."""
     memory = open_memory(config=Config(index=IndexConfig(start_seconds=86_400.0)))  # no tidying
     memory.add("one", id="a")
-    os.truncate(memory.root / "reserve", 0)
+    os.truncate(memory.store.root / "reserve", 0)
     assert "reserve" in {one.check for one in memory.store.doctor() if not one.ok}
     assert memory.store.erase("a").complete
     assert sound(memory)
@@ -643,7 +643,7 @@ def half_erased(memory, monkeypatch):
 
     def refused(connection, which):
         if not left:
-            raise StorageFull(memory.root, "the disk is full")
+            raise StorageFull(memory.store.root, "the disk is full")
         left.pop()
         return real(connection, which)
 
@@ -662,9 +662,9 @@ def test_very_many_are_out_of_sight_at_once(half_erased):
     assert {found.id for found in memory.list(status=EVERY)} == {"before", "after"}
     assert not [hit for hit in memory.retrieve(f"{CANARY} 4") if CANARY in hit.text]
     assert CANARY not in memory.prompt(f"what is {CANARY} 4?")
-    assert memory.recent(session="s") == []
-    assert memory.counts("session") == {}
-    export = memory.root.with_name("export.jsonl")
+    assert memory.sessions.recent(session="s") == []
+    assert memory.store.counts("session") == {}
+    export = memory.store.root.with_name("export.jsonl")
     memory.store.export(export)
     assert CANARY not in export.read_text()
     for verb in (memory.get, memory.history, memory.forget, memory.store.erase):
@@ -680,14 +680,14 @@ def test_what_is_added_before_very_many_are_deleted_stays(half_erased, open_memo
     assert memory.add("of the same slot", id="slot", key="slot 6", related="m5").id == "slot"
     assert again.id == "new"
     memory.update("new", text="a harmless text")
-    other = open_memory(memory.root)
+    other = open_memory(memory.store.root)
     left = {"before", "after", "new", "m5", "slot"}
     for view in (memory, other):
         assert {found.id for found in view.list(status=EVERY)} == left
         assert view.get("after").source.parents == ()
         assert view.get("before").superseded_by is None
     assert memory.store.erase("new").complete
-    assert found_in(memory.root, CANARY) == []
+    assert found_in(memory.store.root, CANARY) == []
     assert sound(memory)
 
 
@@ -699,13 +699,13 @@ def test_no_slot_takes_back_one_of_very_many(memory, monkeypatch):
     memory.add(CANARY, id="only", session="s", key="other slot")
     memory.add("what is there now", id="heir", key="other slot")
     monkeypatch.setattr(memory._engine.background, "finish_erasing", lambda: None)
-    with mock.patch.object(erasure, "delete_some", side_effect=StorageFull(memory.root, "full")):
+    with mock.patch.object(erasure, "delete_some", side_effect=StorageFull(memory.store.root, "full")):
         memory.store.erase(session="s", timeout=0)
-        assert memory.revert("slot").text == "first"
+        assert memory.slots.revert("slot").text == "first"
         with pytest.raises(InvalidInput, match="no earlier value"):
-            memory.revert("other slot")
+            memory.slots.revert("other slot")
     assert memory.store.erase("heir").complete
-    assert found_in(memory.root, CANARY) == []
+    assert found_in(memory.store.root, CANARY) == []
     assert sound(memory)
 
 
@@ -715,11 +715,11 @@ def test_a_copy_made_while_very_many_are_looked_for_is_erased_too(open_memory, m
     memory = open_memory()
     memory.add(CANARY, id="old", session="s", key="slot")
     memory.add("now", id="now", key="slot")
-    other, copies, real = open_memory(memory.root), [], memory._engine.ledger.write
+    other, copies, real = open_memory(memory.store.root), [], memory._engine.ledger.write
 
     def late(job, **how):
         if not copies:
-            copies.append(other.revert("slot").id)
+            copies.append(other.slots.revert("slot").id)
         return real(job, **how)
 
     monkeypatch.setattr(memory._engine.ledger, "write", late)
@@ -731,10 +731,10 @@ def test_a_copy_made_while_very_many_are_looked_for_is_erased_too(open_memory, m
 def test_a_backup_of_a_half_erased_store_is_whole_and_shows_none(half_erased, open_memory):
     """The process that opens the restored store finishes the erasure there."""
     memory = half_erased
-    backup = memory.root.with_name("backup.db")
+    backup = memory.store.root.with_name("backup.db")
     memory.store.backup(backup)
-    restore(backup, memory.root.with_name("restored"))
-    restored = open_memory(memory.root.with_name("restored"))
+    restore(backup, memory.store.root.with_name("restored"))
+    restored = open_memory(memory.store.root.with_name("restored"))
     assert {found.id for found in restored.list(status=EVERY)} == {"before", "after"}
     assert found_in(restored.root, CANARY) == []
 
@@ -804,7 +804,7 @@ def test_after_any_history_the_erased_are_gone_and_the_others_whole(
             elif what == "supersede" and n and memory.get("m0").status == "active":
                 memory.add(f"word {len(memory.list(status=EVERY))}", supersedes="m0")
             elif what == "move":
-                memory.move(one, tier)
+                memory.update(one, tier=tier)
             elif what == "repeat":
                 memory.retrieve(mark)
         before = rows(memory)
@@ -827,7 +827,7 @@ def test_the_receipt_says_when_and_how_much(memory, clock):
     assert erased.at == clock() == datetime(2025, 1, 1, tzinfo=UTC)
     assert erased.rows["memories"] == erased.rows["versions"] == erased.rows["full text"] == 1
     assert erased.rewritten == ("ledger.db", "short.json", "ledger.db-wal")
-    assert Path(memory.root / "short.json").exists()
+    assert Path(memory.store.root / "short.json").exists()
     assert np.isfinite(memory._engine.ledger.wal_bytes())
 
 

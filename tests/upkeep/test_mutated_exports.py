@@ -99,7 +99,7 @@ def test_a_changed_field_breaks_nothing(lines, tmp_path, seed):
         assert trust in {"agent", "user"} or seen(memory) == before
         for one in memory.list(status=list(Status)):
             assert memory.get(one.id) == one
-            memory.history(one.id)
+            memory.changes.history(one.id)
         memory.retrieve("memory", 50)
         memory.store.export(io.StringIO())
         memory.store.backup(tmp_path / "b.db")

@@ -30,12 +30,12 @@ def filled(open_memory):
     held = {m.id: m for m in memory.list(**EVERY)}
     history = {memory_id: states(memory, memory_id) for memory_id in held}
     memory.close()
-    return memory.root, held, history
+    return memory.store.root, held, history
 
 
 def states(memory, memory_id):
     """Return the history of a memory; a salvaged store does not know which changes made it."""
-    return [replace(one, change=None, by=None) for one in memory.history(memory_id)]
+    return [replace(one, change=None, by=None) for one in memory.changes.history(memory_id)]
 
 
 def damage(root, old, new):
@@ -86,7 +86,7 @@ def test_a_changed_earlier_state_is_named_and_left_behind(filled, open_memory):
     assert "n39" in found["history"]
     memory.close()
     salvage(root)
-    assert all("NOTE" not in v.text for v in open_memory(root).history("n39"))
+    assert all("NOTE" not in v.text for v in open_memory(root).changes.history("n39"))
 
 
 def test_a_schema_that_is_no_text_is_damage_and_no_riddle(filled, open_memory, capsys):
@@ -113,7 +113,7 @@ def test_what_is_still_in_the_log_is_saved(open_memory, tmp_path):
     copy = tmp_path / "copy"
     copy.mkdir()
     for name in ("ledger.db", "ledger.db-wal"):
-        shutil.copy(memory.root / name, copy / name)
+        shutil.copy(memory.store.root / name, copy / name)
     with (copy / "ledger.db").open("r+b") as file:
         file.write(bytes(100))
     assert salvage(copy).lost == 0
@@ -250,7 +250,7 @@ def test_a_log_is_believed_up_to_its_last_whole_commit(open_memory):
     """A changed byte ends it; what comes after is not taken."""
     memory = open_memory()
     memory.add("one")
-    log = memory.root / "ledger.db-wal"
+    log = memory.store.root / "ledger.db-wal"
     first = len(committed(log.read_bytes(), 4096))
     memory.add("two")
     data = bytearray(log.read_bytes())
@@ -259,7 +259,7 @@ def test_a_log_is_believed_up_to_its_last_whole_commit(open_memory):
     data[40] ^= 1
     assert committed(bytes(data), 4096) == {}
     assert committed(b"", 4096) == {}
-    assert Pages(memory.root / "ledger.db").count >= len(whole)
+    assert Pages(memory.store.root / "ledger.db").count >= len(whole)
 
 
 def test_a_cycle_of_free_pages_ends(tmp_path):
@@ -281,7 +281,7 @@ def test_an_earlier_state_in_no_tier_is_left_out(filled, open_memory):
         file.execute("UPDATE versions SET tier = 'anhrng' WHERE reason = 'updated'")
     file.close()
     assert salvage(root).kept == len(held) + 1
-    states = [state.text for state in open_memory().history("n39")]
+    states = [state.text for state in open_memory().changes.history("n39")]
     assert len(states) == 2  # before it was forgotten, and after
     assert all(text.startswith("changed") for text in states)
 
@@ -306,13 +306,13 @@ def test_an_erased_id_in_an_earlier_state_leaves_that_state_whole(open_memory):
     memory.forget(old.id)  # its earlier state names the one that took its place
     memory.store.erase(new.id)
     assert all(finding.ok for finding in memory.store.doctor())
-    assert salvage_after_closing(memory).versions == len(open_memory().history(old.id)) - 1
+    assert salvage_after_closing(memory).versions == len(open_memory().changes.history(old.id)) - 1
 
 
 def salvage_after_closing(memory):
     """Salvage a store that is no longer open."""
     memory.close()
-    return salvage(memory.root)
+    return salvage(memory.store.root)
 
 
 def test_a_store_that_is_open_here_is_refused_before_it_is_read(open_memory):
@@ -320,5 +320,5 @@ def test_a_store_that_is_open_here_is_refused_before_it_is_read(open_memory):
     memory = open_memory()
     memory.add("one")
     with pytest.raises(StoreBusy):
-        salvage(memory.root)
+        salvage(memory.store.root)
     assert "locks" not in [found.check for found in memory.store.doctor()]

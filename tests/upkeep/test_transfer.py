@@ -134,7 +134,7 @@ def test_what_comes_out_goes_in_and_comes_out_the_same(full, open_memory, tmp_pa
     assert everything(copy) == everything(full)
     assert replace(copy.get("three"), seq=0) == replace(full.get("three"), seq=0)
     unnumbered = [replace(one, change=None, by=None) for one in full.history("three")]
-    assert copy.history("three") == unnumbered  # numbers of changes are of one store
+    assert copy.changes.history("three") == unnumbered  # numbers of changes are of one store
     assert sound(copy)
     copy.store.export(tmp_path / "again.jsonl", all_namespaces=True)
     assert (tmp_path / "again.jsonl").read_bytes() == (tmp_path / "all.jsonl").read_bytes()
@@ -145,14 +145,14 @@ def test_the_copy_is_a_store_like_any_other(full, open_memory, tmp_path):
     copy = open_memory(tmp_path / "copy")
     copy.store.import_from(io.StringIO(text_of(full)), trust="user")
     assert [hit.id for hit in copy.retrieve("what colour is the kettle?")] == ["two"]
-    assert [found.id for found in copy.recent(session="s")] == ["three"]
+    assert [found.id for found in copy.sessions.recent(session="s")] == ["three"]
     assert copy.restore("one").status == "superseded"
     assert copy.get("web").status == "quarantined"
     assert not copy.retrieve("buy this")
     copy.add("The kettle is green", key="kettle", id="five")
     assert copy.get("two").superseded_by == "five"
     copy.update("three", text="changed here")
-    assert [state.version for state in copy.history("three")] == [1, 2, 3]
+    assert [state.version for state in copy.changes.history("three")] == [1, 2, 3]
     assert copy.add("a new one").seq > copy.get("five").seq
     assert sound(copy)
 
@@ -468,7 +468,7 @@ def test_a_damaged_earlier_state_is_left_out_and_named(memory, open_memory, tmp_
     assert (done.damaged, done.damaged_history) == ((), ("x",))
     copy = open_memory(tmp_path / "copy")
     assert copy.store.import_from(tmp_path / "d.jsonl", trust="user").memories == 1
-    assert [one.text for one in copy.history("x")] == ["then"]
+    assert [one.text for one in copy.changes.history("x")] == ["then"]
 
 
 def test_a_damaged_detail_of_an_event_does_not_stop_an_export(full, tmp_path, caplog):
@@ -538,7 +538,7 @@ def take(memory, step):
     elif what == "restore" and one.status != "superseded":
         view.restore(one.id)
     elif what == "move":
-        view.move(one.id, tier)
+        view.update(one.id, tier=tier)
     elif what == "again":
         view.retrieve(text)
         view.flush()

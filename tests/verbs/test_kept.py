@@ -23,12 +23,12 @@ TABLES = ("sessions", "checkpoints")
 @pytest.fixture
 def full(memory, clock):
     """Two sessions with checkpoints, one of them ended."""
-    memory.session("s", goal=f"carve a {SIGN}", scope="art")
+    memory.sessions.start("s", goal=f"carve a {SIGN}", scope="art")
     memory.add("a turn", session="s", role="user")
-    memory.checkpoint("s", done=[SIGN], next=["print"], files={"a.py": "1f"}, data={"n": [1]})
+    memory.sessions.checkpoint("s", done=[SIGN], next=["print"], files={"a.py": "1f"}, data={"n": [1]})
     clock.advance(timedelta(minutes=1))
-    memory.checkpoint("s", next=["dry"], kind="compaction")
-    memory.session("t", goal="another").end("done", summary="It is done")
+    memory.sessions.checkpoint("s", next=["dry"], kind="compaction")
+    memory.sessions.start("t", goal="another").end("done", summary="It is done")
     return memory
 
 
@@ -44,31 +44,31 @@ def test_erasing_a_session_leaves_nothing_of_it(full):
     assert (done.rows["sessions"], done.rows["checkpoints"]) == (1, 2)
     assert done.complete
     assert counted(full) == (1, 0)
-    held = b"".join(path.read_bytes() for path in full.root.rglob("*") if path.is_file())
+    held = b"".join(path.read_bytes() for path in full.store.root.rglob("*") if path.is_file())
     assert SIGN.encode() not in held
-    assert full.resume("s") is None
+    assert full.sessions.resume("s") is None
 
 
 def test_erasing_a_session_that_has_no_memory(memory):
     """The session is enough."""
-    memory.checkpoint("alone", goal=SIGN)
+    memory.sessions.checkpoint("alone", goal=SIGN)
     assert memory.store.erase(session="alone").complete
     assert counted(memory) == (0, 0)
-    held = b"".join(path.read_bytes() for path in memory.root.rglob("*") if path.is_file())
+    held = b"".join(path.read_bytes() for path in memory.store.root.rglob("*") if path.is_file())
     assert SIGN.encode() not in held
 
 
 def test_erasing_everything_leaves_no_session(full):
     """Of this namespace; a neighbour keeps its own."""
-    full.of("other").checkpoint("s", goal="theirs")
+    full.of("other").sessions.checkpoint("s", goal="theirs")
     full.store.erase(everything=True)
-    assert full.sessions() == []
+    assert full.sessions.list() == []
     assert counted(full) == (1, 1)
 
 
 def test_erasing_very_many_takes_the_session_too(memory):
     """The way for many memories removes the same."""
-    memory.session("s", goal=SIGN)
+    memory.sessions.start("s", goal=SIGN)
     memory.add_many({"text": f"turn {n}", "session": "s"} for n in range(140))
     memory.store.erase(session="s")
     assert counted(memory) == (0, 0)
@@ -77,25 +77,25 @@ def test_erasing_very_many_takes_the_session_too(memory):
 def test_a_backup_has_them(full, tmp_path, open_memory):
     """A restored store resumes with the same words."""
     full.store.backup(tmp_path / "b.db")
-    before = full.resume("s")
+    before = full.sessions.resume("s")
     restore(tmp_path / "b.db", tmp_path / "again")
     again = open_memory(tmp_path / "again")
-    assert again.resume("s").text == before.text
-    assert again.resume("s").checkpoint == before.checkpoint
+    assert again.sessions.resume("s").text == before.text
+    assert again.sessions.resume("s").checkpoint == before.checkpoint
 
 
 def test_a_store_set_back_has_the_sessions_of_then(full, tmp_path, open_memory, clock):
     """Sessions, checkpoints and ends of later are undone."""
     moment = clock()
     clock.advance(timedelta(minutes=1))
-    full.session("later")
-    full.checkpoint("s", next=["later"])
-    full.session("s").end("done")
+    full.sessions.start("later")
+    full.sessions.checkpoint("s", next=["later"])
+    full.sessions.start("s").end("done")
     full.store.backup(tmp_path / "b.db")
     restore(tmp_path / "b.db", tmp_path / "again", at=moment)
     again = open_memory(tmp_path / "again")
-    assert {one.id: one.state for one in again.sessions()} == {"s": "interrupted", "t": "ended"}
-    assert again.resume("s").checkpoint.next == ("dry",)
+    assert {one.id: one.state for one in again.sessions.list()} == {"s": "interrupted", "t": "ended"}
+    assert again.sessions.resume("s").checkpoint.next == ("dry",)
     assert all(finding.ok for finding in again.store.doctor())
 
 
@@ -112,8 +112,8 @@ def test_an_export_has_them(full, open_memory, tmp_path):
     assert copy.store.import_from(io.StringIO(text), trust="user").sessions == 2
     assert copy.store.import_from(io.StringIO(text), trust="user").sessions == 0
     assert exported(copy) == text
-    assert copy.resume().session.id == "s"
-    ours, theirs = copy.resume("s"), full.resume("s")
+    assert copy.sessions.resume().session.id == "s"
+    ours, theirs = copy.sessions.resume("s"), full.sessions.resume("s")
     assert (ours.checkpoint, ours.turns[0].text if ours.turns else None) == (
         theirs.checkpoint,
         theirs.turns[0].text if theirs.turns else None,
@@ -124,14 +124,14 @@ def test_a_strangers_sessions_are_not_taken(full, open_memory, tmp_path):
     """A file that is not one's own begins no session and puts nothing into a prompt."""
     copy = open_memory(tmp_path / "copy")
     assert copy.store.import_from(io.StringIO(exported(full)), trust="import").sessions == 0
-    assert copy.sessions() == []
+    assert copy.sessions.list() == []
 
 
 def damage(memory, statement):
     """Change a ledger behind memento's back."""
     memory.close()
     gc.collect()
-    with sqlite3.connect(memory.root / "ledger.db") as connection:
+    with sqlite3.connect(memory.store.root / "ledger.db") as connection:
         connection.execute(statement)
     connection.close()
 
@@ -151,7 +151,7 @@ def test_what_was_changed_outside_is_not_believed(full, open_memory, statement, 
     damage(full, statement)
     memory = open_memory()
     assert [one.check for one in memory.store.doctor() if not one.ok] == ["sessions"]
-    found = memory.resume("s")
+    found = memory.sessions.resume("s")
     assert found is None or found.checkpoint is None or found.checkpoint.next == ("print",)
     with pytest.raises(ArchiveDamaged, match="sessions or checkpoints"):
         memory.store.backup(tmp_path / "b.db")
@@ -160,11 +160,11 @@ def test_what_was_changed_outside_is_not_believed(full, open_memory, statement, 
 def test_salvage_brings_them_back(full, open_memory):
     """From the pages alone, those that are whole; nobody works on them any more."""
     damage(full, "UPDATE checkpoints SET at = at + 1 WHERE number = 2")
-    salvage(full.root)
-    memory = open_memory(full.root)
-    states = {one.id: one.state for one in memory.sessions()}
+    salvage(full.store.root)
+    memory = open_memory(full.store.root)
+    states = {one.id: one.state for one in memory.sessions.list()}
     assert states == {"s": "interrupted", "t": "ended"}
-    assert memory.resume("s").checkpoint.next == ("print",)
+    assert memory.sessions.resume("s").checkpoint.next == ("print",)
     assert all(finding.ok for finding in memory.store.doctor())
 
 
@@ -190,7 +190,7 @@ QUOTED = "We decided to use quince jam for everything"
 @pytest.fixture
 def ended(memory):
     """A session that ended; returns the store, a decision of it, and the extract."""
-    talk = memory.session("s", goal="choose")
+    talk = memory.sessions.start("s", goal="choose")
     decision = memory.add(QUOTED, kind="decision", session="s")
     return memory, decision, talk.end("done")
 
@@ -199,7 +199,7 @@ def words_in_files(memory, text):
     """Tell whether any file of the store holds a text."""
     memory.flush(wait=True)
     return any(
-        text.encode() in path.read_bytes() for path in memory.root.rglob("*") if path.is_file()
+        text.encode() in path.read_bytes() for path in memory.store.root.rglob("*") if path.is_file()
     )
 
 
@@ -221,13 +221,13 @@ def test_an_extract_is_withdrawn_with_what_it_quotes(ended, hide):
     else:
         memory.update(decision.id, text="We decided to use plum jam for everything")
     assert memory.get(extract.id).status is Status.FORGOTTEN
-    memory.undo(memory.changes()[0].number)
+    memory.undo(memory.changes.list()[0].number)
     assert memory.get(extract.id).status is Status.ACTIVE
 
 
 def test_an_extract_quotes_nothing_that_expires(memory):
     """It would tell it for ever."""
-    talk = memory.session("s", goal="choose")
+    talk = memory.sessions.start("s", goal="choose")
     memory.add(QUOTED, kind="decision", session="s", expires_in=3600)
     memory.add("We decided to meet in Porto", kind="decision", session="s")
     assert "quince" not in talk.end("done").text
@@ -235,23 +235,23 @@ def test_an_extract_quotes_nothing_that_expires(memory):
 
 def test_an_extract_is_withdrawn_if_what_it_quotes_is_to_expire(memory):
     """However it came; it does not come back when the memory is to last after all."""
-    talk = memory.session("s", goal="choose")
+    talk = memory.sessions.start("s", goal="choose")
     decision = memory.add(QUOTED, kind="decision", session="s")
     extract = talk.end("done")
     assert "quince" in extract.text
-    memory.touch(decision.id, None)
+    memory.store.touch(decision.id, None)
     assert memory.get(extract.id).status is Status.ACTIVE
-    memory.touch(decision.id, 3600)
+    memory.store.touch(decision.id, 3600)
     assert memory.get(extract.id).status is Status.FORGOTTEN
-    assert [one.kind for one in memory.changes(id=extract.id)] == ["touch"]
-    memory.touch(decision.id, None)
+    assert [one.kind for one in memory.changes.list(id=extract.id)] == ["touch"]
+    memory.store.touch(decision.id, None)
     assert memory.get(extract.id).status is Status.FORGOTTEN
     assert all(one.ok for one in memory.store.doctor(repair=False))
 
 
 def test_an_extract_outlives_a_new_value(memory):
     """A decision of a session stays true of that session."""
-    talk = memory.session("s", goal="choose")
+    talk = memory.sessions.start("s", goal="choose")
     memory.add(QUOTED, kind="decision", session="s", key="jam")
     extract = talk.end("done")
     memory.add("We decided to use plum jam for everything", kind="decision", key="jam")
@@ -261,7 +261,7 @@ def test_an_extract_outlives_a_new_value(memory):
 @pytest.mark.parametrize("hide", ["erase", "forget", "update"])
 def test_what_is_hidden_while_a_session_ends_is_not_quoted(memory, monkeypatch, hide):
     """The extract is made again if a memory that it quotes is no longer as it was read."""
-    talk = memory.session("s", goal="choose")
+    talk = memory.sessions.start("s", goal="choose")
     gone = memory.add(QUOTED, kind="decision", session="s")
     stays = memory.add("We decided to meet in Porto", kind="decision", session="s")
     compose, calls = extracts.compose, []

@@ -18,23 +18,23 @@ TASKS = 20
 
 def test_turns_are_found_behind_many_notes(memory):
     """As many notes as turns are read do not hide the turns."""
-    memory.session("s")
-    memory.checkpoint("s", next=["primer"])
+    memory.sessions.start("s")
+    memory.sessions.checkpoint("s", next=["primer"])
     memory.add("take the green paint", session="s", role="user")
     for number in range(40):
         memory.add(f"Decision {number}: keep coat {number}", kind="decision", session="s")
-    assert [one.text for one in memory.resume("s").turns] == ["take the green paint"]
+    assert [one.text for one in memory.sessions.resume("s").turns] == ["take the green paint"]
 
 
 def test_the_last_checkpoint_and_what_came_after_it(memory):
     """Turns before it are left out, and what was learnt is apart from them."""
-    memory.session("s", goal="paint the door")
+    memory.sessions.start("s", goal="paint the door")
     memory.add("begin with the frame", session="s", role="user")
-    memory.checkpoint("s", done=["sanding"], next=["primer", "paint"], files=["door.md"])
+    memory.sessions.checkpoint("s", done=["sanding"], next=["primer", "paint"], files=["door.md"])
     memory.add("take the green paint", session="s", role="user")
     memory.add("Never paint in the rain", kind="rule", session="s")
     memory.add("of another session", session="t", role="user")
-    found = memory.resume("s")
+    found = memory.sessions.resume("s")
     assert [one.text for one in found.turns] == ["take the green paint"]
     assert [one.text for one in found.learnt] == ["Never paint in the rain"]
     lines = found.text.splitlines()
@@ -53,16 +53,16 @@ def test_the_last_checkpoint_and_what_came_after_it(memory):
 
 def test_the_goal_stays_until_another_is_given(memory):
     """A checkpoint without a goal has that of the session."""
-    memory.session("s", goal="one")
-    assert memory.checkpoint("s").goal == "one"
-    assert memory.checkpoint("s", goal="two").goal == "two"
-    assert memory.resume("s").session.goal == "two"
+    memory.sessions.start("s", goal="one")
+    assert memory.sessions.checkpoint("s").goal == "one"
+    assert memory.sessions.checkpoint("s", goal="two").goal == "two"
+    assert memory.sessions.resume("s").session.goal == "two"
 
 
 def test_only_the_newest_checkpoints_are_kept(memory):
     """Fifty of a session, as the settings say; numbers go on."""
     for n in range(60):
-        made = memory.checkpoint("s", next=[f"step {n}"])
+        made = memory.sessions.checkpoint("s", next=[f"step {n}"])
     assert made.number == 60
     count = "SELECT count(*), min(number) FROM checkpoints"
     assert memory._engine.ledger.read(lambda c: c.execute(count).fetchone()) == (50, 11)
@@ -70,48 +70,48 @@ def test_only_the_newest_checkpoints_are_kept(memory):
 
 def test_the_session_that_broke_off_last_is_found(memory):
     """At a scope or below it; nothing to resume is None."""
-    assert memory.resume() is None
-    assert memory.resume("nobody's") is None
+    assert memory.sessions.resume() is None
+    assert memory.sessions.resume("nobody's") is None
     for name, scope in (("a", "x/1"), ("b", "x/2"), ("c", "y")):
-        with pytest.raises(KeyError), memory.session(name, scope=scope, goal="g"):
+        with pytest.raises(KeyError), memory.sessions.start(name, scope=scope, goal="g"):
             raise KeyError
-    assert memory.resume(scope="y").session.id == "c"
-    assert memory.resume(scope="x").session.id in {"a", "b"}
-    assert memory.resume(scope="z") is None
+    assert memory.sessions.resume(scope="y").session.id == "c"
+    assert memory.sessions.resume(scope="x").session.id in {"a", "b"}
+    assert memory.sessions.resume(scope="z") is None
 
 
 def test_a_session_without_a_task_is_not_found(memory):
     """A thread that only has a policy broke off from nothing; by its name it is found."""
     memory.add("Use tabs", kind="rule")
-    memory.policy(session="chat")
-    with pytest.raises(KeyError), memory.session("chat"):
+    memory.rules.policy(session="chat")
+    with pytest.raises(KeyError), memory.sessions.start("chat"):
         raise KeyError
-    assert memory.sessions()[0].state == "interrupted"
-    assert memory.resume() is None
-    assert memory.resume("chat").session.id == "chat"
+    assert memory.sessions.list()[0].state == "interrupted"
+    assert memory.sessions.resume() is None
+    assert memory.sessions.resume("chat").session.id == "chat"
 
 
 def test_resume_reads_and_writes_nothing(memory):
     """Called twice, it gives the same bytes, and the ledger has not changed."""
-    memory.checkpoint("s", goal="g", next=["n"])
+    memory.sessions.checkpoint("s", goal="g", next=["n"])
     before = memory._engine.ledger.moment()
-    assert memory.resume("s") == memory.resume("s")
+    assert memory.sessions.resume("s") == memory.sessions.resume("s")
     assert memory._engine.ledger.moment() == before
 
 
 def test_the_same_block_in_another_process(memory):
     """Its tag comes from the store and the session, not from the process."""
-    memory.checkpoint("s", goal="g", next=["n"])
+    memory.sessions.checkpoint("s", goal="g", next=["n"])
     script = (
         "import sys; from memento import MemoryManager\n"
         "print(MemoryManager(sys.argv[1], embedder=None).resume('s').text)"
     )
     ran = subprocess.run(
-        [sys.executable, "-c", script, str(memory.root)], capture_output=True, text=True, check=True
+        [sys.executable, "-c", script, str(memory.store.root)], capture_output=True, text=True, check=True
     )
-    assert ran.stdout.rstrip("\n") == memory.resume("s").text
-    memory.checkpoint("t", goal="g", next=["n"])
-    assert memory.resume("t").text.splitlines()[0] != memory.resume("s").text.splitlines()[0]
+    assert ran.stdout.rstrip("\n") == memory.sessions.resume("s").text
+    memory.sessions.checkpoint("t", goal="g", next=["n"])
+    assert memory.sessions.resume("t").text.splitlines()[0] != memory.sessions.resume("s").text.splitlines()[0]
 
 
 TEXTS = st.text(min_size=1, max_size=300) | st.sampled_from(
@@ -167,11 +167,11 @@ def test_twenty_tasks_cut_off_in_the_middle_are_resumed(tmp_path):
     root = str(tmp_path / "store")
     assert subprocess.run([sys.executable, "-c", SCRIPT, root, str(TASKS)], check=False).returncode
     with MemoryManager(root, embedder=None) as memory:
-        named = [one.id for one in memory.sessions(open=True)]
+        named = [one.id for one in memory.sessions.list(open=True)]
         assert sorted(named) == sorted(f"task-{n}" for n in range(TASKS))
-        assert memory.resume().session.id == named[0]
+        assert memory.sessions.resume().session.id == named[0]
         for n in range(TASKS):
-            found = memory.resume(f"task-{n}")
+            found = memory.sessions.resume(f"task-{n}")
             assert found.session.state == "interrupted"
             last = n % 4
             assert f'"goal {n}: tidy room {n}"' in found.text

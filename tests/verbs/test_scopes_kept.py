@@ -22,11 +22,11 @@ TABLES = ("scopes", "shares")
 @pytest.fixture
 def full(memory):
     """A named scope, a merged one, and a share."""
-    memory.define_scope("art", title=f"The {SIGN}", aliases=[f"{SIGN} press"])
+    memory.scopes.define("art", title=f"The {SIGN}", aliases=[f"{SIGN} press"])
     memory.add("Prints dry for a day", scope="art", id="dry")
     memory.add("Ink is kept cold", scope="ink", id="ink")
-    memory.merge_scopes("ink", "art")
-    memory.share("art", "rami")
+    memory.scopes.merge("ink", "art")
+    memory.scopes.share("art", "rami")
     return memory
 
 
@@ -51,7 +51,7 @@ def damage(memory, statement):
     """Change a ledger behind memento's back."""
     memory.close()
     gc.collect()
-    with sqlite3.connect(memory.root / "ledger.db") as connection:
+    with sqlite3.connect(memory.store.root / "ledger.db") as connection:
         connection.execute(statement)
     connection.close()
 
@@ -62,7 +62,7 @@ def test_erasing_everything_leaves_no_word_of_a_scope(full):
     assert (done.rows["scopes"], done.rows["shares"]) == (2, 1)
     assert done.complete
     assert counted(full) == (0, 0)
-    held = b"".join(path.read_bytes() for path in full.root.rglob("*") if path.is_file())
+    held = b"".join(path.read_bytes() for path in full.store.root.rglob("*") if path.is_file())
     assert SIGN.encode() not in held
 
 
@@ -77,12 +77,12 @@ def test_an_erased_memory_that_was_shown_leaves_no_trace(full):
     """Nothing of it is kept by the namespace that it was shown to."""
     rami, mark = full.of("rami"), "quokkapress"
     full.add(f"Prints go through the {mark}", scope="art", kind="decision", id="mark")
-    rami.policy("prints", scope="art", session="s")
+    rami.rules.policy("prints", scope="art", session="s")
     rami.retrieve("prints")
     rami.prompt("prints of the press")
     full.flush(wait=True)
     assert full.store.erase("mark").complete
-    held = b"".join(path.read_bytes() for path in full.root.rglob("*") if path.is_file())
+    held = b"".join(path.read_bytes() for path in full.store.root.rglob("*") if path.is_file())
     assert mark.encode() not in held
 
 
@@ -91,26 +91,26 @@ def test_a_backup_has_them(full, tmp_path, open_memory):
     full.store.backup(tmp_path / "b.db")
     restore(tmp_path / "b.db", tmp_path / "again")
     again = open_memory(tmp_path / "again")
-    assert again.scopes() == full.scopes()
+    assert again.scopes.list() == full.scopes.list()
     assert seen(again) == ["dry", "ink"]
-    assert again.unmerge("ink") == 1
+    assert again.scopes.unmerge("ink") == 1
 
 
 def test_a_store_set_back_has_the_scopes_of_then(memory, tmp_path, open_memory, clock):
     """Names, merges and shares of later are undone; the memories are where they were."""
     memory.add("one", scope="a")
-    memory.define_scope("a", title="A")
+    memory.scopes.define("a", title="A")
     moment = clock()
     clock.advance(timedelta(minutes=1))
-    memory.define_scope("late")
-    memory.merge_scopes("a", "b")
-    memory.share("b", "rami")
+    memory.scopes.define("late")
+    memory.scopes.merge("a", "b")
+    memory.scopes.share("b", "rami")
     memory.store.backup(tmp_path / "b.db")
     restore(tmp_path / "b.db", tmp_path / "again", at=moment)
     again = open_memory(tmp_path / "again")
-    assert [(one.path, one.title, one.merged_into) for one in again.scopes()] == [("a", "A", None)]
+    assert [(one.path, one.title, one.merged_into) for one in again.scopes.list()] == [("a", "A", None)]
     assert again.add("two", scope="a").scope == "a"
-    assert again.of("rami").scopes() == []
+    assert again.of("rami").scopes.list() == []
     assert all(finding.ok for finding in again.store.doctor())
 
 
@@ -134,7 +134,7 @@ def test_an_import_into_another_namespace_shares_nothing(full, open_memory, tmp_
     text = io.StringIO(exported(full))
     done = copy.of("x").store.import_from(text, trust="user")
     assert (done.scopes, done.shares) == (2, 0)
-    assert copy.of("rami").scopes() == []
+    assert copy.of("rami").scopes.list() == []
 
 
 def test_a_strangers_scopes_and_shares_are_not_taken(full, open_memory, tmp_path):
@@ -157,13 +157,13 @@ def test_an_imported_merge_hides_nothing_that_is_here(full, open_memory, tmp_pat
 def test_imported_merges_make_no_circle(full, open_memory, tmp_path):
     """Here ``art`` is a part of ``ink``; there it is the other way round."""
     copy = open_memory(tmp_path / "copy")
-    copy.merge_scopes("art", "ink")
+    copy.scopes.merge("art", "ink")
     copy.store.import_from(io.StringIO(exported(full)), trust="user")
     assert {one.text for one in copy.list(within="art")} == {
         "Prints dry for a day",
         "Ink is kept cold",
     }
-    assert {one.merged_into for one in copy.scopes()} == {"ink", None}
+    assert {one.merged_into for one in copy.scopes.list()} == {"ink", None}
 
 
 @pytest.mark.parametrize("trust", ["user", "import"])
@@ -172,7 +172,7 @@ def test_imported_memories_go_where_their_scope_was_merged_to(memory, open_memor
     memory.add("Ink is kept cold", scope="ink/red")
     file = exported(memory)
     copy = open_memory(tmp_path / "copy")
-    copy.merge_scopes("ink", "art")
+    copy.scopes.merge("ink", "art")
     for _ in range(2):
         copy.store.import_from(io.StringIO(file), trust=trust)
         assert [one.scope for one in copy.list(status=list(Status))] == ["art/red"]
@@ -222,7 +222,7 @@ def test_what_was_changed_outside_is_not_believed(full, open_memory, statement, 
     memory = open_memory()
     assert [one.check for one in memory.store.doctor() if not one.ok] == ["scopes"]
     assert "secret" not in seen(memory)
-    assert "obey me" not in repr(memory.scopes())
+    assert "obey me" not in repr(memory.scopes.list())
     assert memory.add("new", scope="ink").scope in ("art", "ink")
     with pytest.raises(ArchiveDamaged, match="scopes or shares"):
         memory.store.backup(tmp_path / "b.db")
@@ -231,9 +231,9 @@ def test_what_was_changed_outside_is_not_believed(full, open_memory, statement, 
 def test_salvage_brings_names_back_and_opens_nothing(full, open_memory):
     """From the pages alone; merges and shares are for people to say again."""
     damage(full, "UPDATE memories SET text = 'x' WHERE id = 'dry'")
-    salvage(full.root)
-    memory = open_memory(full.root)
-    found = {one.path: (one.title, one.merged_into) for one in memory.scopes()}
+    salvage(full.store.root)
+    memory = open_memory(full.store.root)
+    found = {one.path: (one.title, one.merged_into) for one in memory.scopes.list()}
     assert found == {"art": (f"The {SIGN}", None), "ink": ("", None)}
     assert seen(memory) == []
     assert all(finding.ok for finding in memory.store.doctor())

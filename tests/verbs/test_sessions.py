@@ -23,10 +23,10 @@ KEY = "AKIA" + "Q3EGRIPAZ2WXNB7D"
 def test_a_session_is_a_row_once_it_was_begun(memory):
     """A memory that only names a session begins none; a checkpoint does."""
     memory.add("hello", session="a")
-    assert memory.sessions() == []
-    memory.session("b", goal="paint the door", scope="home/door/")
-    memory.checkpoint("c", goal="oil the hinge")
-    named = {one.id: (one.goal, one.scope, one.state) for one in memory.sessions()}
+    assert memory.sessions.list() == []
+    memory.sessions.start("b", goal="paint the door", scope="home/door/")
+    memory.sessions.checkpoint("c", goal="oil the hinge")
+    named = {one.id: (one.goal, one.scope, one.state) for one in memory.sessions.list()}
     assert named == {
         "b": ("paint the door", "home/door", "open"),
         "c": ("oil the hinge", "", "open"),
@@ -35,52 +35,52 @@ def test_a_session_is_a_row_once_it_was_begun(memory):
 
 def test_a_session_without_a_name_gets_one(memory):
     """Each a new one."""
-    assert memory.session().id != memory.session().id
+    assert memory.sessions.start().id != memory.sessions.start().id
 
 
 def test_a_write_of_the_session_moves_it(memory, clock):
     """The session written to last is the first of the list, and going on keeps what it had."""
-    memory.session("old", goal="first")
+    memory.sessions.start("old", goal="first")
     clock.advance(timedelta(minutes=1))
-    memory.session("new")
+    memory.sessions.start("new")
     clock.advance(timedelta(minutes=1))
     memory.add("still here", session="old")
-    assert [one.id for one in memory.sessions()] == ["old", "new"]
-    assert memory.sessions()[0].touched_at == clock()
+    assert [one.id for one in memory.sessions.list()] == ["old", "new"]
+    assert memory.sessions.list()[0].touched_at == clock()
     clock.advance(timedelta(minutes=1))
-    again = memory.session("old").info
+    again = memory.sessions.start("old").info
     assert (again.goal, again.started_at) == ("first", clock() - timedelta(minutes=3))
 
 
 def test_the_list_can_be_narrowed(memory):
     """By state, by scope, by number."""
-    memory.session("a", scope="x/y")
-    memory.session("b", scope="x").end("done")
-    memory.session("c", scope="xy")
-    assert {one.id for one in memory.sessions(open=True)} == {"a", "c"}
-    assert [one.id for one in memory.sessions(open=False)] == ["b"]
-    assert {one.id for one in memory.sessions(scope="x")} == {"a", "b"}
-    assert len(memory.sessions(limit=1)) == 1
+    memory.sessions.start("a", scope="x/y")
+    memory.sessions.start("b", scope="x").end("done")
+    memory.sessions.start("c", scope="xy")
+    assert {one.id for one in memory.sessions.list(open=True)} == {"a", "c"}
+    assert [one.id for one in memory.sessions.list(open=False)] == ["b"]
+    assert {one.id for one in memory.sessions.list(scope="x")} == {"a", "b"}
+    assert len(memory.sessions.list(limit=1)) == 1
 
 
 def test_a_session_that_ended_can_go_on(memory):
     """Ending twice changes nothing; beginning it again opens it."""
-    work = memory.session("s")
+    work = memory.sessions.start("s")
     work.end("given up")
     assert work.end("done") is None
     assert (work.info.state, work.info.outcome) == ("ended", "given up")
-    assert memory.session("s").info.state == "open"
+    assert memory.sessions.start("s").info.state == "open"
 
 
 def test_a_context_manager_ends_or_leaves(memory):
     """Without an error it ends; with one it is interrupted at once."""
-    with memory.session("good") as work:
+    with memory.sessions.start("good") as work:
         pass
     assert work.info.state == "ended"
-    with pytest.raises(ZeroDivisionError), memory.session("bad", goal="divide") as broken:
+    with pytest.raises(ZeroDivisionError), memory.sessions.start("bad", goal="divide") as broken:
         _ = 1 / 0
     assert broken.info.state == "interrupted"
-    assert memory.resume().session.id == "bad"
+    assert memory.sessions.resume().session.id == "bad"
 
 
 def test_a_session_breaks_off_with_its_process(open_memory, tmp_path):
@@ -100,31 +100,31 @@ def test_a_session_breaks_off_with_its_process(open_memory, tmp_path):
     ) as child:
         assert child.stdout.readline() == "ready\n"
         memory = open_memory(root, clock=None)
-        assert memory.resume() is None
-        assert memory.sessions()[0].state == "open"
+        assert memory.sessions.resume() is None
+        assert memory.sessions.list()[0].state == "open"
         child.kill()
         child.wait()
-    assert memory.sessions()[0].state == "interrupted"
-    assert memory.resume().session.goal == "weigh the anchor"
+    assert memory.sessions.list()[0].state == "interrupted"
+    assert memory.sessions.resume().session.goal == "weigh the anchor"
 
 
 def test_a_session_breaks_off_when_its_store_is_closed(open_memory):
     """Also in a process that goes on."""
     first, second = open_memory(), open_memory()
-    first.session("s")
-    assert second.sessions()[0].state == "open"
+    first.sessions.start("s")
+    assert second.sessions.list()[0].state == "open"
     first.close()
-    assert second.sessions()[0].state == "interrupted"
+    assert second.sessions.list()[0].state == "interrupted"
 
 
 def test_a_silent_session_counts_as_broken_off(open_memory, clock):
     """After the minutes of the settings, although its process is there."""
     memory = open_memory(config=Config(sessions=SessionConfig(idle_minutes=5)))
-    memory.session("s", goal="wait")
+    memory.sessions.start("s", goal="wait")
     clock.advance(timedelta(minutes=4))
-    assert memory.resume() is None
+    assert memory.sessions.resume() is None
     clock.advance(timedelta(minutes=2))
-    assert memory.resume().session.id == "s"
+    assert memory.sessions.resume().session.id == "s"
 
 
 @pytest.mark.parametrize("owner", ["", "garbage", "other boot:1:1:1:1"])
@@ -144,7 +144,7 @@ def test_a_process_number_given_again_is_not_the_owner(memory):
 
 def test_what_is_left_of_a_session_is_its_own_words(memory):
     """An article of the long tier that quotes what was learnt, the next step and turns."""
-    work = memory.session("s", goal="Plan the regatta", scope="club")
+    work = memory.sessions.start("s", goal="Plan the regatta", scope="club")
     said = [
         memory.add(text, session="s", role="user")
         for text in ("The regatta needs a jury boat", "Who steers the jury boat of the regatta?")
@@ -166,7 +166,7 @@ def test_what_is_left_of_a_session_is_its_own_words(memory):
 def test_the_turns_that_are_left_are_of_several_topics(open_memory, embedder):
     """Three turns of one topic are not quoted three times."""
     memory = open_memory(embedder=embedder)
-    work = memory.session("talk")
+    work = memory.sessions.start("talk")
     for n in range(3):
         memory.add(f"the boat has a red sail {n}", session="talk", role="user")
     memory.add("bread rises slowly in winter", session="talk", role="user")
@@ -178,22 +178,22 @@ def test_the_turns_that_are_left_are_of_several_topics(open_memory, embedder):
 
 def test_a_session_without_words_leaves_nothing(memory):
     """A goal alone is no memory; a summary of the caller's is one, word for word."""
-    assert memory.session("a", goal="nothing came of it").end() is None
-    assert memory.session("b").end(summary="All doors are green.").text == "All doors are green."
+    assert memory.sessions.start("a", goal="nothing came of it").end() is None
+    assert memory.sessions.start("b").end(summary="All doors are green.").text == "All doors are green."
 
 
 def test_secrets_do_not_get_into_a_session(open_memory):
     """Redacted in every part, or refused, as the settings say."""
     memory = open_memory()
-    memory.session("s", goal=f"use {KEY}")
-    memory.checkpoint(
+    memory.sessions.start("s", goal=f"use {KEY}")
+    memory.sessions.checkpoint(
         "s", done=[KEY], next=[KEY], blocked=[KEY], files=[f"/etc/{KEY}"], note=KEY, data={"k": KEY}
     )
-    memory.session("s").end(f"with {KEY}", summary=f"It was {KEY}")
+    memory.sessions.start("s").end(f"with {KEY}", summary=f"It was {KEY}")
     memory.close()
-    held = b"".join(path.read_bytes() for path in memory.root.rglob("*") if path.is_file())
+    held = b"".join(path.read_bytes() for path in memory.store.root.rglob("*") if path.is_file())
     assert KEY.encode() not in held
-    strict = open_memory(memory.root, config=Config(secrets="reject"))
+    strict = open_memory(memory.store.root, config=Config(secrets="reject"))
     with pytest.raises(SecretFound):
         strict.checkpoint("s", note=f"the key is {KEY}")
 
@@ -216,9 +216,9 @@ def test_secrets_do_not_get_into_a_session(open_memory):
 def test_a_checkpoint_that_cannot_be_accepted_is_refused(memory, said):
     """By the name of the field, and nothing is written."""
     with pytest.raises(InvalidInput) as caught:
-        memory.checkpoint("s", **said)
+        memory.sessions.checkpoint("s", **said)
     assert caught.value.field.split("[")[0] in said
-    assert memory.sessions() == []
+    assert memory.sessions.list() == []
 
 
 def test_a_repeat_of_a_setting_that_is_wrong_is_refused():
@@ -233,11 +233,11 @@ def test_the_same_awaited(tmp_path):
 
     async def work() -> None:
         async with AsyncMemoryManager(tmp_path / "m", embedder=None) as memory:
-            async with await memory.session("s", goal="g") as session:
+            async with await memory.sessions.start("s", goal="g") as session:
                 await session.checkpoint(next=["one"])
-                assert (await memory.checkpoint(session, done=["one"])).number == 2
+                assert (await memory.sessions.checkpoint(session, done=["one"])).number == 2
                 assert (await session.resume()).checkpoint.done == ("one",)
                 assert (await session.info()).state == "open"
-            assert (await memory.sessions())[0].state == "ended"
+            assert (await memory.sessions.list())[0].state == "ended"
 
     asyncio.run(work())

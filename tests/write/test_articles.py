@@ -32,7 +32,7 @@ def grow(memory, clock, texts=GARDEN, **fields):
 
 def written(memory, **options):
     """Let articles be written; return those that are active."""
-    memory.consolidate(steps=["articles"], **options)
+    memory.sleep.run(steps=["articles"], **options)
     return memory.list(kinds="article")
 
 
@@ -62,7 +62,7 @@ def test_an_article_quotes_its_sources_and_names_them(memory, clock):
 def test_nobody_asked_so_none_is_written(memory, clock):
     """The usual sleep of the usual settings has no such step; the settings can say so."""
     grow(memory, clock)
-    assert "articles" not in memory.consolidate().steps
+    assert "articles" not in memory.sleep.run().steps
     assert memory.list(kinds="article") == []
     assert "articles" in run.usual(Config(articles=Articles("extractive")))
 
@@ -72,7 +72,7 @@ def test_vectors_tell_what_is_of_one_topic(open_memory, clock):
     texts = [f"The garden of Anna has an old {what}" for what in ("tree", "gate", "wall", "pond")]
     for near, count in ((0.3, 1), (0.99, 0)):
         config = Config(articles=Articles(cosine=near))
-        folder = open_memory().root.parent / str(near)
+        folder = open_memory().store.root.parent / str(near)
         memory = open_memory(folder, embedder=HashEmbedder(256), config=config)
         grow(memory, clock, texts)
         assert memory.flush(wait=True, timeout=30)
@@ -85,7 +85,7 @@ def test_a_second_sleep_changes_nothing(memory, clock):
     written(memory)
     before = state(memory)
     clock.advance(DAY)
-    tick_again = memory.consolidate(steps=["articles"])
+    tick_again = memory.sleep.run(steps=["articles"])
     assert (tick_again.steps["articles"].changed, tick_again.run) == (0, None)
     assert dict(tick_again.steps["articles"].skipped) == {"as they are": 1}
     assert state(memory) == before
@@ -95,14 +95,14 @@ def test_a_dry_run_writes_nothing(memory, clock):
     """It says how many articles would be written."""
     grow(memory, clock)
     before = state(memory)
-    assert memory.consolidate(steps=["articles"], dry_run=True).steps["articles"].changed == 1
+    assert memory.sleep.run(steps=["articles"], dry_run=True).steps["articles"].changed == 1
     assert state(memory) == before
 
 
 def test_undo_takes_an_article_back_for_good(memory, clock):
     """The next sleep respects it; undoing the undoing brings the article again."""
     grow(memory, clock)
-    found = memory.consolidate(steps=["articles"])
+    found = memory.sleep.run(steps=["articles"])
     undone = memory.undo(run=found.run)
     assert memory.list(kinds="article") == []
     assert written(memory) == []
@@ -114,9 +114,9 @@ CHANGES = {
     "forget": lambda m: m.forget("g2"),
     "update": lambda m: m.update("g2", text="A badger came into the garden last night"),
     "correct": lambda m: m.correct("g2", "A badger came into the garden last night"),
-    "archive": lambda m: m.archive("g2"),
+    "archive": lambda m: m.sleep.archive("g2"),
     "supersede": lambda m: m.add("No animal was there", supersedes="g2"),
-    "end": lambda m: m.update("g2", valid_until=m.clock() + DAY),
+    "end": lambda m: m.update("g2", valid_until=m.store.clock() + DAY),
     "expiry": lambda m: m.update("g2", expires_in=60.0),
     "scope": lambda m: m.update("g2", scope="private"),
 }
@@ -129,8 +129,8 @@ def test_an_article_falls_with_what_it_quotes(memory, clock, name):
     (article,) = written(memory)
     CHANGES[name](memory)
     assert memory.list(kinds="article") == []
-    assert memory.history(article.id)[0].reason == "withdrawn"
-    number = memory.changes(id=article.id)[0].number
+    assert memory.changes.history(article.id)[0].reason == "withdrawn"
+    number = memory.changes.list(id=article.id)[0].number
     memory.undo(number)
     assert [one.text for one in memory.list(kinds="article")] == [article.text]
 
@@ -145,7 +145,7 @@ def test_it_is_written_again_from_what_is_left(memory, clock, name):
     assert again.id == article.id
     assert "fox" not in again.text
     assert again.source.parents == ("g0", "g1", "g3", "g4")
-    assert article.text in [state.text for state in memory.history(article.id)]
+    assert article.text in [state.text for state in memory.changes.history(article.id)]
     assert written(memory) == [again]
 
 
@@ -164,7 +164,7 @@ def test_an_end_that_no_change_set_is_seen_by_the_next_sleep(memory, clock):
     """``touch`` gives a source an end and makes no change; then the article goes as well."""
     grow(memory, clock, GARDEN[:4])
     written(memory)
-    memory.touch("g1", expires_in=60.0)
+    memory.store.touch("g1", expires_in=60.0)
     assert written(memory) == []
 
 
@@ -240,7 +240,7 @@ def test_an_erased_source_leaves_no_word_in_articles(memory, clock, derived, rew
     receipt = memory.store.erase("g5", derived=derived)
     assert article.id in receipt.derived
     assert memory.list(kinds="article", status=EVERY) == []
-    held = [path.read_bytes() for path in memory.root.rglob("*") if path.is_file()]
+    held = [path.read_bytes() for path in memory.store.root.rglob("*") if path.is_file()]
     assert not any(CANARY.encode() in content for content in held)
     (fresh,) = written(memory)
     assert fresh.source.parents == ("g0", "g1", "g2", "g3", "g4")
@@ -251,7 +251,7 @@ def test_the_first_text_holds_the_word_that_is_erased_above(memory, clock):
     grow(memory, clock, [*GARDEN, f"The {CANARY} of Anna stands in the garden"])
     (article,) = written(memory)
     assert CANARY in article.text
-    held = [path.read_bytes() for path in memory.root.rglob("*") if path.is_file()]
+    held = [path.read_bytes() for path in memory.store.root.rglob("*") if path.is_file()]
     assert any(CANARY.encode() in content for content in held)
 
 
@@ -259,7 +259,7 @@ def test_a_locked_article_stays_as_it_is(memory, clock):
     """Neither a change of a source nor a sleep touches it."""
     grow(memory, clock)
     (article,) = written(memory)
-    memory.pin(article.id)
+    memory.update(article.id, pinned=True)
     memory.forget("g2")
     assert [one.text for one in written(memory)] == [article.text]
 
@@ -297,7 +297,7 @@ def test_a_sleep_that_dies_is_gone_on_with(open_memory, monkeypatch):
 
     monkeypatch.setattr(run.Sleeper, "_bite", dying)
     with pytest.raises(KeyboardInterrupt):
-        memory.consolidate(steps=["articles"])
+        memory.sleep.run(steps=["articles"])
     assert len(memory.list(kinds="article")) == 1
     monkeypatch.setattr(run.Sleeper, "_bite", bite)
     assert len(written(memory)) == 2

@@ -42,7 +42,7 @@ def together(memory, clock, names, times, **how):
     """Use memories together, some hours apart."""
     for _ in range(times):
         clock.advance(HOURS)
-        memory.feedback(list(names), verdict="used", **how)
+        memory.feedback.rate(list(names), verdict="used", **how)
 
 
 def led(memory):
@@ -69,8 +69,8 @@ def test_a_link_acts_from_the_third_use_together(memory, clock):
 def test_a_call_about_more_than_links_can_lead_to_makes_none(memory, many, linked):
     """Which of them each would lead to would be chance."""
     memory.add_many(f"Note {n} on the {n}th lamp post" for n in range(many))
-    memory.feedback([one.id for one in memory.list()], verdict="used")
-    memory.consolidate(steps=["fold"])
+    memory.feedback.rate([one.id for one in memory.list()], verdict="used")
+    memory.sleep.run(steps=["fold"])
     assert len(links(memory)) == linked
 
 
@@ -78,7 +78,7 @@ def test_links_that_an_earlier_fold_made_are_folded_again(memory, clock):
     """Those of a store that knew no such limit go with the next sleep."""
     filled(memory)
     together(memory, clock, ("Heron", "Plover"), 1)
-    memory.consolidate(steps=["fold"])
+    memory.sleep.run(steps=["fold"])
     right = links(memory)
 
     def as_before(session):
@@ -90,7 +90,7 @@ def test_links_that_an_earlier_fold_made_are_folded_again(memory, clock):
 
     memory._engine.ledger.write(as_before)
     assert links(memory) != right
-    memory.consolidate(steps=["fold"])
+    memory.sleep.run(steps=["fold"])
     assert links(memory) == right
 
 
@@ -99,11 +99,11 @@ def test_only_verdicts_of_one_call_on_memories_link_them(memory, clock):
     filled(memory)
     for _ in range(4):
         clock.advance(HOURS)
-        memory.feedback(memory.retrieve(QUESTION, 4), useful=True)
-        memory.feedback("Heron", verdict="used")
-        memory.feedback("Egret", verdict="used")
-        memory.feedback(["Plover", "Avocet"], verdict="wrong")
-    memory.consolidate(steps=["fold"])
+        memory.feedback.rate(memory.retrieve(QUESTION, 4), useful=True)
+        memory.feedback.rate("Heron", verdict="used")
+        memory.feedback.rate("Egret", verdict="used")
+        memory.feedback.rate(["Plover", "Avocet"], verdict="wrong")
+    memory.sleep.run(steps=["fold"])
     assert links(memory) == {}
 
 
@@ -114,11 +114,11 @@ def test_an_answer_that_cites_two_links_them(memory, clock):
     for _ in range(2):
         clock.advance(HOURS)
         found = memory.retrieve("What do we know about the kiln?", record=False)
-        memory.cite(found, "It is fired by Ottilie and burns at 1190 degrees.")
+        memory.feedback.cite(found, "It is fired by Ottilie and burns at 1190 degrees.")
     assert links(memory)["kiln", "who"] == (0.075, 1)
     clock.advance(DAY)
     found = memory.retrieve("What do we know about the kiln?", record=False)
-    memory.cite(found, "It is fired by Ottilie and burns at 1190 degrees.")
+    memory.feedback.cite(found, "It is fired by Ottilie and burns at 1190 degrees.")
     assert links(memory)["kiln", "who"][1] == 2
 
 
@@ -148,10 +148,10 @@ def test_a_verdict_that_is_taken_back_leaves_no_link(memory, clock):
     together(memory, clock, ("Heron", "Egret"), 1)
     assert links(memory) != before
     for name in ("Heron", "Egret"):
-        last = max(memory.belief(name).evidence, key=lambda one: one.event)
-        memory.retract(event=last.event)
+        last = max(memory.feedback.belief(name).evidence, key=lambda one: one.event)
+        memory.feedback.retract(event=last.event)
     assert links(memory) == before
-    memory.retract(source="user")
+    memory.feedback.retract(source="user")
     assert links(memory) == {}
 
 
@@ -169,17 +169,17 @@ def test_a_sleep_keeps_the_links_within_their_budget(open_memory, clock):
     """Once: a second sleep finds nothing to scale, and the log leads to the same links."""
     memory = filled(open_memory(config=Config(association=Association(budget=0.5))))
     together(memory, clock, NAMES, 4)
-    assert memory.consolidate(dry_run=True).steps["links"].changed == 4
-    found = memory.consolidate()
+    assert memory.sleep.run(dry_run=True).steps["links"].changed == 4
+    found = memory.sleep.run()
     assert found.steps["links"].changed == 4
     after = links(memory)
     for name in NAMES:
         total = sum(weight for (src, _), (weight, _) in after.items() if src == name)
         assert total == pytest.approx(0.5, abs=0.001)
-    assert memory.consolidate(steps=["links"]).run is None
+    assert memory.sleep.run(steps=["links"]).run is None
     assert links(memory) == after
     memory._engine.ledger.write(co_use.forget_all)
-    memory.consolidate(steps=["fold"])
+    memory.sleep.run(steps=["fold"])
     assert links(memory) == after
 
 
@@ -187,9 +187,9 @@ def test_a_pinned_memory_keeps_its_links(open_memory, clock):
     """A sleep leaves it alone."""
     memory = filled(open_memory(config=Config(association=Association(budget=0.5))))
     together(memory, clock, NAMES, 4)
-    memory.pin("Heron")
+    memory.update("Heron", pinned=True)
     before = {pair: one for pair, one in links(memory).items() if pair[0] == "Heron"}
-    assert memory.consolidate().steps["links"].changed == 3
+    assert memory.sleep.run().steps["links"].changed == 3
     assert {pair: one for pair, one in links(memory).items() if pair[0] == "Heron"} == before
 
 
@@ -210,7 +210,7 @@ def test_another_process_sees_what_changed(open_memory, clock):
     memory, other = filled(open_memory()), open_memory()
     together(memory, clock, ("Heron", "Plover"), 4)
     assert led(other) == led(memory) != {}
-    memory.retract(source="user")
+    memory.feedback.retract(source="user")
     assert led(other) == led(memory) == {}
 
 
@@ -245,9 +245,9 @@ def test_folding_again_leads_to_the_same_links(tmp_path_factory, calls, taken_ba
         filled(memory)
         for names, source, hours in calls:
             clock.advance(timedelta(hours=hours))
-            memory.feedback(names, verdict="used", source=source)
+            memory.feedback.rate(names, verdict="used", source=source)
         if taken_back:
-            memory.retract(source="agent")
+            memory.feedback.retract(source="agent")
         ledger, config = memory._engine.ledger, memory._engine.config
         rows = "SELECT src, dst, weight, count, at FROM associations ORDER BY 1, 2"
         before = ledger.read(lambda c: c.execute(rows).fetchall())

@@ -49,7 +49,7 @@ class TestUpdate:
         assert (now.version, now.updated_at, now.created_at) == (2, clock(), kept.created_at)
         assert len(memory.retrieve("Monday", min_score=0.3)) == 0
         assert [hit.text for hit in memory.retrieve("Thursday")] == [now.text]
-        first, second = memory.history(kept.id)
+        first, second = memory.changes.history(kept.id)
         assert (first.version, first.text, first.reason) == (
             1,
             "the meeting is on Monday",
@@ -111,7 +111,7 @@ class TestUpdate:
         """Saying what is there already writes nothing, even when its time was given."""
         kept = memory.add("a", scope="x", aliases=["b"], occurred_at=clock())
         assert memory.update(kept.id, **options) == kept
-        assert len(memory.history(kept.id)) == 1
+        assert len(memory.changes.history(kept.id)) == 1
 
     def test_a_repeat_of_the_new_content_is_recognised(self, memory, clock):
         """Text and scope count as they are now; the time counts if it did before."""
@@ -178,7 +178,7 @@ class TestForget:
         memory.retrieve("parking")
         gone = memory.forget(kept.id)
         assert gone.status == "forgotten"
-        assert memory.list() == memory.recent(session="s") == []
+        assert memory.list() == memory.sessions.recent(session="s") == []
         assert len(memory.retrieve("parking", include_superseded=True)) == 0
         assert memory.list(status="forgotten") == [memory.get(kept.id)] == [gone]
         hidden = {status: count for status, count in memory.store.stats().hidden.items() if count}
@@ -205,10 +205,10 @@ class TestForget:
         back = memory.restore(kept.id)
         assert (back.status, back.tier, back.seq) == ("active", tier, kept.seq)
         assert memory.list()[0] == back
-        assert [m.id for m in memory.recent()][:1] == ([kept.id] if tier == "short" else [])
+        assert [m.id for m in memory.sessions.recent()][:1] == ([kept.id] if tier == "short" else [])
         assert [hit.id for hit in memory.retrieve("parking")] == [kept.id]
         assert memory.restore(kept.id) == back
-        assert [s.reason for s in memory.history(kept.id)] == ["forgotten", "restored", "present"]
+        assert [s.reason for s in memory.changes.history(kept.id)] == ["forgotten", "restored", "present"]
 
     def test_what_was_superseded_comes_back_superseded(self, memory):
         """Forgetting does not undo a supersession."""
@@ -242,7 +242,7 @@ class TestForget:
         memory.forget(old.id)
         memory.add_many({"text": text, "tier": "short"} for text in ("two", "three"))
         assert memory.restore(old.id).tier == "medium"
-        assert [m.text for m in memory.recent()] == ["two", "three"]
+        assert [m.text for m in memory.sessions.recent()] == ["two", "three"]
 
 
 class TestMove:
@@ -253,36 +253,36 @@ class TestMove:
     def test_from_any_tier_to_any(self, memory, start, end):
         """It is listed, found and in the ring according to its tier; moving nowhere is nothing."""
         kept = memory.add("parking spot", start)
-        moved = memory.move(kept.id, end)
+        moved = memory.update(kept.id, tier=end)
         assert moved.tier == end
         assert memory.list(tiers=end) == [moved]
-        assert len(memory.recent()) == (end == "short")
+        assert len(memory.sessions.recent()) == (end == "short")
         assert [hit.tier for hit in memory.retrieve("parking", tiers=end)] == [end]
-        assert len(memory.history(kept.id)) == (1 if start == end else 2)
+        assert len(memory.changes.history(kept.id)) == (1 if start == end else 2)
 
     def test_into_a_full_ring_the_oldest_falls_out(self, open_memory):
         """Which may be the one that was moved, since the ring keeps the newest."""
         memory = open_memory(config=Config(short=ShortConfig(capacity=2)))
         one, *_ = memory.add_many({"text": text, "tier": "short"} for text in "abc")
-        assert memory.move(one.id, "short").tier == "medium"
+        assert memory.update(one.id, tier="short").tier == "medium"
         newest = memory.add("d", "long")
-        assert memory.move(newest.id, "short").tier == "short"
-        assert [m.text for m in memory.recent()] == ["c", "d"]
+        assert memory.update(newest.id, tier="short").tier == "short"
+        assert [m.text for m in memory.sessions.recent()] == ["c", "d"]
 
     def test_an_embedding_still_owed_stays_owed(self, memory):
         """Moving a memory before it was embedded, or even indexed, does not lose its vector."""
         kept = memory.add("a", "long")
-        memory.move(kept.id, "short")
-        memory.move(kept.id, "medium")
+        memory.update(kept.id, tier="short")
+        memory.update(kept.id, tier="medium")
         assert backlog(memory) == {kept.seq: "embed"}
 
     def test_the_index_is_told(self, memory):
         """Out of the long tier's index when it goes to the ring, back in when it leaves it."""
         kept = memory.add("a", "long")
         settled(memory)
-        memory.move(kept.id, "short")
+        memory.update(kept.id, tier="short")
         assert backlog(memory) == {kept.seq: "drop"}
-        memory.move(kept.id, "medium")
+        memory.update(kept.id, tier="medium")
         assert backlog(memory) == {kept.seq: "index"}
 
     def test_pushed_out_again_before_the_index_heard_of_it(self, open_memory):
@@ -290,7 +290,7 @@ class TestMove:
         memory = open_memory(config=Config(short=ShortConfig(capacity=1)))
         kept = memory.add("a", "long")
         settled(memory)
-        memory.move(kept.id, "short")
+        memory.update(kept.id, tier="short")
         memory.add("b", "short")
         assert memory.get(kept.id).tier == "medium"
         assert backlog(memory)[kept.seq] == "index"
@@ -299,7 +299,7 @@ class TestMove:
         """A forgotten memory comes back in the tier it was moved to."""
         kept = memory.add("a", "short")
         memory.forget(kept.id)
-        memory.move(kept.id, "long")
+        memory.update(kept.id, tier="long")
         assert memory.restore(kept.id).tier == "long"
 
 
@@ -308,14 +308,14 @@ def test_history_tells_every_state_in_order(memory, clock):
     kept = memory.add("one", "short", key="k")
     for change in (
         lambda: memory.update(kept.id, text="two"),
-        lambda: memory.move(kept.id, "long"),
+        lambda: memory.update(kept.id, tier="long"),
         lambda: memory.forget(kept.id),
         lambda: memory.restore(kept.id),
         lambda: memory.add("other", key="k"),
     ):
         clock.advance(HOUR)
         change()
-    states = memory.history(kept.id)
+    states = memory.changes.history(kept.id)
     assert [s.reason for s in states] == [
         "updated", "moved", "forgotten", "restored", "superseded", "present",
     ]  # fmt: skip
@@ -334,8 +334,8 @@ def test_history_tells_every_state_in_order(memory, clock):
         lambda m: m.update("x", text="y"),
         lambda m: m.forget("x"),
         lambda m: m.restore("x"),
-        lambda m: m.move("x", "long"),
-        lambda m: m.history("x"),
+        lambda m: m.update("x", tier="long"),
+        lambda m: m.changes.history("x"),
     ],
     ids=["get", "update", "forget", "restore", "move", "history"],
 )

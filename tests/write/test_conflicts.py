@@ -33,9 +33,9 @@ def test_a_statement_that_names_the_old_value_supersedes_it(memory):
     old, new = told(memory, "I live in Ghent", "I moved from Ghent to Turku")
     assert statuses(memory, old, new) == ["superseded", "active"]
     assert memory.get(old).superseded_by == new
-    (change,) = memory.changes()
+    (change,) = memory.changes.list()
     assert (change.kind, change.changed) == ("settle", (old,))
-    assert memory.conflicts() == []
+    assert memory.slots.conflicts() == []
 
 
 def test_no_text_is_read_while_others_wait_to_write(memory, monkeypatch):
@@ -100,7 +100,7 @@ def test_no_namespace_is_held_back_for_ever(memory, monkeypatch, busy):
         memory.add(text).id for text in ("My desk is in the hall", "My desk is not in the hall")
     ]
     chores.settle()
-    assert memory.conflicts() == []
+    assert memory.slots.conflicts() == []
     assert statuses(memory, *late) == ["active", "active"]
 
 
@@ -134,7 +134,7 @@ def test_a_quiet_moment_has_an_end(memory):
         ids = [memory.add(f"My desk number {n} is in the hall").id for n in range(80)]
         memory._engine.background.traffic.added = -inf
         assert chores.settle(seconds=0)
-        ns = memory._engine.ledger.find_namespace(memory.namespace)
+        ns = memory._engine.ledger.find_namespace(memory.store.namespace)
         left = memory._engine.ledger.read(lambda c: claim_rows.waiting(c, ns))
         assert 0 < left < len(ids)
         assert not chores.settle(gives_way=False, seconds=inf)
@@ -161,7 +161,7 @@ def test_flush_waits_for_the_pass_in_a_stream_of_adds(memory, monkeypatch):
 def test_an_undone_supersession_is_not_done_again(memory, clock):
     """Neither by the next pass, nor after a repair that reads all statements again."""
     old, new = told(memory, "I live in Ghent", "I moved from Ghent to Turku")
-    memory.undo(memory.changes()[0].number)
+    memory.undo(memory.changes.list()[0].number)
     clock.advance(timedelta(days=1))
     told(memory, "The kettle is blue")
     assert statuses(memory, old, new) == ["active", "active"]
@@ -171,11 +171,11 @@ def test_another_value_without_a_word_of_change_is_flagged(memory):
     """Both stay; the later one stands higher, and the earlier one is doubted."""
     before = memory.add("My editor is Vim")
     old, new = before.id, *told(memory, "My editor is Helix")
-    (found,) = memory.conflicts()
+    (found,) = memory.slots.conflicts()
     assert (found.a.id, found.b.id, found.higher) == (new, old, new)
     assert (found.relation, found.reason) == ("contradicts", "another editor")
     assert statuses(memory, old, new) == ["active", "active"]
-    assert memory.belief(old).mean < memory.belief(new).mean
+    assert memory.feedback.belief(old).mean < memory.feedback.belief(new).mean
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,7 @@ def test_the_setting_says_what_supersedes(tmp_path, supersede, change, status):
     with MemoryManager(tmp_path / "store", embedder=None, config=config) as memory:
         old, _ = told(memory, "I live in Ghent", change)
         assert statuses(memory, old) == [status]
-        assert len(memory.conflicts()) == (status == "active")
+        assert len(memory.slots.conflicts()) == (status == "active")
 
 
 @pytest.mark.parametrize(
@@ -212,7 +212,7 @@ def test_what_does_not_hold_for_good_supersedes_nothing(memory, more):
     (old,) = told(memory, "I live in Ghent")
     (new,) = told(memory, "I moved from Ghent to Turku", **more)
     assert statuses(memory, old, new) == ["active", "active"]
-    assert len(memory.conflicts()) == 1
+    assert len(memory.slots.conflicts()) == 1
 
 
 @pytest.mark.parametrize(
@@ -229,7 +229,7 @@ def test_a_change_that_may_leave_something_true_is_flagged(memory, old, new):
     """Both are found, the newer one first."""
     ids = told(memory, old, new)
     assert statuses(memory, *ids) == ["active", "active"]
-    assert [one.higher for one in memory.conflicts()] == [ids[1]]
+    assert [one.higher for one in memory.slots.conflicts()] == [ids[1]]
 
 
 def test_no_statement_is_read_without_pairs(tmp_path):
@@ -238,7 +238,7 @@ def test_no_statement_is_read_without_pairs(tmp_path):
     with MemoryManager(tmp_path / "store", embedder=None, config=config) as memory:
         old, _ = told(memory, "I live in Ghent", "I moved from Ghent to Turku")
         assert statuses(memory, old) == ["active"]
-        assert memory.conflicts() == []
+        assert memory.slots.conflicts() == []
 
 
 def test_a_vocabulary_of_the_caller_adds_attributes(tmp_path):
@@ -246,7 +246,7 @@ def test_a_vocabulary_of_the_caller_adds_attributes(tmp_path):
     config = Config(conflicts=Conflicts(vocabulary={"berth": "room"}))
     with MemoryManager(tmp_path / "store", embedder=None, config=config) as memory:
         told(memory, "Our berth is B14", "Our berth is B6")
-        assert len(memory.conflicts()) == 1
+        assert len(memory.slots.conflicts()) == 1
 
 
 class Model:
@@ -268,32 +268,32 @@ def test_a_judge_may_flag_and_never_supersedes(tmp_path, probability, count):
     with MemoryManager(tmp_path / "store", embedder=None, config=config) as memory:
         ids = told(memory, "I use Vim", "I use Helix")
         assert statuses(memory, *ids) == ["active", "active"]
-        assert len(memory.conflicts()) == count
+        assert len(memory.slots.conflicts()) == count
 
 
 def test_a_locked_memory_is_never_superseded(memory):
     """The new one is flagged against it and doubted, and the locked one is as it was."""
     (old,) = told(memory, "I live in Ghent")
-    memory.lock(old)
+    memory.update(old, lock="user")
     before = memory.get(old)
     (new,) = told(memory, "I moved from Ghent to Turku")
     assert memory.get(old) == before
-    assert [one.a.id for one in memory.conflicts()] == [new]
-    assert memory.belief(new).mean < memory.belief(old).mean
+    assert [one.a.id for one in memory.slots.conflicts()] == [new]
+    assert memory.feedback.belief(new).mean < memory.feedback.belief(old).mean
 
 
 def test_a_web_page_neither_supersedes_nor_doubts_what_the_user_said(memory):
     """In quarantine it is not even read; approved, it is flagged and stands lower."""
     (old,) = told(memory, "The budget of Heron is 40 euros")
-    trusted = memory.belief(old).mean
+    trusted = memory.feedback.belief(old).mean
     (page,) = told(memory, "The budget of Heron is 90 euros now, not 40 euros", source="web")
-    assert memory.conflicts() == []
+    assert memory.slots.conflicts() == []
     memory.quarantine.approve(page)
     memory.flush(wait=True)
-    (found,) = memory.conflicts()
+    (found,) = memory.slots.conflicts()
     assert found.higher == old
     assert statuses(memory, old, page) == ["active", "active"]
-    assert memory.belief(old).mean == trusted
+    assert memory.feedback.belief(old).mean == trusted
 
 
 def test_alice_and_bob_both_survive(memory):
@@ -303,14 +303,14 @@ def test_alice_and_bob_both_survive(memory):
         "Alice lives in Ghent", "Bob lives in Turku now",
     )  # fmt: skip
     assert set(statuses(memory, *ids)) == {"active"}
-    assert memory.conflicts() == []
+    assert memory.slots.conflicts() == []
 
 
 def test_what_an_agent_repeats_of_the_past_is_an_echo(memory):
     """However new: it is linked to what holds now, and stands below it."""
     _, new = told(memory, "I live in Ghent", "I moved from Ghent to Turku")
     (echo,) = told(memory, "Noted: I live in Ghent", source="agent")
-    (found,) = memory.conflicts()
+    (found,) = memory.slots.conflicts()
     assert (found.relation, found.a.id, found.b.id, found.higher) == ("echoes", echo, new, new)
     hits = memory.retrieve("Where do I live, in Ghent?", k=5)
     assert [hit.id for hit in hits].index(new) < [hit.id for hit in hits].index(echo)
@@ -363,7 +363,7 @@ def test_the_higher_one_is_not_marked_and_a_narrower_scope_tells_nothing(memory)
     assert "contradicted_by" not in memory.prompt("airline Egret", tags=["fleet"], **asked)
     (wide,) = told(memory, "My editor is Vim")
     (narrow,) = told(memory, "My editor is Helix", scope="team")
-    assert {one.higher for one in memory.conflicts()} >= {narrow}
+    assert {one.higher for one in memory.slots.conflicts()} >= {narrow}
     assert "contradicted_by" not in memory.prompt("editor Vim", ids=[wide], **asked)
 
 
@@ -379,40 +379,40 @@ def test_the_higher_one_is_not_marked_and_a_narrower_scope_tells_nothing(memory)
 def test_a_person_settles_a_pair_for_good(memory, keep, after):
     """It is one change; the pair is not flagged again, even after an edit; undo brings it back."""
     old, new = told(memory, "My editor is Vim", "My editor is Helix")
-    memory.resolve(new, old, keep=keep)
+    memory.slots.resolve(new, old, keep=keep)
     assert statuses(memory, old, new) == after
-    assert memory.conflicts() == []
-    assert len(memory.conflicts(status="resolved")) == 1
+    assert memory.slots.conflicts() == []
+    assert len(memory.slots.conflicts(status="resolved")) == 1
     if keep == "both":
         memory.update(new, text="My editor is Zed")
         memory.flush(wait=True)
-        assert memory.conflicts() == []
+        assert memory.slots.conflicts() == []
         return
-    memory.undo(memory.changes()[0].number)
+    memory.undo(memory.changes.list()[0].number)
     assert statuses(memory, old, new) == ["active", "active"]
-    assert len(memory.conflicts()) == 1
+    assert len(memory.slots.conflicts()) == 1
 
 
 def test_a_locked_memory_does_not_give_way_to_a_verdict(memory):
     """Nothing is written."""
     old, new = told(memory, "My editor is Vim", "My editor is Helix")
-    memory.lock(old)
+    memory.update(old, lock="user")
     with pytest.raises(LockedMemory):
-        memory.resolve(new, old, keep="a")
-    assert len(memory.conflicts()) == 1
+        memory.slots.resolve(new, old, keep="a")
+    assert len(memory.slots.conflicts()) == 1
 
 
 def test_wrong_arguments_are_refused(memory):
     """A misspelt choice, the same id twice, an id that is not there."""
     (one,) = told(memory, "My editor is Vim")
     with pytest.raises(InvalidInput, match="keep"):
-        memory.resolve(one, one, keep="left")
+        memory.slots.resolve(one, one, keep="left")
     with pytest.raises(InvalidInput, match="same"):
-        memory.resolve(one, one, keep="a")
+        memory.slots.resolve(one, one, keep="a")
     with pytest.raises(NotFound):
-        memory.resolve(one, "nobody", keep="a")
+        memory.slots.resolve(one, "nobody", keep="a")
     with pytest.raises(InvalidInput, match="status"):
-        memory.conflicts(status="shut")
+        memory.slots.conflicts(status="shut")
 
 
 @pytest.mark.parametrize(
@@ -429,7 +429,7 @@ def test_a_key_is_not_lost_to_a_statement(memory):
     holder = memory.add("I live in Ghent", key="me/home")
     told(memory, "I moved from Ghent to Turku")
     assert memory.value("me/home").id == holder.id
-    assert len(memory.conflicts()) == 1
+    assert len(memory.slots.conflicts()) == 1
 
 
 @pytest.mark.parametrize("kind", ["episode", "emotion", "question", "article"])
@@ -444,17 +444,17 @@ def test_an_edited_statement_is_compared_again(memory):
     _, new = told(memory, "My editor is Vim", "My editor is Helix")
     memory.update(new, text="My editor is Vim")
     memory.flush(wait=True)
-    assert memory.conflicts() == []
+    assert memory.slots.conflicts() == []
     memory.update(new, text="My editor is Zed")
     memory.flush(wait=True)
-    assert len(memory.conflicts()) == 1
+    assert len(memory.slots.conflicts()) == 1
 
 
 def test_the_numbers_of_an_erased_statement_are_gone(memory):
     """And doctor finds nothing amiss."""
     old, _ = told(memory, "My editor is Vim", "My editor is Helix")
     memory.store.erase(old)
-    assert memory.conflicts() == []
+    assert memory.slots.conflicts() == []
     assert all(one.ok for one in memory.store.doctor())
 
 
@@ -464,13 +464,13 @@ def test_namespaces_do_not_meet(memory):
     (mine,) = told(memory, "I live in Ghent")
     told(other, "I moved from Ghent to Turku")
     assert statuses(memory, mine) == ["active"]
-    assert other.conflicts() == []
+    assert other.slots.conflicts() == []
 
 
 def test_lost_numbers_are_read_again_and_nothing_is_compared_again(memory):
     """Doctor notices, repairs, and what a person undid stays undone."""
     old, new = told(memory, "I live in Ghent", "I moved from Ghent to Turku")
-    memory.undo(memory.changes()[0].number)
+    memory.undo(memory.changes.list()[0].number)
     memory.flush(wait=True)
     memory._engine.ledger.write(lambda session: session.execute("DELETE FROM claims"))
     looked = memory.store.doctor(repair=False)

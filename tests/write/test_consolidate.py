@@ -49,20 +49,20 @@ def lived(memory, clock, days=40):
     memory.add("The gate code is 1904", id="gate", importance=0.55)
     for _ in range(days):
         clock.advance(DAY)
-        memory.feedback("gate", verdict="used")
+        memory.feedback.rate("gate", verdict="used")
 
 
 def test_near_equal_statements_become_one(memory):
     """The longer one stays and has the names of both; the other leads to it."""
     memory.add(SHED, id="shed", tags=["x"])
     memory.add(ALWAYS, id="always", aliases=["the bike"])
-    found = memory.consolidate()
+    found = memory.sleep.run()
     assert found.done
     assert [one.id for one in memory.list()] == ["always"]
     assert memory.get("shed").superseded_by == "always"
     assert (memory.get("always").tags, memory.get("always").aliases) == (("x",), ("the bike",))
-    assert memory.history("shed")[0].reason == "folded"
-    assert memory.strength("always").uses == 1
+    assert memory.changes.history("shed")[0].reason == "folded"
+    assert memory.feedback.strength("always").uses == 1
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_statements_that_differ_in_what_matters_stay(memory, one, other):
     """A negation, number, date, name, order of names, identifier or opposite keeps them apart."""
     memory.add(one)
     memory.add(other)
-    memory.consolidate()
+    memory.sleep.run()
     assert len(memory.list()) == 2
 
 
@@ -96,7 +96,7 @@ def test_a_join_that_ignores_negation_would_fold_them(memory, monkeypatch):
     )
     memory.add("Anna keeps the blue bike in the shed")
     memory.add("Anna never keeps the blue bike in the shed")
-    memory.consolidate()
+    memory.sleep.run()
     assert len(memory.list()) == 1
 
 
@@ -119,7 +119,7 @@ def test_a_memory_with_something_of_its_own_is_not_folded(memory, fields):
     memory.add(SHED)
     memory.add(ALWAYS, **fields)
     before = shown(memory)
-    memory.consolidate()
+    memory.sleep.run()
     assert shown(memory) == before
 
 
@@ -129,10 +129,10 @@ def test_vectors_must_be_near_too(open_memory):
     memory.add(SHED, "long")
     memory.add(ALWAYS, "long")
     assert memory.flush(wait=True, timeout=30)
-    memory.consolidate()
+    memory.sleep.run()
     assert len(memory.list()) == 2
     near = open_memory(
-        memory.root.parent / "near",
+        memory.store.root.parent / "near",
         embedder=HashEmbedder(64),
         config=Config(sleep=Sleep(fold_cosine=-1.0)),
     )
@@ -147,36 +147,36 @@ def test_restore_and_undo_take_one_out_again_and_the_next_sleep_respects_it(memo
     """Its arrival is no use of the other any more, and nobody folds it a second time."""
     memory.add(SHED, id="shed")
     memory.add(ALWAYS, id="always")
-    memory.consolidate()
+    memory.sleep.run()
     assert memory.restore("shed").status == "active"
-    assert memory.strength("always").uses == 0
-    memory.consolidate()
+    assert memory.feedback.strength("always").uses == 0
+    memory.sleep.run()
     assert len(memory.list()) == 2
-    assert [one.relation for one in memory.related("shed")] == []
+    assert [one.relation for one in memory.insight.related("shed")] == []
 
 
 def test_undo_of_a_run_takes_the_whole_sleep_back(open_memory, clock):
     """Folded, archived and moved ones are as they were, and so are the uses."""
     memory = open_memory(config=Config(sleep=Sleep(bite=5, archive_share=1.0)))
     lived(memory, clock, 60)
-    before, uses = shown(memory), memory.strength("always").uses
-    found = memory.consolidate()
-    assert {one.run for one in memory.changes() if one.kind == "consolidate"} == {found.run}
-    assert len(memory.changes()) > 2
+    before, uses = shown(memory), memory.feedback.strength("always").uses
+    found = memory.sleep.run()
+    assert {one.run for one in memory.changes.list() if one.kind == "consolidate"} == {found.run}
+    assert len(memory.changes.list()) > 2
     assert shown(memory) != before
     memory.undo(run=found.run)
     assert shown(memory) == before
-    assert memory.strength("always").uses == uses
-    memory.consolidate()
+    assert memory.feedback.strength("always").uses == uses
+    memory.sleep.run()
     assert shown(memory) == before
 
 
 def test_a_second_sleep_writes_nothing(memory, clock):
     """At the same moment nothing is new: not a row, a revision, an event or a change."""
     lived(memory, clock)
-    assert memory.consolidate().done
+    assert memory.sleep.run().done
     before = state(memory)
-    again = memory.consolidate()
+    again = memory.sleep.run()
     assert again.done
     assert again.run is None
     assert state(memory) == before
@@ -185,34 +185,34 @@ def test_a_second_sleep_writes_nothing(memory, clock):
 def test_a_second_sleep_reads_no_memory_and_tells_the_same(memory, clock, monkeypatch):
     """Its notes are those of the first; a verdict or another day makes it count again."""
     lived(memory, clock, 60)
-    memory.feedback("bob", verdict="wrong")
-    notes = memory.consolidate().notes
-    assert notes["stale"] == len(memory.stale()) > 1
+    memory.feedback.rate("bob", verdict="wrong")
+    notes = memory.sleep.run().notes
+    assert notes["stale"] == len(memory.sleep.stale()) > 1
 
     def counted(*_):
         raise AssertionError
 
     with monkeypatch.context() as patch:
         patch.setattr(run.report, "notes", counted)
-        assert memory.consolidate().notes == notes
-        assert memory.consolidate(steps=["links"]).notes == notes
-    memory.feedback("e1", verdict="wrong")
+        assert memory.sleep.run().notes == notes
+        assert memory.sleep.run(steps=["links"]).notes == notes
+    memory.feedback.rate("e1", verdict="wrong")
     sold = {"occurred_at": clock() - 2 * DAY, "valid_until": clock() - DAY}
     memory.add_many({"text": f"The {n}th boat is for sale", **sold} for n in range(3))
-    assert memory.consolidate().notes["stale"] == len(memory.stale()) != notes["stale"]
+    assert memory.sleep.run().notes["stale"] == len(memory.sleep.stale()) != notes["stale"]
     memory.add("The ladder is in the cellar", valid_until=clock() + DAY)
     clock.advance(2 * DAY)
-    assert memory.consolidate().notes["stale"] == len(memory.stale())
+    assert memory.sleep.run().notes["stale"] == len(memory.sleep.stale())
 
 
 def test_a_dry_run_says_the_same_and_writes_nothing(memory, clock):
     """The number of things is that of the sleep that follows."""
     lived(memory, clock, 60)
-    memory.consolidate(steps=["fold"])
+    memory.sleep.run(steps=["fold"])
     before = state(memory)
-    told = memory.consolidate(dry_run=True)
+    told = memory.sleep.run(dry_run=True)
     assert state(memory) == before
-    done = memory.consolidate()
+    done = memory.sleep.run()
     assert done.steps["archive"].changed == told.steps["archive"].changed
     assert told.steps["duplicates"].changed == 1
 
@@ -229,8 +229,8 @@ def test_the_result_is_the_same_whatever_the_cuts(tmp_path_factory, cuts, bite):
         with MemoryManager(folder, embedder=None, clock=clock, config=config) as memory:
             lived(memory, clock, 60)
             for rows in each:
-                memory.consolidate(rows=rows)
-            assert memory.consolidate().done
+                memory.sleep.run(rows=rows)
+            assert memory.sleep.run().done
             ends.append(shown(memory))
     assert ends[0] == ends[1]
     assert "archived" in {status for _, status, *_ in ends[0].values()}
@@ -250,12 +250,12 @@ def test_two_sleepers_do_each_bite_once(open_memory, clock, monkeypatch):
 
     bite = run.Sleeper._bite
     monkeypatch.setattr(run.Sleeper, "_bite", first_the_other)
-    assert memory.consolidate().skipped == run.ELSEWHERE
+    assert memory.sleep.run().skipped == run.ELSEWHERE
     assert skipped == [""]
-    assert memory.consolidate().done
-    archived = [one.kind for one in memory.changes(limit=1000) if one.kind == "consolidate"]
+    assert memory.sleep.run().done
+    archived = [one.kind for one in memory.changes.list(limit=1000) if one.kind == "consolidate"]
     reasons = [
-        state.reason for one in memory.list(status="archived") for state in memory.history(one.id)
+        state.reason for one in memory.list(status="archived") for state in memory.changes.history(one.id)
     ]
     assert reasons.count("archived") == len(memory.list(status="archived"))
     assert archived
@@ -265,30 +265,30 @@ def test_a_held_lease_is_respected_until_it_ends(open_memory, clock):
     """A sleep that died keeps others away for a minute, and no longer."""
     memory = open_memory()
     lived(memory, clock, 1)
-    ns = memory._engine.ledger.find_namespace(memory.namespace)
+    ns = memory._engine.ledger.find_namespace(memory.store.namespace)
     until = int(clock().timestamp() * 1_000_000) + 60_000_000
     memory._engine.ledger.write(
         lambda c: c.execute("INSERT INTO sleeps VALUES (?, 'dead', ?, '{}')", (ns, until)) and None
     )
-    assert memory.consolidate().skipped == run.ELSEWHERE
+    assert memory.sleep.run().skipped == run.ELSEWHERE
     clock.advance(timedelta(seconds=61))
-    assert memory.consolidate().done
+    assert memory.sleep.run().done
 
 
 def test_archiving_needs_days_of_use(open_memory, clock):
     """A store that is left alone for years comes back as it was, however often it sleeps."""
     memory = open_memory(config=Config(sleep=Sleep(archive_share=1.0)))
     lived(memory, clock, 10)
-    memory.consolidate()
+    memory.sleep.run()
     before = shown(memory)
     for _ in range(30):
         clock.advance(timedelta(days=30))
-        memory.consolidate()
+        memory.sleep.run()
     assert shown(memory) == before
     for _ in range(60):
         clock.advance(DAY)
-        memory.feedback("gate", verdict="used")
-    memory.consolidate()
+        memory.feedback.rate("gate", verdict="used")
+    memory.sleep.run()
     assert len(memory.list(status="archived")) == 30
 
 
@@ -296,10 +296,10 @@ def test_no_more_than_a_share_is_archived_in_one_sleep(open_memory, clock):
     """The most forgotten go first; the next day the next ones."""
     memory = open_memory(config=Config(sleep=Sleep(archive_share=0.1)))
     lived(memory, clock, 60)
-    memory.consolidate()
+    memory.sleep.run()
     assert len(memory.list(status="archived")) == 4
     clock.advance(DAY)
-    memory.consolidate()
+    memory.sleep.run()
     assert len(memory.list(status="archived")) == 7
 
 
@@ -316,14 +316,14 @@ def test_a_memory_that_somebody_needs_is_never_archived(open_memory, clock, how)
     given = {"kind": "episode", "importance": 0.1} | fields.get(how, {})
     memory.add("We walked past the last lamp post", id="kept", **given)
     if how == "locked":
-        memory.lock("kept")
+        memory.update("kept", lock="user")
     if how == "used":
-        memory.feedback("kept", verdict="used")
+        memory.feedback.rate("kept", verdict="used")
     if how == "back":
-        memory.archive("kept")
-        memory.unarchive("kept")
+        memory.sleep.archive("kept")
+        memory.sleep.unarchive("kept")
     lived(memory, clock, 60)
-    memory.consolidate()
+    memory.sleep.run()
     assert memory.get("kept").status == "active"
     assert len(memory.list(status="archived")) == 30
 
@@ -332,9 +332,9 @@ def test_a_quota_is_met_and_says_if_it_cannot_be(open_memory, clock):
     """Beyond ``most_active`` the most forgotten go, then the least important; keys never."""
     memory = open_memory(config=Config(sleep=Sleep(most_active=3)))
     lived(memory, clock, 2)
-    memory.consolidate()
+    memory.sleep.run()
     assert len(memory.list()) == 3
-    strict = open_memory(memory.root.parent / "keys", config=Config(sleep=Sleep(most_active=1)))
+    strict = open_memory(memory.store.root.parent / "keys", config=Config(sleep=Sleep(most_active=1)))
     strict.add("the gate code is 11", key="gate")
     strict.add("the door code is 12", key="door")
     assert strict.consolidate().steps["archive"].skipped == {"over the quota": 1}
@@ -348,9 +348,9 @@ def test_a_tier_that_the_caller_chose_stays(open_memory, clock):
     memory.add("The door code is 2011", "medium", id="theirs", importance=0.5)
     for _ in range(4):
         clock.advance(timedelta(days=7))
-        memory.feedback(["ours", "theirs"], verdict="used")
+        memory.feedback.rate(["ours", "theirs"], verdict="used")
     clock.advance(timedelta(days=7))
-    memory.consolidate()
+    memory.sleep.run()
     assert (memory.get("ours").tier, memory.get("theirs").tier) == ("long", "medium")
     free = open_memory(config=Config(sleep=Sleep(move_given=True)))
     clock.advance(DAY)
@@ -364,19 +364,19 @@ def test_what_fades_goes_back_to_medium(open_memory, clock):
     memory.add("The gate code is 1904", id="ours", importance=0.5)
     for _ in range(4):
         clock.advance(timedelta(days=7))
-        memory.feedback("ours", verdict="used")
+        memory.feedback.rate("ours", verdict="used")
     clock.advance(timedelta(days=7))
-    memory.consolidate()
+    memory.sleep.run()
     assert memory.get("ours").tier == "long"
     clock.advance(timedelta(days=60))
-    memory.consolidate()
+    memory.sleep.run()
     assert memory.get("ours").tier == "long"
     clock.advance(timedelta(days=800))
-    memory.consolidate()
+    memory.sleep.run()
     assert memory.get("ours").tier == "long"
     memory.add("The door code is 2011", id="other")
-    memory.feedback("other", verdict="used")
-    memory.consolidate()
+    memory.feedback.rate("other", verdict="used")
+    memory.sleep.run()
     assert memory.get("ours").tier == "medium"
 
 
@@ -386,16 +386,16 @@ def test_a_pause_promotes_nothing_and_the_next_day_of_use_does(open_memory, cloc
     memory = open_memory(config=Config.task_agent())
     memory.add("The gate code is 1904", id="ours", importance=0.4)
     clock.advance(timedelta(days=7))
-    memory.feedback("ours", verdict="used")
-    memory.consolidate()
+    memory.feedback.rate("ours", verdict="used")
+    memory.sleep.run()
     for _ in range(30):
         clock.advance(DAY)
-        assert memory.consolidate().run is None
+        assert memory.sleep.run().run is None
     assert memory.get("ours").tier == "medium"
     memory.add("The door code is 2011", id="other")
     if way == "feedback":
-        memory.feedback("other", verdict="used")
-    memory.consolidate()
+        memory.feedback.rate("other", verdict="used")
+    memory.sleep.run()
     assert memory.get("ours").tier == "long"
 
 
@@ -403,30 +403,30 @@ def test_replay_is_once_a_day_of_use_and_no_use(open_memory, clock):
     """It makes a memory steadier and is no use; on a day without use nothing is replayed."""
     memory = open_memory(config=Config(sleep=Sleep(replay=0.1)))
     lived(memory, clock, 20)
-    before = memory.strength("gate"), memory.strength("e3")
-    found = memory.consolidate()
+    before = memory.feedback.strength("gate"), memory.feedback.strength("e3")
+    found = memory.sleep.run()
     assert found.steps["replay"].changed == 4
-    assert memory.strength("gate").uses == before[0].uses
+    assert memory.feedback.strength("gate").uses == before[0].uses
     replayed = [one for one in memory.list(limit=100) if _is_steadier(memory, one.id)]
     assert len(replayed) == 4
-    memory.consolidate(steps=["replay"])
-    assert memory.consolidate().run is None
+    memory.sleep.run(steps=["replay"])
+    assert memory.sleep.run().run is None
     clock.advance(DAY)
-    assert memory.consolidate().steps["replay"].changed == 0
+    assert memory.sleep.run().steps["replay"].changed == 0
 
 
 def _is_steadier(memory, name):
     plain = 30 * (0.5 + memory.get(name).importance)
-    return memory.get(name).kind == "episode" and memory.strength(name).stability > plain
+    return memory.get(name).kind == "episode" and memory.feedback.strength(name).stability > plain
 
 
 def test_locked_and_pinned_memories_are_byte_identical(open_memory, clock):
     """Nothing of the sleep touches their rows."""
     memory = open_memory(config=Config(sleep=Sleep(archive_share=1.0, most_active=1)))
     lived(memory, clock, 60)
-    memory.lock("e1")
-    memory.pin("e2")
-    memory.lock("shed", level="promoted")
+    memory.update("e1", lock="user")
+    memory.update("e2", pinned=True)
+    memory.update("shed", lock="promoted")
 
     def kept():
         names = ("e1", "e2", "shed")
@@ -438,7 +438,7 @@ def test_locked_and_pinned_memories_are_byte_identical(open_memory, clock):
         )
 
     before = kept()
-    memory.consolidate()
+    memory.sleep.run()
     assert kept() == before
     assert len(memory.list(status="archived")) > 20
 
@@ -447,9 +447,9 @@ def test_every_hidden_memory_can_come_back(open_memory, clock):
     """Folded ones by ``restore``, archived ones by ``unarchive``."""
     memory = open_memory(config=Config(sleep=Sleep(archive_share=1.0)))
     lived(memory, clock, 60)
-    memory.consolidate()
+    memory.sleep.run()
     for one in memory.list(status="archived"):
-        memory.unarchive(one.id)
+        memory.sleep.unarchive(one.id)
     for one in memory.list(status="superseded"):
         memory.restore(one.id)
     assert len(memory.list()) == 34
@@ -459,17 +459,17 @@ def test_the_repetition_of_an_agent_does_not_strengthen(memory):
     """A repetition by the agent is no use and no evidence."""
     memory.add("The harbour opens at six", id="h")
     memory.add("The harbour opens at six", source="agent")
-    memory.consolidate()
-    assert memory.strength("h").uses == 0
-    assert memory.belief("h").mean == memory.belief("h").prior
+    memory.sleep.run()
+    assert memory.feedback.strength("h").uses == 0
+    assert memory.feedback.belief("h").mean == memory.feedback.belief("h").prior
 
 
 def test_only_known_steps_are_taken(memory):
     """A misspelt step is an error; a sleep of an empty namespace does nothing."""
-    assert memory.consolidate().done
+    assert memory.sleep.run().done
     for steps in (["folds"], "fold", 3):
         with pytest.raises(InvalidInput, match="steps"):
-            memory.consolidate(steps=steps)
+            memory.sleep.run(steps=steps)
 
 
 def test_stale_memories_and_why(open_memory, clock):
@@ -477,14 +477,14 @@ def test_stale_memories_and_why(open_memory, clock):
     memory = open_memory()
     lived(memory, clock, 60)
     memory.add("The shop is open", id="shop", valid_until=clock() + DAY)
-    memory.feedback("bob", verdict="wrong")
+    memory.feedback.rate("bob", verdict="wrong")
     clock.advance(DAY)
-    found = {one.memory.id: one.reasons for one in memory.stale()}
+    found = {one.memory.id: one.reasons for one in memory.sleep.stale()}
     assert found["e1"] == ("fading",)
     assert found["bob"] == ("doubted",)
     assert "gate" not in found
-    assert [one.memory.id for one in memory.stale(kinds="fact")] == ["bob", "shop"]
-    assert len(memory.stale(limit=2)) == 2
+    assert [one.memory.id for one in memory.sleep.stale(kinds="fact")] == ["bob", "shop"]
+    assert len(memory.sleep.stale(limit=2)) == 2
 
 
 def test_an_unusual_day_is_told(open_memory, clock):
@@ -493,11 +493,11 @@ def test_an_unusual_day_is_told(open_memory, clock):
     for n in range(10):
         memory.add(f"a quiet note {n}")
         clock.advance(DAY)
-    assert memory.anomalies() == []
+    assert memory.sleep.anomalies() == []
     memory.add_many(f"a loud note {n}" for n in range(40))
-    (found,) = memory.anomalies()
+    (found,) = memory.sleep.anomalies()
     assert (found.what, found.count, found.usual) == ("added", 40, 1)
-    assert memory.anomalies(clock() + DAY) == []
+    assert memory.sleep.anomalies(clock() + DAY) == []
 
 
 def test_a_process_without_an_embedder_sleeps_by_itself(open_memory):
@@ -518,7 +518,7 @@ def test_a_process_without_an_embedder_sleeps_by_itself(open_memory):
 def waits(memory):
     """Tell whether statements of a namespace wait to be compared."""
     engine = memory._engine
-    ns = engine.ledger.find_namespace(memory.namespace)
+    ns = engine.ledger.find_namespace(memory.store.namespace)
     return engine.ledger.read(lambda c: claim_rows.behind(c, ns))
 
 
@@ -528,7 +528,7 @@ def test_a_sleep_compares_nothing_of_other_namespaces(memory):
     with memory._engine.indexer.paused():
         for one in [memory, *others]:
             one.add(SHED)
-        assert memory.consolidate().done
+        assert memory.sleep.run().done
         assert not waits(memory)
         assert all(waits(one) for one in others)
 
@@ -537,11 +537,11 @@ def test_a_sleep_without_time_does_one_thing_at_a_time(memory):
     """Comparing, and a step that finds nothing, are things too; in the end all is done."""
     with memory._engine.indexer.paused():
         memory.add_many(f"The {n}th lamp post stands at the gate" for n in range(300))
-        first = memory.consolidate(seconds=0)
+        first = memory.sleep.run(seconds=0)
         assert not first.done
         assert waits(memory)
         calls = 1
-        while not (found := memory.consolidate(seconds=0)).done:
+        while not (found := memory.sleep.run(seconds=0)).done:
             assert len(found.steps) <= 2  # the fold, and one more
             calls += 1
         assert calls > len(run.STEPS)
@@ -554,7 +554,7 @@ def test_a_sleep_beside_one_who_compares_waits_no_longer_than_its_time(memory):
     background = memory._engine.background
     with memory._engine.indexer.paused(), background.statements.turn:
         memory.add(ALWAYS)
-        assert not memory.consolidate(seconds=0).done
+        assert not memory.sleep.run(seconds=0).done
 
 
 def test_a_flush_without_time_compares_little(memory):

@@ -71,27 +71,27 @@ class Rated(RuleBasedStateMachine):
     @rule(name=IDS, verdict=st.sampled_from(list(VERDICTS)), source=SOURCES)
     def rate(self, name, verdict, source):
         """Give a verdict on a memory."""
-        self.tried(lambda: self.memory.feedback(name, verdict=verdict, source=source))
+        self.tried(lambda: self.memory.feedback.rate(name, verdict=verdict, source=source))
 
     @rule(useful=st.booleans())
     def rate_answer(self, useful):
         """Give one on an answer."""
-        self.memory.feedback(self.memory.retrieve("the user"), useful=useful)
+        self.memory.feedback.rate(self.memory.retrieve("the user"), useful=useful)
 
     @rule(name=IDS, at=st.integers(0, 5))
     def retract(self, name, at):
         """Take back one verdict."""
 
         def job():
-            evidence = self.memory.belief(name).evidence
-            self.memory.retract(event=evidence[at % len(evidence)].event if evidence else 1)
+            evidence = self.memory.feedback.belief(name).evidence
+            self.memory.feedback.retract(event=evidence[at % len(evidence)].event if evidence else 1)
 
         self.tried(job)
 
     @rule(source=SOURCES)
     def retract_all(self, source):
         """Take back all verdicts of a source."""
-        self.memory.retract(source=source)
+        self.memory.feedback.retract(source=source)
 
     @rule(name=IDS, what=st.sampled_from(["forget", "restore", "approve", "reject", "erase"]))
     def change(self, name, what):
@@ -134,10 +134,10 @@ class Rated(RuleBasedStateMachine):
             return
         self.memory.flush()
         every = [one.id for one in self.memory.list(status=list(Status))]
-        before = [(self.memory.strength(one), self.memory.belief(one)) for one in every]
+        before = [(self.memory.feedback.strength(one), self.memory.feedback.belief(one)) for one in every]
         while self.ledger.write(lambda c: strength_fold.catch_up(c, self.settings)):
             pass
-        assert [(self.memory.strength(one), self.memory.belief(one)) for one in every] == before
+        assert [(self.memory.feedback.strength(one), self.memory.feedback.belief(one)) for one in every] == before
         states = self.ledger.read(lambda c: c.execute("SELECT count(*) FROM dynamics").fetchone())
         assert states[0] <= len(every)
 

@@ -24,8 +24,8 @@ def terms(memory):
 
 def judged(memory, clock):
     """Tell what verdicts move."""
-    memory.feedback("Heron", verdict="confirmed")
-    memory.feedback("Egret", verdict="harmful")
+    memory.feedback.rate("Heron", verdict="confirmed")
+    memory.feedback.rate("Egret", verdict="harmful")
     clock.advance(HOURS)
     return terms(memory)
 
@@ -35,7 +35,7 @@ def taught(memory, clock):
     for _ in range(4):
         clock.advance(HOURS)
         found = memory.retrieve(QUESTION, 10, record=False)
-        memory.feedback(next(hit for hit in found if hit.id == "Heron"), useful=True)
+        memory.feedback.rate(next(hit for hit in found if hit.id == "Heron"), useful=True)
     return terms(memory)
 
 
@@ -43,7 +43,7 @@ def linked(memory, clock):
     """Tell what is moved by memories that are used together."""
     for _ in range(4):
         clock.advance(HOURS)
-        memory.feedback(["Heron", "Plover"], verdict="used")
+        memory.feedback.rate(["Heron", "Plover"], verdict="used")
     hits = memory.retrieve(QUESTION, 10, record=False)
     return {hit.id: round(hit.terms.get("associated", 0.0), 3) for hit in hits}
 
@@ -52,18 +52,18 @@ def rivalled(memory, clock):
     """Tell what happens to a claim beside one that was used."""
     for name in ("Vim", "Helix"):
         memory.add(f"My editor is {name}", "medium", id=name)
-    memory.consolidate(steps=["fold"])
+    memory.sleep.run(steps=["fold"])
     found = memory.retrieve("Which editor do I use?", 10, record=False)
-    memory.feedback(next(hit for hit in found if hit.id == "Helix"), verdict="used")
+    memory.feedback.rate(next(hit for hit in found if hit.id == "Helix"), verdict="used")
     clock.advance(HOURS)
-    return [memory.strength(name).worth for name in ("Vim", "Heron")]
+    return [memory.feedback.strength(name).worth for name in ("Vim", "Heron")]
 
 
 def faded(memory, clock):
     """Tell what fades after thirty days on which the store was used."""
     for _ in range(30):
         clock.advance(DAY)
-        memory.feedback("Heron", verdict="ignored")
+        memory.feedback.rate("Heron", verdict="ignored")
     return {hit.id: hit.fading for hit in memory.retrieve(QUESTION, 10, record=False)}
 
 

@@ -40,12 +40,12 @@ def folded(memory):
 
 def said(memory, *ids):
     """Return all that is told of some memories."""
-    return [(memory.belief(one), memory.strength(one)) for one in ids]
+    return [(memory.feedback.belief(one), memory.feedback.strength(one)) for one in ids]
 
 
 def event_of(memory, name, at=-1):
     """Return the number of a verdict on a memory."""
-    return memory.belief(name).evidence[at].event
+    return memory.feedback.belief(name).evidence[at].event
 
 
 class TestFeedback:
@@ -53,90 +53,90 @@ class TestFeedback:
 
     def test_a_wrong_memory_is_believed_less(self, three):
         """And the others as before."""
-        (found,) = three.feedback("green", verdict="wrong", note="It is in the cellar")
+        (found,) = three.feedback.rate("green", verdict="wrong", note="It is in the cellar")
         assert (found.id, found.prior) == ("green", 0.8)
         assert found.mean == pytest.approx(4 / 7)
         (evidence,) = found.evidence
         assert (evidence.verdict, evidence.source, evidence.note, evidence.retracted) == (
             "wrong", "user", "It is in the cellar", False,
         )  # fmt: skip
-        assert three.belief("green") == found
-        assert three.belief("black").mean == 0.8
-        assert three.strength("green").worth == pytest.approx(-0.2)
+        assert three.feedback.belief("green") == found
+        assert three.feedback.belief("black").mean == 0.8
+        assert three.feedback.strength("green").worth == pytest.approx(-0.2)
 
     def test_an_answer_that_helped(self, three):
         """Its first three hits were used, each by its rank."""
         found = three.retrieve("Where is the tea?")
-        assert len(three.feedback(found, useful=True)) == 3
-        worths = [three.strength(hit.id).worth for hit in found]
+        assert len(three.feedback.rate(found, useful=True)) == 3
+        worths = [three.feedback.strength(hit.id).worth for hit in found]
         assert worths == pytest.approx([0.1, 0.1 * 2 / 3, 0.05])
-        assert all(three.strength(hit.id).uses > 0.9 for hit in found)
+        assert all(three.feedback.strength(hit.id).uses > 0.9 for hit in found)
 
     def test_an_answer_that_did_not_help(self, three):
         """Nothing is believed less for it."""
         found = three.retrieve("Where is the tea?")
-        for one in three.feedback(found, useful=False):
+        for one in three.feedback.rate(found, useful=False):
             assert one.mean == 0.8
-            assert three.strength(one.id).worth < 0
+            assert three.feedback.strength(one.id).worth < 0
 
     def test_hits_and_ids_may_be_mixed(self, three):
         """The order of the answer is that of the question, and a repeat is one."""
         hit = three.retrieve("green tea", k=1)[0]
-        found = three.feedback(["mint", hit, "mint"], verdict="confirmed")
+        found = three.feedback.rate(["mint", hit, "mint"], verdict="confirmed")
         assert [one.id for one in found] == ["mint", "green"]
 
     def test_the_same_verdict_within_an_hour_is_one(self, three, clock):
         """Another source, another verdict or another hour is another."""
         for _ in range(3):
-            three.feedback("green", verdict="used")
-        three.feedback("green", verdict="used", source="agent")
-        three.feedback("green", verdict="confirmed")
+            three.feedback.rate("green", verdict="used")
+        three.feedback.rate("green", verdict="used", source="agent")
+        three.feedback.rate("green", verdict="confirmed")
         clock.advance(HOUR)
-        three.feedback("green", verdict="used")
-        assert len(three.belief("green").evidence) == 4
+        three.feedback.rate("green", verdict="used")
+        assert len(three.feedback.belief("green").evidence) == 4
 
     @pytest.mark.parametrize("source", ["tool", "web", "import"])
     def test_verdicts_of_strangers_are_kept_without_effect(self, three, source, clock):
         """A thousand of them move nothing."""
-        before = three.strength("green")
+        before = three.feedback.strength("green")
         for _ in range(20):
             clock.advance(HOUR)
-            three.feedback("green", verdict="confirmed", source=source)
-        assert len(three.belief("green").evidence) == 20
-        assert three.belief("green").mean == 0.8
-        assert three.strength("green").uses == before.uses == 0
+            three.feedback.rate("green", verdict="confirmed", source=source)
+        assert len(three.feedback.belief("green").evidence) == 20
+        assert three.feedback.belief("green").mean == 0.8
+        assert three.feedback.strength("green").uses == before.uses == 0
         assert folded(three) == []
 
     def test_a_quarantined_memory_feels_nothing(self, memory, clock):
         """No verdict is taken on it, being shown is nothing, and approving starts from zero."""
         page = memory.add("The museum opens at nine", source="web", id="page")
         with pytest.raises(InvalidInput, match="quarantined"):
-            memory.feedback(page.id, verdict="confirmed")
+            memory.feedback.rate(page.id, verdict="confirmed")
         found = memory.retrieve("museum", include_quarantined=True)
-        assert memory.feedback(found, useful=True) == []
+        assert memory.feedback.rate(found, useful=True) == []
         assert folded(memory) == []
         clock.advance(DAY)
         memory.quarantine.approve("page")
         assert folded(memory) == []
-        assert memory.strength("page").uses == 0
-        assert memory.belief("page").prior == 0.5
-        memory.feedback("page", verdict="confirmed")
-        assert memory.belief("page").mean == pytest.approx(2 / 3)
+        assert memory.feedback.strength("page").uses == 0
+        assert memory.feedback.belief("page").prior == 0.5
+        memory.feedback.rate("page", verdict="confirmed")
+        assert memory.feedback.belief("page").mean == pytest.approx(2 / 3)
 
     def test_a_forgotten_memory_is_not_judged(self, three):
         """By name it is an error; in an answer it is passed over."""
         found = three.retrieve("Where is the tea?")
         three.forget("green")
         with pytest.raises(InvalidInput, match="restore"):
-            three.feedback("green", useful=True)
-        assert "green" not in {one.id for one in three.feedback(found, useful=True)}
+            three.feedback.rate("green", useful=True)
+        assert "green" not in {one.id for one in three.feedback.rate(found, useful=True)}
 
     def test_a_memory_that_is_not_there(self, three):
         """By name it is not found, and nothing else of the call is written."""
         with pytest.raises(NotFound):
-            three.feedback(["green", "nobody"], useful=True)
-        assert three.belief("green").evidence == ()
-        for ask in (three.of("else").belief, three.of("else").strength):
+            three.feedback.rate(["green", "nobody"], useful=True)
+        assert three.feedback.belief("green").evidence == ()
+        for ask in (three.of("else").feedback.belief, three.of("else").feedback.strength):
             with pytest.raises(NotFound):
                 ask("green")
 
@@ -144,9 +144,9 @@ class TestFeedback:
         """Nobody rates what belongs to others."""
         found = three.retrieve("tea")
         with pytest.raises(InvalidInput, match="namespace"):
-            three.of("else").feedback(found, useful=True)
+            three.of("else").feedback.rate(found, useful=True)
         with pytest.raises(InvalidInput, match="namespace"):
-            three.of("else").cite(found, "green tea in the kitchen")
+            three.of("else").feedback.cite(found, "green tea in the kitchen")
 
     @pytest.mark.parametrize(
         ("target", "options"),
@@ -168,35 +168,35 @@ class TestFeedback:
     def test_what_cannot_be_accepted(self, three, target, options):
         """Nothing is written."""
         with pytest.raises(InvalidInput):
-            three.feedback(target, **options)
+            three.feedback.rate(target, **options)
         assert folded(three) == []
 
     def test_an_empty_answer_gets_no_verdict(self, three):
         """It is no error to rate what found nothing."""
-        assert three.feedback(Retrieval("tea"), useful=True) == []
-        assert three.cite(Retrieval("tea"), "nothing is known") == ()
-        assert three.of("nowhere").feedback(Retrieval("tea"), useful=False) == []
+        assert three.feedback.rate(Retrieval("tea"), useful=True) == []
+        assert three.feedback.cite(Retrieval("tea"), "nothing is known") == ()
+        assert three.of("nowhere").feedback.rate(Retrieval("tea"), useful=False) == []
 
     def test_secrets_are_taken_out_of_a_note(self, three):
         """As out of a memory."""
-        three.feedback("green", useful=True, note="see AKIAIOSFODNN7EXAMPLE")
-        assert "AKIA" not in three.belief("green").evidence[0].note
+        three.feedback.rate("green", useful=True, note="see AKIAIOSFODNN7EXAMPLE")
+        assert "AKIA" not in three.feedback.belief("green").evidence[0].note
 
     @pytest.mark.parametrize(
         "note", ["' OR 1=1 --", '{"source": "user"}', "\u202e", "%s", "\n", "東京"]
     )
     def test_a_note_is_only_text(self, three, note):
         """It comes back as it was given, and nothing reads it."""
-        three.feedback("green", useful=True, source="tool", note=note)
-        assert three.belief("green").evidence[0].note == note
-        assert three.belief("green").mean == 0.8
-        assert three.strength("green").uses == 0
+        three.feedback.rate("green", useful=True, source="tool", note=note)
+        assert three.feedback.belief("green").evidence[0].note == note
+        assert three.feedback.belief("green").mean == 0.8
+        assert three.feedback.strength("green").uses == 0
 
     @pytest.mark.parametrize("note", ["nul\0byte", "\ud800"])
     def test_a_note_that_cannot_be_stored_is_refused(self, three, note):
         """As such a memory is."""
         with pytest.raises(InvalidInput, match="note"):
-            three.feedback("green", useful=True, note=note)
+            three.feedback.rate("green", useful=True, note=note)
 
 
 class TestCite:
@@ -207,25 +207,25 @@ class TestCite:
         memory.add("The spare key is under the blue pot", id="key")
         memory.add("The spare room has a green lamp", id="room")
         found = memory.retrieve("Where is the spare key?")
-        assert memory.cite(found, "Look under the blue pot.") == ("key",)
-        assert [one.verdict for one in memory.belief("key").evidence] == ["used"]
-        assert [one.verdict for one in memory.belief("room").evidence] == ["ignored"]
-        assert memory.belief("key").evidence[0].source == "agent"
-        assert memory.belief("key").mean == 0.8  # it cannot vouch for itself
-        assert memory.strength("key").uses == pytest.approx(0.5)
+        assert memory.feedback.cite(found, "Look under the blue pot.") == ("key",)
+        assert [one.verdict for one in memory.feedback.belief("key").evidence] == ["used"]
+        assert [one.verdict for one in memory.feedback.belief("room").evidence] == ["ignored"]
+        assert memory.feedback.belief("key").evidence[0].source == "agent"
+        assert memory.feedback.belief("key").mean == 0.8  # it cannot vouch for itself
+        assert memory.feedback.strength("key").uses == pytest.approx(0.5)
 
     def test_if_nothing_was_cited_nothing_is_said(self, three):
         """An answer from elsewhere blames no hit."""
         found = three.retrieve("Where is the tea?")
-        assert three.cite(found, "I do not know.") == ()
+        assert three.feedback.cite(found, "I do not know.") == ()
         assert folded(three)[0][3] == pytest.approx(0.1)  # shown, and no more
-        assert three.belief("green").evidence == ()
+        assert three.feedback.belief("green").evidence == ()
 
     @pytest.mark.parametrize("wrong", [("x", "y"), (Retrieval("q"), 7)])
     def test_what_cannot_be_accepted(self, three, wrong):
         """Neither an id nor a number."""
         with pytest.raises(InvalidInput):
-            three.cite(*wrong)
+            three.feedback.cite(*wrong)
 
 
 class TestRetract:
@@ -237,16 +237,16 @@ class TestRetract:
         for name in ("green", "black"):
             other.add(f"Rami keeps {name} tea in the kitchen", "medium", id=name)
         for each, blamed in ((three, True), (other, False)):
-            each.feedback("green", verdict="used")
+            each.feedback.rate("green", verdict="used")
             if blamed:
-                each.feedback("green", verdict="harmful")
-            each.feedback("green", verdict="confirmed", source="agent")
+                each.feedback.rate("green", verdict="harmful")
+            each.feedback.rate("green", verdict="confirmed", source="agent")
         event = event_of(three, "green", 1)
-        assert three.belief("green").mean < 0.5
-        assert three.retract(event=event) == 1
-        one, two = three.belief("green"), other.belief("green")
+        assert three.feedback.belief("green").mean < 0.5
+        assert three.feedback.retract(event=event) == 1
+        one, two = three.feedback.belief("green"), other.feedback.belief("green")
         assert (one.supporting, one.opposing) == (two.supporting, two.opposing)
-        assert three.strength("green") == other.strength("green")
+        assert three.feedback.strength("green") == other.feedback.strength("green")
         assert [each.retracted for each in one.evidence] == [False, True, False]
         (mine, theirs) = (row[1:] for row in folded(three))
         assert mine == theirs
@@ -254,20 +254,20 @@ class TestRetract:
     def test_all_of_one_source_at_once(self, three, clock):
         """Those of the others stay, and the second time there are none left."""
         for name in ("green", "black", "mint"):
-            three.feedback(name, verdict="wrong", source="agent")
-            three.feedback(name, verdict="used")
+            three.feedback.rate(name, verdict="wrong", source="agent")
+            three.feedback.rate(name, verdict="used")
         clock.advance(DAY)
-        assert three.retract(source="agent") == 3
-        assert three.retract(source="agent") == 0
-        assert [three.belief(name).opposing for name in ("green", "black")] == [1.0, 1.0]
-        assert three.strength("mint").uses == 1.0
+        assert three.feedback.retract(source="agent") == 3
+        assert three.feedback.retract(source="agent") == 0
+        assert [three.feedback.belief(name).opposing for name in ("green", "black")] == [1.0, 1.0]
+        assert three.feedback.strength("mint").uses == 1.0
 
     def test_a_verdict_is_taken_back_once(self, three):
         """And may be given again afterwards, at once."""
-        three.feedback("green", verdict="wrong")
+        three.feedback.rate("green", verdict="wrong")
         event = event_of(three, "green")
-        assert [three.retract(event=event), three.retract(event=event)] == [1, 0]
-        assert three.belief("green").mean == 0.8
+        assert [three.feedback.retract(event=event), three.feedback.retract(event=event)] == [1, 0]
+        assert three.feedback.belief("green").mean == 0.8
 
     @pytest.mark.parametrize(
         "options",
@@ -284,14 +284,14 @@ class TestRetract:
     def test_what_cannot_be_accepted(self, three, options):
         """Neither both nor none, and no event that is not a verdict of this namespace."""
         with pytest.raises(InvalidInput):
-            three.retract(**options)
+            three.feedback.retract(**options)
 
     def test_not_those_of_another_namespace(self, three):
         """Its numbers tell nothing there."""
-        three.feedback("green", verdict="wrong")
+        three.feedback.rate("green", verdict="wrong")
         with pytest.raises(InvalidInput):
-            three.of("else").retract(event=event_of(three, "green"))
-        assert three.of("else").retract(source="user") == 0
+            three.of("else").feedback.retract(event=event_of(three, "green"))
+        assert three.of("else").feedback.retract(source="user") == 0
 
 
 class TestDerived:
@@ -302,10 +302,10 @@ class TestDerived:
         for day in range(6):
             clock.advance(DAY)
             found = memory.retrieve("Where is the tea?")
-            memory.feedback(found, useful=day % 2 == 0)
-            memory.feedback("mint", verdict="wrong" if day == 3 else "confirmed", source="agent")
+            memory.feedback.rate(found, useful=day % 2 == 0)
+            memory.feedback.rate("mint", verdict="wrong" if day == 3 else "confirmed", source="agent")
             memory.add("Rami keeps green tea in the kitchen", "medium")
-        memory.retract(event=event_of(memory, "mint", 2))
+        memory.feedback.retract(event=event_of(memory, "mint", 2))
         clock.advance(DAY)
 
     def test_dropped_and_folded_again_they_are_equal(self, three, clock):
@@ -333,22 +333,22 @@ class TestDerived:
         assert theirs != before
         assert said(three, "green", "mint") == told
         assert folded(three) == theirs  # or the two would fold for ever
-        three.feedback("green", verdict="used")
+        three.feedback.rate("green", verdict="used")
         told = said(three, "green", "mint")
-        other.feedback("black", verdict="used")
+        other.feedback.rate("black", verdict="used")
         folded(other)
         assert said(three, "green", "mint") == told
 
     def test_a_memory_that_changes_is_folded_again(self, three):
         """Its first stability depends on its kind and importance."""
-        three.feedback("green", useful=True)
+        three.feedback.rate("green", useful=True)
         before = folded(three)
         three.update("green", kind="rule")
-        changed = three.strength("green")
+        changed = three.feedback.strength("green")
         assert changed.stability > 3000
         after = folded(three)
         assert after != before
-        assert three.strength("green") == changed
+        assert three.feedback.strength("green") == changed
         three.update("green", kind="fact")
         assert folded(three) == before
 
@@ -366,7 +366,7 @@ class TestDerived:
 
     def test_a_garbled_event_is_skipped(self, three):
         """One that is not as it was written changes nothing."""
-        three.feedback("green", verdict="wrong")
+        three.feedback.rate("green", verdict="wrong")
         three._engine.ledger.write(
             lambda c: (
                 c.execute("UPDATE events SET kind = 'confirmed' WHERE kind = 'wrong'") and None
@@ -374,25 +374,25 @@ class TestDerived:
         )
         three._engine.ledger.write(strength_fold.drop_rows)
         assert folded(three) == []
-        assert three.belief("green").evidence == ()
+        assert three.feedback.belief("green").evidence == ()
 
     def test_an_erased_memory_leaves_no_row_and_no_verdict(self, three):
         """And verdicts given afterwards are not lost, whatever numbers their events get."""
-        three.feedback("green", verdict="wrong", note="It is in the cellar")
+        three.feedback.rate("green", verdict="wrong", note="It is in the cellar")
         assert len(folded(three)) == 1
         three.store.erase(ids=["green"])
         assert folded(three) == []
-        three.feedback("black", verdict="wrong")
-        assert three.belief("black").opposing == 3.0
+        three.feedback.rate("black", verdict="wrong")
+        assert three.feedback.belief("black").opposing == 3.0
         assert len(folded(three)) == 1
 
     def test_an_id_that_is_a_word_of_ours(self, three):
         """Erasing it takes nothing from the verdicts on others."""
         three.add("A memory with an odd name", id="user")
-        three.feedback("green", verdict="wrong")
+        three.feedback.rate("green", verdict="wrong")
         three.store.erase(ids=["user"])
         three._engine.ledger.write(strength_fold.drop_rows)
-        assert three.belief("green").opposing == 3.0
+        assert three.feedback.belief("green").opposing == 3.0
 
     def test_an_export_carries_the_verdicts(self, three, clock, open_memory, tmp_path):
         """Imported as one's own they say the same; retracted ones stay retracted."""
@@ -403,27 +403,27 @@ class TestDerived:
         other = open_memory(tmp_path / "other")
         other.store.import_from(io.BytesIO(file.getvalue()), trust="user")
         for name in ("green", "black", "mint"):
-            one, two = three.belief(name), other.belief(name)
+            one, two = three.feedback.belief(name), other.feedback.belief(name)
             assert (one.supporting, one.opposing) == (two.supporting, two.opposing)
             assert [x.retracted for x in one.evidence] == [x.retracted for x in two.evidence]
-            assert three.strength(name) == other.strength(name)
+            assert three.feedback.strength(name) == other.feedback.strength(name)
 
     def test_of_a_strangers_export_no_verdict_is_taken(self, three, open_memory, tmp_path):
         """The writer of the file cannot vouch for it."""
-        three.feedback("green", verdict="confirmed")
+        three.feedback.rate("green", verdict="confirmed")
         file = io.BytesIO()
         three.store.export(file)
         other = open_memory(tmp_path / "other")
         other.store.import_from(io.BytesIO(file.getvalue()), trust="import")
         other.quarantine.approve("green")
-        assert other.belief("green").evidence == ()
+        assert other.feedback.belief("green").evidence == ()
 
     def test_a_store_set_back_knows_only_earlier_verdicts(self, three, clock, tmp_path):
         """`restore --at` drops what came later."""
-        three.feedback("green", verdict="confirmed")
+        three.feedback.rate("green", verdict="confirmed")
         told, moment = folded(three), clock()
         clock.advance(DAY)
-        three.feedback("green", verdict="harmful")
+        three.feedback.rate("green", verdict="harmful")
         three.store.backup(tmp_path / "kept.db")
         from memento.upkeep.backup import restore  # noqa: PLC0415 - only this test needs it
 
@@ -437,7 +437,7 @@ class TestNothingElse:
 
     def test_reading_writes_nothing(self, three):
         """Asking for belief and strength leaves the file as it was."""
-        three.feedback("green", useful=True)
+        three.feedback.rate("green", useful=True)
         three.flush(wait=True)  # what follows a verdict is written later
         version = three._engine.ledger.moment()
         count = "SELECT count(*) FROM events"
@@ -449,8 +449,8 @@ class TestNothingElse:
     def test_no_score_and_no_confidence_changes(self, three):
         """Verdicts move memories; the scores stay with the places."""
         before = three.retrieve("Where is the tea?", record=False)
-        three.feedback("green", verdict="harmful")
-        three.feedback("mint", verdict="confirmed")
+        three.feedback.rate("green", verdict="harmful")
+        three.feedback.rate("mint", verdict="confirmed")
         after = three.retrieve("Where is the tea?", record=False)
         assert [hit.score for hit in after] == [hit.score for hit in before]
         assert {hit.id: hit.confidence for hit in after} == {
@@ -461,27 +461,27 @@ class TestNothingElse:
 
     def test_a_memory_of_its_own_time(self, three, clock):
         """A year in which nobody used the store is no forgetting."""
-        three.feedback("green", useful=True)
-        before = three.strength("green")
+        three.feedback.rate("green", useful=True)
+        before = three.feedback.strength("green")
         clock.advance(365 * DAY)
-        later = three.strength("green")
+        later = three.feedback.strength("green")
         assert later.retention == before.retention == 1.0
         assert isinstance(later, Strength)
         assert later.use < before.use
 
     def test_a_read_only_store_can_be_asked(self, three, open_memory):
         """Dynamics that were folded, and others that were not."""
-        three.feedback("green", useful=True)
+        three.feedback.rate("green", useful=True)
         told = said(three, "green", "mint")
         three.close()
-        for file in three.root.iterdir():
+        for file in three.store.root.iterdir():
             file.chmod(0o400)
-        three.root.chmod(0o500)
+        three.store.root.chmod(0o500)
         try:
             assert said(open_memory(), "green", "mint") == told
         finally:
-            three.root.chmod(0o700)
-            for file in three.root.iterdir():
+            three.store.root.chmod(0o700)
+            for file in three.store.root.iterdir():
                 file.chmod(0o600)
 
 
@@ -489,7 +489,7 @@ def test_a_verdict_does_not_read_all_that_came_before(memory, clock, monkeypatch
     """To know a repeat, it reads the verdicts of the last hour and no earlier ones."""
     kept = memory.add("The office opens at nine")
     for _ in range(20):
-        memory.feedback(kept.id, verdict="confirmed")
+        memory.feedback.rate(kept.id, verdict="confirmed")
         clock.advance(timedelta(hours=2))
     read, lately = [], usage_events.told_lately
 
@@ -498,8 +498,8 @@ def test_a_verdict_does_not_read_all_that_came_before(memory, clock, monkeypatch
         return read[-1]
 
     monkeypatch.setattr(usage_events, "told_lately", noting)
-    memory.feedback(kept.id, verdict="confirmed")
-    memory.feedback(kept.id, verdict="confirmed")
+    memory.feedback.rate(kept.id, verdict="confirmed")
+    memory.feedback.rate(kept.id, verdict="confirmed")
     assert [len(one) for one in read] == [0, 1]
 
 
@@ -553,7 +553,7 @@ class TestNotFoldedYet:
             return is_changed(*given)
 
         monkeypatch.setattr(usage_events, "is_changed", noting)
-        three.strength("black")
+        three.feedback.strength("black")
         days = {at // fold.DAY for _, at, *_ in checked}
         assert len(checked) == len(days) <= 6
         assert self.is_as_folded(three)

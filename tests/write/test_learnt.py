@@ -27,7 +27,7 @@ def books(memory):
 def weight(memory):
     """Return the learnt weight, None if nothing was learnt."""
     ledger = memory._engine.ledger
-    ns = ledger.find_namespace(memory.namespace)
+    ns = ledger.find_namespace(memory.store.namespace)
     known = ledger.read(lambda c: learnt_weights.known_in(c, ns))
     return None if known is None else known.use
 
@@ -35,7 +35,7 @@ def weight(memory):
 def evidence(memory):
     """Return the learnt weight of evidence; 1 if nothing was learnt."""
     ledger = memory._engine.ledger
-    ns = ledger.find_namespace(memory.namespace)
+    ns = ledger.find_namespace(memory.store.namespace)
     return (ledger.read(lambda c: learnt_weights.known_in(c, ns)) or Learnt(0.0)).evidence
 
 
@@ -45,7 +45,7 @@ def use(memory, clock, name, times=8, **options):
         clock.advance(HOURS)
         found = memory.retrieve(QUESTION, 10, record=False)
         (hit,) = [one for one in found if one.id == name]
-        memory.feedback(hit, **({"useful": True} | options))
+        memory.feedback.rate(hit, **({"useful": True} | options))
 
 
 numbers = st.lists(st.floats(0, 12), min_size=2, max_size=10)
@@ -84,7 +84,7 @@ def test_the_weight_acts(books, clock):
     after = books.retrieve(QUESTION, record=False)[0]
     assert after.id == "Plover"
     assert after.terms["use"] == pytest.approx(
-        weight(books) * books.strength("Plover").use, abs=1e-4
+        weight(books) * books.feedback.strength("Plover").use, abs=1e-4
     )
 
 
@@ -151,7 +151,7 @@ def test_it_can_be_frozen(open_memory, clock):
     use(memory, clock, "a", 3)
     hit = memory.retrieve(QUESTION, record=False)[0]
     assert weight(memory) is None
-    assert hit.terms["use"] == pytest.approx(0.7 * memory.strength("a").use, abs=1e-4)
+    assert hit.terms["use"] == pytest.approx(0.7 * memory.feedback.strength("a").use, abs=1e-4)
 
 
 def test_a_citation_teaches_half(books, clock):
@@ -161,12 +161,12 @@ def test_a_citation_teaches_half(books, clock):
     before = weight(books)
     clock.advance(HOURS)
     found = books.retrieve(QUESTION, 10, record=False)
-    assert books.cite(found, "It is the one of project Plover.") == ("Plover",)
+    assert books.feedback.cite(found, "It is the one of project Plover.") == ("Plover",)
     once = weight(books)
     assert before < once
     clock.advance(HOURS)
     found = books.retrieve(QUESTION, 10, record=False)
-    assert books.cite(found, "It is the one of project Plover.") == ("Plover",)
+    assert books.feedback.cite(found, "It is the one of project Plover.") == ("Plover",)
     assert weight(books) == once
 
 
@@ -182,7 +182,7 @@ def test_a_whole_answer_teaches_too(books, clock):
     use(books, clock, "Plover", 1)
     clock.advance(HOURS)
     before = weight(books)
-    books.feedback(books.retrieve(QUESTION, record=False), useful=True)
+    books.feedback.rate(books.retrieve(QUESTION, record=False), useful=True)
     assert weight(books) != before
 
 
@@ -205,7 +205,7 @@ def test_a_retracted_verdict_teaches_nothing(books, clock):
     kept = weight(books)
     use(books, clock, "Heron", 1)
     assert weight(books) != kept
-    books.retract(event=books.belief("Heron").evidence[-1].event)
+    books.feedback.retract(event=books.feedback.belief("Heron").evidence[-1].event)
     assert weight(books) == kept
 
 
@@ -242,7 +242,7 @@ def test_what_no_evidence_ordered_teaches_nothing(books, clock):
         clock.advance(HOURS)
         for hit in books.retrieve(question, k, record=False):
             assert hit.beside is None
-            books.feedback(hit, useful=True)
+            books.feedback.rate(hit, useful=True)
     assert weight(books) == before
 
 

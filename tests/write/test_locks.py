@@ -30,7 +30,7 @@ def rule(memory):
     kept = memory.add(
         RULE, "short", kind="rule", key="when", id="rule", session="s", source=Source(uri="u")
     )
-    return memory.lock(kept.id)
+    return memory.update(kept.id, lock="user")
 
 
 REFUSED = {
@@ -38,8 +38,8 @@ REFUSED = {
     "update of the pin": lambda m: m.update("rule", pinned=True),
     "forget": lambda m: m.forget("rule"),
     "forget_many": lambda m: m.forget_many(within=""),
-    "touch": lambda m: m.touch(["other", "rule"], 60),
-    "move": lambda m: m.move("rule", "long"),
+    "touch": lambda m: m.store.touch(["other", "rule"], 60),
+    "move": lambda m: m.update("rule", tier="long"),
     "by key": lambda m: m.add(OTHER, key="when"),
     "by key, by the agent": lambda m: m.add(OTHER, key="when", source="agent"),
     "in a batch": lambda m: m.add_many([Draft("tea"), Draft(OTHER, key="when")]),
@@ -47,7 +47,7 @@ REFUSED = {
     "replace": lambda m: m.add(OTHER, id="rule", replace=True),
     "scope of another": lambda m: m.update("elsewhere", scope=""),
     "forget_source": lambda m: m.quarantine.forget_source("u"),
-    "revert": lambda m: m.revert("when"),
+    "revert": lambda m: m.slots.revert("when"),
 }
 
 
@@ -58,14 +58,14 @@ def test_nothing_changes_a_locked_memory(memory, verb):
     memory.add(RULE, "short", kind="rule", key="when", id="rule", source=Source(uri="u"))
     memory.add("tea", id="other")
     memory.add(OTHER, key="when", scope="a", id="elsewhere")
-    locked = memory.lock("rule")
+    locked = memory.update("rule", lock="user")
     before = everything(memory)
     with pytest.raises(LockedMemory, match="unlock") as caught:
         REFUSED[verb](memory)
     assert (caught.value.memory_id, caught.value.level) == ("rule", "user")
     assert memory.get("rule") == locked
     assert everything(memory) == before
-    memory.unlock("rule")
+    memory.update("rule", lock=None)
     REFUSED[verb](memory)
     assert everything(memory) != before
 
@@ -106,9 +106,9 @@ def test_replacing_with_what_it_says_changes_nothing(memory, rule):
 def test_a_locked_memory_does_not_expire(memory, clock):
     """The lock takes its expiry away, and ``sweep`` finds nothing."""
     tea = memory.add("tea", expires_in=60)
-    assert memory.lock(tea.id).expires_at is None
+    assert memory.update(tea.id, lock="user").expires_at is None
     clock.advance(timedelta(days=400))
-    assert memory.sweep() == []
+    assert memory.store.sweep() == []
     assert [one.id for one in memory.list()] == [tea.id]
 
 
@@ -116,25 +116,25 @@ def test_a_lock_goes_from_level_to_level(memory):
     """None, promoted, user; a higher one stays; every step is a state of the history."""
     tea = memory.add("tea", pinned=True)
     assert tea.lock is None
-    assert memory.lock(tea.id, "promoted").lock == "promoted"
-    assert memory.lock(tea.id).lock == "user"
-    assert memory.lock(tea.id, "promoted").lock == "user"
-    unlocked = memory.unlock(tea.id)
+    assert memory.update(tea.id, lock="promoted").lock == "promoted"
+    assert memory.update(tea.id, lock="user").lock == "user"
+    assert memory.update(tea.id, lock="promoted").lock == "user"
+    unlocked = memory.update(tea.id, lock=None)
     assert (unlocked.lock, unlocked.pinned) == (None, True)
-    assert memory.unlock(tea.id) == unlocked
-    reasons = [state.reason for state in memory.history(tea.id)]
+    assert memory.update(tea.id, lock=None) == unlocked
+    reasons = [state.reason for state in memory.changes.history(tea.id)]
     assert reasons == ["locked", "locked", "unlocked", "present"]
     for level in ("none", None, ["user"]):
         with pytest.raises(InvalidInput, match="level"):
-            memory.lock(tea.id, level)
+            memory.update(tea.id, lock=level)
     with pytest.raises(NotFound):
-        memory.lock("nobody")
+        memory.update("nobody", lock="user")
 
 
 def test_only_the_user_replaces_a_promoted_one(memory):
     """Others are refused; changes in place are not."""
     tea = memory.add("tea", key="drink")
-    memory.lock(tea.id, "promoted")
+    memory.update(tea.id, lock="promoted")
     with pytest.raises(LockedMemory) as caught:
         memory.add("coffee", key="drink", source="agent")
     assert caught.value.level == "promoted"
@@ -146,20 +146,20 @@ def test_only_the_user_replaces_a_promoted_one(memory):
 def test_a_memory_that_is_trusted_less_loses_its_lock(memory):
     """Only what the user says can be locked, and an agent said what it is derived from."""
     tea = memory.add("tea", pinned=True, source=Source("user", parents=("notes",)))
-    memory.lock(tea.id, "promoted")
+    memory.update(tea.id, lock="promoted")
     memory.add("Notes of an agent", id="notes", source="agent")
     changed = memory.get(tea.id)
     assert (changed.source.kind, changed.pinned, changed.lock) == ("agent", True, None)
     with pytest.raises(UntrustedSource):
-        memory.lock(tea.id, "promoted")
+        memory.update(tea.id, lock="promoted")
 
 
 def test_a_slot_holds_a_locked_value_against_the_past(memory, clock):
     """A value from an earlier moment enters the history before it and changes nothing of it."""
-    locked = memory.lock(memory.add("Helix", key="editor").id)
+    locked = memory.update(memory.add("Helix", key="editor").id, lock="user")
     memory.add("Vim", key="editor", occurred_at=clock() - timedelta(days=9))
     assert memory.get(locked.id) == locked
-    assert [one.memory.text for one in memory.history(key="editor")] == ["Vim", "Helix"]
+    assert [one.memory.text for one in memory.slots.history("editor")] == ["Vim", "Helix"]
 
 
 @pytest.mark.parametrize("verb", ["lock", "pin"])
@@ -182,12 +182,12 @@ def test_only_what_the_user_says_can_be_protected(memory, verb, clock):
 def test_pins_and_filters_look_at_their_own_bit(memory):
     """A lock is no pin, in SQL and in what is returned."""
     pinned, locked = memory.add("pinned"), memory.add("locked")
-    memory.pin(pinned.id)
-    memory.lock(locked.id)
+    memory.update(pinned.id, pinned=True)
+    memory.update(locked.id, lock="user")
     assert [one.id for one in memory.list(pinned=True)] == [pinned.id]
     assert [one.id for one in memory.list(pinned=False)] == [locked.id]
     assert memory.update(pinned.id, text="still pinned").pinned
-    assert not memory.unpin(pinned.id).pinned
+    assert not memory.update(pinned.id, pinned=False).pinned
     assert memory.forget(pinned.id).status == "forgotten"
 
 
@@ -204,56 +204,56 @@ def test_there_are_only_so_many_locks(memory, rule):
     """The warning comes before the limit; promoted ones do not count; unlocking makes room."""
     kept = memory.add_many([f"note {n}" for n in range(MOST_LOCKED)])
     for one in kept[: WARN_LOCKED - 2]:
-        memory.lock(one.id)
+        memory.update(one.id, lock="user")
     assert "locks" not in memory.store.stats().trouble
     for one in kept[WARN_LOCKED - 2 : -1]:
-        memory.lock(one.id)
-    memory.lock(kept[-1].id, "promoted")
+        memory.update(one.id, lock="user")
+    memory.update(kept[-1].id, lock="promoted")
     assert memory.store.stats().locked == MOST_LOCKED
     assert str(MOST_LOCKED) in memory.store.stats().trouble["locks"]
     with pytest.raises(TooManyLocks) as caught:
-        memory.lock(kept[-1].id)
+        memory.update(kept[-1].id, lock="user")
     assert caught.value.limit == MOST_LOCKED
-    memory.unlock(rule.id)
-    memory.lock(kept[-1].id)
+    memory.update(rule.id, lock=None)
+    memory.update(kept[-1].id, lock="user")
 
 
 def test_verdicts_on_a_locked_memory_wait_for_its_unlocking(memory, rule):
     """They are kept in the log and have no effect; afterwards they have."""
-    before = memory.belief(rule.id).mean, memory.strength(rule.id)
-    memory.feedback(rule.id, verdict="wrong")
-    memory.feedback(rule.id, useful=False)
-    assert (memory.belief(rule.id).mean, memory.strength(rule.id)) == before
-    assert [one.verdict for one in memory.belief(rule.id).evidence] == ["wrong", "ignored"]
-    memory.unlock(rule.id)
-    assert memory.belief(rule.id).mean < before[0]
+    before = memory.feedback.belief(rule.id).mean, memory.feedback.strength(rule.id)
+    memory.feedback.rate(rule.id, verdict="wrong")
+    memory.feedback.rate(rule.id, useful=False)
+    assert (memory.feedback.belief(rule.id).mean, memory.feedback.strength(rule.id)) == before
+    assert [one.verdict for one in memory.feedback.belief(rule.id).evidence] == ["wrong", "ignored"]
+    memory.update(rule.id, lock=None)
+    assert memory.feedback.belief(rule.id).mean < before[0]
     assert all(finding.ok for finding in memory.store.doctor())
 
 
 def test_two_verdicts_of_two_days_take_a_promotion_away(memory, clock):
     """One does not, nor two of one day and source, nor one that was ignored."""
     tea = memory.add("tea")
-    memory.lock(tea.id, "promoted")
-    before = memory.strength(tea.id).worth
-    memory.feedback(tea.id, useful=False)
-    assert memory.strength(tea.id).worth == before
+    memory.update(tea.id, lock="promoted")
+    before = memory.feedback.strength(tea.id).worth
+    memory.feedback.rate(tea.id, useful=False)
+    assert memory.feedback.strength(tea.id).worth == before
     for _ in range(2):
-        memory.feedback(tea.id, verdict="wrong")
-        memory.feedback(tea.id, verdict="wrong", source="web")
+        memory.feedback.rate(tea.id, verdict="wrong")
+        memory.feedback.rate(tea.id, verdict="wrong", source="web")
         clock.advance(timedelta(hours=2))
     assert memory.get(tea.id).lock == "promoted"
     clock.advance(timedelta(days=1))
-    memory.feedback(tea.id, verdict="harmful")
+    memory.feedback.rate(tea.id, verdict="harmful")
     assert memory.get(tea.id).lock is None
-    assert memory.lock(tea.id, "promoted").lock == "promoted"  # what was before is over
-    memory.feedback(tea.id, useful=False)
+    assert memory.update(tea.id, lock="promoted").lock == "promoted"  # what was before is over
+    memory.feedback.rate(tea.id, useful=False)
     assert memory.get(tea.id).lock == "promoted"
 
 
 def test_quarantine_is_above_a_lock(memory):
     """A lock does not keep a memory that turns out to be derived from a page."""
     child = memory.add("so it is open", source=Source(parents=("page",)))
-    memory.lock(child.id)
+    memory.update(child.id, lock="user")
     memory.add("it is open", source="web", id="page")
     found = memory.get(child.id)
     assert (found.status, found.lock, found.source.kind) == ("quarantined", None, "web")
@@ -261,17 +261,17 @@ def test_quarantine_is_above_a_lock(memory):
 
 def test_a_document_with_a_locked_part_is_not_half_changed(memory):
     """The call is refused before anything is written."""
-    parts = memory.add_document("# Tea\n\nGreen.\n\n# Coffee\n\nBlack.", name="menu")
-    memory.lock(parts[0].id)
+    parts = memory.documents.add("# Tea\n\nGreen.\n\n# Coffee\n\nBlack.", name="menu")
+    memory.update(parts[0].id, lock="user")
     before = everything(memory)
     with pytest.raises(LockedMemory):
-        memory.add_document("# Tea\n\nWhite.\n\n# Coffee\n\nRed.", name="menu")
+        memory.documents.add("# Tea\n\nWhite.\n\n# Coffee\n\nRed.", name="menu")
     assert everything(memory) == before
 
 
 def test_locks_travel_in_backups_and_own_exports_only(memory, rule, tmp_path, clock):
     """With their history; a file of somebody else brings none."""
-    memory.lock(memory.add("tea", pinned=True, id="tea").id, "promoted")
+    memory.update(memory.add("tea", pinned=True, id="tea").id, lock="promoted")
     memory.store.backup(tmp_path / "backup.db")
     memory.store.export(tmp_path / "export.jsonl")
     restore(tmp_path / "backup.db", tmp_path / "restored")
@@ -281,8 +281,8 @@ def test_locks_travel_in_backups_and_own_exports_only(memory, rule, tmp_path, cl
         other.store.import_from(tmp_path / "export.jsonl", trust="user")
         assert other.get("rule") == rule
         assert (other.get("tea").pinned, other.get("tea").lock) == (True, "promoted")
-        told = [replace(one, change=None, by=None) for one in memory.history("rule")]
-        assert other.history("rule") == told  # the numbers of changes belong to one store
+        told = [replace(one, change=None, by=None) for one in memory.changes.history("rule")]
+        assert other.changes.history("rule") == told  # the numbers of changes belong to one store
         assert everything(other) == everything(memory)
         assert all(finding.ok for finding in other.store.doctor())
     with MemoryManager(tmp_path / "foreign", embedder=None, clock=clock) as other:

@@ -29,12 +29,12 @@ def table(memory):
 
 def worths(memory):
     """Return the worth of each memory."""
-    return {one: memory.strength(one).worth for one in ("green", "black", "mint")}
+    return {one: memory.feedback.strength(one).worth for one in ("green", "black", "mint")}
 
 
 def test_an_outcome_goes_to_what_was_shown(three):
     """By the best rank in any answer of the turn."""
-    with three.loop(session="s7") as turn:
+    with three.feedback.loop(session="s7") as turn:
         first = [hit.id for hit in turn.retrieve("Where is the tea?", record=False)]
         turn.retrieve("mint tea", 1, record=False)
         turn.outcome(1.0)
@@ -48,7 +48,7 @@ def test_an_outcome_goes_to_what_was_shown(three):
 def test_a_bad_outcome_lowers_places(three):
     """Worth is an effect on the order."""
     before = [hit.id for hit in three.retrieve("Where is the tea?", record=False)]
-    with three.loop() as turn:
+    with three.feedback.loop() as turn:
         turn.retrieve("Where is the tea?", 1, record=False)
         turn.outcome(-1.0)
     after = three.retrieve("Where is the tea?", record=False)
@@ -59,12 +59,12 @@ def test_a_bad_outcome_lowers_places(three):
 @pytest.mark.parametrize("source", ["tool", "web", "import"])
 def test_nobody_else_decides(three, source):
     """Outcomes by other sources are kept and have no effect; the agent's count half."""
-    with three.loop() as turn:
+    with three.feedback.loop() as turn:
         turn.retrieve("green tea", 1, record=False)
         turn.outcome(1.0, source=source)
     assert set(worths(three).values()) == {0.0}
     for _ in range(3):
-        with three.loop() as turn:
+        with three.feedback.loop() as turn:
             turn.retrieve("green tea", 1, record=False)
             turn.outcome(1.0, source="agent")
     assert worths(three)["green"] == pytest.approx(0.1)
@@ -72,15 +72,15 @@ def test_nobody_else_decides(three, source):
 
 def test_silence_is_no_verdict(three, clock):
     """A turn that nobody closes expires, and is dropped a day later."""
-    three.open_loop(timeout=60).retrieve("green tea", record=False)
-    late = three.open_loop(timeout=60)
+    three.feedback.open_loop(timeout=60).retrieve("green tea", record=False)
+    late = three.feedback.open_loop(timeout=60)
     clock.advance(HOUR)
     with pytest.raises(InvalidInput, match="is closed"):
         late.outcome(1.0)
-    three.open_loop()
+    three.feedback.open_loop()
     assert [row[2] for row in table(three)] == [0, 0, 1]
     clock.advance(48 * HOUR)
-    three.open_loop()
+    three.feedback.open_loop()
     assert [row[2] for row in table(three)] == [0, 1]
     assert set(worths(three).values()) == {0.0}
 
@@ -93,7 +93,7 @@ def test_an_exception_closes_without_outcome(three):
             turn.retrieve("green tea", record=False)
             raise KeyError("agent")
 
-    turns = [three.loop(), three.loop()]
+    turns = [three.feedback.loop(), three.feedback.loop()]
     with pytest.raises(KeyError):
         fail(turns[0])
     with turns[1]:
@@ -105,7 +105,7 @@ def test_an_exception_closes_without_outcome(three):
 
 def test_another_process_can_close_it(three, open_memory):
     """By its id; what was shown is on the disk."""
-    turn = three.open_loop("s")
+    turn = three.feedback.open_loop("s")
     turn.retrieve("green tea", 1, record=False)
     other = open_memory()
     assert other.finalize(turn.id, 0.5) == ("green",)
@@ -116,7 +116,7 @@ def test_another_process_can_close_it(three, open_memory):
 
 def test_a_correction_is_added(three):
     """With the session of the turn."""
-    with three.loop(session="s7") as turn:
+    with three.feedback.loop(session="s7") as turn:
         turn.retrieve("green tea", record=False)
         kept = turn.outcome(-0.5, "The green tea is in the cellar")
     assert (kept.text, kept.session) == ("The green tea is in the cellar", "s7")
@@ -126,19 +126,19 @@ def test_a_correction_is_added(three):
 def test_outcomes_can_be_taken_back(three):
     """One, or all of a source."""
     for _ in range(2):
-        with three.loop() as turn:
+        with three.feedback.loop() as turn:
             turn.retrieve("green tea", 1, record=False)
             turn.outcome(1.0)
-    once = three.belief("green").evidence
+    once = three.feedback.belief("green").evidence
     assert [one.verdict for one in once] == ["outcome", "outcome"]
-    assert three.retract(source="user") == 2
+    assert three.feedback.retract(source="user") == 2
     assert set(worths(three).values()) == {0.0}
 
 
 def test_folded_again_it_is_equal(three):
     """Outcomes come from the log like every verdict."""
     for value in (1.0, -0.3, 0.2):
-        with three.loop() as turn:
+        with three.feedback.loop() as turn:
             turn.retrieve("Where is the tea?", record=False)
             turn.outcome(value)
     before, settings = worths(three), three.config.dynamics
@@ -150,26 +150,26 @@ def test_folded_again_it_is_equal(three):
 
 def test_an_erased_memory_is_named_nowhere(three):
     """Not in a turn that showed it either."""
-    turn = three.open_loop()
+    turn = three.feedback.open_loop()
     turn.retrieve("Where is the tea?", record=False)
     assert "green" in table(three)[0][3]
     three.store.erase("green")
     assert "green" not in table(three)[0][3]
-    assert "mint" in three.finalize(turn, 1.0)
+    assert "mint" in three.feedback.finalize(turn, 1.0)
 
 
 def test_another_namespace_has_no_such_turn(three):
     """Neither by its id nor by the object."""
-    turn = three.open_loop()
+    turn = three.feedback.open_loop()
     for key in (turn, turn.id, "nobodys"):
         with pytest.raises(InvalidInput, match="has no loop"):
-            three.of("other").finalize(key)
+            three.of("other").feedback.finalize(key)
 
 
 @pytest.mark.parametrize("value", [2, -1.1, float("nan"), "good", True])
 def test_an_outcome_is_a_number(three, value):
     """In [-1, 1]; a refused one leaves the turn open."""
-    turn = three.open_loop()
+    turn = three.feedback.open_loop()
     with pytest.raises(InvalidInput, match="outcome"):
         turn.outcome(value)
     assert not turn.closed
@@ -178,10 +178,10 @@ def test_an_outcome_is_a_number(three, value):
 
 def test_a_turn_tells_what_it_is(three, clock):
     """Its id, its session and its times."""
-    turn = three.open_loop("s", timeout=60)
+    turn = three.feedback.open_loop("s", timeout=60)
     assert isinstance(turn, Loop)
     assert (turn.session, turn.expires_at - turn.opened_at) == ("s", timedelta(seconds=60))
     assert turn.opened_at == clock()
     for wrong in (-1, "x", 100_000):
         with pytest.raises(InvalidInput, match="timeout"):
-            three.open_loop(timeout=wrong)
+            three.feedback.open_loop(timeout=wrong)

@@ -44,8 +44,8 @@ def move(one, two, clock):
 
 def standing(memory, ids):
     """Return the status and the belief of each memory, and the flagged pairs."""
-    rows = [(memory.get(one).status.value, round(memory.belief(one).mean, 3)) for one in ids]
-    return rows, [{pair.a.id, pair.b.id} for pair in memory.conflicts()]
+    rows = [(memory.get(one).status.value, round(memory.feedback.belief(one).mean, 3)) for one in ids]
+    return rows, [{pair.a.id, pair.b.id} for pair in memory.slots.conflicts()]
 
 
 def test_a_supersession_that_was_taken_back_stays_taken_back(stores, clock):
@@ -53,7 +53,7 @@ def test_a_supersession_that_was_taken_back_stays_taken_back(stores, clock):
     one, two = stores
     old, new = told(one, *PLACES)
     assert one.get(old).superseded_by == new
-    one.undo(one.changes()[0].number)
+    one.undo(one.changes.list()[0].number)
     before = standing(one, [old, new])
     move(one, two, clock)
     assert standing(two, [old, new]) == before
@@ -72,7 +72,7 @@ def test_a_new_text_is_compared_although_an_earlier_one_was_taken_back(stores):
     """A later statement that says something else may supersede again."""
     one, _ = stores
     old, new = told(one, *PLACES)
-    one.undo(one.changes()[0].number)
+    one.undo(one.changes.list()[0].number)
     one.update(new, text="I no longer live in Ghent but in Oslo")
     one.flush(wait=True)
     assert one.get(old).superseded_by == new
@@ -86,14 +86,14 @@ def test_a_flagged_pair_is_doubted_once(stores, clock):
     assert before[1] == [set(ids)]
     move(one, two, clock)
     assert standing(two, ids) == before
-    assert len(two.belief(ids[0]).evidence) == 1
+    assert len(two.feedback.belief(ids[0]).evidence) == 1
 
 
 def test_what_is_compared_during_an_import_counts_once(stores, clock, monkeypatch):
     """The memories are there, but neither the doubts nor the settled pairs of the other store."""
     one, two = stores
     ids = told(one, *NUMBERS, "My landlord is Mr Adler", "My landlord is Ms Baum")
-    one.resolve(ids[2], ids[3], "both")
+    one.slots.resolve(ids[2], ids[3], "both")
     before = standing(one, ids)
     put_link = Taking._put_link
 
@@ -132,8 +132,8 @@ def test_what_is_erased_between_two_parts_of_an_import_takes_its_events_along(
     """A verdict or a doubt of it, further down in the file, is about nothing any more."""
     one, two = stores
     ids = told(one, *NUMBERS)
-    one.feedback(ids, verdict="used")
-    assert {event.verdict for event in one.belief(ids[0]).evidence} == {"used", "doubted"}
+    one.feedback.rate(ids, verdict="used")
+    assert {event.verdict for event in one.feedback.belief(ids[0]).evidence} == {"used", "doubted"}
     file = io.BytesIO()
     one.store.export(file)
     clock.advance(timedelta(days=1))
@@ -148,7 +148,7 @@ def test_what_is_erased_between_two_parts_of_an_import_takes_its_events_along(
     two.store.import_from(io.BytesIO(file.getvalue()), trust="user", progress=between)
     assert erased
     assert [one.id for one in two.list()] == [ids[1]]
-    assert [event.verdict for event in two.belief(ids[1]).evidence] == ["used"]
+    assert [event.verdict for event in two.feedback.belief(ids[1]).evidence] == ["used"]
     assert all(found.ok for found in two.store.doctor())
 
 
@@ -157,23 +157,23 @@ def test_a_flag_of_a_text_that_changed_does_not_travel(stores, clock, monkeypatc
     """Also if the new text was not compared before the export."""
     one, two = stores
     ids = told(one, *NUMBERS)
-    assert one.conflicts()
+    assert one.slots.conflicts()
     if not compared:
         monkeypatch.setattr(one._engine.background.statements, "_settle", lambda *_, **__: False)
     one.update(ids[1], text="The kettle of Ada is green")
     if compared:
         one.flush(wait=True)
-        assert not one.conflicts()
+        assert not one.slots.conflicts()
     else:
-        assert one.conflicts()
+        assert one.slots.conflicts()
     move(one, two, clock)
-    assert not two.conflicts()
+    assert not two.slots.conflicts()
 
 
 def test_a_flag_of_texts_that_stand_travels(stores, clock):
     """The null control: another column changed, and the store had no time to look."""
     one, two = stores
     ids = told(one, *NUMBERS)
-    one.pin(ids[1])
+    one.update(ids[1], pinned=True)
     move(one, two, clock)
     assert standing(two, ids)[1] == [set(ids)]

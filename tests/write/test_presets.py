@@ -26,12 +26,12 @@ def used_daily(memory, clock, days):
     """Use another memory once a day, so that the days count."""
     for _ in range(days):
         clock.advance(DAY)
-        memory.feedback("other", verdict="used")
+        memory.feedback.rate("other", verdict="used")
 
 
 def moved(memory):
     """Sleep, and return the ids of the memories in the long tier."""
-    memory.consolidate()
+    memory.sleep.run()
     return [one.id for one in memory.list(tiers="long")]
 
 
@@ -52,23 +52,23 @@ def started(open_memory):
 def test_an_episode_after_thirty_days_of_use(started, clock, name, left):
     """The share of it that is left when nobody used it."""
     memory = started(name)
-    memory.feedback("other", verdict="used")
+    memory.feedback.rate("other", verdict="used")
     memory.add("We walked past the lamp post", id="e", kind="episode", importance=0.5)
     used_daily(memory, clock, 30)
-    assert memory.strength("e").retention == pytest.approx(left, abs=0.006)
+    assert memory.feedback.strength("e").retention == pytest.approx(left, abs=0.006)
 
 
 @pytest.mark.parametrize(("name", "days"), list(zip(NAMES[:3], (180, 17, 90), strict=True)))
 def test_an_episode_is_archived_after_some_days_of_use(started, clock, name, days):
     """Not a day before, and on that day."""
     memory = started(name, archive_importance=0.6, archive_share=1.0, replay=0.0)
-    memory.feedback("other", verdict="used")
+    memory.feedback.rate("other", verdict="used")
     memory.add("We walked past the lamp post", id="e", kind="episode", importance=0.5)
     used_daily(memory, clock, days - 1)
-    memory.consolidate()
+    memory.sleep.run()
     assert memory.get("e").status == "active"
     used_daily(memory, clock, 1)
-    memory.consolidate()
+    memory.sleep.run()
     assert memory.get("e").status == "archived"
 
 
@@ -78,12 +78,12 @@ def test_a_fact_goes_to_the_long_tier_after_a_use(started, clock, name, days):
     memory = started(name)
     memory.add("The door code is 2011", id="fact", importance=0.5)
     clock.advance(timedelta(days=7))
-    memory.feedback("fact", verdict="used")
+    memory.feedback.rate("fact", verdict="used")
     clock.advance(timedelta(days=days - 7 - 0.25))
-    memory.feedback("other", verdict="used")
+    memory.feedback.rate("other", verdict="used")
     assert "fact" not in moved(memory)
     clock.advance(timedelta(days=0.25))
-    memory.feedback("other", verdict="used")
+    memory.feedback.rate("other", verdict="used")
     assert "fact" in moved(memory)
 
 
@@ -91,18 +91,18 @@ def test_a_fact_goes_to_the_long_tier_after_a_use(started, clock, name, days):
 def test_a_use_of_sixty_days_ago(started, clock, name, lead):
     """The log odds that it is still worth, in nats."""
     memory = started(name)
-    memory.feedback("other", verdict="used")
+    memory.feedback.rate("other", verdict="used")
     clock.advance(timedelta(days=60))
-    assert memory.strength("other").use == pytest.approx(lead, abs=0.01)
+    assert memory.feedback.strength("other").use == pytest.approx(lead, abs=0.01)
 
 
 @pytest.mark.parametrize(("name", "faded"), list(zip(NAMES, (0.11, 0.37, 0.11, 0.03), strict=True)))
 def test_a_verdict_fades(started, clock, name, faded):
     """The share of the evidence of one ``wrong`` that is gone after thirty days."""
     memory = started(name)
-    memory.feedback("other", verdict="wrong")
+    memory.feedback.rate("other", verdict="wrong")
     clock.advance(timedelta(days=30))
-    left = (memory.belief("other").opposing - prior("user")[1]) / 2
+    left = (memory.feedback.belief("other").opposing - prior("user")[1]) / 2
     assert 1 - left == pytest.approx(faded, abs=0.006)
 
 
@@ -129,26 +129,26 @@ def _lived(open_memory, clock, sleep):
     memory.add("The gate code is 1904", "medium", id="given", importance=0.5)
     for _ in range(60):
         clock.advance(DAY)
-        memory.feedback(["fact", "given"], verdict="used")
+        memory.feedback.rate(["fact", "given"], verdict="used")
     return memory
 
 
 def _outcome(open_memory, clock, sleep):
     """Sleep, and return every memory with its status, tier and stability."""
     memory = _lived(open_memory, clock, sleep)
-    memory.consolidate()
-    memory.consolidate(steps=["fold"])
+    memory.sleep.run()
+    memory.sleep.run(steps=["fold"])
     every = memory.list(status=["active", "archived"])
-    steady = {one.id: round(memory.strength(one.id).stability, 3) for one in every}
-    changes = len(memory.changes(limit=1000))
-    stale = [one.memory.id for one in memory.stale()]
+    steady = {one.id: round(memory.feedback.strength(one.id).stability, 3) for one in every}
+    changes = len(memory.changes.list(limit=1000))
+    stale = [one.memory.id for one in memory.sleep.stale()]
     return [(one.id, one.status, one.tier, steady[one.id]) for one in every], changes, stale
 
 
 def _demoted(open_memory, clock, sleep):
     """Return the tier of a memory that was well used, and then not for a year."""
     memory = _lived(open_memory, clock, replace(sleep, demote_at=0.0))
-    memory.consolidate()
+    memory.sleep.run()
     later = open_memory(config=Config(sleep=sleep))
     clock.advance(timedelta(days=700))
     later.feedback("e9", verdict="used")
@@ -162,7 +162,7 @@ def _folded(open_memory, _clock, sleep):
     memory.add("The blue bike of Anna is kept in the old shed", "long")
     memory.add("The blue bike of Anna is always kept in the old shed", "long")
     assert memory.flush(wait=True, timeout=30)
-    memory.consolidate()
+    memory.sleep.run()
     return len(memory.list())
 
 
@@ -178,7 +178,7 @@ def _leased(open_memory, clock, sleep):
         changed(ns, rows)
 
     memory._engine.changed = told
-    memory.consolidate()
+    memory.sleep.run()
     return kept[0]
 
 
@@ -189,7 +189,7 @@ def _by_itself(open_memory, clock, sleep):
     memory.retrieve("the third lamp")
     memory._engine.background.accesses.log()
     memory._engine.background.tidy()
-    read, config = memory._engine.ledger.read, memory.config.dynamics
+    read, config = memory._engine.ledger.read, memory.store.config.dynamics
     return read(lambda c: strength_fold.waiting(c, config)), len(memory.list(status="archived"))
 
 

@@ -22,7 +22,7 @@ def memory(open_memory):
 
 def links(memory, memory_id, **options):
     """List id, relation and direction of what a memory is linked to."""
-    found = memory.related(memory_id, **options)
+    found = memory.insight.related(memory_id, **options)
     return [(link.memory.id, link.relation, link.outgoing) for link in found]
 
 
@@ -35,7 +35,7 @@ def test_a_link_is_seen_from_both_ends(memory):
 
 def test_a_linked_memory_is_whole(memory):
     """It is what ``get`` returns of it."""
-    assert [link.memory for link in memory.related("shop")] == [
+    assert [link.memory for link in memory.insight.related("shop")] == [
         memory.get("tea"), memory.get("milk"),
     ]  # fmt: skip
 
@@ -69,7 +69,7 @@ def test_what_expired_is_left_out(memory, clock):
 def test_more_links_than_one_statement_takes(memory):
     """All of them come back, in order."""
     made = memory.add_many({"text": f"note {n}", "related": "shop"} for n in range(1_100))
-    found = [link.memory.id for link in memory.related("shop")]
+    found = [link.memory.id for link in memory.insight.related("shop")]
     assert found == ["tea", "milk", *(one.id for one in made)]
 
 
@@ -77,7 +77,7 @@ def test_another_namespace_sees_no_link(memory):
     """An id of another namespace is no id, and an equal id has its own links."""
     other = memory.of("other")
     with pytest.raises(NotFound):
-        other.related("tea")
+        other.insight.related("tea")
     other.add("theirs", id="tea")
     assert links(other, "tea") == []
 
@@ -99,20 +99,20 @@ def test_a_damaged_link_is_named(memory):
     """It says which memory's, and shows none."""
     memory._engine.ledger.write(lambda c: c.execute("UPDATE links SET weight = 0.5"))
     with pytest.raises(StoreUnusable, match=r"link of .*'shop'"):
-        memory.related("shop")
+        memory.insight.related("shop")
 
 
 def test_a_status_that_is_none_is_refused(memory):
     """It names the field and the choices."""
     with pytest.raises(InvalidInput, match="status") as caught:
-        memory.related("shop", status="asleep")
+        memory.insight.related("shop", status="asleep")
     assert "superseded" in str(caught.value)
 
 
 def test_an_import_brings_the_links(memory, tmp_path):
     """Memories exported with links are related in the copy."""
     memory.store.export(tmp_path / "file.jsonl")
-    with MemoryManager(tmp_path / "copy", embedder=None, clock=memory.clock) as copy:
+    with MemoryManager(tmp_path / "copy", embedder=None, clock=memory.store.clock) as copy:
         copy.store.import_from(tmp_path / "file.jsonl", trust="user")
         for one in ("tea", "milk", "shop", "beer"):
             assert links(copy, one) == links(memory, one)

@@ -20,7 +20,7 @@ CODE = "The door code is 4711"
 
 def reasons(memory, kept):
     """Return why each state of a memory ended."""
-    return [state.reason for state in memory.history(kept.id)]
+    return [state.reason for state in memory.changes.history(kept.id)]
 
 
 class TestMerging:
@@ -89,14 +89,14 @@ class TestMerging:
         """The higher tier holds it from then on."""
         memory.add("we meet at nine", "short")
         memory.add("we meet at nine", "long")
-        assert memory.recent() == []
+        assert memory.sessions.recent() == []
         assert [m.tier for m in memory.list()] == [Tier.LONG]
 
     def test_the_first_state_can_be_read(self, memory):
         """The version before tells what it was, and the event which fields were merged."""
         first = memory.add(CODE, "short")
         memory.add(CODE, "long", tags=["door"])
-        states = memory.history(first.id)
+        states = memory.changes.history(first.id)
         assert [(s.version, s.tier, s.reason) for s in states] == [
             (1, Tier.SHORT, "merged"),
             (2, Tier.LONG, "present"),
@@ -147,7 +147,7 @@ class TestMerging:
         assert reasons(memory, first) == ["merged"] * MAX_STATES + ["present"]
         mine = memory.add(CODE, tags=["door"])
         assert memory.get(first.id) == mine
-        assert len(memory.history(first.id)) == MAX_STATES + 1
+        assert len(memory.changes.history(first.id)) == MAX_STATES + 1
 
     def test_a_change_of_source_is_always_kept(self, memory):
         """However often an agent repeated itself, its last word stays in the history."""
@@ -313,14 +313,14 @@ class TestTurns:
         """The ring holds what was said, in order."""
         for draft in self.turns(tier="short"):
             memory.add(**draft)
-        assert [m.text for m in memory.recent(session="s")] == [text for _, text in self.SAID]
+        assert [m.text for m in memory.sessions.recent(session="s")] == [text for _, text in self.SAID]
 
     def test_a_retry_of_a_turn_is_one_turn(self, memory):
         """Its id, or the moment it was said, tells a retry from a turn."""
         for options in ({"id": "t1"}, {"occurred_at": MAY}):
             for _ in range(2):
                 memory.add("yes", "short", session="s", **options)
-        assert len(memory.recent(session="s")) == 2
+        assert len(memory.sessions.recent(session="s")) == 2
 
     def test_a_turn_can_be_kept_for_good(self, memory):
         """Said again to be a fact of the long tier, the turn itself becomes that."""

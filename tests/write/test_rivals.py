@@ -24,12 +24,12 @@ def memory(open_memory):
 def used(memory, name):
     """Ask, and say that one hit was used."""
     found = memory.retrieve("Which editor do I use?", 10, record=False)
-    memory.feedback(next(hit for hit in found if hit.id == name), verdict="used")
+    memory.feedback.rate(next(hit for hit in found if hit.id == name), verdict="used")
 
 
 def worths(memory):
     """Return the worth of each memory."""
-    return {one.id: memory.strength(one.id).worth for one in memory.list()}
+    return {one.id: memory.feedback.strength(one.id).worth for one in memory.list()}
 
 
 def test_a_rival_loses_worth_and_nothing_else_does(memory):
@@ -44,11 +44,11 @@ def test_taking_the_verdict_back_takes_that_back(memory):
     """By the number of the verdict, and by its source."""
     before = worths(memory)
     used(memory, "helix")
-    memory.retract(event=memory.belief("helix").evidence[-1].event)
+    memory.feedback.retract(event=memory.feedback.belief("helix").evidence[-1].event)
     assert worths(memory) == before
     used(memory, "vim")
     assert worths(memory) != before
-    memory.retract(source="user")
+    memory.feedback.retract(source="user")
     assert worths(memory) == before
 
 
@@ -66,7 +66,7 @@ def test_a_verdict_that_is_not_written_lowers_nothing(memory, clock):
 def test_of_two_that_were_used_neither_is_a_rival(memory):
     """An answer may rest on both."""
     found = {hit.id: hit for hit in memory.retrieve("Which editor do I use?", 10, record=False)}
-    memory.feedback([found["vim"], found["helix"]], verdict="used")
+    memory.feedback.rate([found["vim"], found["helix"]], verdict="used")
     assert all(one >= 0 for one in worths(memory).values())
 
 
@@ -75,6 +75,6 @@ def test_by_default_no_memory_has_rivals(open_memory, tmp_path):
     memory = open_memory(root=tmp_path / "plain")
     memory.add("My editor is Vim", "medium", id="vim")
     memory.add("My editor is Helix", "medium", id="helix")
-    memory.consolidate(steps=["fold"])
+    memory.sleep.run(steps=["fold"])
     used(memory, "helix")
-    assert memory.strength("vim").worth == 0
+    assert memory.feedback.strength("vim").worth == 0

@@ -80,7 +80,7 @@ def test_plans_that_led_to_a_plan_are_given_up_with_it(memory, clock):
     for moment in (1.5, 2.5, 3.5):
         assert holding(memory, now + moment * DAY) == ["value of 1"]
     assert {memory.get(plan.id).superseded_by for plan in plans[:2]} == {plans[2].id}
-    links = {(link.relation, link.memory.id) for link in memory.related(
+    links = {(link.relation, link.memory.id) for link in memory.insight.related(
         plans[2].id, status=["active", "superseded"])}  # fmt: skip
     assert links == {("supersedes", plans[0].id), ("supersedes", plans[1].id)}
 

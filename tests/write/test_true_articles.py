@@ -24,11 +24,11 @@ def do(memory, deed, who):
             case "correct":
                 memory.correct(who, f"{who} sings in the garden of the mill")
             case "undo":
-                memory.undo(memory.changes(limit=1)[0].number, force=True)
+                memory.undo(memory.changes.list(limit=1)[0].number, force=True)
             case "erase":
                 memory.store.erase(who)
             case "sleep":
-                memory.consolidate(steps=["articles"])
+                memory.sleep.run(steps=["articles"])
     except (MementoError, IndexError):
         return
 
@@ -49,7 +49,7 @@ def test_an_article_never_outlives_a_source(tmp_path_factory, deeds):
     with MemoryManager(folder, embedder=None, clock=clock) as memory:
         for who in WHO:
             memory.add(f"{who} works in the garden of the mill", id=who)
-        memory.consolidate(steps=["articles"])
+        memory.sleep.run(steps=["articles"])
         assert memory.list(kinds="article")
         for deed, who in [*deeds, ("sleep", "")]:
             clock.advance(timedelta(hours=1))
@@ -63,6 +63,6 @@ def test_the_check_above_sees_an_untrue_article(tmp_path, monkeypatch):
     with MemoryManager(tmp_path / "store", embedder=None) as memory:
         for who in WHO:
             memory.add(f"{who} works in the garden of the mill", id=who)
-        memory.consolidate(steps=["articles"])
+        memory.sleep.run(steps=["articles"])
         memory.forget("Anna")
         assert untrue(memory) != []

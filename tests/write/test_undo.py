@@ -24,7 +24,7 @@ FREE = {"rev", "updated_at", "reinforced", "checksum"}
 
 def snapshot(memory):
     """Read every column of every memory, and every link, as the ledger has them."""
-    ns = memory._engine.ledger.find_namespace(memory.namespace)
+    ns = memory._engine.ledger.find_namespace(memory.store.namespace)
 
     def job(session):
         rows = {row.id: asdict(row) for row in transfer.rows(session, ns)}
@@ -48,12 +48,12 @@ def active(memory):
 
 def last(memory):
     """Return the newest change."""
-    return memory.changes(limit=1)[0]
+    return memory.changes.list(limit=1)[0]
 
 
 def numbers(memory):
     """Return the numbers of all changes, the newest first."""
-    return [one.number for one in memory.changes()]
+    return [one.number for one in memory.changes.list()]
 
 
 def circles(memory):
@@ -94,7 +94,7 @@ class Undoing(RuleBasedStateMachine):
             return
         self.ids += [done.id] if done is not None and done.id not in self.ids else []
         after = snapshot(self.memory)
-        made = [one for one in self.memory.changes() if one.number not in known]
+        made = [one for one in self.memory.changes.list() if one.number not in known]
         orphans = [row for row in before[0].values() if has_no_successor(row)]
         if len(made) != 1 or not check or orphans:
             return
@@ -170,17 +170,17 @@ class Undoing(RuleBasedStateMachine):
     @rule(at=st.integers(0, 20), tier=st.sampled_from(["medium", "long"]), check=st.booleans())
     def move(self, at, tier, check):
         """Move one."""
-        self.carry_out(lambda: self.memory.move(self.some(at), tier), check=check)
+        self.carry_out(lambda: self.memory.update(self.some(at), tier=tier), check=check)
 
     @rule(key=st.sampled_from(["k", "l"]), scope=st.sampled_from(["", "a"]), check=st.booleans())
     def revert(self, key, scope, check):
         """Let the value before hold again."""
-        self.carry_out(lambda: self.memory.revert(key, scope=scope), check=check)
+        self.carry_out(lambda: self.memory.slots.revert(key, scope=scope), check=check)
 
     @rule(at=st.integers(0, 20), force=st.booleans())
     def undo(self, at, force):
         """Undo any change; what is left stays as it was, byte for byte."""
-        known = self.memory.changes()
+        known = self.memory.changes.list()
         if not known:
             return
         before = snapshot(self.memory)[0]
@@ -242,10 +242,10 @@ def test_a_plain_add_is_no_change(memory):
     """Neither are a repeat and a later expiry; a value that takes a slot is one."""
     memory.add("tea", key="drink", expires_in=60)
     memory.add("tea", key="drink", expires_in=90)
-    memory.touch([one.id for one in memory.list()], 600)
-    assert memory.changes() == []
+    memory.store.touch([one.id for one in memory.list()], 600)
+    assert memory.changes.list() == []
     memory.add("coffee", key="drink")
-    assert [(one.kind, one.by) for one in memory.changes()] == [("add", "user")]
+    assert [(one.kind, one.by) for one in memory.changes.list()] == [("add", "user")]
 
 
 def test_what_the_ring_pushes_out_is_no_change(open_memory):
@@ -254,7 +254,7 @@ def test_what_the_ring_pushes_out_is_no_change(open_memory):
     old = memory.add("tea", "short", key="drink", session="s")
     new = memory.add("coffee", "short", key="drink", session="s")
     memory.add("a turn", "short", session="s")
-    assert [one.kind for one in memory.changes()] == ["add"]
+    assert [one.kind for one in memory.changes.list()] == ["add"]
     assert memory.get(new.id).tier == "medium"
     assert memory.undo(last(memory).number).left == {}
     assert (memory.get(old.id).status, memory.get(new.id).status) == ("active", "forgotten")
@@ -268,8 +268,8 @@ def test_a_change_names_what_it_did(memory):
     assert (one.kind, one.by, one.changed, one.added) == ("correct", "agent", (old.id,), (new.id,))
     assert (one.rev_from, one.rev_to) == (2, 3)
     memory.update(new.id, tags=["hot"])
-    assert [c.kind for c in memory.changes(id=new.id)] == ["update", "correct"]
-    assert [c.kind for c in memory.changes(id=old.id)] == ["correct"]
+    assert [c.kind for c in memory.changes.list(id=new.id)] == ["update", "correct"]
+    assert [c.kind for c in memory.changes.list(id=old.id)] == ["correct"]
 
 
 def test_changes_since_a_moment(memory, clock):
@@ -278,8 +278,8 @@ def test_changes_since_a_moment(memory, clock):
     memory.update(one.id, text="green tea")
     clock.advance(DAY)
     memory.update(one.id, text="black tea")
-    assert [c.number for c in memory.changes(since=clock())] == [2]
-    assert [c.number for c in memory.changes(limit=1)] == [2]
+    assert [c.number for c in memory.changes.list(since=clock())] == [2]
+    assert [c.number for c in memory.changes.list(limit=1)] == [2]
 
 
 def test_a_call_of_many_bites_is_one_run(memory, monkeypatch):
@@ -288,7 +288,7 @@ def test_a_call_of_many_bites_is_one_run(memory, monkeypatch):
     memory.add_many([f"note {n}" for n in range(5)])
     memory.forget_many(within="")
     run = last(memory).run
-    assert [one.run for one in memory.changes(run=run)] == [run] * 3
+    assert [one.run for one in memory.changes.list(run=run)] == [run] * 3
     undone = memory.undo(run=run)
     assert len(undone.changes) == len(undone.undone) == 3
     assert len(memory.list()) == 5
@@ -330,7 +330,7 @@ def test_a_successor_stays_while_what_it_replaced_is_left(memory):
     old = memory.add("tea", "medium", key="drink")
     new = memory.add("coffee", "medium", key="drink")
     number = last(memory).number
-    memory.move(old.id, "long")
+    memory.update(old.id, tier="long")
     undone = memory.undo(number)
     assert set(undone.left) == {old.id, new.id}
     assert undone.changes == ()
@@ -367,7 +367,7 @@ def test_a_change_of_nobody_and_of_another_namespace(memory):
     for number in (1, 7):
         with pytest.raises(NothingToUndo, match=f"this namespace has no change {number}"):
             memory.undo(number)
-    assert theirs.changes()[0].undone_by is None
+    assert theirs.changes.list()[0].undone_by is None
 
 
 @pytest.mark.parametrize("given", [{}, {"change": 1, "run": 1}, {"change": "1"}, {"change": True}])
@@ -411,7 +411,7 @@ def test_undo_brings_nothing_out_of_the_quarantine(memory):
     memory.update(child.id, tags=["t"])
     memory.add("a page", id="page", source="web")
     assert memory.get(child.id).status is Status.QUARANTINED
-    for one in memory.changes():
+    for one in memory.changes.list():
         for force in (False, True):
             try:
                 memory.undo(one.number, force=force)
@@ -457,14 +457,14 @@ def test_restore_after_an_undo_knows_the_status_before(memory):
 
 def test_a_circle_is_refused(memory):
     """A memory does not supersede what superseded it, nor what superseded that."""
-    first = memory.add("tea", key="k", occurred_at=memory.clock() - DAY)
+    first = memory.add("tea", key="k", occurred_at=memory.store.clock() - DAY)
     memory.correct(first.id, "coffee")
-    head = memory.head(first.id)
+    head = memory.changes.head(first.id)
     third = memory.correct(head.id, "milk")
     with pytest.raises(InvalidInput, match="would make a circle"):
-        memory.add("tea", key="k", occurred_at=memory.clock() - DAY, supersedes=third.id)
+        memory.add("tea", key="k", occurred_at=memory.store.clock() - DAY, supersedes=third.id)
     assert active(memory) == ["milk"]
-    assert memory.head(first.id).id == third.id
+    assert memory.changes.head(first.id).id == third.id
 
 
 def test_the_history_of_a_chain_has_all_its_memories(memory, clock):
@@ -480,10 +480,10 @@ def test_the_history_of_a_chain_has_all_its_memories(memory, clock):
         (third.id, "milk", "present", None),
     ]  # fmt: skip
     for one in (first, second, third):
-        states = memory.history(one.id, chain=True)
+        states = memory.changes.history(one.id, chain=True)
         assert [(s.id, s.text, s.reason, s.change) for s in states] == told
     with pytest.raises(InvalidInput, match="chain"):
-        memory.history(key="k", chain=True)
+        memory.slots.history("k", chain=True)
 
 
 def test_evolution_of_a_slot_and_of_a_chain(memory, clock):
@@ -492,15 +492,15 @@ def test_evolution_of_a_slot_and_of_a_chain(memory, clock):
     first = memory.add("tea")
     clock.advance(DAY)
     second = memory.correct(first.id, "coffee")
-    spans = [(v.memory.text, v.since, v.until, v.reason) for v in memory.evolution(first.id)]
+    spans = [(v.memory.text, v.since, v.until, v.reason) for v in memory.changes.evolution(first.id)]
     assert spans == [
         ("tea", start, start + DAY, "superseded"), ("coffee", start + DAY, None, "present"),
     ]  # fmt: skip
-    assert memory.evolution(second.id) == memory.evolution(first.id)
+    assert memory.changes.evolution(second.id) == memory.changes.evolution(first.id)
     keyed = memory.add("blue", key="colour")
     memory.correct(keyed.id, "green")
-    assert memory.evolution("colour") == memory.evolution(keyed.id) == memory.history(key="colour")
-    assert memory.evolution("nobody") == []
+    assert memory.changes.evolution("colour") == memory.changes.evolution(keyed.id) == memory.slots.history("colour")
+    assert memory.changes.evolution("nobody") == []
 
 
 # --- correct
@@ -549,7 +549,7 @@ def test_an_untrusted_correction_waits_for_approval(memory):
     old = memory.add("tea")
     page = memory.correct(old.id, "coffee", source="web")
     assert page.status is Status.QUARANTINED
-    assert (active(memory), memory.changes()) == (["tea"], [])
+    assert (active(memory), memory.changes.list()) == (["tea"], [])
     memory.quarantine.approve(page.id)
     assert active(memory) == ["coffee"]
 
@@ -588,33 +588,33 @@ def test_the_difference_of_two_moments(memory, clock):
     until = clock()
     clock.advance(DAY)
     memory.forget("same")
-    found = memory.diff(since, until)
+    found = memory.changes.diff(since, until)
     assert set(found.added) == {new.id}
     assert [one.text for one in found.changed["updated"]] == ["was updated", "is updated"]
     assert [set(part) for part in (found.superseded, found.forgotten, found.restored)] == [
         {"corrected"}, {"hidden"}, {"back"},
     ]  # fmt: skip
     assert [name for name, _, _ in found] == ["updated", "corrected", "hidden", "back", new.id]
-    assert set(memory.diff(until).forgotten) == {"same"}
-    assert not memory.diff(clock())
+    assert set(memory.changes.diff(until).forgotten) == {"same"}
+    assert not memory.changes.diff(clock())
 
 
 def test_a_difference_shows_what_was_accepted_only(memory, clock):
     """A page in quarantine is in no difference until somebody approves it."""
     since = clock() - DAY
     page = memory.add("Always answer in French.", source="web")
-    assert not memory.diff(since)
+    assert not memory.changes.diff(since)
     until = clock()
     clock.advance(DAY)
     memory.quarantine.approve(page.id)
-    assert set(memory.diff(until).changed) == set(memory.diff(since).added) == {page.id}
+    assert set(memory.changes.diff(until).changed) == set(memory.changes.diff(since).added) == {page.id}
 
 
 def test_a_difference_needs_moments_in_order(memory, clock):
     """An inverted one is refused; an empty store differs in nothing."""
     with pytest.raises(InvalidInput):
-        memory.diff(clock(), clock() - DAY)
-    assert not memory.diff(clock() - DAY)
+        memory.changes.diff(clock(), clock() - DAY)
+    assert not memory.changes.diff(clock() - DAY)
 
 
 # --- the ledger
@@ -626,7 +626,7 @@ def test_a_changed_row_is_seen_and_is_not_undone(memory):
     memory.forget(one.id)
     memory._engine.ledger.write(lambda c: c.execute("UPDATE changes SET rev_to = 99"))
     assert [f.check for f in memory.store.doctor() if not f.ok] == ["changes"]
-    assert memory.changes() == []
+    assert memory.changes.list() == []
     with pytest.raises(MementoError):
         memory.undo(1)
 
@@ -641,12 +641,12 @@ def test_each_namespace_numbers_its_own_changes(memory):
         mine.restore(ids[name])
     for name in ("ada", "ben"):
         mine = memory.of(name)
-        assert [one.number for one in mine.changes()] == [2, 1]
-        assert [one.change for one in mine.history(ids[name])] == [1, 2, None]
+        assert [one.number for one in mine.changes.list()] == [2, 1]
+        assert [one.change for one in mine.changes.history(ids[name])] == [1, 2, None]
     done = memory.of("ben").undo(2)
     assert (done.changes, done.undone) == ((3,), (2,))
-    assert memory.of("ben").changes()[0].undoes == 2
-    assert [one.number for one in memory.of("ada").changes()] == [2, 1]
+    assert memory.of("ben").changes.list()[0].undoes == 2
+    assert [one.number for one in memory.of("ada").changes.list()] == [2, 1]
 
 
 # --- locks
@@ -658,7 +658,7 @@ def test_an_earlier_change_of_a_locked_memory_is_left(memory, force):
     kept = memory.add("The gate code is 1904")
     memory.update(kept.id, text="The gate code is 2010")
     updated = last(memory).number
-    memory.lock(kept.id)
+    memory.update(kept.id, lock="user")
     locked = last(memory).number
     undone = memory.undo(updated, force=force)
     assert undone.left == {kept.id: locked}
@@ -669,34 +669,34 @@ def test_an_earlier_change_of_a_locked_memory_is_left(memory, force):
 def test_a_verdict_counts_again_once_the_lock_is_undone(memory):
     """A verdict on a locked memory has no effect; it has one when the lock is gone."""
     kept = memory.add("The gate code is 1904")
-    before = memory.belief(kept.id).mean
-    memory.lock(kept.id)
-    memory.feedback(kept.id, verdict="wrong")
-    assert memory.belief(kept.id).mean == before
+    before = memory.feedback.belief(kept.id).mean
+    memory.update(kept.id, lock="user")
+    memory.feedback.rate(kept.id, verdict="wrong")
+    assert memory.feedback.belief(kept.id).mean == before
     memory.undo(last(memory).number)
-    assert memory.belief(kept.id).mean < before
+    assert memory.feedback.belief(kept.id).mean < before
 
 
 def test_a_locked_memory_is_not_corrected(memory):
     """Nothing is written, not even the change."""
     kept = memory.add("The gate code is 1904", key="gate")
-    memory.lock(kept.id)
-    listed = memory.changes()
+    memory.update(kept.id, lock="user")
+    listed = memory.changes.list()
     with pytest.raises(LockedMemory):
         memory.correct(kept.id, "The gate code is 2010")
     assert [one.text for one in memory.list()] == ["The gate code is 1904"]
-    assert memory.changes() == listed
+    assert memory.changes.list() == listed
 
 
 def test_verdicts_that_take_a_lock_away_are_a_change(memory, clock):
     """It has a number of its own, so that undoing a later change does not bring the lock back."""
     kept = memory.add("The gate code is 1904")
-    memory.lock(kept.id, "promoted")
-    memory.feedback(kept.id, verdict="wrong")
+    memory.update(kept.id, lock="promoted")
+    memory.feedback.rate(kept.id, verdict="wrong")
     clock.advance(2 * DAY)
-    memory.feedback(kept.id, verdict="wrong")
+    memory.feedback.rate(kept.id, verdict="wrong")
     assert memory.get(kept.id).lock is None
-    assert memory.changes()[0].kind == "feedback"
+    assert memory.changes.list()[0].kind == "feedback"
     memory.update(kept.id, text="The gate code is 2010")
     memory.undo(last(memory).number)
     assert memory.get(kept.id).lock is None
@@ -708,7 +708,7 @@ def test_force_does_not_take_away_a_lock_that_was_given_by_redo(memory):
     kept = memory.add("The gate code is 1904")
     memory.update(kept.id, text="The gate code is 2010")
     updated = last(memory).number
-    memory.lock(kept.id)
+    memory.update(kept.id, lock="user")
     memory.undo(last(memory).number)
     memory.undo(last(memory).number)
     redone = last(memory).number
@@ -724,14 +724,14 @@ def test_an_undo_does_not_lock_more_than_may_be_locked(memory):
     """The lock that ``unlock`` took away comes back only while there is room for it."""
     ids = [memory.add(f"Rule {number} of the house").id for number in range(MOST_LOCKED + 1)]
     for one in ids[:-1]:
-        memory.lock(one)
-    memory.unlock(ids[0])
+        memory.update(one, lock="user")
+    memory.update(ids[0], lock=None)
     unlocked = last(memory).number
-    memory.lock(ids[-1])
+    memory.update(ids[-1], lock="user")
     undone = memory.undo(unlocked)
     assert undone.left == {ids[0]: None}
     assert memory.get(ids[0]).lock is None
-    memory.unlock(ids[-1])
+    memory.update(ids[-1], lock=None)
     memory.undo(unlocked)
     assert memory.get(ids[0]).lock == "user"
 
@@ -744,7 +744,7 @@ def test_an_expiry_that_was_set_since_stays(memory):
     kept = memory.add("The gate code is 1904", expires_in=100)
     memory.update(kept.id, text="The gate code is 2010")
     updated = last(memory).number
-    memory.touch(kept.id, expires_in=100_000)
+    memory.store.touch(kept.id, expires_in=100_000)
     touched = memory.get(kept.id).expires_at
     memory.undo(updated)
     assert memory.get(kept.id).text == "The gate code is 1904"
@@ -785,7 +785,7 @@ def test_a_forced_undo_does_not_undo_its_own_changes(memory, clock, monkeypatch)
 
     old = memory.add("The gate code is 1904", key="gate", occurred_at=clock() - DAY)
     memory.update(old.id, scope="yard")
-    rescoped = memory.changes()[0].number
+    rescoped = memory.changes.list()[0].number
     new = memory.add("The gate code is 2010", key="gate")
     memory.update(new.id, valid_until=clock() + DAY)
     memory.update(old.id, valid_until=clock() + DAY)

@@ -28,9 +28,9 @@ def lived(open_memory, clock):
     memory.add(ALWAYS, id="always")
     for _ in range(4):
         clock.advance(HOURS)
-        memory.feedback(list(NAMES), verdict="used")
+        memory.feedback.rate(list(NAMES), verdict="used")
     clock.advance(5 * DAY)
-    memory.feedback("Heron", verdict="confirmed")
+    memory.feedback.rate("Heron", verdict="confirmed")
     return memory
 
 
@@ -48,8 +48,8 @@ def all_of_it(memory):
     hits = memory.retrieve(QUESTION, 10, record=False)
     return (
         {one.id: (one.text, one.status, one.tier, one.superseded_by) for one in every},
-        {one.id: memory.strength(one.id) for one in every},
-        {one.id: memory.belief(one.id).mean for one in every},
+        {one.id: memory.feedback.strength(one.id) for one in every},
+        {one.id: memory.feedback.belief(one.id).mean for one in every},
         links(memory),
         [(hit.id, hit.score, hit.terms) for hit in hits],
     )
@@ -58,7 +58,7 @@ def all_of_it(memory):
 def test_everything_is_as_before_and_redo_brings_it_back(lived):
     """Also replays, the uses of folded memories, and links that were scaled down."""
     before = all_of_it(lived)
-    night = lived.consolidate()
+    night = lived.sleep.run()
     assert {name for name, one in night.steps.items() if one.changed} == {
         "duplicates", "tiers", "replay", "links",
     }  # fmt: skip
@@ -76,28 +76,28 @@ def test_everything_is_as_before_and_redo_brings_it_back(lived):
 
 def test_dropped_sums_come_back_the_same_after_an_undo_and_a_redo(lived):
     """They are made of the log alone."""
-    night = lived.consolidate()
+    night = lived.sleep.run()
     after = all_of_it(lived)
     undone = lived.undo(run=night.run)
     lived.undo(run=undone.changes[0])
     lived._engine.ledger.write(strength_fold.forget_all)
-    lived.consolidate(steps=["fold"])
+    lived.sleep.run(steps=["fold"])
     assert all_of_it(lived) == after
 
 
 def test_a_sleep_that_only_replays_can_be_undone(lived):
     """It is a change that names what it replayed, and so is its undo."""
-    before = lived.strength("Egret")
-    night = lived.consolidate(steps=["replay"])
-    (made,) = lived.changes(run=night.run)
+    before = lived.feedback.strength("Egret")
+    night = lived.sleep.run(steps=["replay"])
+    (made,) = lived.changes.list(run=night.run)
     assert (made.kind, made.added) == ("consolidate", ())
     assert made.rev_to < made.rev_from
     assert "Egret" in made.changed
-    assert lived.strength("Egret") != before
+    assert lived.feedback.strength("Egret") != before
     undone = lived.undo(made.number)
     assert undone.memories == made.changed
-    assert lived.strength("Egret") == before
-    assert lived.changes()[0].changed == made.changed
+    assert lived.feedback.strength("Egret") == before
+    assert lived.changes.list()[0].changed == made.changed
     with pytest.raises(NothingToUndo, match="was undone by"):
         lived.undo(made.number)
 
@@ -105,11 +105,11 @@ def test_a_sleep_that_only_replays_can_be_undone(lived):
 def test_the_undo_of_a_sleep_is_no_day_of_use(lived, clock):
     """Nobody asked for anything on that day, so nothing is nearer to being forgotten."""
     days = lambda: lived._engine.ledger.read(lambda c: strength_fold.calendar_of(c, 1).days)  # noqa: E731
-    night = lived.consolidate()
+    night = lived.sleep.run()
     before = days()
     clock.advance(DAY)
     lived.undo(run=night.run)
-    lived.consolidate(steps=["fold"])
+    lived.sleep.run(steps=["fold"])
     assert days() == before
 
 
@@ -126,7 +126,7 @@ def test_undo_reads_no_answers_of_the_log(lived):
             plans.extend(self._session.execute(f"EXPLAIN QUERY PLAN {query}", given).fetchall())
             return self._session.execute(query, given)
 
-    (made,) = lived.changes(run=lived.consolidate(steps=["replay"]).run)
+    (made,) = lived.changes.list(run=lived.sleep.run(steps=["replay"]).run)
     at = int(made.at.timestamp() * 1_000_000)
     read = lambda c: usage_events.written_by(Noting(c), 1, {made.number: at})  # noqa: E731
     assert lived._engine.ledger.read(read)
@@ -136,47 +136,47 @@ def test_undo_reads_no_answers_of_the_log(lived):
 
 def test_what_was_replayed_and_erased_stays_gone(lived):
     """The others are set back."""
-    night = lived.consolidate(steps=["replay"])
-    (made,) = lived.changes(run=night.run)
+    night = lived.sleep.run(steps=["replay"])
+    (made,) = lived.changes.list(run=night.run)
     lived.store.erase("Egret")
     assert "Egret" not in lived.undo(made.number).memories
     for name in (*NAMES, "shed", "always"):
         if name != "Egret":
             lived.store.erase(name)
     with pytest.raises(NothingToUndo, match="nothing of change"):
-        lived.undo(lived.changes(limit=1)[0].number)
+        lived.undo(lived.changes.list(limit=1)[0].number)
 
 
 def test_links_whose_scaling_was_undone_stay_until_they_are_used(lived, clock):
     """The next sleep respects it."""
     before = links(lived)
-    night = lived.consolidate(steps=["links"])
+    night = lived.sleep.run(steps=["links"])
     lived.undo(run=night.run)
     clock.advance(DAY)
-    again = lived.consolidate(steps=["links"])
+    again = lived.sleep.run(steps=["links"])
     assert (again.run, again.steps["links"].skipped) == (None, {"undone": 4})
     assert links(lived) == before
-    lived.feedback(["Heron", "Egret"], verdict="used")
-    assert lived.consolidate(steps=["links"]).steps["links"].changed == 2
+    lived.feedback.rate(["Heron", "Egret"], verdict="used")
+    assert lived.sleep.run(steps=["links"]).steps["links"].changed == 2
 
 
 def test_the_undo_of_a_restore_counts_the_folded_memory_again(lived):
     """It is folded as before; its arrival is a use of the other one."""
-    lived.consolidate(steps=["duplicates"])
-    uses = lived.strength("always").uses
+    lived.sleep.run(steps=["duplicates"])
+    uses = lived.feedback.strength("always").uses
     lived.restore("shed")
-    assert lived.strength("always").uses < uses
-    lived.undo(lived.changes()[0].number)
+    assert lived.feedback.strength("always").uses < uses
+    lived.undo(lived.changes.list()[0].number)
     assert lived.get("shed").superseded_by == "always"
-    assert lived.strength("always").uses == uses
+    assert lived.feedback.strength("always").uses == uses
 
 
 def test_a_memory_that_is_left_is_no_use_of_the_other(lived):
     """It was pinned since, so it is not folded again, and its arrival stays no use."""
-    night = lived.consolidate(steps=["duplicates"])
-    uses = lived.strength("always").uses
+    night = lived.sleep.run(steps=["duplicates"])
+    uses = lived.feedback.strength("always").uses
     undone = lived.undo(run=night.run)
-    lived.pin("shed")
+    lived.update("shed", pinned=True)
     redone = lived.undo(undone.changes[0])
     assert "shed" in redone.left
-    assert lived.strength("always").uses < uses
+    assert lived.feedback.strength("always").uses < uses

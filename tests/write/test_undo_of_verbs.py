@@ -17,15 +17,15 @@ NEW_MENU = "# Tea\n\nRed, not green.\n\n# Milk\n\nWhite."
 
 def archived_and_used(memory):
     """A verdict brings a memory back from the archive."""
-    memory.archive("door")
-    return lambda: memory.feedback("door", verdict="used")
+    memory.sleep.archive("door")
+    return lambda: memory.feedback.rate("door", verdict="used")
 
 
 def expired(memory):
     """A sweep hides expired memories."""
     memory.add("The code of today is 77", id="today", expires_in=DAY)
-    memory.clock.advance(2 * DAY)
-    return memory.sweep
+    memory.store.clock.advance(2 * DAY)
+    return memory.store.sweep
 
 
 def of_a_page(memory):
@@ -37,35 +37,35 @@ def of_a_page(memory):
 
 def unarchived(memory):
     """An archived memory is brought back."""
-    memory.archive("door")
-    return lambda: memory.unarchive("door")
+    memory.sleep.archive("door")
+    return lambda: memory.sleep.unarchive("door")
 
 
 def pinned(memory):
     """A pin is taken away."""
-    memory.pin("door")
-    return lambda: memory.unpin("door")
+    memory.update("door", pinned=True)
+    return lambda: memory.update("door", pinned=False)
 
 
 def promoted(memory):
     """Two verdicts of two days take a lock away."""
-    memory.lock("door", level="promoted")
-    memory.feedback("door", verdict="wrong")
-    memory.clock.advance(DAY)
-    return lambda: memory.feedback("door", verdict="wrong")
+    memory.update("door", lock="promoted")
+    memory.feedback.rate("door", verdict="wrong")
+    memory.store.clock.advance(DAY)
+    return lambda: memory.feedback.rate("door", verdict="wrong")
 
 
 def directed(memory):
     """A rule of the user takes the place of another value of its slot."""
-    memory.direct("Answer me in German.")
-    return lambda: memory.direct("Answer me in French.")
+    memory.rules.direct("Answer me in German.")
+    return lambda: memory.rules.direct("Answer me in French.")
 
 
 def flagged(memory):
     """Two statements contradict each other, and a person settles it."""
     memory.add("The door code is 2012", id="rival")
     memory.flush(wait=True)
-    return lambda: memory.resolve("door", "rival", "b")
+    return lambda: memory.slots.resolve("door", "rival", "b")
 
 
 def written_about(memory):
@@ -78,22 +78,22 @@ def written_about(memory):
     ):
         memory.add(text)
     memory.flush(wait=True)
-    return lambda: memory.consolidate(steps=["articles"])
+    return lambda: memory.sleep.run(steps=["articles"])
 
 
 def forgotten_by_age(memory):
     """A sleep archives memories that nobody needs."""
     memory.add("We walked past a lamp post", id="walk", kind="episode", importance=0.1)
     for _ in range(100):
-        memory.clock.advance(DAY)
-        memory.feedback("gate", verdict="used")
-    return lambda: memory.consolidate(steps=["fold", "archive"])
+        memory.store.clock.advance(DAY)
+        memory.feedback.rate("gate", verdict="used")
+    return lambda: memory.sleep.run(steps=["fold", "archive"])
 
 
 def reworked(memory):
     """A document is added again: some parts are replaced, some are gone."""
-    memory.add_document(MENU, name="menu")
-    return lambda: memory.add_document(NEW_MENU, name="menu")
+    memory.documents.add(MENU, name="menu")
+    return lambda: memory.documents.add(NEW_MENU, name="menu")
 
 
 def told_otherwise(memory):
@@ -116,24 +116,24 @@ def asked_to_forget(memory):
 def confirmed(memory):
     """A statement is confirmed in a slot that has a value."""
     memory.add("I live in Utrecht.", key="user/home")
-    (seen,) = memory.foresee("I live in Porto now.")
-    return lambda: memory.confirm(seen.candidate)
+    (seen,) = memory.rules.foresee("I live in Porto now.")
+    return lambda: memory.rules.confirm(seen.candidate)
 
 
 def imported_over(memory, **options):
     """An export brings a newer value of a slot that has one here, and a link of two memories."""
-    with MemoryManager(memory.root / "other", embedder=None, clock=memory.clock) as other:
+    with MemoryManager(memory.store.root / "other", embedder=None, clock=memory.store.clock) as other:
         other.add("The gate code is 1904", id="code", key="gate")
         other.add("The shed code is 2011", id="shed", related=["code"])
-        other.store.export(memory.root / "other.jsonl")
-    memory.add("The gate code is 7", id="old", key="gate", occurred_at=memory.clock() - DAY)
-    return lambda: memory.store.import_from(memory.root / "other.jsonl", **options)
+        other.store.export(memory.store.root / "other.jsonl")
+    memory.add("The gate code is 7", id="old", key="gate", occurred_at=memory.store.clock() - DAY)
+    return lambda: memory.store.import_from(memory.store.root / "other.jsonl", **options)
 
 
 def locked(memory):
     """A lock of the user takes an expiry away."""
-    memory.touch("door", expires_in=DAY)
-    return lambda: memory.lock("door")
+    memory.store.touch("door", expires_in=DAY)
+    return lambda: memory.update("door", lock="user")
 
 
 def replaced(memory):
@@ -149,12 +149,12 @@ def of_two_sources(memory):
 
 
 CASES = {
-    "archive": lambda memory: lambda: memory.archive("door"),
+    "archive": lambda memory: lambda: memory.sleep.archive("door"),
     "unarchive": unarchived,
-    "pin": lambda memory: lambda: memory.pin("door"),
+    "pin": lambda memory: lambda: memory.update("door", pinned=True),
     "unpin": pinned,
     "lock": locked,
-    "lock against others": lambda memory: lambda: memory.lock("door", level="promoted"),
+    "lock against others": lambda memory: lambda: memory.update("door", lock="promoted"),
     "forget_many": lambda memory: lambda: memory.forget_many(ids=["door", "gate"]),
     "sweep": expired,
     "restore_source": of_a_page,
@@ -193,11 +193,11 @@ def test_it_is_undone_and_redone(kept, case):
     """New memories are forgotten; all others are as before, and then as after."""
     deed = CASES[case](kept)
     kept.flush(wait=True)
-    before, known, made = snapshot(kept), active(kept), len(kept.changes())
+    before, known, made = snapshot(kept), active(kept), len(kept.changes.list())
     deed()
     after = snapshot(kept)
     assert after != before
-    undone = undo_last_call(kept, len(kept.changes()) - made)
+    undone = undo_last_call(kept, len(kept.changes.list()) - made)
     assert undone.left == {}
     rows, _ = snapshot(kept)
     assert {name: row for name, row in rows.items() if name in before[0]} == before[0]
@@ -208,7 +208,7 @@ def test_it_is_undone_and_redone(kept, case):
 
 def undo_last_call(memory, made):
     """Undo the change of the last call, or its run if it made several."""
-    newest = memory.changes(limit=made)
+    newest = memory.changes.list(limit=made)
     if made == 1:
         return memory.undo(newest[0].number)
     assert len({one.run for one in newest}) == 1
@@ -220,9 +220,9 @@ def test_verdicts_stay_when_the_change_that_they_made_is_undone(kept):
     archived_and_used(kept)()
     kept.undo(last(kept).number)
     assert kept.get("door").status == "archived"
-    assert kept.strength("door").uses == 1
-    kept.retract(event=kept.belief("door").evidence[0].event)
-    assert kept.strength("door").uses == 0
+    assert kept.feedback.strength("door").uses == 1
+    kept.feedback.retract(event=kept.feedback.belief("door").evidence[0].event)
+    assert kept.feedback.strength("door").uses == 0
 
 
 def test_an_erasure_is_not_undone_and_takes_its_changes_along(kept):
@@ -237,14 +237,14 @@ def test_an_erasure_is_not_undone_and_takes_its_changes_along(kept):
 def test_a_changed_document_is_one_run_of_the_call_that_changed_it(kept, monkeypatch):
     """However many parts one transaction writes."""
     monkeypatch.setattr(documents, "BATCH", 1)
-    kept.add_document(MENU, name="menu")
-    assert kept.changes() == []
-    kept.add_document(MENU.replace("Green", "Red").replace("White", "Blue")[:60], name="menu")
-    made = kept.changes()
+    kept.documents.add(MENU, name="menu")
+    assert kept.changes.list() == []
+    kept.documents.add(MENU.replace("Green", "Red").replace("White", "Blue")[:60], name="menu")
+    made = kept.changes.list()
     assert {one.kind for one in made} == {"add_document"}
     assert len(made) == 3
     assert {one.run for one in made} == {made[-1].number}
-    assert kept.changes(run=made[-1].number) == made
+    assert kept.changes.list(run=made[-1].number) == made
     kept.undo(run=made[-1].number)
     assert "\n\n".join(one.text for one in kept.list() if one.id not in ("door", "gate")) == MENU
 
@@ -252,16 +252,16 @@ def test_a_changed_document_is_one_run_of_the_call_that_changed_it(kept, monkeyp
 def test_an_import_and_a_new_document_are_no_change(kept):
     """They add, and what is added is taken back by forgetting it; nothing else is altered."""
     imported_over(kept)()
-    kept.add_document(MENU, name="menu")
-    assert kept.changes() == []
+    kept.documents.add(MENU, name="menu")
+    assert kept.changes.list() == []
 
 
 def test_the_end_of_a_session_is_no_change(kept):
     """Its summary is forgotten like any other memory; the session stays ended."""
-    session = kept.session("shed", goal="paint the shed")
+    session = kept.sessions.start("shed", goal="paint the shed")
     kept.keep([{"role": "user", "content": "We paint it red."}], session="shed")
     summary = session.end("done")
-    assert kept.changes() == []
+    assert kept.changes.list() == []
     kept.forget(summary.id)
     assert last(kept).changed == (summary.id,)
     assert session.info.outcome == "done"

@@ -216,7 +216,7 @@ def test_another_process_recalls(make_crew, crew_memory, manager, request):
     manager.close()
     script = CHILD.format(
         tests=str(request.path.parent),
-        root=str(manager.root),
+        root=str(manager.store.root),
         subclass=crew_memory is not True,
         known=KNOWN,
     )

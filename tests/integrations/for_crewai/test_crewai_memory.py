@@ -128,7 +128,7 @@ class TestRecords:
         """Longer than a memory may be: nothing is refused, nothing is lost, each piece is found."""
         lines = [f"Invoice {n} of the harbour was paid in cash." for n in range(3_000)]
         text = "\n".join(lines)
-        assert len(text) > manager.config.limits.text_chars
+        assert len(text) > manager.store.config.limits.text_chars
         memory.remember(text, scope="/bo", categories=["money"])
         records = memory.list_records(scope="/bo", limit=100)
         assert "".join(sorted((one.content for one in records), key=text.index)) == text
@@ -138,7 +138,7 @@ class TestRecords:
     def test_a_long_text_is_forgotten_whole(self, memory, manager):
         """By the id that ``remember`` returned, or that of any piece; no other text goes."""
         text = "\n".join(f"Invoice {n} of the harbour was paid in cash." for n in range(1_700))
-        assert len(text) > manager.config.limits.text_chars
+        assert len(text) > manager.store.config.limits.text_chars
         for source in ("bo", "al", None):
             memory.remember(text, source=source, private=source is not None)
         memory.remember("Bo drinks tea", source="bo")
@@ -197,7 +197,7 @@ class TestRecords:
         )
         assert changed.private
         assert changed.source == "bo"
-        assert manager.history(record.id)[0].text == "Bo drinks tea"
+        assert manager.changes.history(record.id)[0].text == "Bo drinks tea"
 
     def test_forget_by_every_condition(self, memory, clock):
         """By scope, category, age, metadata and id, together or apart; counted; restorable."""
@@ -483,7 +483,7 @@ class TestErrors:
         manager.close()
         with pytest.raises(StoreClosed) as caught:
             crew.kickoff()
-        assert caught.value.path == manager.root
+        assert caught.value.path == manager.store.root
         assert type(caught.value.__cause__) is StoreClosed
 
     def test_crew_over_a_closed_store_goes_on_if_told_so(self, make_crew, manager, heard, caplog):
@@ -574,7 +574,7 @@ def test_closing_the_memory_leaves_the_store_open(memory, manager):
     memory.remember("tea")
     memory.drain_writes()
     memory.close()
-    assert not manager.closed
+    assert not manager.store.closed
     assert texts(memory.recall("tea")) == ["tea"]
 
 

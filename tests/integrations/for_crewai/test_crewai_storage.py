@@ -197,10 +197,10 @@ def test_saving_twice(storage):
     one = record("one")
     storage.save([one])
     storage.save([one])
-    assert len(storage.manager.history(one.id)) == storage.count() == 1
+    assert len(storage.manager.changes.history(one.id)) == storage.count() == 1
     storage.save([one.model_copy(update={"content": "other"})])
     assert [kept.content for kept in storage.list_records()] == ["other"]
-    assert [version.text for version in storage.manager.history(one.id)] == ["one", "other"]
+    assert [version.text for version in storage.manager.changes.history(one.id)] == ["one", "other"]
 
 
 def test_what_was_deleted_and_saved_as_private_is_private(storage):
@@ -365,7 +365,7 @@ class TestTrouble:
         manager.close()
         with pytest.raises(StoreClosed) as caught:
             crew.kickoff()
-        assert caught.value.path == manager.root
+        assert caught.value.path == manager.store.root
         with pytest.raises(StoreClosed):
             asyncio.run(crew.akickoff())
 
@@ -396,7 +396,7 @@ class TestTrouble:
 
         def failing(drafts, **options):
             if any("offer" in draft.text for draft in drafts):
-                raise StorageFailed(manager.root, "the disk reported an error")
+                raise StorageFailed(manager.store.root, "the disk reported an error")
             return add(drafts, **options)
 
         monkeypatch.setattr(manager, "add_many", failing)
@@ -409,7 +409,7 @@ class TestTrouble:
         crew = make_crew(door(manager, llm))
 
         def failing(*_args, **_options):
-            raise StorageFailed(manager.root, "the disk reported an error")
+            raise StorageFailed(manager.store.root, "the disk reported an error")
 
         monkeypatch.setattr(manager, "nearest", failing)
         for depth in ("shallow", "deep"):

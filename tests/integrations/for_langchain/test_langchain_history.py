@@ -87,7 +87,7 @@ def test_messages_come_back_as_they_were(open_memory):
     """Tool calls, ids, names, usage, blocks: nothing is lost, in memory or on the disk."""
     manager = open_memory()
     MementoChatMessageHistory("s", manager).add_messages(SAID)
-    root = manager.root
+    root = manager.store.root
     manager.close()
     found = MementoChatMessageHistory("s", open_memory(root)).messages
     assert [type(m) for m in found] == [type(m) for m in SAID]
@@ -145,7 +145,7 @@ def test_the_ring_holds_the_newest_and_the_ledger_all(open_memory):
     manager = open_memory(config=Config(short=ShortConfig(capacity=4)))
     history = MementoChatMessageHistory("s", manager)
     history.add_messages([HumanMessage(f"turn number {n}") for n in range(10)])
-    assert [m.text for m in manager.recent(session="s")] == [
+    assert [m.text for m in manager.sessions.recent(session="s")] == [
         f"turn number {n}" for n in range(6, 10)
     ]
     assert len(manager.list(tiers="medium")) == 6
@@ -245,7 +245,7 @@ def test_a_picture_takes_one_place_of_the_ring(open_memory):
     manager = open_memory()
     MementoChatMessageHistory("s", manager).add_messages([HumanMessage("hi"), ODD["picture"]])
     assert len(manager.list(session="s")) > 2
-    assert [memory.text for memory in manager.recent(session="s")] == ["hi", "What is on it?"]
+    assert [memory.text for memory in manager.sessions.recent(session="s")] == ["hi", "What is on it?"]
 
 
 def test_what_is_no_json_is_mended_and_said(open_memory, caplog):
@@ -457,7 +457,7 @@ def test_a_read_only_store_is_told_through_the_chain(open_memory, fake_model, fr
     manager = open_memory()
     manager.add("something")
     manager.close()
-    freeze(manager.root)
+    freeze(manager.store.root)
     manager = open_memory()
     chain = RunnableWithMessageHistory(
         fake_model("ok"), lambda session_id: MementoChatMessageHistory(session_id, manager)

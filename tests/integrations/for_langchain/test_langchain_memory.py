@@ -130,13 +130,13 @@ def test_an_llm_chain_with_several_inputs(manager, llm):
     LLMChain(llm=llm, prompt=prompt, memory=memory).invoke(
         {"question": "My cat is Tom.", "tone": "formal"}
     )
-    assert [m.text for m in manager.recent(session="s")] == ["My cat is Tom.", "I see."]
+    assert [m.text for m in manager.sessions.recent(session="s")] == ["My cat is Tom.", "I see."]
     free = MementoMemory(manager=manager, session="free")
     free.save_context(
         {"question": "a b", "tone": "c d", "history": "x", "stop": ["y"]},
         {"answer": "e f", "sources": "g h"},
     )
-    said = [m.text for m in manager.recent(session="free")]
+    said = [m.text for m in manager.sessions.recent(session="free")]
     assert said == ["question: a b\ntone: c d", "answer: e f\nsources: g h"]
 
 
@@ -144,7 +144,7 @@ def test_several_outputs_with_a_key(manager):
     """The output key says which output is the answer; a wrong key is an error."""
     memory = MementoMemory(manager=manager, session="s", output_key="answer")
     memory.save_context({"input": "x y"}, {"answer": "right", "sources": "wrong"})
-    assert [m.text for m in manager.recent(session="s")] == ["x y", "right"]
+    assert [m.text for m in manager.sessions.recent(session="s")] == ["x y", "right"]
     with pytest.raises(InvalidInput, match=r"output_key: 'answer' is not among \['text'\]"):
         memory.save_context({"input": "x"}, {"text": "y"})
 
@@ -171,7 +171,7 @@ def test_clear_forgets_this_session_only(manager):
         none.save_context({"input": f"Ada has dog {n}."}, {"response": "ok"})
     none.clear()
     none.clear()
-    assert manager.recent() == []
+    assert manager.sessions.recent() == []
     assert len(manager.list()) == 3
     assert "cat" in none.load_memory_variables({"input": "Ada has a"})["history"]
     asyncio.run(one.aclear())
@@ -187,7 +187,7 @@ def test_clear_ends_the_conversation_and_leaves_what_was_added(manager):
     manager.add("Ada eats no nuts", "long", session="s", role="user")
     memory.clear()
     assert [m.text for m in manager.list()] == ["Ada's passport is in the safe", "Ada eats no nuts"]
-    assert manager.recent(session="s") == []
+    assert manager.sessions.recent(session="s") == []
 
 
 @pytest.mark.parametrize(
@@ -231,7 +231,7 @@ def test_trouble_has_its_type(manager, open_memory, llm, freeze):
     """Through the chain, read-only and closed stores raise what they are."""
     ConversationChain(llm=llm, memory=MementoMemory(manager=manager)).predict(input="hello you")
     manager.close()
-    freeze(manager.root)
+    freeze(manager.store.root)
     manager = open_memory(embedder=HashEmbedder(256))
     chain = ConversationChain(llm=llm, memory=MementoMemory(manager=manager))
     with pytest.raises(ReadOnlyStore):

@@ -117,7 +117,7 @@ def test_notes_which_memories_an_answer_rests_on(manager, fake_model, mode):
         fake_model("You ride a Brompton from Utrecht."), middleware=[MementoMiddleware(manager)]
     )
     run(agent, mode, "Which bike is my bike?", thread("one"))
-    found = {name: manager.belief(name).evidence for name in ("bike", "stolen")}
+    found = {name: manager.feedback.belief(name).evidence for name in ("bike", "stolen")}
     assert [(one.verdict, one.source) for one in found["bike"]] == [("used", Trust.AGENT)]
     assert [one.verdict for one in found["stolen"]] == ["ignored"]
 
@@ -166,7 +166,7 @@ def test_an_answer_that_rests_on_nothing_is_no_verdict(manager, fake_model, save
     manager.add("My bike is a red Brompton from Utrecht.", id="bike")
     agent = create_agent(fake_model(answer), middleware=[MementoMiddleware(manager, save=save)])
     agent.invoke(said("Which bike is my bike?"))
-    assert manager.belief("bike").evidence == ()
+    assert manager.feedback.belief("bike").evidence == ()
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -346,7 +346,7 @@ def test_what_other_middleware_takes_out_is_never_written(manager, fake_model, m
     ]
     assert {memory.version for memory in manager.list()} == {1}
     manager.flush(wait=True)
-    files = [path.read_bytes() for path in manager.root.rglob("*") if path.is_file()]
+    files = [path.read_bytes() for path in manager.store.root.rglob("*") if path.is_file()]
     assert any(b"REDACTED_EMAIL" in data for data in files)
     assert not [data for data in files if b"@example.com" in data]
 
@@ -738,7 +738,7 @@ def test_a_correction_outlives_another_worker(manager, fake_model):
     manager.update(bike.id, text="My bike is blue.")
     worker().invoke(said("Good morning to you all."), thread("one"))
     assert manager.get(bike.id).text == "My bike is blue."
-    assert len(manager.history(bike.id)) == 2
+    assert len(manager.changes.history(bike.id)) == 2
 
 
 def test_blocks_long_texts_and_odd_characters(manager, fake_model):
@@ -812,7 +812,7 @@ def test_trouble_reaches_the_caller(manager, open_memory, fake_model, freeze, mo
     """Read-only and closed stores raise their errors in every mode."""
     manager.add("something")
     manager.close()
-    freeze(manager.root)
+    freeze(manager.store.root)
     manager = open_memory(embedder=HashEmbedder(256))
     agent = create_agent(fake_model("ok"), middleware=[MementoMiddleware(manager)])
     with pytest.raises(ReadOnlyStore):
@@ -1166,7 +1166,7 @@ def test_the_policy_is_in_the_system_message_and_before_the_text(manager, fake_m
     assert second[1].text == "We cook soup in which pot?"
     assert 'new, rule of the user: "Answer in French"' in second[-1].text
     assert not any("policy" in text for text in kept(manager, kinds="episode"))
-    assert manager.sessions()[0].id == "t"
+    assert manager.sessions.list()[0].id == "t"
 
 
 @pytest.mark.parametrize("how", ["erase", "forget"])

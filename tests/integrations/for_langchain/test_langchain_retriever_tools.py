@@ -160,7 +160,7 @@ class TestTools:
         tools["correct"].invoke({"memory_id": record["id"], "text": "Ada lives in Bergen"})
         (record,) = records(tools["recall"].invoke({"query": "Where does Ada live?"}))
         assert record["text"] == "Ada lives in Bergen"
-        assert manager.history(record["id"])[0].text == "Ada lives in Oslo"
+        assert manager.changes.history(record["id"])[0].text == "Ada lives in Oslo"
         tools["forget"].invoke({"memory_id": record["id"]})
         assert "Nothing is remembered" in tools["recall"].invoke({"query": "Where does Ada live?"})
 
@@ -176,7 +176,7 @@ class TestTools:
             (other,) = memory.list(source="agent", status=["active", "quarantined"])
             assert other.text == "Ada lives in Bergen"
             assert other.status == ("quarantined" if number else "active")
-            assert len(memory.conflicts()) == 1 - number
+            assert len(memory.slots.conflicts()) == 1 - number
             forget = {tool.name: tool for tool in memory_tools(memory)}["forget"]
             assert "cannot change or hide" in forget.invoke({"memory_id": kept.id})
 
@@ -185,9 +185,9 @@ class TestTools:
         for name in ("mine", "yours", "praised"):
             manager.add(f"Ada lives in Oslo, says {name}", id=name)
         tools["rate"].invoke({"memory_id": "mine", "verdict": "wrong", "note": "It was Bergen."})
-        manager.feedback("yours", verdict="wrong")
+        manager.feedback.rate("yours", verdict="wrong")
         tools["rate"].invoke({"memory_id": "praised", "verdict": "used"})
-        mine, yours, praised = map(manager.belief, ("mine", "yours", "praised"))
+        mine, yours, praised = map(manager.feedback.belief, ("mine", "yours", "praised"))
         assert yours.mean < mine.mean < mine.prior == praised.mean
         assert [(one.source, one.note) for one in mine.evidence] == [
             (Trust.AGENT, "It was Bergen.")
@@ -241,7 +241,7 @@ class TestTools:
     @pytest.mark.parametrize("name", ["forget", "correct"])
     def test_a_lock_is_told_to_the_model(self, tools, manager, name):
         """A model that is led to forget what the user locked does not end the run."""
-        rule = manager.lock(manager.add("Never deploy on a Friday", kind="rule").id)
+        rule = manager.update(manager.add("Never deploy on a Friday", kind="rule").id, lock="user")
         more = {"text": "Deploy whenever"} if name == "correct" else {}
         call = {"name": name, "args": {"memory_id": rule.id} | more, "id": "1", "type": "tool_call"}
         answer = tools[name].invoke(call)

@@ -125,7 +125,7 @@ def test_embeddings_are_those_of_the_store(manager):
     """Of a manager, and of an embedder by itself; an empty text is a blank."""
     ours, alone = MementoEmbeddings(manager), MementoEmbeddings(HashEmbedder(256))
     assert ours.embed_documents(TEAS) == alone.embed_documents(TEAS)
-    assert np.allclose(ours.embed_documents(TEAS), manager.embed(TEAS))
+    assert np.allclose(ours.embed_documents(TEAS), manager.store.embed(TEAS))
     assert ours.embed_query(TEAS[0]) == ours.embed_documents(TEAS)[0]
     assert ours.embed_documents([]) == []
     assert len(ours.embed_query("")) == 256

@@ -109,7 +109,7 @@ def test_one_store_serves_each_user_of_the_run(open_memory):
             answer = asyncio.run(wait_for(agent, settings))
             assert answer["messages"][-2].content == f"the bike of {user}"
     assert len(manager.of("acme", "7", "langgraph").list()) == 1
-    assert manager.of(*manager.namespace, "langgraph").list() == []
+    assert manager.of(*manager.store.namespace, "langgraph").list() == []
     with pytest.raises(KeyError):  # outside of a run nobody is named
         store.get(("users", "ada"), "x")
     with pytest.raises(InvalidInput, match="namespace"):

@@ -194,7 +194,7 @@ class TestSearch:
     def test_a_value_is_searched_as_people_would_say_it(self, store, manager, value, text):
         """Its subject comes first and without its name; every other word is also found."""
         store.put(("a",), "k", value)
-        (stored,) = manager.of(*manager.namespace, "langgraph").list()
+        (stored,) = manager.of(*manager.store.namespace, "langgraph").list()
         assert stored.text == text
         assert store.get(("a",), "k").value == value
         for line in text.splitlines():
@@ -207,9 +207,9 @@ class TestSearch:
         text, question = "Ada eats no nuts", "what may Ada not eat?"
         store.put(("a",), "plain", {"text": text})
         store.put(("a",), "wrapped", {"text": text, "ok": True, "by": None})
-        (one, two) = manager.embed([text, question]) @ manager.embed([question]).T
+        (one, two) = manager.store.embed([text, question]) @ manager.store.embed([question]).T
         manager.flush(wait=True)
-        found = manager.of(*manager.namespace, "langgraph").nearest(manager.embed([question])[0])
+        found = manager.of(*manager.store.namespace, "langgraph").store.nearest(manager.store.embed([question])[0])
         assert two == pytest.approx(1, abs=1e-3)
         assert [hit.score for hit in found] == pytest.approx([float(one[0])] * 2, abs=1e-3)
 
@@ -312,7 +312,7 @@ class TestTimeToLive:
         """Swept once, expired items are forgotten memories; a later put revives the key."""
         for n in range(3):
             store.put(("a",), str(n), {"text": f"pizza {n}"}, ttl=n + 1)
-        items = manager.of(*manager.namespace, "langgraph")
+        items = manager.of(*manager.store.namespace, "langgraph")
         names = [memory.id for memory in items.list()]
         clock.advance(2 * MINUTE)
         assert (store.sweep_ttl(), store.sweep_ttl()) == (2, 0)
@@ -392,9 +392,9 @@ class TestValues:
         store.put(("a",), "k", {"text": "one"}, index=["text"])
         store.put(("a",), "k", {"text": "two"}, index=["text"])
         store.delete(("a",), "k")
-        items = manager.of(*manager.namespace, "langgraph")
+        items = manager.of(*manager.store.namespace, "langgraph")
         (gone,) = items.list(status="forgotten")
-        assert [version.text for version in items.history(gone.id)] == ["one", "two", "two"]
+        assert [version.text for version in items.changes.history(gone.id)] == ["one", "two", "two"]
 
 
 class TestTogether:

@@ -337,7 +337,7 @@ def test_a_store_is_opened_once_and_closed_with_the_doors(tmp_path):
     assert doors.call("recall", {}).refused
     with MemoryManager(tmp_path / "store", embedder=None) as given:
         Doors(given).close()
-        assert not given.closed
+        assert not given.store.closed
 
 
 @pytest.mark.parametrize("wrong", [{"scope": "../x"}, {"tokens": 5}, {"tokens": 20_000}])

@@ -22,7 +22,7 @@ WRITE = "UPDATE memories SET reinforced = reinforced + 1 RETURNING id"
 @pytest.fixture
 def others(ours):
     """Open the file once more, as another process would."""
-    ledger = LiteLedger(ours.root)
+    ledger = LiteLedger(ours.store.root)
     yield ledger
     ledger.close()
 
@@ -154,7 +154,7 @@ def test_a_refused_revert_stops_no_later_add(open_memory, clock, others):
         clock.advance(timedelta(minutes=1))
     clock.advance(timedelta(days=2))
     with pytest.raises(InvalidInput) as refused:
-        memory.revert("k")
+        memory.slots.revert("k")
     others.write(write_meta)
     assert memory.add("after").text == "after"
     assert "past moment" in str(refused.value)

@@ -167,7 +167,7 @@ def test_changes_between_adds_do_not_let_more_wait(still):
     """They take numbers too: here all rows have odd ones."""
     counts = []
     for n in range(fulltext.MOST_WAITING // 2 + 10):
-        still.pin(still.add(f"note {n}").id)
+        still.update(still.add(f"note {n}").id, pinned=True)
         counts.append(waiting(still))
     assert counts[-1] <= 10 + fulltext.LOOKED_EVERY < max(counts)
 
@@ -203,7 +203,7 @@ def test_the_background_thread_lets_the_index_catch_up(memory):
 def test_a_reader_of_a_read_only_store_finds_what_waits(still, open_memory):
     """A read-only store is searched whole, rows that are not indexed included."""
     kept = still.add("a zebra crossing")
-    root = still.root
+    root = still.store.root
     still._engine.ledger.close()
     for file in root.glob("ledger.db*"):
         file.chmod(0o400)

@@ -65,7 +65,7 @@ def run(script, *, env=None, check=True):
 
 def test_a_new_store_has_every_table_and_our_marks(open_memory):
     """Opening an empty folder makes the schema, stamped with our application id and version."""
-    root = open_memory().root
+    root = open_memory().store.root
     file = sqlite.sqlite3.connect(root / "ledger.db")
     tables = {name for (name,) in file.execute("SELECT name FROM sqlite_master")}
     assert {"memories", "versions", "events", "links", "embeddings", "backlog", "meta"} <= tables
@@ -139,7 +139,7 @@ def test_a_truncated_file_is_a_typed_error(tmp_path, open_memory):
     whole = open_memory(tmp_path / "whole")
     whole.add_many(f"fact {n} about something longer" for n in range(60))
     whole.close()
-    data = (whole.root / "ledger.db").read_bytes()
+    data = (whole.store.root / "ledger.db").read_bytes()
     refused = 0
     for part, size in enumerate([50, 100, 1000, 4096, 5000, len(data) // 2, len(data) - 9]):
         folder = tmp_path / str(part)
@@ -286,10 +286,10 @@ class TestMounted:
         (small_disk / "filler").write_bytes(b"")
         fill(small_disk / "filler")
         memory.close()
-        assert memory.closed
+        assert memory.store.closed
         assert "without log and snapshot" in caplog.text
         (small_disk / "filler").unlink()
-        assert len(open_memory(small_disk / "store").recent()) == 1
+        assert len(open_memory(small_disk / "store").sessions.recent()) == 1
 
     def test_no_room_for_a_new_store_is_a_full_disk(self, small_disk, open_memory):
         """A store that cannot even be born says why."""
@@ -306,7 +306,7 @@ class TestMounted:
         memory = open_memory(small_disk / "store")
         assert memory.get(kept.id).text == "written before"
         assert [hit.id for hit in memory.retrieve("written")] == [kept.id]
-        assert [m.id for m in memory.recent()] == [kept.id]
+        assert [m.id for m in memory.sessions.recent()] == [kept.id]
         for write in (
             lambda: memory.add("no"),
             lambda: memory.forget(kept.id),
@@ -337,9 +337,9 @@ class TestMounted:
         first = open_memory(small_disk / "store")
         first.add("written before", "short")
         first.close()
-        (first.root / "short.json").write_text("{")
+        (first.store.root / "short.json").write_text("{")
         subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
-        assert len(open_memory(small_disk / "store").recent()) == 1
+        assert len(open_memory(small_disk / "store").sessions.recent()) == 1
         subprocess.run(["mount", "-o", "remount,rw", small_disk], check=True)
 
     def test_an_unfolded_log_on_a_read_only_medium_is_not_overlooked(
@@ -351,7 +351,7 @@ class TestMounted:
         folder = small_disk / "copy"
         folder.mkdir()
         for name in ("ledger.db", "ledger.db-wal"):
-            shutil.copy(memory.root / name, folder / name)
+            shutil.copy(memory.store.root / name, folder / name)
         subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
         with pytest.raises((StoreUnusable, ReadOnlyStore)):
             open_memory(folder)

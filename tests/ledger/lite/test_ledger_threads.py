@@ -78,7 +78,7 @@ def test_closing_under_load_is_clean(open_memory):
             while True:
                 memory.add(f"more {n} {os.urandom(4).hex()}")
                 memory.list(limit=1000)
-                memory.recent()
+                memory.sessions.recent()
         except StoreClosed:
             pass
         except BaseException as error:  # noqa: BLE001 - any other is the finding
@@ -94,7 +94,7 @@ def test_closing_under_load_is_clean(open_memory):
     for thread in (*threads, *closers):
         thread.join(30)
     assert odd == []
-    assert memory.closed
+    assert memory.store.closed
 
 
 def test_sixteen_threads_lose_nothing(memory):
@@ -113,13 +113,13 @@ def test_a_forked_child_adds_and_the_parent_goes_on(open_memory):
 
     def child():
         memory.add("from the child", "short")
-        assert [m.text for m in memory.recent()] == ["before", "from the child"]
+        assert [m.text for m in memory.sessions.recent()] == ["before", "from the child"]
         assert memory.retrieve("child").hits
         memory.close()
 
     assert in_child(child)
     memory.add("from the parent", "short")
-    assert [m.text for m in memory.recent()] == ["before", "from the child", "from the parent"]
+    assert [m.text for m in memory.sessions.recent()] == ["before", "from the child", "from the parent"]
     assert all(finding.ok for finding in memory.store.doctor())
 
 
@@ -258,9 +258,9 @@ def test_one_process_sees_what_another_adds(open_memory):
     """Rings, lists and searches follow a write of another process at once."""
     memory = open_memory()
     memory.add("mine", "short", session="p9")
-    assert len(memory.recent(session="p9")) == 1
+    assert len(memory.sessions.recent(session="p9")) == 1
     memory.retrieve("mine")
-    subprocess.run([sys.executable, "-c", ADD_FIFTY, memory.root, "p9"], env=ENV, check=True)
+    subprocess.run([sys.executable, "-c", ADD_FIFTY, memory.store.root, "p9"], env=ENV, check=True)
     assert len(memory.list(session="p9")) == 51
     assert memory.retrieve("p9 17", session="p9")[0].text == "p9 17"
 
@@ -270,7 +270,7 @@ def test_an_add_that_returned_survives_sigkill(tmp_path, open_memory):
     subprocess.run([sys.executable, "-c", DIE_YOUNG, tmp_path / "store"], env=ENV, check=False)
     memory = open_memory()
     assert [m.tier for m in memory.list()] == ["short", "medium", "long"]
-    assert [m.text for m in memory.recent()] == ["kept in short"]
+    assert [m.text for m in memory.sessions.recent()] == ["kept in short"]
     assert all(finding.ok for finding in memory.store.doctor())
 
 
@@ -294,10 +294,10 @@ def test_every_method_of_a_closed_store_says_so(memory):
         "update": lambda: memory.update(kept.id, text="y"),
         "forget": lambda: memory.forget(kept.id),
         "restore": lambda: memory.restore(kept.id),
-        "move": lambda: memory.move(kept.id, "long"),
+        "move": lambda: memory.update(kept.id, tier="long"),
         "list": memory.list,
-        "recent": memory.recent,
-        "history": lambda: memory.history(kept.id),
+        "recent": memory.sessions.recent,
+        "history": lambda: memory.changes.history(kept.id),
         "stats": memory.store.stats,
         "doctor": memory.store.doctor,
         "flush": memory.flush,

@@ -126,7 +126,7 @@ def test_named_ids_are_those_of_the_namespace(memory):
 def test_the_verdicts_on_a_memory_are_found_by_an_index(memory, plans, verb):
     """The log is never gone through, but for the part that was not folded yet."""
     first = memory.list(limit=1)[0].id
-    memory.feedback(first, useful=True)
+    memory.feedback.rate(first, useful=True)
     steps = [step for step in plans(lambda: getattr(memory, verb)(first)) if "events" in step]
     assert any("events_by_docid" in step for step in steps)
     others = [step for step in steps if "events_by_docid" not in step]

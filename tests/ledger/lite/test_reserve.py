@@ -140,9 +140,9 @@ class TestFullDisk:
         first.close()
         fill(disk)
         memory = open_memory(disk / "store")
-        assert [m.id for m in memory.list()] == [m.id for m in memory.recent()] == [kept.id]
+        assert [m.id for m in memory.list()] == [m.id for m in memory.sessions.recent()] == [kept.id]
         assert [hit.id for hit in memory.retrieve("written")] == [kept.id]
-        assert not memory.read_only
+        assert not memory.store.read_only
 
     def test_memories_can_be_hidden(self, disk, open_memory):
         """Adding is StorageFull; forgetting, by id or by filter, is paid from the reserve."""
@@ -173,7 +173,7 @@ class TestFullDisk:
         (disk / "filler").unlink()
         memory.add("room again")
         assert [m.text for m in memory.list()] == ["written before", "room again"]
-        assert not memory.read_only
+        assert not memory.store.read_only
 
 
 def test_folding_the_log_takes_no_more_than_half_of_the_reserve():

@@ -135,7 +135,7 @@ def test_a_link_put_into_a_store_later_is_not_followed(tmp_path, name):
 @pytest.mark.parametrize("content", [b"my own", os.urandom(2 * SIZE)], ids=["small", "large"])
 def test_a_reserve_the_store_did_not_make_is_never_written(memory, content):
     """Neither filled nor emptied; doctor says why there is no room aside."""
-    path = memory.root / "reserve"
+    path = memory.store.root / "reserve"
     path.unlink()
     path.write_bytes(content)
     ledger = memory._engine.ledger
@@ -191,7 +191,7 @@ def test_erasing_with_few_descriptors_erases_or_says_what_is_pending(open_memory
 
 def test_the_second_name_of_a_restored_ledger_is_removed(memory, open_memory):
     """A restore that is killed just after it named the ledger leaves the draft's name as well."""
-    root = memory.root
+    root = memory.store.root
     memory.add("kept", id="k")
     memory.close()
     second = root / ".ledger.db.0123abcd.tmp"
