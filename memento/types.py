@@ -614,12 +614,13 @@ class Version:
         until: When the next state replaced it, UTC; None for the present state.
         reason: Why this state ended, a word of ``Reason``. By a change of content: ``updated``,
             ``merged``, ``replaced``, ``moved``. By a change of status: ``superseded``,
-            ``archived``, ``unarchived``, ``forgotten``, ``disowned`` (forgotten with its source),
-            ``restored``, ``approved``, ``rejected``. Because a parent arrived late: the memory was
+            ``archived``, ``unarchived``, ``forgotten``, ``disowned`` (forgotten with its source, or
+            because its message was edited and says it no more), ``restored``, ``approved``,
+            ``rejected``. Because a parent arrived late: the memory was
             quarantined (``distrusted``) or, already approved, only lost trust (``inherited``).
-            Because the memory that had superseded it was quarantined: ``returned``. Because the
-            change that had made it was undone: ``undone``. The present state has the reason
-            ``present``.
+            Because the memory that had superseded it was quarantined or disowned: ``returned``.
+            Because the change that had made it was undone: ``undone``. The present state has the
+            reason ``present``.
         id: Id of the memory.
         valid_from: Start of the time in which that state said that it is true, UTC; None for states
             that schema 1 kept.

@@ -354,9 +354,10 @@ def test_a_document_hides_no_part_of_a_more_trusted_one(memory, source):
         lambda memory, part: memory.update(part.id, text="The key is with Bob."),
         lambda memory, part: memory.update(part.id, scope="private"),
         lambda memory, part: memory.update(part.id, tags=["mine"]),
+        lambda memory, part: memory.pin(memory.update(part.id, text="Bob has it.").id),
         lambda memory, part: memory.correct(memory.correct(part.id, "x y").id, "The key is gone."),
     ],
-    ids=["corrected", "reworded", "moved", "tagged", "corrected twice"],
+    ids=["corrected", "reworded", "moved", "tagged", "reworded and pinned", "corrected twice"],
 )
 def test_what_the_user_changed_in_a_document_stays(memory, change):
     """Reading the unchanged document again takes nothing back."""

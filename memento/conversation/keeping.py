@@ -7,13 +7,14 @@ approved memory: it is quarantined beside it, and replaces it once it is approve
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 from memento.base.plain import composed, worded
 from memento.check import MAX_IDS, check_source
 from memento.conversation.turns import Said, Turn, kept_here, placed, turn_id
-from memento.errors import IdConflict, TurnErased
+from memento.errors import IdConflict, LockedMemory, TurnErased
 from memento.ledger import memories, replays
 from memento.ledger.filters import filters_of
 from memento.ledger.replays import SAID, Kept, Told
@@ -239,6 +240,7 @@ def _keep_edited(view: View, draft: Draft) -> Memory:
     """Keep a draft; if its message was edited since it was kept, correct the memory.
 
     A memory that was corrected directly, while its message stayed the same, keeps the correction.
+    One that the user locked stays as it is, and so does the rest of the conversation.
     """
     try:
         (kept,) = view.add([draft])
@@ -251,10 +253,11 @@ def _keep_edited(view: View, draft: Draft) -> Memory:
     if kept.status in having("found") and kept.role == draft.role:
         said = {**kept.metadata, **draft.metadata}
         source = check_source(draft.source).kind
-        return view.update(
-            kept.id,
-            {"text": draft.text, "kind": draft.kind, "metadata": said, "source": source},
-        )
+        values = {"text": draft.text, "kind": draft.kind, "metadata": said, "source": source}
+        try:
+            return view.update(kept.id, values)
+        except LockedMemory:
+            return kept
     return view.add([draft], replace=True)[0]
 
 
@@ -300,8 +303,9 @@ def _forget_leftover(view: View, counts: Sequence[tuple[Said, int]]) -> None:
         there = _listed(view, left, theirs)
         for memory in sorted(there, key=lambda memory: left.index(memory.id), reverse=True):
             nothing_says_it = {**memory.metadata, SAID: ""}
-            view.update(memory.id, {"metadata": nothing_says_it})
-            view.forget(memory.id)
+            with suppress(LockedMemory):
+                view.update(memory.id, {"metadata": nothing_says_it})
+                view.forget(memory.id)
 
 
 def _listed(view: View, ids: str | Sequence[str], statuses: Any) -> list[Memory]:

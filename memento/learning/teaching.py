@@ -9,8 +9,9 @@ from dataclasses import dataclass, field, replace
 
 from memento.admit.draft import to_json
 from memento.config import Config
+from memento.conversation.turns import digest_of
 from memento.learning.reading import Message, Ready, Request, candidate_of
-from memento.ledger import changes, memories, model_rows, slot_rows, usage_events
+from memento.ledger import changes, links, memories, model_rows, slot_rows, usage_events
 from memento.ledger.contract import Session, Work
 from memento.ledger.match import All, Word
 from memento.ledger.rows import Row, docid_of, strings_in, to_memory
@@ -24,9 +25,9 @@ from memento.observe.values import (
     Observation,
 )
 from memento.text import sentences, words
-from memento.types import Event, Kind, Trust
+from memento.types import Event, Kind, Reason, Trust
 from memento.write import change, locks, observed, slots
-from memento.write.steps import FOUND, log_event
+from memento.write.steps import FOUND, hide, log_event
 
 MOST_SAYING = 1_000
 """Most memories that are looked through for a value that is to be forgotten."""
@@ -79,15 +80,14 @@ def taught(
     for message in read:
         turn = turn_row(work, message, rows)
         message.were_stored([row.id for row in rows])
-        message.known = (
-            turn is not None
-            and message.named
-            and usage_events.last_of(work.db, turn.docid, Event.OBSERVED) > 0
-        )
+        last = _observed(work, message, turn)
+        message.known = last is not None and last.detail.get("said") == digest_of(message.text)
         if turn is not None and message.known:
             done.known += 1
             message.asked, message.doubts = was_asked(work.db, work.ns, turn), len(message.doubtful)
             continue
+        if turn is not None and last is not None:
+            done.rows += _taken_back(work, turn, message)
         before = len(done.doubtful), len(done.learned)
         for ready in (*message.lessons, *message.doubtful):
             verdict = _judged(work, ready, turn)
@@ -171,7 +171,7 @@ def taught_again(
         turn = there.get(id(message))
         if turn is not None:
             model_rows.drop(work.db, [turn.docid])
-            detail = {"model": model}
+            detail = {"model": model, "said": digest_of(message.text)}
             memories.record(work.db, work.ns, work.now, Event.OBSERVED, turn.docid, detail)
     first = None if run is None else docid_of(work.ns, run)
     change_key = changes.finish(work, "observe", run=first, begins_run=first is None)
@@ -199,6 +199,31 @@ def turn_row(work: Work, message: Message, rows: Sequence[Row]) -> Row | None:
     return memories.by_id(work.db, work.ns, message.turn_id)
 
 
+def _observed(work: Work, message: Message, turn: Row | None) -> usage_events.Happening | None:
+    """Read when a message was last observed, maybe in other words; None if it never was."""
+    if turn is None or not message.named:
+        return None
+    return next(reversed(usage_events.of_kinds(work.db, turn.docid, [Event.OBSERVED])), None)
+
+
+def _taken_back(work: Work, turn: Row, message: Message) -> list[Row]:
+    """Hide what the earlier words of an edited message taught and the present ones do not say.
+
+    What another message taught as well stays, and what somebody worded anew or locked.
+    """
+    said = {ready.entry.row.content_hash for ready in message.lessons}
+    changed: list[Row] = []
+    for row in links.children(work.db, work.ns, [turn.id]):
+        if row.content_hash in said or row.status not in FOUND or locks.is_locked(row):
+            continue
+        told = usage_events.of_kinds(work.db, row.docid, [Event.LEARNED, Event.UPDATED])
+        if told and all(one.detail.get("turn") == turn.id for one in told):
+            changes.begin(work)
+            changed.append(hide(work, row, Reason.DISOWNED))
+            changed += slots.give_back(work, row)
+    return changed
+
+
 def was_asked(session: Session, ns: int, turn: Row) -> bool:
     """Tell whether a language model saw a turn."""
     last = usage_events.last_of(session, turn.docid, Event.OBSERVED)
@@ -223,7 +248,10 @@ def _learn_one(
         for other in answered.values():
             changes.link(work, row.docid, other.docid, "corrects")
     action = action_of(verdict) if fresh else Action.REPEATED
-    log_event(work, row, Event.LEARNED, {"signal": lesson.signal.value, "action": action.value})
+    detail = {"signal": lesson.signal.value, "action": action.value}
+    if message.turn_id is not None:
+        detail["turn"] = message.turn_id
+    log_event(work, row, Event.LEARNED, detail)
     done.learned.append((row, ready, verdict))
     done.rows.append(row)
 
@@ -343,6 +371,7 @@ def _note(work: Work, message: Message, turn: Row | None) -> None:
         "doubtful": len(message.doubtful),
         "vetoed": found.vetoed,
         "skipped": found.skipped,
+        "said": digest_of(message.text),
     }
     memories.record(work.db, work.ns, work.now, Event.OBSERVED, docid, detail)
     answers = [] if message.answered_id is None else [message.answered_id]

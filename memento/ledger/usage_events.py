@@ -207,6 +207,11 @@ def told_lately(db: Session, docid: int, since: float) -> list[Happening]:
     return _read(db, where, (docid, 0, LAST, since))
 
 
+def of_kinds(db: Session, docid: int, kinds: Iterable[Event]) -> list[Happening]:
+    """Read the events of one memory that are of some kinds, in order."""
+    return _read(db, f"docid = ? AND {_is_one_of(kinds)}", (docid,))
+
+
 def last_of(db: Session, docid: int, kind: str) -> int:
     """Return the number of the last event of a kind of one memory; 0 if there is none."""
     query = "SELECT coalesce(max(event), 0) FROM events WHERE docid = ? AND kind = ?"

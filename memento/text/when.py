@@ -174,7 +174,7 @@ _PARTS = tuple(
 """Words before and after a month that mean a part of it, and its days, from 0."""
 _MONTHS = range(28, 32)  # days
 _LED_BY = 48  # characters before a time, in which "since the" or "at the beginning of" stands
-_FAR = 3653  # days before a day that are meant by "before" it
+_FAR = 3659  # days before a day that are meant by "before" it; no ten years have as many
 _LAST_WORDS = re.compile(
     r"\b(?:last\s+time|letzte[ns]?\s+mal|derni[eè]re\s+fois|[uú]ltima\s+vez"
     r"|sesi[oó]n|conversaci[oó]n|charla|sitzung|gespräch|unterhaltung)\b|前回|この前|上次|上一次|上回",

@@ -13,6 +13,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from difflib import SequenceMatcher
 from hashlib import sha256
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, Literal
 
@@ -248,8 +249,10 @@ def _left_alone(view: View, drafts: Sequence[Draft]) -> dict[str, Row]:
     """Return the parts that stay as somebody left them, by id: hidden, corrected, changed."""
 
     def is_left(db: Session, row: Row) -> bool:
-        verb = _last_verb(db, row)
-        return verb not in _OF_ITSELF if row.status == Status.FORGOTTEN else verb in _BY_HAND
+        verbs = _verbs(db, row)
+        if row.status == Status.FORGOTTEN:
+            return next(verbs, None) not in _OF_ITSELF
+        return not _BY_HAND.isdisjoint(takewhile(lambda verb: verb != "add_document", verbs))
 
     ids = [draft.id or "" for draft in drafts]
     found = view.ask(
@@ -266,12 +269,11 @@ def _heads(view: View, rows: Iterable[Row]) -> set[str]:
     return found or set()
 
 
-def _last_verb(db: Session, row: Row) -> str | None:
-    """Return the verb that changed a memory last; None if nothing tells it."""
+def _verbs(db: Session, row: Row) -> Iterator[str | None]:
+    """Yield the verbs that changed a memory, the last first; None where nothing tells it."""
     for _, number, _ in reversed(past.numbered(db, row.docid)):
-        last = None if number is None else changes.find(db, row.ns, number)
-        return None if last is None else last.kind
-    return None
+        change = None if number is None else changes.find(db, row.ns, number)
+        yield None if change is None else change.kind
 
 
 def _text_of(document: object, given: str | None) -> tuple[str, Format]:

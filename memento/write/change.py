@@ -206,7 +206,8 @@ def check_author(row: Row, author: str, untrusted: Collection[str]) -> None:
         UntrustedSource: If they are not trusted, or less than the memory.
     """
     waits = row.status == Status.QUARANTINED and author != Trust.USER
-    if waits or author in untrusted or Trust.outranks(row.trust, author):
+    stands = trust.standing(row, untrusted)
+    if waits or author in untrusted or Trust.outranks(stands, author):
         raise UntrustedSource(
             "source",
             f"what comes from {author} cannot change or hide {row.id!r}, which comes from"

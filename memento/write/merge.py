@@ -41,6 +41,7 @@ from memento.check import MAX_ITEMS
 from memento.ledger.rows import LOCKS, TIER_GIVEN, Row, mapping_in, strings_in
 from memento.types import Kind, Tier, Trust
 from memento.write.steps import ACCEPTED
+from memento.write.trust import standing
 
 MAX_STATES = 64
 """Most earlier states of one memory that repeats of its own source may leave in its history."""
@@ -55,7 +56,7 @@ _TIERS = [tier.value for tier in Tier]
 
 
 def merged(row: Row, new: Row, derived: Collection[str], metadata_bytes: int) -> dict[str, Any]:
-    """Return the columns that a repeat changes, to new values.
+    """Return the columns that a repeat changes, to new values, if it may (`may_add`).
 
     Args:
         row: The memory that is there, as it is.
@@ -63,8 +64,6 @@ def merged(row: Row, new: Row, derived: Collection[str], metadata_bytes: int) ->
         derived: Columns of ``new`` whose value the caller did not give.
         metadata_bytes: Largest metadata as JSON, bytes.
     """
-    if not may_add(row, new):
-        return {}
     if Trust.outranks(new.trust, row.trust):
         both = {name: getattr(new, name) for name in (*SOURCE, *_SAID)}
         both["pinned"] |= row.pinned & LOCKS
@@ -78,14 +77,17 @@ def merged(row: Row, new: Row, derived: Collection[str], metadata_bytes: int) ->
     return changes
 
 
-def may_add(row: Row, new: Row) -> bool:
+def may_add(row: Row, new: Row, untrusted: Collection[str]) -> bool:
     """Tell whether the source of a repeat may change a memory, or link it to others.
 
-    What is quarantined is approved as somebody read it, so that no repeat changes it. One that is
+    What is quarantined is approved as somebody read it, so that no repeat changes it; and what an
+    untrusted source said stays as it was approved, unless the user says the same. A repeat that is
     derived from others may turn out to be trusted less when these arrive, which could not be taken
     back any more.
     """
-    if not ACCEPTED.issuperset((row.status, new.status)) or Trust.outranks(row.trust, new.trust):
+    if not ACCEPTED.issuperset((row.status, new.status)):
+        return False
+    if Trust.outranks(standing(row, untrusted), new.trust):
         return False
     return Trust.outranks(new.trust, row.trust) or new.source_parents in ("[]", row.source_parents)
 

@@ -308,7 +308,7 @@ def _may_merge(work: Work, entry: Entry, row: Row) -> bool:
 
     Nothing that a repeat says is merged into a memory that the user locked.
     """
-    if locks.is_locked(row):
+    if locks.is_locked(row) or not may_add(row, entry.row, work.rules.untrusted):
         return False
     if row.status in ENDED:
         return entry.row.status in SLOT_HOLDING
@@ -340,7 +340,7 @@ def _relate(work: Work, entry: Entry, row: Row) -> None:
     """Link a memory to those that the caller named."""
     for memory_id in entry.related:
         other = memories.by_id(work.db, work.ns, memory_id, damaged=True)
-        if row is entry.row or may_add(row, entry.row):
+        if row is entry.row or may_add(row, entry.row, work.rules.untrusted):
             recorded.link(work, row.docid, other.docid, "related")
 
 

@@ -240,7 +240,7 @@ def take_place(work: Work, entry: Entry, row: Row) -> None:
 
 
 def give_back(work: Work, row: Row) -> list[Row]:
-    """Give back the places that a quarantined memory took; it proposes to take them instead.
+    """Give back the places that a memory took which does not hold any more.
 
     A place that another memory has taken in the meantime stays taken. Returns the memories that
     are active again.
@@ -250,7 +250,6 @@ def give_back(work: Work, row: Row) -> list[Row]:
         if old.key is not None and slot_rows.holder(work.db, old) is not None:
             continue
         _activate(work, old, row.docid)
-        changes.link(work, row.docid, old.docid, "proposes")
         returned.append(old)
     return returned
 

@@ -24,7 +24,7 @@ from typing import Any
 
 from memento.admit.draft import Entry
 from memento.errors import ChangedSince, InvalidInput, UntrustedSource
-from memento.ledger import links, memories, past
+from memento.ledger import changes, links, memories, past
 from memento.ledger.contract import Session, Work
 from memento.ledger.rows import Row, is_changed_state, is_sound, sound, strings_in, to_memory
 from memento.types import Event, Kind, Memory, Reason, Status, Trust
@@ -116,6 +116,15 @@ def status_before(connection: Session, row: Row) -> str | None:
         if undone or state.reason in HIDING:
             return state.status
     return None
+
+
+def standing(row: Row, untrusted: Collection[str]) -> str:
+    """Return whose word a memory is for somebody who would change it.
+
+    What an untrusted source said is the user's: they approved it as they read it, or may be about
+    to.
+    """
+    return Trust.USER if row.trust in untrusted else row.trust
 
 
 def check_standing(trust: str, kind: str, *, pinned: bool, untrusted: Collection[str]) -> None:
@@ -306,14 +315,18 @@ def _was_approved(connection: Session, row: Row) -> bool:
 
 
 def _places_given_back(work: Work, rows: Sequence[Row]) -> list[Row]:
-    """Give back the places that memories took which are quarantined now."""
+    """Give back the places that memories took which are quarantined now.
+
+    They propose to take them instead.
+    """
     waiting = [
         row for row in rows if row.status == Status.QUARANTINED and row.superseded_by is None
     ]
-    returned = [old for row in waiting for old in slots.give_back(work, row)]
-    for old in returned:
+    returned = [(row, old) for row in waiting for old in slots.give_back(work, row)]
+    for row, old in returned:
+        changes.link(work, row.docid, old.docid, "proposes")
         in_ring(work, old)
-    return [memories.by_docid(work.db, old.docid) for old in returned]
+    return [memories.by_docid(work.db, old.docid) for _, old in returned]
 
 
 def _parents(work: Work, batch: Mapping[str, Sequence[Row]], row: Row) -> list[Row]:

@@ -200,6 +200,7 @@ def test_an_embedder_can_be_in_the_environment(memento, monkeypatch):
         ("3 days ago", "2025-04-30T00:00:00+00:00"),
         ("last Monday", "2025-04-28T00:00:00+00:00"),
         ("monday", "2025-04-28T00:00:00+00:00"),
+        ("the last ten years", "2015-05-03T00:00:00+00:00"),
         ("tomorrow at 9am", "2025-05-04T09:00:00+00:00"),
         ("yesterday 14:30", "2025-05-02T14:30:00+00:00"),
         ("gestern", "2025-05-02T00:00:00+00:00"),
