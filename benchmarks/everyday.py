@@ -202,7 +202,9 @@ def telling(life: Life, embedder: Embedder | None) -> Iterator[Telling]:
         MemoryManager(root=root, embedder=embedder, clock=clock) as memory,
         closing(Words()) as words,
     ):
-        yield Telling(life.name, memory, clock, Vectors(memory.store.embed) if embedder else None, words)
+        yield Telling(
+            life.name, memory, clock, Vectors(memory.store.embed) if embedder else None, words
+        )
 
 
 def ask_all(life: Life, embedder: Embedder | None, *, alone: bool = False) -> list[Answered]:

@@ -47,7 +47,9 @@ def outcome_of(first: str, second: str, *, told: bool = False) -> str:
             return "missed"
         if learnt[0].status is Status.SUPERSEDED:
             return "replaces"
-        flagged = any(link.relation == "contradicts" for link in memory.insight.related(learnt[0].id))
+        flagged = any(
+            link.relation == "contradicts" for link in memory.insight.related(learnt[0].id)
+        )
         return "flag" if flagged else "both"
 
 

@@ -69,7 +69,7 @@ def holds_slot(case):
 
 def in_ring(case):
     """It is among the turns of its session, and pushed out by newer ones, in file and RAM."""
-    return case.among(case.view.recent(session="s"))
+    return case.among(case.view.sessions.recent(session="s"))
 
 
 def embedded(case):

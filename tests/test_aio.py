@@ -9,25 +9,37 @@ import threading
 import pytest
 
 from memento import Config, MemoryManager
-from memento.aio import AsyncMemoryManager, AsyncQuarantineView, AsyncStoreView
+from memento.aio import AsyncMemoryManager, AsyncPart
 from memento.errors import InvalidInput, NotFound, StoreClosed, TierUnavailable
-from memento.verbs.quarantine import QuarantineView
-from memento.views import StoreView
-
-SYNC_ON_PURPOSE = {
-    "of", "root", "namespace", "closed", "read_only", "config", "clock", "prompt_confidence",
-    "quarantine", "store",
-}  # fmt: skip
-TWINS = {
-    MemoryManager: AsyncMemoryManager,
-    QuarantineView: AsyncQuarantineView,
-    StoreView: AsyncStoreView,
-}
+from memento.views import Part
 
 
 def public(cls):
     """Name what a class offers."""
     return {name for name in dir(cls) if not name.startswith("_")}
+
+
+def parts(manager, kind):
+    """Find the parts of a manager by what its properties return."""
+    found = {
+        name: inspect.get_annotations(one.fget, eval_str=True)["return"]
+        for name, one in inspect.getmembers(manager, lambda each: isinstance(each, property))
+        if name[0] != "_"
+    }
+    assert all(issubclass(one, kind) for one in found.values())
+    return found
+
+
+PARTS = parts(MemoryManager, Part)
+TWINS = {MemoryManager: AsyncMemoryManager} | {
+    plain: parts(AsyncMemoryManager, AsyncPart)[name] for name, plain in PARTS.items()
+}
+METHODS = [
+    (plain, name)
+    for plain in TWINS
+    for name, _ in inspect.getmembers(plain, inspect.isfunction)
+    if not name.startswith("_") and name != "of"
+]
 
 
 def open_async(tmp_path, **options):
@@ -41,10 +53,7 @@ def test_names_are_the_same(plain):
     assert public(TWINS[plain]) == public(plain)
 
 
-@pytest.mark.parametrize(
-    ("plain", "name"),
-    [(plain, name) for plain in TWINS for name in sorted(public(plain) - SYNC_ON_PURPOSE)],
-)
+@pytest.mark.parametrize(("plain", "name"), METHODS)
 def test_signatures_are_the_same(plain, name):
     """Each method takes the same parameters with the same defaults, and is to be awaited."""
     method = getattr(TWINS[plain], name)
@@ -55,17 +64,16 @@ def test_signatures_are_the_same(plain, name):
     assert method.__qualname__ == f"{TWINS[plain].__name__}.{name}"
 
 
-def test_the_views_are_of_the_same_store_and_namespace(tmp_path):
-    """A view has the namespace of its manager, can be copied and cannot be pickled."""
+def test_the_parts_are_of_the_same_store_and_namespace(tmp_path):
+    """A part has the namespace of its manager, can be copied and cannot be pickled."""
 
     async def look():
         async with open_async(tmp_path) as memory:
             rami = memory.of("rami")
-            for view in (rami.quarantine, rami.store):
-                assert (view.namespace, view.store.root) == (("rami",), memory.store.root)
-                assert not view.store.closed
+            assert (rami.store.namespace, rami.store.root) == (("rami",), memory.store.root)
+            for view in (rami, *(getattr(rami, name) for name in PARTS)):
                 assert "rami" in repr(view)
-                assert copy.deepcopy(view).namespace == ("rami",)
+                assert copy.deepcopy(view) is view
                 with pytest.raises(InvalidInput, match="cannot be pickled"):
                     pickle.dumps(view)
             page = await rami.add("The museum opens at nine", source="web")

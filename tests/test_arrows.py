@@ -34,9 +34,9 @@ ROOMS = [
     {"engine"},
     {"holding"},
     {"views"},
-    {"verbs"},
     {"conversation"},
     {"learning"},
+    {"verbs"},
     {"manager"},
     {"aio"},
     {""},  # memento itself: the public names

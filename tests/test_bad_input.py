@@ -252,7 +252,7 @@ def test_list_refuses_it_by_name(good, field):
 def test_every_verb_with_filters_refuses_them_alike(good, field):
     """Count, forget and search by vector check the same; nothing is forgotten."""
     for value in (FILTER_BAD | {"pinned": [1, "yes"]})[field]:
-        for verb in (good.counts, good.forget_many, functools.partial(good.nearest, [1.0])):
+        for verb in (good.store.counts, good.forget_many, functools.partial(good.nearest, [1.0])):
             with pytest.raises(InvalidInput) as caught:
                 verb(**{field: value})
             assert caught.value.field == field

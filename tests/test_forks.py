@@ -42,7 +42,7 @@ memory.add("said by the parent")
 assert builtins.importing.wait(30)
 child = os.fork()
 if not child:
-    assert len(memory.embed(["what did the parent say?"])) == 1
+    assert len(memory.store.embed(["what did the parent say?"])) == 1
     os._exit(0 if len(memory.retrieve("said by the parent")) == 1 else 4)
 builtins.forking.set()
 print(child, flush=True)
@@ -123,7 +123,7 @@ time.sleep(float(sys.argv[2]))
 if os.fork() == 0:
     memory.add("I live in Turku now")
     memory.observe("I live in Porto now.", session="talk")
-    memory.consolidate()
+    memory.sleep.run()
     os._exit(0)
 pid, status = os.wait()
 memory.close()

@@ -252,7 +252,7 @@ class TestDocument:
         assert all(key[:12] not in part.text for part in open_memory().documents.add(text))
         strict = open_memory(tmp_path / "other", config=Config(secrets="reject"))
         with pytest.raises(SecretFound):
-            strict.add_document(text)
+            strict.documents.add(text)
 
     def test_it_can_be_awaited(self, tmp_path):
         """The async manager has the same method."""
@@ -354,7 +354,7 @@ def test_a_document_hides_no_part_of_a_more_trusted_one(memory, source):
         lambda memory, part: memory.update(part.id, text="The key is with Bob."),
         lambda memory, part: memory.update(part.id, scope="private"),
         lambda memory, part: memory.update(part.id, tags=["mine"]),
-        lambda memory, part: memory.pin(memory.update(part.id, text="Bob has it.").id),
+        lambda memory, part: memory.update(memory.update(part.id, text="Bob has it.").id, pinned=True),
         lambda memory, part: memory.correct(memory.correct(part.id, "x y").id, "The key is gone."),
     ],
     ids=["corrected", "reworded", "moved", "tagged", "reworded and pinned", "corrected twice"],

@@ -241,7 +241,9 @@ class Manager(RuleBasedStateMachine):
     def move(self, at, tier):
         """Put it into another tier."""
         told = self.model[memory_id := self.some(at)]
-        if told.tier != tier and self.refused(memory_id, lambda: self.memory.update(memory_id, tier=tier)):
+        if told.tier != tier and self.refused(
+            memory_id, lambda: self.memory.update(memory_id, tier=tier)
+        ):
             return
         self.memory.update(memory_id, tier=tier)
         told.history += told.tier != tier

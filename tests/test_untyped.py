@@ -48,7 +48,10 @@ def test_what_is_no_name_of_a_file_is_refused(memory, value):
         with pytest.raises(InvalidInput) as refused:
             call(value)
         assert refused.value.field == field
-    for call in (memory.store.backup, lambda file: restore(file, memory.store.root.with_name("new"))):
+    for call in (
+        memory.store.backup,
+        lambda file: restore(file, memory.store.root.with_name("new")),
+    ):
         with pytest.raises(InvalidInput) as refused:
             call(value)
         assert refused.value.field == "file"

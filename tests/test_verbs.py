@@ -301,7 +301,9 @@ class TestCounts:
         assert memory.store.counts("kind", within="a/b") == {"fact": 1}
         assert memory.store.counts("tier") == {"long": 1, "medium": 1}
         assert memory.store.counts("session") == {"s": 1}
-        assert memory.store.counts("actor", any_tags=["y", "z"], ids=[memory.list()[0].id]) == {"Ada": 1}
+        assert memory.store.counts("actor", any_tags=["y", "z"], ids=[memory.list()[0].id]) == {
+            "Ada": 1
+        }
         assert sum(memory.store.counts(scope="a/b").values()) == 2
         with pytest.raises(InvalidInput, match="by: 'text' is not one of"):
             memory.store.counts("text")
@@ -342,7 +344,10 @@ class TestNearest:
         assert found[2].score == pytest.approx(float(stored @ asked), abs=1e-5)
         assert found.missing == {}
         assert [hit.id for hit in vectors.store.nearest(asked, k=1, within="s/0")] == ["n0"]
-        assert [hit.id for hit in vectors.store.nearest(asked.tolist(), min_score=0.99)] == ["n1", "n0"]
+        assert [hit.id for hit in vectors.store.nearest(asked.tolist(), min_score=0.99)] == [
+            "n1",
+            "n0",
+        ]
         assert vectors.store.nearest(-asked, k=1)[0].score == 0
         assert "meaning" in found[0].explain()
 
@@ -366,9 +371,9 @@ class TestNearest:
             vectors.store.nearest([1.0] * 256, k=0)
         blind = open_memory(tmp_path / "blind")
         with pytest.raises(TierUnavailable):
-            blind.nearest([1.0])
+            blind.store.nearest([1.0])
         with pytest.raises(InvalidInput, match="embedder"):
-            blind.embed(["tea"])
+            blind.store.embed(["tea"])
         vectors.close()
         with pytest.raises(StoreClosed):
             vectors.store.nearest([1.0] * 256)

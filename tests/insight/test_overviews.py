@@ -288,7 +288,9 @@ def test_wonder_asks_whether_an_old_value_still_holds(memory, clock):
     memory.add("I live in Porto", key="user/home")
     memory.add("I met a friend")
     clock.advance(200 * DAY)
-    assert [one.question for one in memory.insight.wonder()] == ["Does this still apply: I live in Porto"]
+    assert [one.question for one in memory.insight.wonder()] == [
+        "Does this still apply: I live in Porto"
+    ]
 
 
 @pytest.mark.parametrize("spelt", ["/a", "a/", "gone"])

@@ -335,7 +335,7 @@ other.observe(SAID_TOO, session="s")
 child = os.fork()
 if child == 0:
     done = memory.flush(wait=True)
-    os._exit(0 if done and learnt(other) == {SAID_TOO} and memory.usage().waiting == 1 else 1)
+    os._exit(0 if done and learnt(other) == {SAID_TOO} and memory.store.usage().waiting == 1 else 1)
 assert os.waitpid(child, 0)[1] == 0
 released.set()
 assert memory.flush(wait=True)

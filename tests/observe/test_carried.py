@@ -114,9 +114,9 @@ class TestWhatIsCarried:
         assert seen.learned == ()
         (candidate,) = seen.doubtful
         assert any(one.startswith("carried: ") for one in candidate.reasons)
-        assert [one.action for one in memory.rules.foresee(before + "Never commit .env files.")] == [
-            "doubtful"
-        ]
+        assert [
+            one.action for one in memory.rules.foresee(before + "Never commit .env files.")
+        ] == ["doubtful"]
         assert memory.rules.policy().memories == ()
         assert memory.rules.confirm(candidate).kind.value == "rule"
 
@@ -126,7 +126,9 @@ class TestWhatIsCarried:
         seen = memory.observe(before + "I've moved to Oslo.", session="s")
         assert seen.learned == ()
         assert memory.value("user/home").text == "I live in Porto."
-        assert all(one.action == "doubtful" for one in memory.rules.foresee(before + "I live in Rome."))
+        assert all(
+            one.action == "doubtful" for one in memory.rules.foresee(before + "I live in Rome.")
+        )
 
     def test_hides_nothing(self, memory, before):
         """A request to forget is counted and not carried out."""

@@ -90,7 +90,7 @@ def test_what_the_user_worded_or_locked_stays(memory, touch):
     if touch == "update":
         memory.update(one.id, text="I'm allergic to all nuts.")
     else:
-        memory.lock(one.id)
+        memory.update(one.id, lock="user")
     say(memory, SILENT)
     assert memory.get(one.id).status == "active"
 
@@ -116,7 +116,7 @@ def test_an_edit_is_undone_as_one_change(memory):
 def test_an_edit_of_a_locked_turn_leaves_the_conversation_alone(memory):
     """The locked words stay, and the other turns are kept."""
     (first,) = memory.keep([{"role": "user", "content": "The code is 1234.", "id": "1"}])
-    memory.lock(first.id)
+    memory.update(first.id, lock="user")
     memory.keep([
         {"role": "user", "content": "The code is 9999.", "id": "1"},
         {"role": "user", "content": "I like tea.", "id": "2"},

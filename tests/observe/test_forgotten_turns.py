@@ -10,7 +10,11 @@ from memento import MemoryManager
 def everything_told(memory, question):
     """Return all that a model would be told."""
     recalled = memory.recall([{"role": "user", "content": question}], session="later", k=20)
-    return memory.prompt(question, k=20, min_confidence=0) + recalled.block + memory.rules.policy().head
+    return (
+        memory.prompt(question, k=20, min_confidence=0)
+        + recalled.block
+        + memory.rules.policy().head
+    )
 
 
 @pytest.fixture

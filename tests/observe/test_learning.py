@@ -320,7 +320,9 @@ def test_a_locked_rule_is_not_replaced(memory, tell):
 
 def test_direct_states_rules(memory):
     """Each is stored as given, whatever its wording."""
-    first, other = memory.rules.direct(["Tabs, please: use tabs.", "Be kind."], scope="project/alpha")
+    first, other = memory.rules.direct(
+        ["Tabs, please: use tabs.", "Be kind."], scope="project/alpha"
+    )
     assert [one.kind for one in (first, other)] == [Kind.RULE, Kind.RULE]
     assert (first.text, other.scope) == ("Tabs, please: use tabs.", "project/alpha")
     (chats,) = memory.rules.direct("Be brief", condition="in chats")

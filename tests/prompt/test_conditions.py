@@ -109,14 +109,14 @@ def test_the_set_of_the_repository_and_its_control(tmp_path):
     said = json.loads(SET.read_text(encoding="utf-8"))
     clauses, messages = said["conditions"], said["messages"]
     with MemoryManager(tmp_path / "m") as memory:
-        recall, on = measured(clauses, messages, memory._near)
+        recall, on = measured(clauses, messages, memory.rules._near)
         assert recall >= 0.85
         assert on <= 2
         by_words, _ = measured(clauses, messages, lambda _: None)
         assert by_words < recall
         rights = [right for _, right in messages]
         turned = [(text, rights[n - 7]) for n, (text, _) in enumerate(messages)]
-        assert measured(clauses, turned, memory._near)[0] < 0.3
+        assert measured(clauses, turned, memory.rules._near)[0] < 0.3
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from memento.ledger.rows import USER
 from memento.prompt.policy_values import ZONES
 from memento.prompt.zones import compile_head, placed
 from memento.text.words import estimate
+from memento.verbs.rules import Rules
 
 ORDERS = {1, 2, 3}
 
@@ -122,7 +123,10 @@ def test_the_head_of_a_session_stays_the_same(full):
         "print(m.policy().head)"
     )
     ran = subprocess.run(
-        [sys.executable, "-c", script, str(full.store.root)], capture_output=True, text=True, check=True
+        [sys.executable, "-c", script, str(full.store.root)],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert ran.stdout == f"{first.head}\n{full.rules.policy().head}\n"
 
@@ -351,7 +355,9 @@ def _stocked(tmp_path_factory, locked):
     if locked not in _STOCKED:
         memory = MemoryManager(tmp_path_factory.mktemp("b") / "m", embedder=None)
         for n in range(locked):
-            memory.update(memory.add(f"Locked rule number {n} is to be kept", kind="rule").id, lock="user")
+            memory.update(
+                memory.add(f"Locked rule number {n} is to be kept", kind="rule").id, lock="user"
+            )
         for n in range(12):
             kind = ("rule", "preference", "decision")[n % 3]
             text = f"Thing {n} is to be done with care"
@@ -437,14 +443,14 @@ def test_a_rule_that_is_erased_while_a_head_is_made_is_not_kept(memory, monkeypa
     gone = memory.add("Never say quincunx to anyone", kind="rule")
     stays = memory.add("Use tabs", kind="rule")
     memory.sessions.start("s", goal="tidy")
-    current = type(memory)._current
+    current = Rules._current
 
     def slowly(view, ns, scope):
         known = current(view, ns, scope)
         memory.store.erase(ids=[gone.id])
         return known
 
-    monkeypatch.setattr(type(memory), "_current", slowly)
+    monkeypatch.setattr(Rules, "_current", slowly)
     head = memory.rules.policy(session="s").head
     assert "quincunx" not in head
     assert stays.text in head

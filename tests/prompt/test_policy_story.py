@@ -9,10 +9,10 @@ CRASH = """
 import os, sys
 from memento import MemoryManager
 memory = MemoryManager(sys.argv[1], embedder=None)
-memory.session("two", goal="Format the parser")
-assert "Use tabs" in memory.policy(session="two").head
+memory.sessions.start("two", goal="Format the parser")
+assert "Use tabs" in memory.rules.policy(session="two").head
 memory.add("Use spaces", kind="rule", key="style/indent", session="two")
-memory.checkpoint("two", done=["lexer.py"], next=["parser.py"])
+memory.sessions.checkpoint("two", done=["lexer.py"], next=["parser.py"])
 os._exit(9)
 """
 

@@ -127,8 +127,8 @@ class TestOrder:
         """The same memory is moved when it is active."""
         books.feedback.rate("Heron", verdict="confirmed")
         order(books)
-        searcher, config = books._engine.searcher, books.config
-        held = searcher._kept.hold((books._engine.ledger.find_namespace(books.namespace), ()))
+        searcher, config = books._engine.searcher, books.store.config
+        held = searcher._kept.hold((books._engine.ledger.find_namespace(books.store.namespace), ()))
         snap, rows = held.roster.snapshot(), np.arange(len(NAMES))
         life = Life(held.strengths, to_micros(books.store.clock()), config.dynamics, config.effect)
         assert life.effects(snap, rows)["belief"][0] > 0
@@ -246,7 +246,7 @@ class TestBounds:
         evidence = np.array(sums[: len(effects)], np.float32)
         ranked = np.lexsort((-rows, -evidence))
         none = np.zeros(len(rows), np.float32)
-        moved = life.update(None, tier=rows, ranked, sums=evidence, named=none, scores=evidence)
+        moved = life.move(None, rows, ranked, sums=evidence, named=none, scores=evidence)
         if moved is None:
             return
         assert (np.abs(sum(moved.parts.values())) <= bound + 1e-4).all()
@@ -267,7 +267,7 @@ class TestBounds:
         evidence, rows = np.array(sums, np.float32), np.arange(len(sums))
         life, none = fake([1.0] * len(sums), 3.0, tells), np.zeros(len(sums), np.float32)
         ranked = np.lexsort((-rows, -evidence))
-        moved = life.update(None, tier=rows, ranked, sums=evidence, named=none, scores=evidence)
+        moved = life.move(None, rows, ranked, sums=evidence, named=none, scores=evidence)
         assert (np.diff(evidence[moved.order]) <= 1e-4).all()
 
     def test_without_a_bound_one_would(self):
@@ -275,7 +275,7 @@ class TestBounds:
         life, rows = fake([-8.0, 8.0], 10.0), np.arange(2)
         evidence, none = np.array([7.0, 0.0], np.float32), np.zeros(2, np.float32)
         ranked = np.array([0, 1])
-        moved = life.update(None, tier=rows, ranked, sums=evidence, named=none, scores=evidence)
+        moved = life.move(None, rows, ranked, sums=evidence, named=none, scores=evidence)
         assert moved.order.tolist() == [1, 0]
 
     def test_without_verdicts_use_moves_twice_its_weight_at_most(self, books, clock):

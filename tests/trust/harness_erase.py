@@ -84,7 +84,9 @@ def fill(root: Path, canary: str, others: int = OTHERS) -> Planted:
         earlier = stored(root, canary)
         for view in views:
             view.retrieve(f"passport {canary}")
-            view.update(f"id-{canary}", text=f"the passport is {canary} 1 of {view.store.namespace[0]}")
+            view.update(
+                f"id-{canary}", text=f"the passport is {canary} 1 of {view.store.namespace[0]}"
+            )
             view.retrieve(f"passport {canary}")
         memory.flush(wait=True, timeout=WAIT)
         vectors = stored(root, canary)

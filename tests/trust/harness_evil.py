@@ -27,7 +27,8 @@ from memento.learning import Confirming
 from memento.ledger.filters import Filtering, Retrieving
 from memento.observe.signals import Signal, Span
 from memento.observe.values import Candidate
-from memento.views import View
+from memento.verbs.rules import Rules
+from memento.views import Part
 
 EVIL = (
     "' OR 1=1 --", '" OR ""="', "'; DROP TABLE memories; --", "\\'; --", "%", "_", "*", "?", "?1",
@@ -101,11 +102,15 @@ def parameters(method: Any) -> Iterator[str]:
 
 def calls(memory: MemoryManager, evil: str) -> Iterator[tuple[str, Any, list[Any], dict[str, Any]]]:
     """Compose every call with a string in one place: (what, method, arguments, keywords)."""
-    for view in (memory, memory.quarantine, memory.store):
+    named = inspect.getmembers(type(memory), lambda one: isinstance(one, property))
+    parts = [getattr(memory, name) for name, _ in named]
+    for view in (memory, *(part for part in parts if isinstance(part, Part))):
         yield from _calls(view, evil)
 
 
-def _calls(view: View, evil: str) -> Iterator[tuple[str, Any, list[Any], dict[str, Any]]]:
+def _calls(
+    view: MemoryManager | Part, evil: str
+) -> Iterator[tuple[str, Any, list[Any], dict[str, Any]]]:
     for name, method in inspect.getmembers(type(view), inspect.isfunction):
         if name.startswith("_") or name in LEFT_OUT:
             continue

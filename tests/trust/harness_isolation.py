@@ -196,7 +196,9 @@ def machine(  # noqa: C901 - a class of rules, each of them short, over one stor
                 changed = VERBS[verb](view, memory_id)
             except InvalidInput:
                 return
-            self.check(owner, [changed, view.changes.history(memory_id), view.insight.related(memory_id)])
+            self.check(
+                owner, [changed, view.changes.history(memory_id), view.insight.related(memory_id)]
+            )
 
         @rule(owner=who, back=st.booleans())
         def disown(self, owner: int, *, back: bool) -> None:

@@ -154,7 +154,9 @@ def badly_saved(root: Path, truth: Truth, how: str) -> list[str]:
         kept = memory._engine.ledger.read(lambda c: list(checks.rows(c)))
         wrong = script.complaints(memory)
         view = memory.of(*memory._engine.ledger.labels(1)) if kept else memory  # by its new name
-        past = {row.id: {v.text for v in view.changes.history(row.id)} for row in kept if row.ns == 1}
+        past = {
+            row.id: {v.text for v in view.changes.history(row.id)} for row in kept if row.ns == 1
+        }
         memory.add("written after it was saved")
     held = {row.id: (row.text, row.tier, row.status) for row in kept}
     wrong += [f"wrong: {i} is {held[i]}" for i in held if held[i] != truth.state.get(i)]

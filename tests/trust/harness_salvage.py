@@ -236,7 +236,9 @@ def told(memory: MemoryManager) -> dict[str, Any]:
             belief = view.feedback.belief(one.id)
             said[f"{who} {one.id}"] = {
                 "memory": one,
-                "history": [replace(old, change=None, by=None) for old in view.changes.history(one.id)],
+                "history": [
+                    replace(old, change=None, by=None) for old in view.changes.history(one.id)
+                ],
                 "belief": [replace(each, event=0) for each in belief.evidence] + [belief.mean],
             }
     ledger = memory._engine.ledger

@@ -102,7 +102,10 @@ def told(folder: Path) -> Any:
     """Read the strengths of all memories, once their events are added up."""
     with opened(store_of(folder)) as memory:
         every = [one.id for one in memory.list(status=list(Status))]
-        found = [[one, str(memory.feedback.belief(one)), str(memory.feedback.strength(one))] for one in every]
+        found = [
+            [one, str(memory.feedback.belief(one)), str(memory.feedback.strength(one))]
+            for one in every
+        ]
     with closing(sqlite3.connect(store_of(folder) / LEDGER)) as connection:
         return [found, [list(link) for link in connection.execute(LINKS)]]
 

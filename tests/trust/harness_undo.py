@@ -144,7 +144,10 @@ SOURCES = ("user", "agent")
 def strengths(memory: MemoryManager) -> dict[str, str]:
     """Read what the events of each memory add up to."""
     every = memory.list(status=list(Status), limit=10_000)
-    return {one.id: f"{memory.feedback.belief(one.id).mean} {memory.feedback.strength(one.id)}" for one in every}
+    return {
+        one.id: f"{memory.feedback.belief(one.id).mean} {memory.feedback.strength(one.id)}"
+        for one in every
+    }
 
 
 def grown_old(root: Path, dice: random.Random, clock: ManualClock) -> None:
@@ -158,7 +161,9 @@ def grown_old(root: Path, dice: random.Random, clock: ManualClock) -> None:
             memory.add(f"The gate code of house {n} is {n}", id=f"g{n}", importance=0.55)
         for _ in range(DAYS):
             clock.advance(timedelta(days=1))
-            memory.feedback.rate(f"g{dice.randrange(6)}", verdict=dice.choice(("used", "confirmed")))
+            memory.feedback.rate(
+                f"g{dice.randrange(6)}", verdict=dice.choice(("used", "confirmed"))
+            )
 
 
 def one_life(root: Path, dice: random.Random) -> tuple[int, list[str]]:

@@ -622,7 +622,10 @@ def told_of_all(folder: Path) -> Any:
     """Read what verdicts say of every active memory."""
     with opened(store_of(folder)) as memory:
         every = [one.id for one in memory.list()]
-        return [[one, str(memory.feedback.belief(one)), str(memory.feedback.strength(one))] for one in every]
+        return [
+            [one, str(memory.feedback.belief(one)), str(memory.feedback.strength(one))]
+            for one in every
+        ]
 
 
 def told_of_conflicts(folder: Path) -> Any:

@@ -107,7 +107,9 @@ def complaints(memory: MemoryManager) -> list[str]:
     found = [f"{f.check}: {f.detail}" for f in memory.store.doctor(repair=False) if not f.ok]
     short = memory.list(tiers="short", limit=1_000_000)
     listed = [one.id for one in short if one.session is None]  # each session has its own ring
-    if [m.id for m in memory.sessions.recent()] != listed[-len(memory.sessions.recent()) or len(listed) :]:
+    if [m.id for m in memory.sessions.recent()] != listed[
+        -len(memory.sessions.recent()) or len(listed) :
+    ]:
         found.append("the ring differs from the ledger")
     return found
 

@@ -70,7 +70,10 @@ def test_the_answer_says_what_became_of_it(memory):
     page = memory.add("a page", id="p", source="web")
     assert memory.get("p") == page
     assert [state.reason for state in memory.changes.history("c")] == ["distrusted", "present"]
-    assert [state.status.value for state in memory.changes.history("c")] == ["active", "quarantined"]
+    assert [state.status.value for state in memory.changes.history("c")] == [
+        "active",
+        "quarantined",
+    ]
 
 
 def test_a_superseded_memory_is_in_quarantine_for_review(memory):

@@ -44,7 +44,9 @@ def test_no_choice_between_two_memories_accepts_a_hidden_one(memory, keep, hidde
         memory.slots.resolve(other.id, mine.id, keep)
     assert memory.get(other.id).status == hidden
     assert memory.get(mine.id).status == "active"
-    assert memory.changes.list()[:1] == [one for one in memory.changes.list() if one.kind == "forget"]
+    assert memory.changes.list()[:1] == [
+        one for one in memory.changes.list() if one.kind == "forget"
+    ]
 
 
 def test_a_choice_keeps_an_active_memory(memory):
@@ -143,7 +145,9 @@ def test_a_rule_under_a_condition_ends_no_rule_under_another(memory, first, text
 def test_what_is_confirmed_under_a_condition_ends_no_rule_that_always_holds(memory):
     """Its slot is that of its condition."""
     memory.rules.direct("Use tabs")
-    memory.rules.confirm(memory.rules.foresee("Use spaces.")[0].candidate, condition="when I write Python")
+    memory.rules.confirm(
+        memory.rules.foresee("Use spaces.")[0].candidate, condition="when I write Python"
+    )
     assert [one.text for one in memory.list()] == ["Use tabs", "Use spaces."]
     memory.rules.confirm(memory.rules.foresee("Use spaces.")[0].candidate)
     assert memory.value("style/indent").text == "Use spaces."
@@ -167,7 +171,9 @@ def test_an_open_turn_keeps_no_name_of_an_erased_session(memory, what):
         turn.retrieve("anything")
         if what is not None:
             assert memory.store.erase(**what).complete
-        held = b"".join(path.read_bytes() for path in memory.store.root.rglob("*") if path.is_file())
+        held = b"".join(
+            path.read_bytes() for path in memory.store.root.rglob("*") if path.is_file()
+        )
         assert (b"xanthippe" in held) == (what is None)
 
 

@@ -142,7 +142,17 @@ def test_damage_is_named_to_its_own_namespace_only(memory, tmp_path, capsys, col
     memory.close()
     for options, named in (([], True), (["--namespace", "b"], False)):
         with suppress(SystemExit):
-            main(["doctor", "--embedder", "none", "--root", str(memory.store.root), "--json", *options])
+            main(
+                [
+                    "doctor",
+                    "--embedder",
+                    "none",
+                    "--root",
+                    str(memory.store.root),
+                    "--json",
+                    *options,
+                ]
+            )
         details = " ".join(found["detail"] for found in json.loads(capsys.readouterr().out))
         assert (ID in details) == named
 

@@ -391,7 +391,11 @@ def test_the_ring_holds_no_stranger(memory):
     """Quarantined turns take no place in the ring; approved, they enter it in order."""
     memory.add_many([{"text": f"turn {n}", "tier": "short", "session": "s"} for n in range(3)])
     page = memory.add("a result", "short", session="s", source="tool")
-    assert [one.text for one in memory.sessions.recent(session="s")] == ["turn 0", "turn 1", "turn 2"]
+    assert [one.text for one in memory.sessions.recent(session="s")] == [
+        "turn 0",
+        "turn 1",
+        "turn 2",
+    ]
     memory.quarantine.approve(page.id)
     assert memory.sessions.recent(session="s")[-1].text == "a result"
 

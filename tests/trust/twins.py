@@ -242,7 +242,9 @@ def answers(memory: MemoryManager) -> dict[str, Any]:
     found["tiers"] = dict(memory.store.stats().tiers)
     if memory.store.stats().embedders:
         vectors = memory.store.embed(["the kettle of Ada", "train"])
-        found["nearest"] = [_retrieved(memory.store.nearest(one, 8, record=False)) for one in vectors]
+        found["nearest"] = [
+            _retrieved(memory.store.nearest(one, 8, record=False)) for one in vectors
+        ]
     return found
 
 

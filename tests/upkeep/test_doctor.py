@@ -199,7 +199,9 @@ def test_an_index_that_lost_its_vectors_is_noticed_and_made_anew(open_memory):
     assert memory.flush(wait=True, timeout=60)
     assert "index" in {f.check for f in memory.store.doctor() if f.ok}
     long = memory._engine._long
-    long.remove(memory.store.namespace, [one.id for one in memory.list(limit=20)])  # behind its back
+    long.remove(
+        memory.store.namespace, [one.id for one in memory.list(limit=20)]
+    )  # behind its back
     for _ in range(2):
         assert "do not find themselves" in report(memory)["index"].detail
     assert report(memory, repair=True)["index"].repaired

@@ -133,7 +133,7 @@ def test_what_comes_out_goes_in_and_comes_out_the_same(full, open_memory, tmp_pa
     assert (taken.links, taken.events) == (done.links, done.events)
     assert everything(copy) == everything(full)
     assert replace(copy.get("three"), seq=0) == replace(full.get("three"), seq=0)
-    unnumbered = [replace(one, change=None, by=None) for one in full.history("three")]
+    unnumbered = [replace(one, change=None, by=None) for one in full.changes.history("three")]
     assert copy.changes.history("three") == unnumbered  # numbers of changes are of one store
     assert sound(copy)
     copy.store.export(tmp_path / "again.jsonl", all_namespaces=True)
@@ -349,7 +349,7 @@ def test_a_smaller_ring_pushes_out_what_it_cannot_hold(open_memory, tmp_path):
     memory.add_many({"text": f"turn {n}", "tier": "short", "session": "s"} for n in range(6))
     small = open_memory(tmp_path / "copy", config=Config(short=ShortConfig(capacity=2)))
     small.store.import_from(io.StringIO(text_of(memory)), trust="user")
-    assert [found.text for found in small.recent(session="s")] == ["turn 4", "turn 5"]
+    assert [found.text for found in small.sessions.recent(session="s")] == ["turn 4", "turn 5"]
     assert len(small.list(tiers="medium")) == 4
 
 

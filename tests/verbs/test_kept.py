@@ -25,7 +25,9 @@ def full(memory, clock):
     """Two sessions with checkpoints, one of them ended."""
     memory.sessions.start("s", goal=f"carve a {SIGN}", scope="art")
     memory.add("a turn", session="s", role="user")
-    memory.sessions.checkpoint("s", done=[SIGN], next=["print"], files={"a.py": "1f"}, data={"n": [1]})
+    memory.sessions.checkpoint(
+        "s", done=[SIGN], next=["print"], files={"a.py": "1f"}, data={"n": [1]}
+    )
     clock.advance(timedelta(minutes=1))
     memory.sessions.checkpoint("s", next=["dry"], kind="compaction")
     memory.sessions.start("t", goal="another").end("done", summary="It is done")
@@ -94,7 +96,10 @@ def test_a_store_set_back_has_the_sessions_of_then(full, tmp_path, open_memory, 
     full.store.backup(tmp_path / "b.db")
     restore(tmp_path / "b.db", tmp_path / "again", at=moment)
     again = open_memory(tmp_path / "again")
-    assert {one.id: one.state for one in again.sessions.list()} == {"s": "interrupted", "t": "ended"}
+    assert {one.id: one.state for one in again.sessions.list()} == {
+        "s": "interrupted",
+        "t": "ended",
+    }
     assert again.sessions.resume("s").checkpoint.next == ("dry",)
     assert all(finding.ok for finding in again.store.doctor())
 
@@ -199,7 +204,9 @@ def words_in_files(memory, text):
     """Tell whether any file of the store holds a text."""
     memory.flush(wait=True)
     return any(
-        text.encode() in path.read_bytes() for path in memory.store.root.rglob("*") if path.is_file()
+        text.encode() in path.read_bytes()
+        for path in memory.store.root.rglob("*")
+        if path.is_file()
     )
 
 

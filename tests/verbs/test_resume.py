@@ -107,11 +107,17 @@ def test_the_same_block_in_another_process(memory):
         "print(MemoryManager(sys.argv[1], embedder=None).resume('s').text)"
     )
     ran = subprocess.run(
-        [sys.executable, "-c", script, str(memory.store.root)], capture_output=True, text=True, check=True
+        [sys.executable, "-c", script, str(memory.store.root)],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert ran.stdout.rstrip("\n") == memory.sessions.resume("s").text
     memory.sessions.checkpoint("t", goal="g", next=["n"])
-    assert memory.sessions.resume("t").text.splitlines()[0] != memory.sessions.resume("s").text.splitlines()[0]
+    assert (
+        memory.sessions.resume("t").text.splitlines()[0]
+        != memory.sessions.resume("s").text.splitlines()[0]
+    )
 
 
 TEXTS = st.text(min_size=1, max_size=300) | st.sampled_from(
@@ -152,10 +158,10 @@ from memento import MemoryManager
 memory = MemoryManager(sys.argv[1], embedder=None)
 for n in range(int(sys.argv[2])):
     name = f"task-{n}"
-    memory.session(name, goal=f"goal {n}: tidy room {n}")
+    memory.sessions.start(name, goal=f"goal {n}: tidy room {n}")
     for step in range(n % 4 + 1):
         memory.add(f"doing step {step} of {n}", session=name, role="assistant")
-        memory.checkpoint(name, done=[f"step {k} of {n}" for k in range(step + 1)],
+        memory.sessions.checkpoint(name, done=[f"step {k} of {n}" for k in range(step + 1)],
                           next=[f"step {step + 1} of {n}"])
     memory.add(f"half of step {n % 4 + 1}", session=name, role="assistant")
 os._exit(9)

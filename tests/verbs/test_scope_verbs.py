@@ -78,7 +78,7 @@ class TestListed:
         assert token not in repr(made)
         strict = open_memory(tmp_path / "strict", config=Config(secrets="reject"))
         with pytest.raises(SecretFound):
-            strict.define_scope("a", title=f"with {token}")
+            strict.scopes.define("a", title=f"with {token}")
 
 
 class TestGuessed:
@@ -217,7 +217,10 @@ class TestMerged:
             "ab is not in a": "ab",
         }  # fmt: skip
         assert memory.value("k", scope="p/q").text == "new"
-        assert [one.memory.text for one in memory.changes.evolution("k", scope="p/q")] == ["old", "new"]
+        assert [one.memory.text for one in memory.changes.evolution("k", scope="p/q")] == [
+            "old",
+            "new",
+        ]
 
     def test_the_merged_scope_means_the_other_one(self, memory):
         """When memories are added, listed, found, counted, and when a slot is read."""

@@ -108,7 +108,9 @@ def test_a_store_set_back_has_the_scopes_of_then(memory, tmp_path, open_memory, 
     memory.store.backup(tmp_path / "b.db")
     restore(tmp_path / "b.db", tmp_path / "again", at=moment)
     again = open_memory(tmp_path / "again")
-    assert [(one.path, one.title, one.merged_into) for one in again.scopes.list()] == [("a", "A", None)]
+    assert [(one.path, one.title, one.merged_into) for one in again.scopes.list()] == [
+        ("a", "A", None)
+    ]
     assert again.add("two", scope="a").scope == "a"
     assert again.of("rami").scopes.list() == []
     assert all(finding.ok for finding in again.store.doctor())

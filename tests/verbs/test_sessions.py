@@ -88,7 +88,7 @@ def test_a_session_breaks_off_with_its_process(open_memory, tmp_path):
     script = (
         "import sys; from memento import MemoryManager\n"
         "m = MemoryManager(sys.argv[1], embedder=None)\n"
-        "m.session('theirs', goal='weigh the anchor')\n"
+        "m.sessions.start('theirs', goal='weigh the anchor')\n"
         "print('ready', flush=True); sys.stdin.read()\n"
     )
     root = tmp_path / "store"
@@ -179,7 +179,10 @@ def test_the_turns_that_are_left_are_of_several_topics(open_memory, embedder):
 def test_a_session_without_words_leaves_nothing(memory):
     """A goal alone is no memory; a summary of the caller's is one, word for word."""
     assert memory.sessions.start("a", goal="nothing came of it").end() is None
-    assert memory.sessions.start("b").end(summary="All doors are green.").text == "All doors are green."
+    assert (
+        memory.sessions.start("b").end(summary="All doors are green.").text
+        == "All doors are green."
+    )
 
 
 def test_secrets_do_not_get_into_a_session(open_memory):
@@ -195,7 +198,7 @@ def test_secrets_do_not_get_into_a_session(open_memory):
     assert KEY.encode() not in held
     strict = open_memory(memory.store.root, config=Config(secrets="reject"))
     with pytest.raises(SecretFound):
-        strict.checkpoint("s", note=f"the key is {KEY}")
+        strict.sessions.checkpoint("s", note=f"the key is {KEY}")
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from memento.config import Config, ScopeConfig
 from memento.conversation import recalling
 from memento.errors import InvalidInput, NotFound
 from memento.testing import HashEmbedder
+from memento.views import view_of
 
 QUERY = "how do deploys go?"
 TEXT = "Deploys go through the blue pipeline"
@@ -219,7 +220,9 @@ class TestHidden:
             lambda team: team.sleep.archive("blue"),
             lambda team: team.store.erase("blue"),
             lambda team: team.add("Deploys go by hand", scope="ops", key="deploy/how", id="hand"),
-            lambda team: team.store.touch("blue", 0.001) and team.store.clock.advance(timedelta(days=1)),
+            lambda team: (
+                team.store.touch("blue", 0.001) and team.store.clock.advance(timedelta(days=1))
+            ),
         ],
         ids=["forgotten", "archived", "erased", "superseded", "expired"],
     )
@@ -319,7 +322,12 @@ class TestReadOnly:
         team.scopes.share("ops", ["acme", "rami"])
         rami.observe("I use Helix now, not Vim.")
         rami.observe("Please forget the blue pipeline.")
-        rami.insight.timeline("deploys"), rami.insight.dossier("deploys"), rami.insight.wonder("deploys"), rami.insight.health()
+        (
+            rami.insight.timeline("deploys"),
+            rami.insight.dossier("deploys"),
+            rami.insight.wonder("deploys"),
+            rami.insight.health(),
+        )
         assert team.get("vim").text == "My editor is Vim"
         assert team.get("blue").status.value == "active"
 
@@ -492,7 +500,7 @@ class TestUnshared:
         """The memories that are added to that scope later would be shown to them."""
         giver = open_memory(tmp_path / "giver")
         giver.add("The salary of Ann", scope="hr")
-        giver.merge_scopes("hr", "ops")
+        giver.scopes.merge("hr", "ops")
         giver.store.export(tmp_path / "g.jsonl")
         team.scopes.share("ops", ["acme", "rami"])
         team.store.import_from(tmp_path / "g.jsonl", trust="user")
@@ -546,7 +554,7 @@ def test_each_sees_its_own_and_what_it_is_shown(tmp_path_factory, steps):
             if verb == "add":
                 view.add(f"pigeon {name} number {n}", scope=what, source=more, id=f"{name}{n}")
             elif verb in ("share", "unshare") and name != more:
-                getattr(view, verb)(what, more)
+                getattr(view.scopes, verb)(what, more)
                 (shares.add if verb == "share" else shares.discard)((name, what, more))
             elif verb == "forget" and mine:
                 view.forget(mine[what % len(mine)].id)
@@ -659,4 +667,4 @@ class TestAlone:
         team.scopes.share("ops", "default")
         hits = [hit for hit in memory.retrieve("deploys go by train", 6) if hit.shared]
         assert len(hits) == 3
-        assert recalling._vectors(memory, hits) == {}
+        assert recalling._vectors(view_of(memory), hits) == {}

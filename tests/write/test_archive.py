@@ -69,7 +69,7 @@ def test_it_comes_back(kept):
     kept.sleep.unarchive("jetty")
     assert len(kept.changes.list()) == 2
     kept.forget("jetty")
-    for verb in (kept.archive, kept.unarchive):
+    for verb in (kept.sleep.archive, kept.sleep.unarchive):
         with pytest.raises(InvalidInput, match="forgotten"):
             verb("jetty")
 
@@ -151,7 +151,7 @@ def test_an_export_carries_it(kept, open_memory, tmp_path):
     other = open_memory(tmp_path / "other")
     other.store.import_from(tmp_path / "e.jsonl", trust="user")
     assert other.get("jetty").status == "archived"
-    assert other.unarchive("jetty").status == "active"
+    assert other.sleep.unarchive("jetty").status == "active"
 
 
 def test_statistics_count_it_as_hidden(kept):

@@ -275,7 +275,7 @@ def test_many_topics_in_small_bites_end_the_same(open_memory, tmp_path):
             for at, text in enumerate(GARDEN):
                 made[0].add(text.replace("garden", topic), id=f"{topic}{at}", scope=topic)
         for turn in range(8 if name == "cut" else 0):
-            made[turn % 2].consolidate(steps=["articles"], rows=1)
+            made[turn % 2].sleep.run(steps=["articles"], rows=1)
         ends.append([(one.id, one.text) for one in written(made[0])])
     assert ends[0] == ends[1]
     assert len(ends[0]) == 4

@@ -267,5 +267,5 @@ def test_a_store_set_back_has_the_links_of_that_moment(open_memory, clock, tmp_p
     memory.store.backup(tmp_path / "backup.db")
     restore(tmp_path / "backup.db", tmp_path / "then", at=moment)
     then = open_memory(root=tmp_path / "then")
-    then.consolidate(steps=["fold"])
+    then.sleep.run(steps=["fold"])
     assert links(then) == before != links(memory)

@@ -205,10 +205,16 @@ class TestForget:
         back = memory.restore(kept.id)
         assert (back.status, back.tier, back.seq) == ("active", tier, kept.seq)
         assert memory.list()[0] == back
-        assert [m.id for m in memory.sessions.recent()][:1] == ([kept.id] if tier == "short" else [])
+        assert [m.id for m in memory.sessions.recent()][:1] == (
+            [kept.id] if tier == "short" else []
+        )
         assert [hit.id for hit in memory.retrieve("parking")] == [kept.id]
         assert memory.restore(kept.id) == back
-        assert [s.reason for s in memory.changes.history(kept.id)] == ["forgotten", "restored", "present"]
+        assert [s.reason for s in memory.changes.history(kept.id)] == [
+            "forgotten",
+            "restored",
+            "present",
+        ]
 
     def test_what_was_superseded_comes_back_superseded(self, memory):
         """Forgetting does not undo a supersession."""

@@ -139,7 +139,7 @@ def test_vectors_must_be_near_too(open_memory):
     near.add(SHED, "long")
     near.add(ALWAYS, "long")
     assert near.flush(wait=True, timeout=30)
-    near.consolidate()
+    near.sleep.run()
     assert len(near.list()) == 1
 
 
@@ -245,7 +245,7 @@ def test_two_sleepers_do_each_bite_once(open_memory, clock, monkeypatch):
 
     def first_the_other(self, job, **last):
         monkeypatch.setattr(run.Sleeper, "_bite", bite)
-        skipped.append(other.consolidate(rows=1).skipped)
+        skipped.append(other.sleep.run(rows=1).skipped)
         return bite(self, job, **last)
 
     bite = run.Sleeper._bite
@@ -255,7 +255,9 @@ def test_two_sleepers_do_each_bite_once(open_memory, clock, monkeypatch):
     assert memory.sleep.run().done
     archived = [one.kind for one in memory.changes.list(limit=1000) if one.kind == "consolidate"]
     reasons = [
-        state.reason for one in memory.list(status="archived") for state in memory.changes.history(one.id)
+        state.reason
+        for one in memory.list(status="archived")
+        for state in memory.changes.history(one.id)
     ]
     assert reasons.count("archived") == len(memory.list(status="archived"))
     assert archived
@@ -334,10 +336,12 @@ def test_a_quota_is_met_and_says_if_it_cannot_be(open_memory, clock):
     lived(memory, clock, 2)
     memory.sleep.run()
     assert len(memory.list()) == 3
-    strict = open_memory(memory.store.root.parent / "keys", config=Config(sleep=Sleep(most_active=1)))
+    strict = open_memory(
+        memory.store.root.parent / "keys", config=Config(sleep=Sleep(most_active=1))
+    )
     strict.add("the gate code is 11", key="gate")
     strict.add("the door code is 12", key="door")
-    assert strict.consolidate().steps["archive"].skipped == {"over the quota": 1}
+    assert strict.sleep.run().steps["archive"].skipped == {"over the quota": 1}
     assert len(strict.list()) == 2
 
 
@@ -354,7 +358,7 @@ def test_a_tier_that_the_caller_chose_stays(open_memory, clock):
     assert (memory.get("ours").tier, memory.get("theirs").tier) == ("long", "medium")
     free = open_memory(config=Config(sleep=Sleep(move_given=True)))
     clock.advance(DAY)
-    free.consolidate()
+    free.sleep.run()
     assert free.get("theirs").tier == "long"
 
 

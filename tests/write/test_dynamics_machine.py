@@ -84,7 +84,9 @@ class Rated(RuleBasedStateMachine):
 
         def job():
             evidence = self.memory.feedback.belief(name).evidence
-            self.memory.feedback.retract(event=evidence[at % len(evidence)].event if evidence else 1)
+            self.memory.feedback.retract(
+                event=evidence[at % len(evidence)].event if evidence else 1
+            )
 
         self.tried(job)
 
@@ -134,10 +136,14 @@ class Rated(RuleBasedStateMachine):
             return
         self.memory.flush()
         every = [one.id for one in self.memory.list(status=list(Status))]
-        before = [(self.memory.feedback.strength(one), self.memory.feedback.belief(one)) for one in every]
+        before = [
+            (self.memory.feedback.strength(one), self.memory.feedback.belief(one)) for one in every
+        ]
         while self.ledger.write(lambda c: strength_fold.catch_up(c, self.settings)):
             pass
-        assert [(self.memory.feedback.strength(one), self.memory.feedback.belief(one)) for one in every] == before
+        assert [
+            (self.memory.feedback.strength(one), self.memory.feedback.belief(one)) for one in every
+        ] == before
         states = self.ledger.read(lambda c: c.execute("SELECT count(*) FROM dynamics").fetchone())
         assert states[0] <= len(every)
 

@@ -303,7 +303,9 @@ class TestDerived:
             clock.advance(DAY)
             found = memory.retrieve("Where is the tea?")
             memory.feedback.rate(found, useful=day % 2 == 0)
-            memory.feedback.rate("mint", verdict="wrong" if day == 3 else "confirmed", source="agent")
+            memory.feedback.rate(
+                "mint", verdict="wrong" if day == 3 else "confirmed", source="agent"
+            )
             memory.add("Rami keeps green tea in the kitchen", "medium")
         memory.feedback.retract(event=event_of(memory, "mint", 2))
         clock.advance(DAY)
@@ -313,7 +315,7 @@ class TestDerived:
         self.story(three, clock)
         before, told = folded(three), said(three, "green", "black", "mint")
         assert len(before) == 3
-        ledger, settings = three._engine.ledger, three.config.dynamics
+        ledger, settings = three._engine.ledger, three.store.config.dynamics
         for most in (1, 3, 500):
             ledger.write(strength_fold.drop_rows)
             assert said(three, "green", "black", "mint") == told

@@ -271,7 +271,7 @@ def test_a_lesson_that_cannot_be_read_teaches_nothing(books, lesson):
     from memento.types import Event  # noqa: PLC0415
 
     ledger = books._engine.ledger
-    ns = ledger.find_namespace(books.namespace)
+    ns = ledger.find_namespace(books.store.namespace)
 
     def write(session):
         row = memories.by_id(session, ns, "Plover")

@@ -108,7 +108,7 @@ def test_another_process_can_close_it(three, open_memory):
     turn = three.feedback.open_loop("s")
     turn.retrieve("green tea", 1, record=False)
     other = open_memory()
-    assert other.finalize(turn.id, 0.5) == ("green",)
+    assert other.feedback.finalize(turn.id, 0.5) == ("green",)
     assert worths(other)["green"] == pytest.approx(0.1)
     with pytest.raises(InvalidInput, match="is closed"):
         turn.retrieve("green tea", record=False)
@@ -141,7 +141,7 @@ def test_folded_again_it_is_equal(three):
         with three.feedback.loop() as turn:
             turn.retrieve("Where is the tea?", record=False)
             turn.outcome(value)
-    before, settings = worths(three), three.config.dynamics
+    before, settings = worths(three), three.store.config.dynamics
     three._engine.ledger.write(strength_fold.drop_rows)
     while three._engine.ledger.write(lambda c: strength_fold.catch_up(c, settings, 1)):
         pass

@@ -44,7 +44,9 @@ def move(one, two, clock):
 
 def standing(memory, ids):
     """Return the status and the belief of each memory, and the flagged pairs."""
-    rows = [(memory.get(one).status.value, round(memory.feedback.belief(one).mean, 3)) for one in ids]
+    rows = [
+        (memory.get(one).status.value, round(memory.feedback.belief(one).mean, 3)) for one in ids
+    ]
     return rows, [{pair.a.id, pair.b.id} for pair in memory.slots.conflicts()]
 
 

@@ -313,7 +313,9 @@ class TestTurns:
         """The ring holds what was said, in order."""
         for draft in self.turns(tier="short"):
             memory.add(**draft)
-        assert [m.text for m in memory.sessions.recent(session="s")] == [text for _, text in self.SAID]
+        assert [m.text for m in memory.sessions.recent(session="s")] == [
+            text for _, text in self.SAID
+        ]
 
     def test_a_retry_of_a_turn_is_one_turn(self, memory):
         """Its id, or the moment it was said, tells a retry from a turn."""

@@ -17,7 +17,7 @@ def memory(open_memory):
     opened.add("My editor is Vim", "medium", id="vim")
     opened.add("My editor is Helix", "medium", id="helix")
     opened.add("My bicycle has an editor's sticker on it", "medium", id="bicycle")
-    opened.consolidate(steps=["fold"])
+    opened.sleep.run(steps=["fold"])
     return opened
 
 

@@ -17,8 +17,10 @@ def do(memory, deed, who):
     """Do something; what cannot be done is left."""
     try:
         match deed:
-            case "forget" | "restore" | "archive" | "unarchive":
+            case "forget" | "restore":
                 getattr(memory, deed)(who)
+            case "archive" | "unarchive":
+                getattr(memory.sleep, deed)(who)
             case "update":
                 memory.update(who, text=f"{who} digs in the garden of the mill")
             case "correct":

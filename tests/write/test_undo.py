@@ -16,6 +16,7 @@ from memento.errors import InvalidInput, LockedMemory, MementoError, NotFound, N
 from memento.ledger import changes, transfer
 from memento.ledger.rows import MOST_LOCKED
 from memento.testing import ManualClock
+from memento.verbs import correcting
 
 DAY = timedelta(days=1)
 FREE = {"rev", "updated_at", "reinforced", "checksum"}
@@ -492,14 +493,20 @@ def test_evolution_of_a_slot_and_of_a_chain(memory, clock):
     first = memory.add("tea")
     clock.advance(DAY)
     second = memory.correct(first.id, "coffee")
-    spans = [(v.memory.text, v.since, v.until, v.reason) for v in memory.changes.evolution(first.id)]
+    spans = [
+        (v.memory.text, v.since, v.until, v.reason) for v in memory.changes.evolution(first.id)
+    ]
     assert spans == [
         ("tea", start, start + DAY, "superseded"), ("coffee", start + DAY, None, "present"),
     ]  # fmt: skip
     assert memory.changes.evolution(second.id) == memory.changes.evolution(first.id)
     keyed = memory.add("blue", key="colour")
     memory.correct(keyed.id, "green")
-    assert memory.changes.evolution("colour") == memory.changes.evolution(keyed.id) == memory.slots.history("colour")
+    assert (
+        memory.changes.evolution("colour")
+        == memory.changes.evolution(keyed.id)
+        == memory.slots.history("colour")
+    )
     assert memory.changes.evolution("nobody") == []
 
 
@@ -557,16 +564,16 @@ def test_an_untrusted_correction_waits_for_approval(memory):
 def test_a_memory_that_changes_meanwhile_is_read_again(memory, monkeypatch):
     """A correction never brings back what another writer took away."""
     old = memory.add("tea", tags=["a"])
-    made = type(memory)._correction
+    made = correcting._correction
     others = [["b"], ["c"]]
 
-    def late(self, row, *given):
-        draft = made(self, row, *given)
+    def late(*given):
+        draft = made(*given)
         if others:
             memory.update(old.id, tags=others.pop())
         return draft
 
-    monkeypatch.setattr(type(memory), "_correction", late)
+    monkeypatch.setattr(correcting, "_correction", late)
     assert memory.correct(old.id, "coffee").tags == ("b",)
 
 
@@ -607,7 +614,11 @@ def test_a_difference_shows_what_was_accepted_only(memory, clock):
     until = clock()
     clock.advance(DAY)
     memory.quarantine.approve(page.id)
-    assert set(memory.changes.diff(until).changed) == set(memory.changes.diff(since).added) == {page.id}
+    assert (
+        set(memory.changes.diff(until).changed)
+        == set(memory.changes.diff(since).added)
+        == {page.id}
+    )
 
 
 def test_a_difference_needs_moments_in_order(memory, clock):

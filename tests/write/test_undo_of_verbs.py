@@ -122,7 +122,9 @@ def confirmed(memory):
 
 def imported_over(memory, **options):
     """An export brings a newer value of a slot that has one here, and a link of two memories."""
-    with MemoryManager(memory.store.root / "other", embedder=None, clock=memory.store.clock) as other:
+    with MemoryManager(
+        memory.store.root / "other", embedder=None, clock=memory.store.clock
+    ) as other:
         other.add("The gate code is 1904", id="code", key="gate")
         other.add("The shed code is 2011", id="shed", related=["code"])
         other.store.export(memory.store.root / "other.jsonl")

@@ -245,7 +245,10 @@ def test_a_picture_takes_one_place_of_the_ring(open_memory):
     manager = open_memory()
     MementoChatMessageHistory("s", manager).add_messages([HumanMessage("hi"), ODD["picture"]])
     assert len(manager.list(session="s")) > 2
-    assert [memory.text for memory in manager.sessions.recent(session="s")] == ["hi", "What is on it?"]
+    assert [memory.text for memory in manager.sessions.recent(session="s")] == [
+        "hi",
+        "What is on it?",
+    ]
 
 
 def test_what_is_no_json_is_mended_and_said(open_memory, caplog):

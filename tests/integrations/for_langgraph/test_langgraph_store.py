@@ -209,7 +209,9 @@ class TestSearch:
         store.put(("a",), "wrapped", {"text": text, "ok": True, "by": None})
         (one, two) = manager.store.embed([text, question]) @ manager.store.embed([question]).T
         manager.flush(wait=True)
-        found = manager.of(*manager.store.namespace, "langgraph").store.nearest(manager.store.embed([question])[0])
+        found = manager.of(*manager.store.namespace, "langgraph").store.nearest(
+            manager.store.embed([question])[0]
+        )
         assert two == pytest.approx(1, abs=1e-3)
         assert [hit.score for hit in found] == pytest.approx([float(one[0])] * 2, abs=1e-3)
 

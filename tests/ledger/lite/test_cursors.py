@@ -22,7 +22,7 @@ WRITE = "UPDATE memories SET reinforced = reinforced + 1 RETURNING id"
 @pytest.fixture
 def others(ours):
     """Open the file once more, as another process would."""
-    ledger = LiteLedger(ours.store.root)
+    ledger = LiteLedger(ours.root)
     yield ledger
     ledger.close()
 

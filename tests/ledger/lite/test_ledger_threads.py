@@ -119,7 +119,11 @@ def test_a_forked_child_adds_and_the_parent_goes_on(open_memory):
 
     assert in_child(child)
     memory.add("from the parent", "short")
-    assert [m.text for m in memory.sessions.recent()] == ["before", "from the child", "from the parent"]
+    assert [m.text for m in memory.sessions.recent()] == [
+        "before",
+        "from the child",
+        "from the parent",
+    ]
     assert all(finding.ok for finding in memory.store.doctor())
 
 

@@ -140,7 +140,9 @@ class TestFullDisk:
         first.close()
         fill(disk)
         memory = open_memory(disk / "store")
-        assert [m.id for m in memory.list()] == [m.id for m in memory.sessions.recent()] == [kept.id]
+        assert (
+            [m.id for m in memory.list()] == [m.id for m in memory.sessions.recent()] == [kept.id]
+        )
         assert [hit.id for hit in memory.retrieve("written")] == [kept.id]
         assert not memory.store.read_only
 
