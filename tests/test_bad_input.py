@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from datetime import UTC, datetime, timedelta, timezone
+from operator import attrgetter
 from types import MappingProxyType
 
 import pytest
@@ -138,12 +139,14 @@ def test_add_many_names_the_position(memory, item):
     assert memory.list() == []
 
 
-@pytest.mark.parametrize("method", ["get", "update", "forget", "restore", "history", "related"])
+@pytest.mark.parametrize(
+    "method", ["get", "update", "forget", "restore", "changes.history", "insight.related"]
+)
 def test_an_id_that_cannot_be_one_is_refused(good, method):
     """Each method that takes an id checks it first."""
     for wrong in ("", None, 5, "\0", "x" * 129):
         with pytest.raises(InvalidInput, match="id"):
-            getattr(good, method)(wrong)
+            attrgetter(method)(good)(wrong)
 
 
 UPDATE_BAD = {
@@ -252,7 +255,11 @@ def test_list_refuses_it_by_name(good, field):
 def test_every_verb_with_filters_refuses_them_alike(good, field):
     """Count, forget and search by vector check the same; nothing is forgotten."""
     for value in (FILTER_BAD | {"pinned": [1, "yes"]})[field]:
-        for verb in (good.store.counts, good.forget_many, functools.partial(good.nearest, [1.0])):
+        for verb in (
+            good.store.counts,
+            good.forget_many,
+            functools.partial(good.store.nearest, [1.0]),
+        ):
             with pytest.raises(InvalidInput) as caught:
                 verb(**{field: value})
             assert caught.value.field == field

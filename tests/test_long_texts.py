@@ -354,7 +354,9 @@ def test_a_document_hides_no_part_of_a_more_trusted_one(memory, source):
         lambda memory, part: memory.update(part.id, text="The key is with Bob."),
         lambda memory, part: memory.update(part.id, scope="private"),
         lambda memory, part: memory.update(part.id, tags=["mine"]),
-        lambda memory, part: memory.update(memory.update(part.id, text="Bob has it.").id, pinned=True),
+        lambda memory, part: memory.update(
+            memory.update(part.id, text="Bob has it.").id, pinned=True
+        ),
         lambda memory, part: memory.correct(memory.correct(part.id, "x y").id, "The key is gone."),
     ],
     ids=["corrected", "reworded", "moved", "tagged", "reworded and pinned", "corrected twice"],

@@ -63,7 +63,8 @@ def test_a_name_is_found_in_either_form(tmp_path: Path, name: str, kept: str, as
 
 
 @pytest.mark.parametrize(
-    "verb", ["update", "forget", "restore", "history", "evolution", "strength", "pin", "lock"]
+    "verb",
+    ["update", "forget", "restore", "changes.history", "changes.evolution", "feedback.strength"],
 )
 @pytest.mark.parametrize(("kept", "asked"), [FORMS, FORMS[::-1]])
 def test_an_id_is_taken_in_either_form(tmp_path: Path, verb: str, kept: str, asked: str) -> None:
@@ -72,7 +73,7 @@ def test_an_id_is_taken_in_either_form(tmp_path: Path, verb: str, kept: str, ask
         memory.add("One fact.", id=written(kept, NAMES[0]))
         if verb == "restore":
             memory.forget(written(asked, NAMES[0]))
-        getattr(memory, verb)(
+        attrgetter(verb)(memory)(
             written(asked, NAMES[0]), **({"text": "b"} if verb == "update" else {})
         )
 

@@ -193,13 +193,10 @@ class TestHistory:
         memory.restore(first.id)
         assert held(memory)[0] == ("Utrecht", 1, 2, "superseded")
 
-    def test_either_an_id_or_a_key(self, memory, clock):
-        """By id it is the states of one memory; both, neither, or a scope for an id are refused."""
+    def test_the_states_of_one_memory_and_the_values_of_a_slot(self, memory, clock):
+        """By id it is the states of one memory, by key the values of a slot."""
         (kept,) = tell(memory, clock, "Utrecht")
         assert [state.text for state in memory.changes.history(kept.id)] == ["Utrecht"]
-        for wrong in ({}, {"id": kept.id, "key": "home"}, {"id": kept.id, "scope": "a"}):
-            with pytest.raises(InvalidInput):
-                memory.changes.history(**wrong)
         with pytest.raises(NotFound):
             memory.changes.history("nobody")
         assert memory.slots.history("nobody") == []

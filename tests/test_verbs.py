@@ -6,6 +6,7 @@ import inspect
 import re
 import threading
 from datetime import timedelta
+from operator import attrgetter
 from typing import ClassVar
 
 import numpy as np
@@ -200,20 +201,20 @@ class TestForgetMany:
         ("verb", "given"),
         [
             ("forget_many", ()),
-            ("counts", ()),
+            ("store.counts", ()),
             ("list", ()),
             ("retrieve", ("a",)),
             ("prompt", ("a",)),
-            ("nearest", ([1.0],)),
+            ("store.nearest", ([1.0],)),
         ],
     )
     def test_an_unknown_filter_is_refused(self, open_memory, verb, given):
         """Nothing is forgotten by a misspelt condition; the error names the method and the fix."""
         memory = open_memory(embedder=HashEmbedder(1))
         memory.add("a")
-        method = getattr(memory, verb)
+        method = attrgetter(verb)(memory)
         for wrong, hint in (("scoop", "; did you mean 'scope'?"), ("zzzz", "")):
-            said = f"{verb}() got an unexpected keyword argument {wrong!r}{hint}"
+            said = f"{method.__name__.lstrip('_')}() got an unexpected keyword argument {wrong!r}{hint}"
             with pytest.raises(TypeError, match=f"^{re.escape(said)}$"):
                 method(*given, **{wrong: "a"})
         assert len(memory.list()) == 1

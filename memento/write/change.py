@@ -149,9 +149,11 @@ def update(work: Work, memory_id: str, asked: Accepted) -> Row:
     """Change a memory in place; what it was before stays in its history."""
     if asked.lock is None:
         locks.unlock(work, memory_id)
+    row = memories.by_id(work.db, work.ns, memory_id)
     if asked.verb in ("pin", "unpin"):
+        locks.guard([row])
         row = (locks.pin if asked.columns["pinned"] else locks.unpin)(work, memory_id)
-    else:
+    elif asked.columns or asked.added or asked.removed:
         row = _set_fields(work, memory_id, asked)
     if asked.tier is not None:
         row = move(work, memory_id, asked.tier)

@@ -218,7 +218,7 @@ def test_overdue_memories_are_named(memory, clock):
 def test_wrong_arguments_are_refused(memory, verb, given):
     """Nothing is guessed."""
     with pytest.raises(InvalidInput):
-        getattr(memory, verb)(**given)
+        getattr(memory.insight, verb)(**given)
 
 
 def test_a_snapshot_compiles_the_policy_of_then(memory, clock):

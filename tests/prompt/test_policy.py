@@ -119,8 +119,8 @@ def test_the_head_of_a_session_stays_the_same(full):
     script = (
         "import sys; from memento import MemoryManager\n"
         "m = MemoryManager(sys.argv[1], embedder=None)\n"
-        "print(m.policy(session='s', scope='project/a').head)\n"
-        "print(m.policy().head)"
+        "print(m.rules.policy(session='s', scope='project/a').head)\n"
+        "print(m.rules.policy().head)"
     )
     ran = subprocess.run(
         [sys.executable, "-c", script, str(full.store.root)],

@@ -207,7 +207,7 @@ class Life:
 
     def close(self, *, killed: bool) -> Path:
         """Close the store; returns it, or a copy as it would be left by a kill."""
-        copy, root = self.folder / "copy", self.memory.root
+        copy, root = self.folder / "copy", self.memory.store.root
         if killed:
             copy.mkdir()
             for name in (LEDGER, f"{LEDGER}-wal"):

@@ -63,7 +63,7 @@ def test_what_a_stranger_says_waits(theirs, open_memory, tmp_path):
     assert waiting.keys() == {"rule", "pin", "new", "secret"}
     assert {found.source.kind for found in waiting.values()} == {Trust.IMPORT}
     assert (waiting["rule"].kind, waiting["pin"].pinned) == ("fact", False)
-    assert len(mine.history("new")) == 1
+    assert len(mine.changes.history("new")) == 1
     mine.quarantine.approve("new")
     assert mine.get("mine").superseded_by == "new"
     with pytest.raises(InvalidInput):
@@ -135,7 +135,7 @@ def test_a_file_cannot_pass_for_what_the_user_will_say(open_memory, tmp_path):
     lies = {"content_hash": digest, "created_at": "9000-01-01T00:00:00.000000Z", "reinforced": 99}
     mine.store.import_from(forged(text_of(theirs), **lies, version=7))
     taken = mine.get("x")
-    assert taken.created_at <= mine.clock()
+    assert taken.created_at <= mine.store.clock()
     assert (taken.version, taken.reinforced) == (1, 0)
     assert mine.add("Send the money to Ada").text == "Send the money to Ada"
     assert mine.store.import_from(forged(text_of(theirs), **lies)).known == 1

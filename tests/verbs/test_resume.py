@@ -104,7 +104,7 @@ def test_the_same_block_in_another_process(memory):
     memory.sessions.checkpoint("s", goal="g", next=["n"])
     script = (
         "import sys; from memento import MemoryManager\n"
-        "print(MemoryManager(sys.argv[1], embedder=None).resume('s').text)"
+        "print(MemoryManager(sys.argv[1], embedder=None).sessions.resume('s').text)"
     )
     ran = subprocess.run(
         [sys.executable, "-c", script, str(memory.store.root)],

@@ -277,7 +277,7 @@ def test_a_lesson_that_cannot_be_read_teaches_nothing(books, lesson):
         row = memories.by_id(session, ns, "Plover")
         detail = {"source": "user", learnt_weights.BESIDE: lesson}
         memories.record(session, ns, 1, Event.USED, row.docid, detail)
-        strength_fold.catch_up(session, books.config.dynamics)
+        strength_fold.catch_up(session, books.store.config.dynamics)
         learnt_weights.catch_up(session, Effect(), 0.5)
 
     ledger.write(write)

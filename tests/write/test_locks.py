@@ -124,8 +124,8 @@ def test_a_lock_goes_from_level_to_level(memory):
     assert memory.update(tea.id, lock=None) == unlocked
     reasons = [state.reason for state in memory.changes.history(tea.id)]
     assert reasons == ["locked", "locked", "unlocked", "present"]
-    for level in ("none", None, ["user"]):
-        with pytest.raises(InvalidInput, match="level"):
+    for level in ("none", ["user"]):
+        with pytest.raises(InvalidInput, match="lock"):
             memory.update(tea.id, lock=level)
     with pytest.raises(NotFound):
         memory.update("nobody", lock="user")
@@ -162,21 +162,21 @@ def test_a_slot_holds_a_locked_value_against_the_past(memory, clock):
     assert [one.memory.text for one in memory.slots.history("editor")] == ["Vim", "Helix"]
 
 
-@pytest.mark.parametrize("verb", ["lock", "pin"])
-def test_only_what_the_user_says_can_be_protected(memory, verb, clock):
+@pytest.mark.parametrize("guard", [{"lock": "user"}, {"pinned": True}])
+def test_only_what_the_user_says_can_be_protected(memory, guard, clock):
     """Not what an agent or a page says, approved or not, and nothing that is hidden."""
     page = memory.add("page", source="web")
     memory.quarantine.approve(page.id)
     said = memory.add("said", source="agent")
     for one in (page, said):
         with pytest.raises(UntrustedSource):
-            getattr(memory, verb)(one.id)
+            memory.update(one.id, **guard)
     hidden, old = memory.add("hidden"), memory.add("old", expires_in=1)
     memory.forget(hidden.id)
     clock.advance(timedelta(seconds=2))
     for one in (hidden, old):
         with pytest.raises(InvalidInput):
-            getattr(memory, verb)(one.id)
+            memory.update(one.id, **guard)
 
 
 def test_pins_and_filters_look_at_their_own_bit(memory):

@@ -483,8 +483,6 @@ def test_the_history_of_a_chain_has_all_its_memories(memory, clock):
     for one in (first, second, third):
         states = memory.changes.history(one.id, chain=True)
         assert [(s.id, s.text, s.reason, s.change) for s in states] == told
-    with pytest.raises(InvalidInput, match="chain"):
-        memory.slots.history("k", chain=True)
 
 
 def test_evolution_of_a_slot_and_of_a_chain(memory, clock):

@@ -32,7 +32,7 @@ def frozen(open_memory, freeze):
     written.add("Bo drinks tea", scope="crew/sales")
     written.flush(wait=True)
     written.close()
-    freeze(written.root)
+    freeze(written.store.root)
     opened = open_memory(embedder=HashEmbedder(512))
     assert opened.read_only
     return opened

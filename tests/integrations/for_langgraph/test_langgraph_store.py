@@ -539,7 +539,7 @@ class TestErrors:
         written = open_memory()
         MementoStore(written).put(("a",), "k", {"x": 1}, ttl=10)
         written.close()
-        freeze(written.root)
+        freeze(written.store.root)
         store = MementoStore(open_memory())
         clock.advance(5 * MINUTE)
         assert store.get(("a",), "k").value == {"x": 1}

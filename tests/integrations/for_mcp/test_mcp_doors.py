@@ -333,7 +333,7 @@ def test_a_store_is_opened_once_and_closed_with_the_doors(tmp_path):
     doors.close()
     doors.close()
     assert len(opened) == 1
-    assert opened[0].closed
+    assert opened[0].store.closed
     assert doors.call("recall", {}).refused
     with MemoryManager(tmp_path / "store", embedder=None) as given:
         Doors(given).close()

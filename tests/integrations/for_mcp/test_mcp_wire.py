@@ -296,7 +296,7 @@ def test_the_end_of_the_stream_waits_for_open_calls_and_closes(tmp_path):
     out = io.BytesIO()
     serve_stdio(Doors(open_it), stdin=io.BytesIO(sent), stdout=out)
     assert "Remembered as" in out.getvalue().decode()
-    assert opened[0].closed
+    assert opened[0].store.closed
 
 
 json_values = st.recursive(
