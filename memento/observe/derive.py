@@ -218,8 +218,8 @@ def dates_of(plain: str, said_at: datetime) -> tuple[datetime | None, datetime |
     periods = ahead(plain, said_at.date())
     if not periods:
         return None, None
-    due = _due(plain, periods[0], said_at)
-    last = max(periods[-1].end, due.toordinal())
+    due = _due(plain, min(periods, key=lambda one: one.end), said_at)
+    last = max(due.toordinal(), *(one.end for one in periods))
     return due, datetime.combine(date.fromordinal(last + 1), time(), said_at.tzinfo)
 
 

@@ -13,6 +13,11 @@ _ABBREVIATION = re.compile(
     r"|inc|ltd|co|jr|sr|bzw|ca|z\.b|u\.a|sra?|dra|mme|mlle|m)|\b[A-Z]|^\s*\d{1,3})\.$",
     re.IGNORECASE,
 )
+_GERMAN_DAY = re.compile(
+    r"(?:\b(?:am|de[mnr]|zum|vom|bis|ab)|(?:tag|woch),?)\s(?:de[mnr]\s)?\d{1,2}\.$", re.IGNORECASE
+)
+_GERMAN_MONTH = re.compile(r"(?:Jan|Jän|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez)|[a-zäöü]")
+"""Behind the stop of a German ordinal: its month, or what begins no sentence."""
 _ABBREVIATED = 12
 """Characters before a stop in which an abbreviation is looked for."""
 _LEAD = re.compile(rf"[\s{HIDDEN}]*(?:(?:[-*+•‣◦]|\d{{1,3}}[.)]|\#{{1,6}})\s+)?")
@@ -89,7 +94,8 @@ def _pieces(masked: str, start: int, end: int) -> list[tuple[int, int]]:
     first = start
     for stop in _END.finditer(masked, start, end):
         tail = masked[max(first, stop.start() - _ABBREVIATED) : stop.start()]
-        if stop.end() > first and not _ABBREVIATION.search(tail):
+        day = _GERMAN_DAY.search(tail) and _GERMAN_MONTH.match(masked, stop.end())
+        if stop.end() > first and not day and not _ABBREVIATION.search(tail):
             found.append((first, stop.end()))
             first = stop.end()
     return [*found, (first, end)]

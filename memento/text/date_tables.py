@@ -50,7 +50,7 @@ class Tongue:
         units: First letters of a unit to ``day``, ``week``, ``weekend``, ``month`` or ``year``.
         ways: First letters of "last", "this", "next" to -1, 0, 1.
         numbers: Number words to their value.
-        ordinals: "first" and its like to their value; any other in ``offset`` is the last.
+        ordinals: "first" and its like to their value; "last" is -1, "penultimate" -2.
         relations: Word to what it makes of a date: ``after``, ``before``, ``within``, ``from``.
         offset: Pattern of what before a date leads to another: "a week from", "the Friday before".
         later: Pattern of what after a day leads to a later one: "Friday week".
@@ -90,6 +90,7 @@ def _tongue(name: str) -> Tongue:
     }
     numbers, weekdays = _numbered(file, "numbers", 1), _numbered(file, "weekdays", 0)
     ordinals = _numbered(file, "ordinals", 1)
+    ordinals |= {word: -at for word, at in _numbered(file, "last", 1).items()}
     known = {"numbers": _any(numbers), "weekdays": _any(weekdays), "ordinals": _any(ordinals)}
     parts = {part: _filled(text, known) for part, text in file.get("parts", {}).items()} | known
     return Tongue(

@@ -72,7 +72,7 @@ FEAST = "|".join(
 _SHAPE = rf"""\b(?:
       (?P<iso>(?<!\d[./-])(?P<iy>\d{{4}})[-/.](?P<im>\d{{1,2}})(?:[-/.](?P<id>\d{{1,2}}))?)(?!\d)
     | (?P<dated>(?P<dd>{_DAY})\s+(?:of\s+)?(?P<dm>{_MONTH})\b\.?
-        |(?P<md>{_MONTH})\b\.?\s+(?P<mn>{_DAY})(?!\d))(?:,?\s+(?P<dy>\d{{4}}))?
+        |(?P<md>{_MONTH})\b\.?\s+(?:the\s+(?=\d+[a-z]))?(?P<mn>{_DAY})(?!\d))(?:,?\s+(?P<dy>\d{{4}}))?
     | (?:(?P<way>{_WAY})\s+(?!(?:{_MONTH})\b\.?\s+\d))?
         (?:(?P<month>{_MONTH})\b\.?|(?P<season>{_SEASON})|(?P<feast>{FEAST}))
         (?:,?\s+(?:of\s+)?(?P<year>\d{{4}}))?
@@ -101,19 +101,24 @@ class Mention(NamedTuple):
         end: Index after its last character.
         periods: Periods that it may mean: several if it names no year, or only a weekday.
         loose: Whether it is a weekday or weekend that nothing tells from those before and after.
-        slack: Days at both ends of each period beside those that are named: stories are not exact.
+        slack: Days at each end of a period beside those that are named: stories are not exact.
+        dated: Whether it names the day of a month: "8 May", "the 8th".
+        open: Whether all the time before is meant: "before March".
     """
 
     start: int
     end: int
     periods: tuple[Period, ...]
     loose: bool = False
-    slack: int = 0
+    slack: tuple[int, int] = (0, 0)
+    dated: bool = False
+    open: bool = False
 
     @property
     def exact(self) -> tuple[Period, ...]:
         """The periods as they are named."""
-        return tuple(Period(one.start + self.slack, one.end - self.slack) for one in self.periods)
+        before, after = self.slack
+        return tuple(Period(one.start + before, one.end - after) for one in self.periods)
 
 
 def mentions(text: str, on: date, years: Years) -> Iterator[Mention]:
@@ -126,7 +131,9 @@ def mentions(text: str, on: date, years: Years) -> Iterator[Mention]:
     """
     for match in _mentions(text):
         if periods := tuple(_read(match, on, years)):
-            yield Mention(*match.span(), periods, slack=1 if match["feast"] else 0)
+            slack = (1, 1) if match["feast"] else (0, 0)
+            dated = bool(match["dated"] or match["id"])
+            yield Mention(*match.span(), periods, slack=slack, dated=dated)
 
 
 def nearest_year(month: int, on: date) -> Iterator[int]:

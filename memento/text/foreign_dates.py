@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import date, timedelta
 from functools import partial
+from itertools import chain
 
 from dateutil.relativedelta import relativedelta, weekday
 
@@ -28,7 +29,7 @@ _MONTHS_A_YEAR = 12
 _CENTURY = 100
 _ENGLISH = re.compile(
     r"day|week|fortnight|month|year|night|morning|noon|evening|tomorrow"
-    r"| (?:mon|tue|wed|thu|fri|sat|sun)\b",
+    r"|\d(?:st|nd|rd|th)\b| (?:mon|tue|wed|thu|fri|sat|sun)\b",
     re.IGNORECASE,
 )
 """One of these words is in every English phrase of `date_tables`."""
@@ -46,6 +47,7 @@ _MONTH = 28  # days of the shortest one
 _YEAR = 366
 _WEEK = 7
 _SATURDAY = 5
+_WEEKEND = 3  # days, with the evening before
 _NEARLY = 3  # days: what is weeks away is rarely said to the day
 _STEP = {
     "day": relativedelta(days=1),
@@ -76,9 +78,13 @@ def mentions(text: str, on: date, years: Years) -> Iterator[Mention]:
                 if kind == "ahead" and _SO_FAR.search(text, max(0, at - _LED_BY), at):
                     continue
                 if periods := _periods(kind, match, tongue, on, years):
-                    loose = kind in {"weekday", "weekend"}
-                    slack = _NEARLY if kind == "ahead" and periods[0].days == _WEEK else 0
-                    yield Mention(*match.span(), periods, loose, slack)
+                    start = max(at, match.end("led")) if "led" in match.re.groupindex else at
+                    loose = kind in {"weekday", "weekend", "monthday"}
+                    weeks = kind in {"ahead", "ago"} and periods[0].days == _WEEK
+                    weekend = kind in {"weekend", "shift"} and periods[0].days == _WEEKEND
+                    slack = (_NEARLY, _NEARLY) if weeks else (int(weekend), 0)
+                    dated = kind in {"date", "monthday"} and bool(match.groupdict().get("d"))
+                    yield Mention(start, match.end(), periods, loose, slack, dated=dated)
 
 
 def composed(found: Iterable[Mention], text: str, on: date) -> Iterator[Mention]:
@@ -123,7 +129,7 @@ def _led(
     nth, number, wd, unit = (groups.get(name) for name in ("nth", "n", "wd", "u"))
     unit = unit and str(_look(tongue.units, unit))
     at = int(_look(tongue.weekdays, wd)) if wd else _SATURDAY if unit == "weekend" else None
-    count = tongue.ordinals.get(nth.lower(), -1) if nth else _count(number or "1", tongue)
+    count = int(_look(tongue.ordinals, nth)) if nth else _count(number or "1", tongue)
     coming = one.loose and relation == "from"
     exactly = bool(number and unit)
     vague = exactly and relation != "from" and unit in {"week", "fortnight"}
@@ -137,10 +143,12 @@ def _led(
                 beside = _beside(period, sign, abs(count), at, unit)
                 periods.append(Period(beside[sign > 0], beside[sign > 0]) if exactly else beside)
     wide = _NEARLY if vague else int(unit == "weekend")
-    if periods:
+    slack = (_NEARLY, _NEARLY) if vague else (wide, 0)
+    counted = relation == "within" and nth and (at is not None)
+    if periods or (counted and one.periods[0].days >= _MONTH):  # a fifth Friday that there is not
         wider = (Period(one.start - wide, one.end + wide) for one in periods)
         loose = one.loose and not coming
-        yield Mention(start, end, tuple(dict.fromkeys(wider)), loose, _NEARLY if vague else 0)
+        yield Mention(start, end, tuple(dict.fromkeys(wider)), loose, slack)
 
 
 def _picked(period: Period, nth: int, at: int | None, unit: str | None) -> Iterator[Period]:
@@ -149,7 +157,8 @@ def _picked(period: Period, nth: int, at: int | None, unit: str | None) -> Itera
         return
     days = [one for one in range(period.start, period.end + 1) if at in {None, (one - 1) % _WEEK}]
     size = 1 if unit != "week" else _WEEK
-    if some := days[size * (nth - 1) : size * nth] if nth > 0 else days[-size:]:
+    first = size * (nth - 1) if nth > 0 else len(days) + size * nth
+    if len(some := days[max(0, first) : first + size]) == size:
         yield Period(some[0], some[-1])
 
 
@@ -279,6 +288,22 @@ def _weekday(groups: _Groups, tongue: Tongue, on: date, _years: Years) -> Iterat
     yield from map(day, _alternatives(on - timedelta(days=away)))
 
 
+def _month(_groups: _Groups, _tongue: Tongue, on: date, _years: Years) -> Iterator[Period]:
+    """Read "the month" of "the last Friday of the month": this one or, if it is over, the next."""
+    yield from (_moved(on, "month", by) for by in (0, 1))
+
+
+def _monthday(groups: _Groups, _tongue: Tongue, on: date, _years: Years) -> Iterator[Period]:
+    """Read "the 8th" as that of any month for a year: the last, the next, the one before."""
+    number, first = int(groups["d"] or ""), on.replace(day=1)
+    found = list[Period]()
+    for by in range(-_MONTHS_A_YEAR - 1, _MONTHS_A_YEAR + 2):
+        with suppress(ValueError, OverflowError):  # no 31 June
+            found.append(day((first + relativedelta(months=by)).replace(day=number)))
+    behind = [one for one in reversed(found) if one.end < on.toordinal()]
+    yield from chain.from_iterable(zip(behind, found[len(behind) :], strict=False))
+
+
 def _weekend(_groups: _Groups, _tongue: Tongue, on: date, _years: Years) -> Iterator[Period]:
     saturday = on - timedelta(days=(on.weekday() + 2) % 7)
     yield from (around(one, 1) for one in _alternatives(saturday))
@@ -293,4 +318,6 @@ _READERS: dict[str, Callable[[_Groups, Tongue, date, Years], Iterator[Period]]] 
     "shift": _shift,
     "weekday": _weekday,
     "weekend": _weekend,
+    "month": _month,
+    "monthday": _monthday,
 }

@@ -96,9 +96,11 @@ _UNTIL = re.compile(
 )
 _UNTIL_AFTER = re.compile(r"\s*まで")
 _LINK = re.compile(
-    r"[\s,]*+(?:(?:of|in|im|on|am|de|du|del|des|の|的|der)[\s,]*+)?(?:(?:the|dem|den|le|el)\b[\s,]*+)?",
+    r"[\s,(]*+(?:(?:of|in|im|on|am|de|du|del|des|の|的|der)[\s,]*+)?(?:(?:the|dem|den|le|el)\b[\s,]*+)?",
     re.IGNORECASE,
 )
+_BESIDE = re.compile(r"[\s,(]*+(?:(?:the|den?|dem|der|le|el)\b\s*+)?", re.IGNORECASE)
+"""What may stand between a weekday and its date, which holds if the two disagree."""
 _TO = re.compile(
     r"\s*+(?:and|to|until|till|through|-|\u2013|und|bis|et|au|à|y|al?|hasta|から|と|到|至|和)\s*+(?:(?:the|zum|dem|le|el)\s*+)?",
     re.IGNORECASE,
@@ -172,9 +174,10 @@ _PARTS = tuple(
     )
 )
 """Words before and after a month that mean a part of it, and its days, from 0."""
+_WEEK = 7
 _MONTHS = range(28, 32)  # days
 _LED_BY = 48  # characters before a time, in which "since the" or "at the beginning of" stands
-_FAR = 3659  # days before a day that are meant by "before" it; no ten years have as many
+_FAR = 3659  # days before a day that are meant by "before" it
 _LAST_WORDS = re.compile(
     r"\b(?:last\s+time|letzte[ns]?\s+mal|derni[eè]re\s+fois|[uú]ltima\s+vez"
     r"|sesi[oó]n|conversaci[oó]n|charla|sitzung|gespräch|unterhaltung)\b|前回|この前|上次|上一次|上回",
@@ -216,11 +219,31 @@ def ahead(text: str, on: date) -> list[Period]:
     """
     text = spelled_out(text)
     today = on.toordinal()
-    nexts = (
-        min((one for one in mention.exact if one.end >= today + mention.loose), default=None)
-        for mention in _nested(_told(text, on, _this_year_and_next), text)
+    found, last = list[Period](), None
+    for one in _nested(_told(text, on, _this_year_and_next), text, plan=True):
+        near = _coming(one, today).exact
+        if last and found:
+            joined = _TO.fullmatch(text, last.end, one.start)
+            later = one.loose or len(last.periods) == 1  # else a range may have begun
+            if later and (joined or last.loose):
+                near = _coming(one, found[-1].end + 1).exact or near
+            if joined and near == (found[-1],):  # "this Friday and next Friday"
+                near = (Period(near[0].start + _WEEK, near[0].end + _WEEK),)
+            if near and near[0] < found[-1] and _is_range(last, one, text):
+                found.pop()  # it has begun
+        last = one
+        found += near
+    return found
+
+
+def _coming(one: Mention, today: int) -> Mention:
+    """Keep the first of its periods that is not over; a weekday said today is not today."""
+    left = (
+        whole
+        for whole, exact in zip(one.periods, one.exact, strict=True)
+        if exact.end >= today + (one.loose and not one.dated)
     )
-    return [one for one in nexts if one is not None]
+    return one._replace(periods=tuple(sorted(left)[:1]))
 
 
 def _told(text: str, on: date, years: Years) -> list[Mention]:
@@ -267,20 +290,26 @@ def times_of(text: str, now: date, years: Iterable[int]) -> Times:
     >>> [(date.fromordinal(p.start).isoformat(), p.days) for p in found.periods], found.only
     ([('2026-03-01', 1)], False)
     """
-    asked, text = text, spelled_out(text)
+    spelt = spelled_out(text)
+    named = _asked(spelt, now, years)
+    last_talk = _asks_for_last_talk(spelt)
+    if not named and not last_talk:  # nearly always
+        return Times((), text, only=False, last_talk=False)
+    rest = _without(spelt, named, last_talk=last_talk)
+    return Times(tuple(one.periods for one in named), rest, not has_subject(rest, spelt), last_talk)
+
+
+def _asked(text: str, now: date, years: Iterable[int]) -> list[Mention]:
+    """Find the times a question asks for, each with what it may mean, the likeliest first."""
     known = sorted(years)
     found = [*dates.mentions(text, now, lambda _month, _on: iter(known))]
     found += foreign_dates.mentions(text, now, lambda _month, _on: iter(known))
-    last_talk = _asks_for_last_talk(text)
-    if not found and not last_talk:  # nearly always
-        return Times((), asked, only=False, last_talk=False)
-    tense = tense_of(text) if found else 0
+    if not found:  # nearly always
+        return []
+    tense = tense_of(text)
     apart = _apart(foreign_dates.composed(found, text, now))
     nested = _nested([_part(one, text) for one in apart], text)
-    named = [_ordered(one, tense, now) for one in _ranges(nested, text, now, tense)]
-    rest = _without(text, named, last_talk=last_talk)
-    only = bool(named or last_talk) and not has_subject(rest, text)
-    return Times(tuple(one.periods for one in named), rest, only, last_talk)
+    return [_ordered(one, tense, now) for one in _ranges(nested, text, now, tense)]
 
 
 def _asks_for_last_talk(text: str) -> bool:
@@ -290,13 +319,13 @@ def _asks_for_last_talk(text: str) -> bool:
 
 
 def _apart(found: Iterable[Mention]) -> list[Mention]:
-    """Keep the longest of the mentions that share characters; return them in order."""
+    """Keep the longest of the mentions that share characters; return those of a day, in order."""
     kept: list[Mention] = []
     for one in sorted(found, key=lambda one: (one.start - one.end, one.start, one.loose)):
         at = bisect_left(kept, one.end, key=lambda other: other.start)
         if at == 0 or kept[at - 1].end <= one.start:  # so do all before it
             kept.insert(at, one)
-    return kept
+    return [one for one in kept if one.periods]
 
 
 def _near(one: Mention) -> int:
@@ -319,15 +348,21 @@ def _part(one: Mention, text: str) -> Mention:
     return one
 
 
-def _nested(found: list[Mention], text: str) -> list[Mention]:
-    """Join "Monday" and "last week" into one time: what both may mean."""
+def _nested(found: list[Mention], text: str, *, plan: bool = False) -> list[Mention]:
+    """Join "Monday" and "last week" into one time: what both may mean.
+
+    A date holds also if the weekday before it is wrong. In a plan that is not a date years away.
+    """
     joined: list[Mention] = []
     for one in found:
         last = joined[-1] if joined else None
         if last and _LINK.fullmatch(text, last.end, one.start):
+            beside = _is_dated(last, one) and _BESIDE.fullmatch(text, last.end, one.start)
             both = tuple(dict.fromkeys(_common(last, one)))
+            if beside and (not both or (plan and not one.loose)):
+                both = one.periods
             if both:
-                slack = next((x.slack for x in (last, one) if set(both) <= set(x.periods)), 0)
+                slack = next((x.slack for x in (last, one) if set(both) <= set(x.periods)), (0, 0))
                 joined[-1] = Mention(last.start, one.end, both, slack=slack)
                 continue
         joined.append(one)
@@ -338,14 +373,16 @@ def _common(one: Mention, other: Mention) -> list[Period]:
     """Return the days that two times share; "Tuesday the 5th of May" may be years away."""
     both = [(a, b) for a in one.periods for b in other.periods]
     shared = [Period(max(a.start, b.start), min(a.end, b.end)) for a, b in both if a.overlaps(b)]
-    if shared or one.loose == other.loose:
+    days, named = (other, one) if _is_dated(other, one) else (one, other)
+    if not _is_dated(days, named):
         return shared
-    days, named = (one, other) if one.loose else (other, one)
-    return [
-        day
-        for day in named.periods
-        if day.days == days.periods[0].days == 1 and not (day.start - days.periods[0].start) % 7
-    ]
+    return [one for one in named.periods if not (one.start - days.periods[0].start) % 7]
+
+
+def _is_dated(one: Mention, other: Mention) -> bool:
+    """Tell whether the first is a weekday, and the second the date of one."""
+    weekday = one.loose and not one.dated and one.periods[0].days == 1
+    return weekday and other.dated
 
 
 def _ranges(found: list[Mention], text: str, now: date, tense: int) -> Iterator[Mention]:
@@ -394,11 +431,17 @@ def _open_ended(one: Mention, text: str, now: date) -> Mention:
         begun = [period for period in one.periods if period.start <= today]
         return one._replace(periods=tuple(Period(period.start, today) for period in begun))
     if _AFTER.search(text, _near(one), one.start):
-        return one._replace(periods=tuple(_after(period, today) for period in one.periods))
+        return one._replace(
+            periods=tuple(_after(period, today) for period in one.periods), slack=(0, 0)
+        )
     if _BEFORE.search(text, _near(one), one.start) or _BEFORE_AFTER.match(text, one.end):
-        return one._replace(periods=tuple(_before(period) for period in one.periods))
+        return one._replace(
+            periods=tuple(_before(period) for period in one.periods), slack=(0, 0), open=True
+        )
     if _UNTIL.search(text, _near(one), one.start) or _UNTIL_AFTER.match(text, one.end):
-        return one._replace(periods=tuple(_until(period) for period in one.periods))
+        return one._replace(
+            periods=tuple(_until(period) for period in one.periods), slack=(0, 0), open=True
+        )
     return one
 
 
@@ -516,21 +559,18 @@ def _named(said: str, now: datetime, *, ahead: bool) -> datetime:
     clock = _CLOCK.search(said)
     day = (said[: clock.start()] + said[clock.end() :]).strip() if clock else said
     years = range(now.year - 1, now.year + 2)
-    found = times_of(day, now.date(), years)
-    if not found.named and " " not in day:  # "2025" and "may" are read after a word such as "in"
-        found = times_of(f"in {day}", now.date(), years)
-    if len(found.named) != 1 or re.search(r"\w", _ASIDE.sub("", found.rest)):
+    found = _asked(day := spelled_out(day), now.date(), years)
+    if not found and " " not in day:  # "2025" and "may" are read after a word such as "in"
+        found = _asked(day := f"in {day}", now.date(), years)
+    if len(found) != 1 or re.search(r"\w", _ASIDE.sub("", _without(day, found, last_talk=False))):
         raise ValueError(said)
-    starts, today = sorted(map(_bound, found.named[0])), now.date().toordinal()
+    [one] = found
+    starts = sorted(p.end + 1 if one.open else p.start for p in one.exact)
+    today = now.date().toordinal()
     near = [start for start in starts if (start >= today if ahead else start <= today)]
     first = (near or starts)[0 if ahead else -1]
     at = _time(clock) if clock else time()
     return datetime.combine(date.fromordinal(first), at, now.tzinfo)
-
-
-def _bound(period: Period) -> int:
-    """Return the first day of a period, or the one after its end if all before is meant."""
-    return period.end + 1 if period.days in {_FAR, _FAR + 1} else period.start
 
 
 def _time(clock: re.Match[str]) -> time:

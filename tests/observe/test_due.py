@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from memento.observe.derive import dates_of
+from memento.observe.split import sentences
 
 SAID = datetime(2026, 4, 22, 9, 30, tzinfo=timezone(timedelta(hours=-4)))
 
@@ -79,3 +80,39 @@ def test_a_place_keeps_its_clock_all_year(memory, month):
         "I have a dentist appointment on 22 July at 9am.", session="s", occurred_at=said
     )
     assert seen.learned[0].memory.due_at == datetime(2026, 7, 22, 8, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("plan", "due", "over"),
+    [
+        ("I'm in Rome from 4 May to 9 May.", "2026-05-04", "2026-05-10"),
+        ("I have exams on 3, 5 and 9 June.", "2026-06-03", "2026-06-10"),
+        ("I have exams on 9 June, 3 June and 5 June.", "2026-06-03", "2026-06-10"),
+        ("My exams are on Monday and Thursday.", "2026-04-27", "2026-05-01"),
+        ("Ich bin vom 4. bis 9. Mai in Rom.", "2026-05-04", "2026-05-10"),
+        ("Je suis à Rome du 4 au 9 mai.", "2026-05-04", "2026-05-10"),
+        ("Estoy en Roma del 4 al 9 de mayo.", "2026-05-04", "2026-05-10"),
+        ("I work from 4 to 8 May, and I moved a call to 30 April.", "2026-04-30", "2026-05-09"),
+    ],
+)
+def test_a_plan_is_due_at_its_first_day_and_over_after_its_last(plan, due, over):
+    """In whatever order they are named."""
+    first, last = dates_of(plan, SAID)
+    assert (first.date().isoformat(), last.date().isoformat()) == (due, over)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ich habe am 8. Mai einen Termin.",
+        "Ich habe am Freitag, dem 8. Mai einen Termin.",
+        "Ich habe am Freitag, 8. Mai einen Termin.",
+        "Ich habe am 8. einen Termin.",
+    ],
+)
+def test_the_stop_of_a_german_day_ends_no_sentence(text):
+    """Before its month, or before a word that begins none; else it does."""
+    assert [span.text for span in sentences(text, text)] == [text]
+    assert (
+        len(sentences("Wir kommen am 8. Dann gehen wir.", "Wir kommen am 8. Dann gehen wir.")) == 2
+    )
