@@ -67,10 +67,13 @@ def mentions(text: str, on: date, years: Years) -> Iterator[Mention]:
         on: The day it was said.
         years: Years of a date that names none.
     """
+    digits = re.search(r"\d", text)
     for tongue, sure in tongues(text):
         if tongue.name == "en" and not _ENGLISH.search(text):
             continue
         for kind, shape in tongue.shapes:
+            if kind == "monthday" and not digits:
+                continue
             for match in compiled(shape).finditer(text):
                 if not sure and match.group().lower() in tongue.doubtful:
                     continue

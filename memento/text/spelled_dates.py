@@ -56,6 +56,7 @@ _NUMBER_OF |= {
 _IN_WORDS = "|".join(sorted(_NUMBER_OF, key=len, reverse=True)).replace("-", r"[-\s]")
 _CAPITAL = r"(?-i:(?=[A-ZÀ-Ý]))"
 """Tells months from the verbs "may" and "march"."""
+_MONTH = re.compile(rf"\b{_MONTHS}", re.IGNORECASE)
 _WORD_THEN_MONTH = re.compile(
     rf"\b({_IN_WORDS})(?=\s+(?:(?:of|de)\s+|{_CAPITAL}|(?<=premier )){_MONTHS})", re.IGNORECASE
 )
@@ -83,7 +84,8 @@ def spelled_out(text: str) -> str:
         text = re.sub(r"(?<=\d)[号號]", "日", text)
         text = _DAYS_OF_HAN.sub(r"\g<month>\g<first>\g<to>\g<month>\g<last>", text)
     if not _NUMBER_OF.keys().isdisjoint(_WORD.findall(text.lower())):
-        text = _WORD_THEN_MONTH.sub(lambda found: str(_day(found[1])), text)
+        if _MONTH.search(text):
+            text = _WORD_THEN_MONTH.sub(lambda found: str(_day(found[1])), text)
         text = _THEN_WORD.sub(lambda found: f"{found['led']} {_day(found['day'])}th", text)
     if not any(char.isdigit() for char in text):
         return text
