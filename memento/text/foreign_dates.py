@@ -26,6 +26,7 @@ _YEAR_WORDS = {
     "一昨年": -2, "前年": -2, "去年": -1, "昨年": -1, "今年": 0, "来年": 1, "來年": 1, "明年": 1,
 }  # fmt: skip
 _MONTHS_A_YEAR = 12
+_MOST_APART = 14  # months between two of "Tuesday the 1st"
 _CENTURY = 100
 _ENGLISH = re.compile(
     r"day|week|fortnight|month|year|night|morning|noon|evening|tomorrow"
@@ -297,10 +298,10 @@ def _month(_groups: _Groups, _tongue: Tongue, on: date, _years: Years) -> Iterat
 
 
 def _monthday(groups: _Groups, _tongue: Tongue, on: date, _years: Years) -> Iterator[Period]:
-    """Read "the 8th" as that of any month for a year: the last, the next, the one before."""
+    """Read "the 8th" as that of any month near: the last, the next, the one before."""
     number, first = int(groups["d"] or ""), on.replace(day=1)
     found = list[Period]()
-    for by in range(-_MONTHS_A_YEAR - 1, _MONTHS_A_YEAR + 2):
+    for by in range(-_MOST_APART, _MOST_APART + 1):
         with suppress(ValueError, OverflowError):  # no 31 June
             found.append(day((first + relativedelta(months=by)).replace(day=number)))
     behind = [one for one in reversed(found) if one.end < on.toordinal()]

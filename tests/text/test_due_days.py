@@ -3,7 +3,7 @@
 from datetime import date, timedelta
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memento.text.when import ahead
@@ -180,6 +180,7 @@ def test_a_weekday_with_a_date_is_that_date(on, away, off, shape):
 
 
 @given(ANCHORS, st.integers(1, 28), st.integers(0, 6), st.sampled_from(WITHOUT_MONTH))
+@example(date(2036, 7, 2), 1, 1, ("en", "{w} the {d}th"))
 def test_a_weekday_with_a_day_of_the_month_is_the_next_such_day(on, number, weekday, shape):
     """The next day of that number and weekday; there is one within fourteen months."""
     tongue, form = shape
