@@ -30,10 +30,10 @@ insight       what memories say together: names that link them, chains of eviden
 background    the jobs of the background thread, each with its due rule
 engine        one open store: its parts; open, close, fork
 holding       the managers of one folder share an open store; the last one closes it
-views         one namespace of an open store: the verbs as rooms call them; ``memory.store``
-verbs         what callers can ask beyond the everyday: one file a subject
+views         one namespace of an open store: the verbs as rooms call them
 conversation  the turns of a conversation: keep each once, recall for the next
 learning      observe a turn: keep it, and store what the user states
+verbs         what callers can ask beyond the everyday: one file a subject
 manager       the object people use: each verb calls the rooms below
 aio           the same verbs, awaited
 cli           the command ``memento``

@@ -65,7 +65,7 @@ def is_locked(row: Row) -> bool:
 def lock(work: Work, memory_id: str, level: object) -> Row:
     """Lock a memory; its expiry is taken away. A higher lock takes the place of a lower one."""
     if not isinstance(level, str) or level not in BITS:
-        raise InvalidInput("level", f"{shown(level)} is not one of: {', '.join(BITS)}")
+        raise InvalidInput("lock", f"{shown(level)} is not one of: {', '.join(BITS)}")
     row = _to_protect(work, memory_id)
     if _bits(row) & BITS[level] or is_locked(row):
         return row
@@ -130,11 +130,11 @@ def judged(work: Work, row: Row) -> None:
 def _to_protect(work: Work, memory_id: str) -> Row:
     """Read a memory that is to be locked or pinned."""
     row = memories.by_id(work.db, work.ns, memory_id)
-    if row.status not in FOUND:
-        raise InvalidInput("id", f"{memory_id!r} is {row.status}, not active")
     if row.trust != Trust.USER:
         problem = f"{memory_id!r} comes from {row.trust}; only what the user says can be locked or"
         raise UntrustedSource("id", f"{problem} pinned; say it in your own name")
+    if row.status not in FOUND:
+        raise InvalidInput("id", f"{memory_id!r} is {row.status}, not active")
     if row.expires_at is not None and row.expires_at <= work.now:
         raise InvalidInput("id", f"{memory_id!r} has expired; add it again")
     return row

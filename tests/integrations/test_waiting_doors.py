@@ -12,6 +12,8 @@ from stuck import FAST, MINUTE, Stuck
 
 from memento import MemoryManager
 from memento.testing import HashEmbedder
+from memento.verbs.store import Store
+from memento.views import View
 
 TEXT = "the kettle is blue"
 
@@ -131,14 +133,14 @@ def test_without_a_wait_nothing_is_waited_for(door, manager):
 def test_the_wait_is_the_one_given(door, manager, monkeypatch):
     """The ``wait`` given to the adapter reaches the search."""
     waits = []
-    for verb in ("_retrieve", "nearest"):
-        original = getattr(MemoryManager, verb)
+    for part, verb in ((View, "retrieve"), (Store, "nearest")):
+        original = getattr(part, verb)
 
         def noted(self, *args, original=original, **kwargs):
             waits.append(kwargs.get("wait", 0))
             return original(self, *args, **kwargs)
 
-        monkeypatch.setattr(MemoryManager, verb, noted)
+        monkeypatch.setattr(part, verb, noted)
     ask, _ = door(manager, wait=0.25)
     ask()
     assert 0.25 in waits

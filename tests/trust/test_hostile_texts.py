@@ -77,7 +77,7 @@ UNITS = (
 with tempfile.TemporaryDirectory() as folder, MemoryManager(folder, embedder=None) as memory:
     for unit in UNITS:
         text = "use " + (unit * 16_000)[:16_000] + "x! end"
-        for read in (*READERS, memory.direct):
+        for read in (*READERS, memory.rules.direct):
             began = time.process_time()
             read(text)
             took = time.process_time() - began

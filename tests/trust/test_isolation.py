@@ -11,19 +11,22 @@ from memento import MemoryManager
 from memento.ledger import memories, predicate
 from memento.ledger.filters import filters_of
 from memento.testing import HashEmbedder
+from memento.verbs.sessions import Sessions
 
 
-@pytest.mark.parametrize("leak", ["list", "recent", "get"])
-def test_the_machine_notices_a_leak_on_one_surface(tmp_path, monkeypatch, leak):
+@pytest.mark.parametrize(
+    ("part", "leak"), [(MemoryManager, "list"), (Sessions, "recent"), (MemoryManager, "get")]
+)
+def test_the_machine_notices_a_leak_on_one_surface(tmp_path, monkeypatch, part, leak):
     """Whichever surface forgets the namespace, the machine says so: it looks at each."""
-    honest = getattr(MemoryManager, leak)
-    others: list[MemoryManager] = []
+    honest = getattr(part, leak)
+    others: list[object] = []
 
     def leaky(self, *given, **options):
         others.append(self)
         return honest(others[len(others) // 2], *given, **options)
 
-    monkeypatch.setattr(MemoryManager, leak, leaky)
+    monkeypatch.setattr(part, leak, leaky)
     with MemoryManager(tmp_path / "store", embedder=None) as memory:
         try:
             found = harness_isolation.crossing(memory, [], examples=30, steps=15, number=1)

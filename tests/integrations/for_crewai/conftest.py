@@ -34,7 +34,7 @@ def frozen(open_memory, freeze):
     written.close()
     freeze(written.store.root)
     opened = open_memory(embedder=HashEmbedder(512))
-    assert opened.read_only
+    assert opened.store.read_only
     return opened
 
 
