@@ -25,7 +25,6 @@ from memento.cli import app
 from memento.dynamics import formulas
 from memento.dynamics import settings as dynamics_config
 from memento.insight import findings as insights
-from memento.learning import Learning
 from memento.ledger import filters
 from memento.manager import KEEP, MemoryManager
 from memento.observe import values as observed
@@ -33,20 +32,9 @@ from memento.prompt import policy_values
 from memento.upkeep import backup, erase, export, import_, lineage
 from memento.verbs import scopes as scoping_values
 from memento.verbs import session_handle as sessions_values
-from memento.verbs.browse import Browse
-from memento.verbs.changes import Changes
-from memento.verbs.conflicts import Conflicting
-from memento.verbs.documents import Texts
-from memento.verbs.feedback import Loop, Loops, Verdicts
-from memento.verbs.insight import Overviews, Reasons
-from memento.verbs.quarantine import QuarantineView
-from memento.verbs.rules import Guidance
-from memento.verbs.scopes import Scoping
-from memento.verbs.sessions import Session, Sessions
-from memento.verbs.sleep import Archive, Sleeping
-from memento.verbs.slots import Locks, Slots
-from memento.verbs.spending import ModelUse, Spending, Usage
-from memento.views import StoreView, View
+from memento.verbs.feedback import Loop
+from memento.verbs.sessions import Session
+from memento.verbs.spending import ModelUse, Usage
 
 FOLDER = Path(__file__).parent.parent / "docs" / "reference"
 MADE = "<!-- Made by scripts/reference.py; change the code's own words, then run it. -->\n"
@@ -215,27 +203,9 @@ def api() -> str:
         signature("MemoryManager", MemoryManager) + "\n",
         docstring(MemoryManager.__doc__) + "\n",
     ]
-    parts += _public("", View)
     parts += _public("", MemoryManager)
-    parts += _public("", Browse)
-    parts += _public("", Texts)
-    parts += _public("", Slots)
-    parts += _public("", Locks)
-    parts += _public("", Archive)
-    parts += _public("", Reasons)
-    parts += _public("", Conflicting)
-    parts += _public("", Sleeping)
-    parts += _public("", Overviews)
-    parts += _public("", Spending)
-    parts += _public("", Scoping)
-    parts += _public("", Verdicts)
-    parts += _public("", Loops)
-    parts += _public("", Changes)
-    parts += _public("", Sessions)
-    parts += _public("", Learning)
-    parts += _public("", Guidance)
-    for name, view in (("quarantine", QuarantineView), ("store", StoreView)):
-        parts += [f"## memory.{name}\n", docstring(view.__doc__) + "\n", *_public(f"{name}.", view)]
+    for name, kind in _parts():
+        parts += [f"## memory.{name}\n", docstring(kind.__doc__) + "\n", *_public(f"{name}.", kind)]
     parts.append("## Without a manager\n")
     parts += _member("memento.upkeep.backup.restore", backup.restore)
     parts.append("## Values\n")
@@ -248,6 +218,13 @@ def api() -> str:
     tree = docstring(errors.__doc__).replace("`", "")
     parts += ["## Errors\n", f"```text\n{tree}\n```"]
     return "\n".join(parts)
+
+
+def _parts() -> Iterator[tuple[str, type]]:
+    """Yield the parts of a manager, by name, as its properties declare them."""
+    for name, member in vars(MemoryManager).items():
+        if isinstance(member, property) and not name.startswith("_"):
+            yield name, inspect.get_annotations(member.fget, eval_str=True)["return"]
 
 
 def _public(before: str, kind: type) -> list[str]:
