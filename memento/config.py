@@ -46,7 +46,7 @@ class Writer(StrEnum):
     """Who writes the articles."""
 
     OFF = "off"
-    """Nobody: no article is made by itself. ``consolidate(steps=["articles"])`` makes them from the
+    """Nobody: no article is made by itself. ``sleep.run(steps=["articles"])`` makes them from the
     words of their sources."""
     EXTRACTIVE = "extractive"
     """memento: an article quotes its sources word for word."""
@@ -393,7 +393,7 @@ class ScopeConfig:
     """Settings of guesses, of promotions and of what other namespaces share.
 
     Attributes:
-        shared: Whether ``retrieve`` and ``policy`` show what other namespaces share.
+        shared: Whether ``retrieve`` and ``rules.policy`` show what other namespaces share.
         write_at: Confidence from which ``observe`` stores in the scope that it guesses, [0, 1]; 1
             for never, as no guess is certain.
         known_by: Memories with a vector that a scope must have to be guessed by its meaning, >= 1.
@@ -448,7 +448,7 @@ class Auto(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Sleep:
-    """Settings of ``consolidate``, and of how much of it happens by itself.
+    """Settings of ``sleep.run``, and of how much of it happens by itself.
 
     Attributes:
         auto: ``idle``, ``all`` or ``off``, see ``Auto``.
@@ -724,7 +724,7 @@ class Config:
         sessions: When a session counts as broken off, and how much of it is kept.
         conflicts: What happens when two statements conflict.
         association: How memories that are used together are linked.
-        sleep: What ``consolidate`` does, and how much of it happens by itself.
+        sleep: What ``sleep.run`` does, and how much of it happens by itself.
         articles: What the sleep writes about topics of which it knows several statements.
         observe: The learning from a conversation.
         policy: How the policy of a prompt is compiled.

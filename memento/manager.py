@@ -200,7 +200,7 @@ class MemoryManager(Part):
         has no ``key``) is stored in parts of up to 1,000 characters. The first part is returned;
         the others are linked to it (``related``) and go to the medium tier at least, so that they
         do not push the conversation out of the ring buffer. The ``metadata`` of each holds ``part``
-        and ``parts``. ``replace`` does not split. For any other long text use ``add_document``.
+        and ``parts``. ``replace`` does not split. For any other long text use ``documents.add``.
 
         Args:
             text: Text to remember; not empty, at most ``Config.limits.text_chars`` characters
@@ -212,7 +212,7 @@ class MemoryManager(Part):
                 supersedes the present value, which stays in the history. A value from an earlier
                 moment (``occurred_at``) than the present one enters that history at its place. One
                 of a source that is trusted less than that of the present value is kept without the
-                key, and the two are among ``conflicts`` until the user settles them.
+                key, and the two are among ``slots.conflicts`` until the user settles them.
             aliases: Other names to find it by.
             scope: Where it applies, a path such as ``project/alpha``; ``""`` is everywhere.
             session: Conversation it belongs to.
@@ -373,7 +373,7 @@ class MemoryManager(Part):
             messages: Turns in order, as for ``keep``, instead of ``user`` and ``assistant``.
             session: Name of the conversation.
             scope: Where it takes place, a path; ``""`` is everywhere. None for that of the session,
-                or for the scope named with ``define_scope`` that the words of the user name.
+                or for the scope named with ``scopes.define`` that the words of the user name.
                 Statements of the user about themselves apply everywhere.
             actor: Name of the user.
             occurred_at: When it was said, with a time zone; None for now. Dates such as "on Friday"
@@ -458,7 +458,7 @@ class MemoryManager(Part):
                 ``id`` and ``name``; see the how-to on conversations. One that does not say who
                 speaks, or holds words where none are known to be, is refused. Only blocks of text
                 are kept: a file or a tool's result among the blocks is not what the speaker says,
-                see ``add_document`` and ``add(source=...)``.
+                see ``documents.add`` and ``add(source=...)``.
             session: Name of the conversation; any string.
             speaker: Who writes the turns of the role ``user``: ``agent`` if it is another agent, as
                 in a subagent. These turns are then not shown as the user's.
@@ -1002,7 +1002,7 @@ class MemoryManager(Part):
 
         Raises:
             NotFound: If this namespace has no such id.
-            InvalidInput: If it is superseded and was not forgotten. ``revert`` makes the value
+            InvalidInput: If it is superseded and was not forgotten. ``slots.revert`` makes the value
                 before in a slot hold again; for another one, add its text again.
         """
         return self._view.change(id, lambda work: change.restore(work, id), verb="restore")

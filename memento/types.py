@@ -34,7 +34,7 @@ LockName: TypeAlias = Literal["promoted", "user"]
 TrustName: TypeAlias = Literal["user", "agent", "tool", "web", "import"]
 Match: TypeAlias = Literal["auto", "names", "text"]
 Tallied: TypeAlias = Literal["scope", "tag", "kind", "tier", "session", "actor", "key"]
-"""The values of the enumerations below, of ``retrieve(match=...)`` and of ``counts(by=...)``, for
+"""The values of the enumerations below, of ``retrieve(match=...)`` and of ``store.counts(by=...)``, for
 type checkers: a misspelt name is an error before the program runs."""
 
 
@@ -416,7 +416,7 @@ class Hit:
         fading: Whether it has not been used for so long that little of it would be left; such a
             memory is as easy to find as before.
         beside: The first hits of its answer, for ``feedback``; not shown.
-        conflicts: Ids of memories in the best sixteen that contradict it, see ``conflicts``.
+        conflicts: Ids of memories in the best sixteen that contradict it, see ``slots.conflicts``.
         shared: Whether ``memory.namespace`` is another one, which shares it.
     """
 
@@ -758,7 +758,7 @@ class Evidence:
     """Something that was said about a memory.
 
     Attributes:
-        event: Number of the event, for ``retract``.
+        event: Number of the event, for ``feedback.retract``.
         at: When it was said, UTC.
         verdict: ``used``, ``confirmed``, ``ignored``, ``wrong`` or ``harmful``; ``outcome`` of a
             loop; ``reinforced`` if the same was said again.

@@ -75,7 +75,7 @@ class Recalled:
     query: str = ""
 
     def as_retrieval(self) -> Retrieval:
-        """Return the same as an answer of ``retrieve``, for ``cite`` and ``feedback``."""
+        """Return the same as an answer of ``retrieve``, for ``feedback.cite`` and ``feedback``."""
         return Retrieval(self.query, self.hits, self.missing, self.confidence)
 
 

@@ -148,7 +148,7 @@ class Learning:
     def _place_of(self, scope: str | None, session: str | None, turns: Sequence[Turn]) -> str:
         """Return where a conversation takes place: as said, as its session, or as it names itself.
 
-        A scope is taken from the words only if somebody named it with ``define_scope``.
+        A scope is taken from the words only if somebody named it with ``scopes.define``.
         """
         if scope is not None:
             return self._view.present_scope(scope)

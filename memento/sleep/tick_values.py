@@ -26,7 +26,7 @@ class StepDone:
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """The result of ``consolidate``.
+    """The result of ``sleep.run``.
 
     Attributes:
         steps: Name of each step that ran, in order, to its work.

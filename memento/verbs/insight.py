@@ -135,7 +135,7 @@ class Insight(Part):
     """What memories say together, and what was known when: ``memory.insight``."""
 
     def snapshot(self, at: datetime) -> Snapshot:
-        """Return a view of a moment: ``list``, ``retrieve`` and ``policy`` as they were then.
+        """Return a view of a moment: ``list``, ``retrieve`` and ``rules.policy`` as they were then.
 
         Erased memories are gone from it, and those that are or were in quarantine are left out.
 

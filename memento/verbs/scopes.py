@@ -37,7 +37,7 @@ else:
 KNOWN_BY = 200
 """Most memories of a scope, the newest, of which the mean vector is made."""
 MOST_DIRECTIVES = 2_000
-"""Most rules and preferences, the newest, among which ``promotable`` looks."""
+"""Most rules and preferences, the newest, among which ``scopes.promotable`` looks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class ScopeGuess:
         path: The scope.
         confidence: How sure that is, [0, 1).
         why: The signs, each a word: ``named`` in the text, ``context`` names it, ``meaning``.
-        defined: Whether it was named by ``define_scope``; else only memories name it.
+        defined: Whether it was named by ``scopes.define``; else only memories name it.
     """
 
     path: str
@@ -182,7 +182,7 @@ class Scopes(Part):
     def list(self) -> Infos:
         """List the scopes of this namespace, and those that others share with it.
 
-        A scope is there once ``define_scope`` named it, or a memory is at it or below it.
+        A scope is there once ``scopes.define`` named it, or a memory is at it or below it.
 
         Returns:
             The scopes by path, own ones first; then those that others share, by namespace.
@@ -286,7 +286,7 @@ class Scopes(Part):
     def merge(self, src: str, dst: str) -> int:
         """Make one scope of two: all memories at ``src`` or below it move to ``dst``.
 
-        The state before stays in the history, and ``unmerge`` undoes it. In a slot that both have,
+        The state before stays in the history, and ``scopes.unmerge`` undoes it. In a slot that both have,
         the value that began later holds. From then on ``src`` means ``dst``, when memories are
         added and when they are asked for. Like ``forget_many``, it moves a few hundred per
         transaction; if it is interrupted, the same call again moves the rest.
@@ -315,7 +315,7 @@ class Scopes(Part):
         return len(moved)
 
     def unmerge(self, src: str) -> int:
-        """Undo ``merge_scopes``: its memories go back to ``src``, in the state that they had.
+        """Undo ``scopes.merge``: its memories go back to ``src``, in the state that they had.
 
         One that was changed since goes back as it is now. Memories that were added while the scopes
         were one stay where they are.
@@ -353,7 +353,7 @@ class Scopes(Part):
         """Let another namespace of the store see the memories of a scope. By default it sees none.
 
         It sees the active memories at the scope or below it, also those added later, in
-        ``retrieve``, ``prompt``, ``recall`` and ``policy``: marked with this namespace, trusted
+        ``retrieve``, ``prompt``, ``recall`` and ``rules.policy``: marked with this namespace, trusted
         like the word of an agent at most, and never as rules to follow. It cannot change them, and
         its questions change nothing here. Superseded, archived, forgotten, quarantined and erased
         memories are not seen.
@@ -361,7 +361,7 @@ class Scopes(Part):
         Only the program and people should call this: it opens a namespace.
 
         Args:
-            scope: The scope, or one of its other names, see ``define_scope``; ``""`` shares
+            scope: The scope, or one of its other names, see ``scopes.define``; ``""`` shares
                 everything.
             with_namespace: Labels of the namespace that is to see it.
 
@@ -400,7 +400,7 @@ class Scopes(Part):
         """Take a share back; from then on no process shows these memories to that namespace.
 
         Args:
-            scope: The scope that was shared, or one of its other names, see ``define_scope``.
+            scope: The scope that was shared, or one of its other names, see ``scopes.define``.
             with_namespace: Labels of the namespace that saw it.
 
         Returns:

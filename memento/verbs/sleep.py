@@ -42,7 +42,7 @@ class Sleep(Part):
         """Tidy up: add up uses, fold near-equal statements, write articles, move, archive.
 
         Statements of this namespace that wait to be compared are compared first, see
-        ``conflicts``.
+        ``slots.conflicts``.
 
         Each step changes a few memories in each transaction, so that no other writer waits for
         long. When time is up the call returns, and the next one goes on; a process that dies loses
@@ -150,7 +150,7 @@ class Sleep(Part):
         """Set a memory aside: it is not found any more unless somebody asks for it.
 
         ``retrieve(include_archived=True)`` finds it, and so does a query that names its key or an
-        alias. It keeps its text and its vector. ``unarchive``, ``undo`` or a verdict that it was
+        alias. It keeps its text and its vector. ``sleep.unarchive``, ``undo`` or a verdict that it was
         used or is right brings it back. One that is archived already stays as it is.
 
         Raises:
