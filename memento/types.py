@@ -616,8 +616,8 @@ class Version:
             ``merged``, ``replaced``, ``moved``. By a change of status: ``superseded``,
             ``archived``, ``unarchived``, ``forgotten``, ``disowned`` (forgotten with its source, or
             because its message was edited and says it no more), ``restored``, ``approved``,
-            ``rejected``. Because a parent arrived late: the memory was
-            quarantined (``distrusted``) or, already approved, only lost trust (``inherited``).
+            ``rejected``. Because a parent arrived late: the memory was quarantined
+            (``distrusted``) or, already approved, only lost trust (``inherited``).
             Because the memory that had superseded it was quarantined or disowned: ``returned``.
             Because the change that had made it was undone: ``undone``. The present state has the
             reason ``present``.

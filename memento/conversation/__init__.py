@@ -70,7 +70,7 @@ class Conversations(Texts):
 
         A turn that is edited, that is, has other words under its id, corrects its memory; the
         earlier words stay in the history. The edit of an untrusted source is quarantined beside a
-        memory that was approved.
+        memory that was approved, and the edit of a turn that the user locked is left out.
 
         Nothing in a text is refused: a NUL or half of a surrogate pair becomes the replacement
         character, and a turn of more than 16,000 characters is kept in pieces. A block that memento
