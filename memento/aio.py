@@ -103,8 +103,9 @@ async def settle(
         session: The session, or sessions, that are asked about; None for all.
 
     Returns:
-        The ``wait`` for the call of ``retrieve`` or ``store.nearest`` that follows: no further wait, and
-        reports in ``missing`` what has no vector yet, as after a wait. 0 if ``seconds`` is 0.
+        The ``wait`` for the call of ``retrieve`` or ``store.nearest`` that follows: no further
+        wait, and reports in ``missing`` what has no vector yet, as after a wait. 0 if ``seconds``
+        is 0.
 
     Raises:
         InvalidInput: If an argument cannot be accepted.

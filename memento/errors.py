@@ -188,8 +188,8 @@ class LockedMemory(MementoError):
     def __init__(self, memory_id: str, level: str) -> None:
         why = {"promoted": "; only the user may replace it"}.get(level, "")
         super().__init__(
-            f"memory {memory_id!r} is locked ({level}){why}; unlock it first: update(id, lock=None) or"
-            " `memento unlock ID`"
+            f"memory {memory_id!r} is locked ({level}){why}; unlock it first: "
+            "update(id, lock=None) or `memento unlock ID`"
         )
         self.memory_id = memory_id
         self.level = level

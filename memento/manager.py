@@ -58,12 +58,12 @@ from memento.types import (
     TrustName,
     Undone,
 )
+from memento.verbs import listing
 from memento.verbs.changes import Changes
 from memento.verbs.correcting import correct
 from memento.verbs.documents import Documents
 from memento.verbs.feedback import Feedback
 from memento.verbs.insight import Insight
-from memento.verbs.listing import listed
 from memento.verbs.quarantine import Quarantine
 from memento.verbs.rules import Rules
 from memento.verbs.scopes import Scopes
@@ -434,7 +434,7 @@ class MemoryManager(Part):
 
         A turn that is edited, that is, has other words under its id, corrects its memory; the
         earlier words stay in the history. The edit of an untrusted source is quarantined beside a
-        memory that was approved.
+        memory that was approved, and the edit of a turn that the user locked is left out.
 
         Nothing in a text is refused: a NUL or half of a surrogate pair becomes the replacement
         character, and a turn of more than 16,000 characters is kept in pieces. A block that memento
@@ -763,7 +763,7 @@ class MemoryManager(Part):
             InvalidInput: If an argument cannot be accepted.
             StoreUnusable: If a memory, or its state of then, is damaged.
         """
-        return listed(
+        return listing.list(
             self._view,
             status=status,
             order=order,
@@ -1002,8 +1002,8 @@ class MemoryManager(Part):
 
         Raises:
             NotFound: If this namespace has no such id.
-            InvalidInput: If it is superseded and was not forgotten. ``slots.revert`` makes the value
-                before in a slot hold again; for another one, add its text again.
+            InvalidInput: If it is superseded and was not forgotten. ``slots.revert`` makes the
+                value before in a slot hold again; for another one, add its text again.
         """
         return self._view.change(id, lambda work: change.restore(work, id), verb="restore")
 

@@ -34,8 +34,8 @@ LockName: TypeAlias = Literal["promoted", "user"]
 TrustName: TypeAlias = Literal["user", "agent", "tool", "web", "import"]
 Match: TypeAlias = Literal["auto", "names", "text"]
 Tallied: TypeAlias = Literal["scope", "tag", "kind", "tier", "session", "actor", "key"]
-"""The values of the enumerations below, of ``retrieve(match=...)`` and of ``store.counts(by=...)``, for
-type checkers: a misspelt name is an error before the program runs."""
+"""The values of the enumerations below, of ``retrieve(match=...)`` and of ``store.counts(by=...)``,
+for type checkers: a misspelt name is an error before the program runs."""
 
 
 class Tier(StrEnum):
@@ -616,8 +616,8 @@ class Version:
             ``merged``, ``replaced``, ``moved``. By a change of status: ``superseded``,
             ``archived``, ``unarchived``, ``forgotten``, ``disowned`` (forgotten with its source, or
             because its message was edited and says it no more), ``restored``, ``approved``,
-            ``rejected``. Because a parent arrived late: the memory was
-            quarantined (``distrusted``) or, already approved, only lost trust (``inherited``).
+            ``rejected``. Because a parent arrived late: the memory was quarantined
+            (``distrusted``) or, already approved, only lost trust (``inherited``).
             Because the memory that had superseded it was quarantined or disowned: ``returned``.
             Because the change that had made it was undone: ``undone``. The present state has the
             reason ``present``.

@@ -1,6 +1,7 @@
 """Names and letters in several Unicode forms."""
 
 import unicodedata
+from operator import attrgetter
 from pathlib import Path
 from uuid import uuid4
 

@@ -214,7 +214,7 @@ class TestForgetMany:
         memory.add("a")
         method = attrgetter(verb)(memory)
         for wrong, hint in (("scoop", "; did you mean 'scope'?"), ("zzzz", "")):
-            said = f"{method.__name__.lstrip('_')}() got an unexpected keyword argument {wrong!r}{hint}"
+            said = f"{verb.rpartition('.')[2]}() got an unexpected keyword argument {wrong!r}{hint}"
             with pytest.raises(TypeError, match=f"^{re.escape(said)}$"):
                 method(*given, **{wrong: "a"})
         assert len(memory.list()) == 1

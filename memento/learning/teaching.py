@@ -82,9 +82,9 @@ def taught(
         message.were_stored([row.id for row in rows])
         last = _observed(work, message, turn)
         message.known = last is not None and last.detail.get("said") == digest_of(message.text)
-        if turn is not None and message.known:
+        if last is not None and message.known:
             done.known += 1
-            message.asked, message.doubts = was_asked(work.db, work.ns, turn), len(message.doubtful)
+            message.asked, message.doubts = "model" in last.detail, len(message.doubtful)
             continue
         if turn is not None and last is not None:
             done.rows += _taken_back(work, turn, message)
@@ -211,7 +211,7 @@ def _taken_back(work: Work, turn: Row, message: Message) -> list[Row]:
 
     What another message taught as well stays, and what somebody worded anew or locked.
     """
-    said = {ready.entry.row.content_hash for ready in message.lessons}
+    said = {ready.entry.row.content_hash for ready in (*message.lessons, *message.doubtful)}
     changed: list[Row] = []
     for row in links.children(work.db, work.ns, [turn.id]):
         if row.content_hash in said or row.status not in FOUND or locks.is_locked(row):

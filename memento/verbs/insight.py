@@ -44,8 +44,8 @@ from memento.types import (
     StatusName,
 )
 from memento.upkeep import lineage
+from memento.verbs import listing
 from memento.verbs.feedback import Feedback
-from memento.verbs.listing import listed
 from memento.verbs.rules import Rules
 from memento.views import Memories, Part, View
 
@@ -112,7 +112,7 @@ class Snapshot:
         Raises:
             InvalidInput: If an argument cannot be accepted.
         """
-        return listed(self._view, **options, known_at=self.at)
+        return listing.list(self._view, **options, known_at=self.at)
 
     def policy(self, *, scope: str = "", tokens: int = TOKENS, ids: bool = False) -> Policy:
         """Like ``Rules.policy``, as its head would have been then without a session.

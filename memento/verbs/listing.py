@@ -12,7 +12,7 @@ from memento.types import Status, StatusName
 from memento.views import Memories, View
 
 
-def listed(
+def list(  # noqa: A001 - the verb's name, which its errors tell
     view: View,
     *,
     status: Status | StatusName | Sequence[Status | StatusName] | None = None,
@@ -30,7 +30,7 @@ def listed(
     moment = check_known_at(known_at, now, statuses=status)
     present = now if moment is None else moment
     return view.listed(
-        filtering(present, filters, listed, statuses=status, as_of=as_of),
+        filtering(present, filters, list, statuses=status, as_of=as_of),
         by_time=order == "occurred",
         newest_first=newest_first,
         limit=limit,

@@ -286,9 +286,9 @@ class Scopes(Part):
     def merge(self, src: str, dst: str) -> int:
         """Make one scope of two: all memories at ``src`` or below it move to ``dst``.
 
-        The state before stays in the history, and ``scopes.unmerge`` undoes it. In a slot that both have,
-        the value that began later holds. From then on ``src`` means ``dst``, when memories are
-        added and when they are asked for. Like ``forget_many``, it moves a few hundred per
+        The state before stays in the history, and ``scopes.unmerge`` undoes it. In a slot that both
+        have, the value that began later holds. From then on ``src`` means ``dst``, when memories
+        are added and when they are asked for. Like ``forget_many``, it moves a few hundred per
         transaction; if it is interrupted, the same call again moves the rest.
 
         Args:
@@ -353,10 +353,10 @@ class Scopes(Part):
         """Let another namespace of the store see the memories of a scope. By default it sees none.
 
         It sees the active memories at the scope or below it, also those added later, in
-        ``retrieve``, ``prompt``, ``recall`` and ``rules.policy``: marked with this namespace, trusted
-        like the word of an agent at most, and never as rules to follow. It cannot change them, and
-        its questions change nothing here. Superseded, archived, forgotten, quarantined and erased
-        memories are not seen.
+        ``retrieve``, ``prompt``, ``recall`` and ``rules.policy``: marked with this namespace,
+        trusted like the word of an agent at most, and never as rules to follow. It cannot change
+        them, and its questions change nothing here. Superseded, archived, forgotten, quarantined
+        and erased memories are not seen.
 
         Only the program and people should call this: it opens a namespace.
 

@@ -150,8 +150,8 @@ class Sleep(Part):
         """Set a memory aside: it is not found any more unless somebody asks for it.
 
         ``retrieve(include_archived=True)`` finds it, and so does a query that names its key or an
-        alias. It keeps its text and its vector. ``sleep.unarchive``, ``undo`` or a verdict that it was
-        used or is right brings it back. One that is archived already stays as it is.
+        alias. It keeps its text and its vector. ``sleep.unarchive``, ``undo`` or a verdict that it
+        was used or is right brings it back. One that is archived already stays as it is.
 
         Raises:
             NotFound: If this namespace has no such id.

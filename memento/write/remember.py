@@ -427,7 +427,7 @@ def _replace(work: Work, entries: Sequence[Entry]) -> list[Row]:
         accepted = _is_accepted(entry)
         row = memories.by_id(work.db, work.ns, entry.row.id, damaged=accepted)
         theirs = _gives_way(work, row) and (accepted or _is_own(row, entry))
-        if theirs or (accepted and not _outranks(row, entry)):
+        if theirs or (accepted and not _stands_against(work, row, entry)):
             _put_over(work, row, entry)
         elif _differences(row, entry).keys() - {*entry.derived, "status", "expires_at"}:
             raise _no_place(entry, at, len(entries))  # else it says only what is there
@@ -520,6 +520,12 @@ def _differences(row: Row, entry: Entry) -> dict[str, Any]:
 def _outranks(row: Row, entry: Entry) -> bool:
     """Tell whether a memory is trusted more than who says an entry; nothing tells if damaged."""
     return is_sound(row) and Trust.outranks(row.trust, entry.by or entry.row.trust)
+
+
+def _stands_against(work: Work, row: Row, entry: Entry) -> bool:
+    """Tell whether a memory is not for who says an entry to replace; nothing tells if damaged."""
+    stands = trust.standing(row, work.rules.untrusted) if is_sound(row) else Trust.WEB
+    return Trust.outranks(stands, entry.by or entry.row.trust)
 
 
 def _is_own(row: Row, entry: Entry) -> bool:

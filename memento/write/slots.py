@@ -250,7 +250,7 @@ def give_back(work: Work, row: Row) -> list[Row]:
         if old.key is not None and slot_rows.holder(work.db, old) is not None:
             continue
         _activate(work, old, row.docid)
-        returned.append(old)
+        returned.append(in_ring(work, old))
     return returned
 
 

@@ -325,8 +325,7 @@ def _places_given_back(work: Work, rows: Sequence[Row]) -> list[Row]:
     returned = [(row, old) for row in waiting for old in slots.give_back(work, row)]
     for row, old in returned:
         changes.link(work, row.docid, old.docid, "proposes")
-        in_ring(work, old)
-    return [memories.by_docid(work.db, old.docid) for _, old in returned]
+    return [old for _, old in returned]
 
 
 def _parents(work: Work, batch: Mapping[str, Sequence[Row]], row: Row) -> list[Row]:

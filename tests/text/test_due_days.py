@@ -263,6 +263,12 @@ def test_weekdays_of_a_month_are_counted_from_either_end(on, tongue, nth, weekda
         ("on the 8th floor", []),
         ("on Fri, May 8", ["2026-05-08"]),
         ("on Friday 8.30am", ["2026-04-24"]),
+        ("el lunes 8 personas vienen", ["2026-04-27"]),
+        ("lundi 8 personnes viennent", ["2026-04-27"]),
+        ("el viernes 8:30", ["2026-04-24"]),
+        ("vendredi 8 h", ["2026-04-24"]),
+        ("el viernes 8.30", ["2026-04-24"]),
+        ("el viernes 8 a las 9", ["2026-05-08"]),
     ],
 )
 def test_days_in_words_and_within_months(text, expected):

@@ -373,6 +373,22 @@ def test_what_was_read_is_what_there_is(steps, owner, approved):
         assert memory.get("other").status == "active"
 
 
+@pytest.mark.parametrize("way", [updates, hides, replaces, adds])
+@pytest.mark.parametrize("who", ["agent", "tool", "web"])
+def test_what_the_user_approved_nobody_else_changes(tmp_path, way, who):
+    """An agent that is trusted more than the page may not either; the user may."""
+    with MemoryManager(tmp_path, embedder=None) as memory:
+        memory.add(SAID, id="w", source=PAGE)
+        approved = memory.quarantine.approve("w")
+        with suppress(MementoError):
+            way(memory, "w", who, {}, tmp_path)
+        left = memory.get("w")
+        assert (left.text, left.source, left.status) == (SAID, approved.source, "active")
+        with suppress(MementoError):
+            way(memory, "w", "user", {}, tmp_path)
+        assert memory.get("w") != left
+
+
 def test_a_memory_that_never_changed_is_approved_by_its_id(tmp_path):
     """Nothing else is needed then, also if it was rejected and restored in between."""
     with MemoryManager(tmp_path, embedder=None) as memory:

@@ -31,6 +31,7 @@ from memento.errors import (
     UntrustedSource,
 )
 from memento.testing import HashEmbedder
+from memento.verbs.store import Store
 from memento_crewai import (
     MementoCrewMemory,
     MementoEmbeddingFunction,
@@ -411,7 +412,7 @@ class TestTrouble:
         def failing(*_args, **_options):
             raise StorageFailed(manager.store.root, "the disk reported an error")
 
-        monkeypatch.setattr(manager, "nearest", failing)
+        monkeypatch.setattr(Store, "nearest", failing)
         for depth in ("shallow", "deep"):
             with pytest.raises(StorageFailed):
                 crew._memory.recall("tea", depth=depth)
