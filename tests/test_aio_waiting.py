@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
+from operator import attrgetter
 
 import pytest
 from stuck import FAST, MINUTE, Stuck
@@ -43,7 +44,7 @@ async def many_wait(memory, stuck, call, ready):
     return await asyncio.gather(*waiting)
 
 
-@pytest.mark.parametrize("verb", ["retrieve", "nearest", "prompt"])
+@pytest.mark.parametrize("verb", ["retrieve", "store.nearest", "prompt"])
 def test_questions_hold_no_thread_while_they_wait(tmp_path, stuck, verb):
     """Ten of them wait on a pool of one thread, which is free for others; all are answered."""
 
@@ -51,13 +52,13 @@ def test_questions_hold_no_thread_while_they_wait(tmp_path, stuck, verb):
         async with AsyncMemoryManager(tmp_path / "m", embedder=stuck, config=FAST) as memory:
             await memory.add("the kettle is blue", "long")
             query = "kettle"
-            if verb == "nearest":
+            if verb == "store.nearest":
                 query = HashEmbedder().embed(["kettle"])[0]
             wishes = memory._sync._engine.indexer.wishes
             return await many_wait(
                 memory,
                 stuck,
-                lambda _: getattr(memory, verb)(query, wait=3600),
+                lambda _: attrgetter(verb)(memory)(query, wait=3600),
                 lambda: len(wishes._wishes) == 10,
             )
 

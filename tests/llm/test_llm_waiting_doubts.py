@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from operator import attrgetter
 
 import pytest
 
@@ -152,7 +153,7 @@ def test_what_was_confirmed_and_forgotten_is_not_learnt_again(tmp_path):
         assert (learnt(memory), waiting(memory)) == (set(), [])
 
 
-@pytest.mark.parametrize("how", ["forget", "archive", "erase"])
+@pytest.mark.parametrize("how", ["forget", "sleep.archive", "store.erase"])
 @pytest.mark.parametrize("during", [False, True])
 def test_a_correction_that_is_taken_back_is_not_learnt_again(tmp_path, how, during):
     """Whether the model was asked before or after."""
@@ -164,10 +165,7 @@ def test_a_correction_that_is_taken_back_is_not_learnt_again(tmp_path, how, duri
         if during:
             assert not memory.flush(wait=True, timeout=0.01)
             assert slow.asked.wait(20)
-        if how == "erase":
-            memory.store.erase(blue.id)
-        else:
-            getattr(memory, how)(blue.id)
+        attrgetter(how)(memory)(blue.id)
         slow.released.set()
         memory.flush(wait=True)
         assert (learnt(memory), waiting(memory)) == (set(), [])

@@ -26,13 +26,14 @@ def test_two_clocks(memento):
 def test_locks(memento):
     """A locked memory is refused by its id, and the message names the command that helps."""
     memory_id = memento("add", "Never deploy on a Friday", "--json").data["id"]
-    assert "locked (user)" in memento("lock", memory_id).out
+    assert "pinned" in memento("pin", memory_id).out
+    assert "pinned, locked (user)" in memento("lock", memory_id).out
     refused = memento("forget", memory_id)
     assert refused.status == 5
     assert "memento unlock" in refused.err
-    assert "pinned, locked (user)" in memento("pin", memory_id).out
-    assert "locked (user)" in memento("unpin", memory_id).out
-    assert "neither pinned nor locked" in memento("unlock", memory_id).out
+    assert memento("unpin", memory_id).status == 5
+    assert "pinned" in memento("unlock", memory_id).out
+    assert "neither pinned nor locked" in memento("unpin", memory_id).out
     assert "locked (promoted)" in memento("lock", memory_id, "--level", "promoted").out
     assert memento("forget", memory_id).status == 0
     memory_id = memento("add", "The gate code is 1904", "--json").data["id"]

@@ -101,7 +101,7 @@ class Life:
         """Share a scope."""
         scope, other = self.chance.choice(SHARED), self.chance.choice(NAMES)
         if other != name:
-            self.view(name).share(scope, other)
+            self.view(name).scopes.share(scope, other)
             self.shares.add((name, scope, other))
 
     def unshare(self, name: str) -> None:
@@ -109,7 +109,7 @@ class Life:
         mine = sorted(one for one in self.shares if one[0] == name)
         if mine:
             chosen = self.chance.choice(mine)
-            self.view(name).unshare(chosen[1], chosen[2])
+            self.view(name).scopes.unshare(chosen[1], chosen[2])
             self.shares.remove(chosen)
 
     def change(self, name: str) -> None:
@@ -133,9 +133,9 @@ class Life:
         """Make one scope a part of another one, or take that back."""
         with suppress(MementoError):
             if self.chance.random() < 0.5:
-                self.view(name).merge_scopes("shop", "ops")
+                self.view(name).scopes.merge("shop", "ops")
             else:
-                self.view(name).unmerge("shop")
+                self.view(name).scopes.unmerge("shop")
 
     def step(self) -> None:
         """Do one thing."""

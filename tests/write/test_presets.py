@@ -151,8 +151,8 @@ def _demoted(open_memory, clock, sleep):
     memory.sleep.run()
     later = open_memory(config=Config(sleep=sleep))
     clock.advance(timedelta(days=700))
-    later.feedback("e9", verdict="used")
-    later.consolidate()
+    later.feedback.rate("e9", verdict="used")
+    later.sleep.run()
     return later.get("fact").tier
 
 

@@ -127,7 +127,9 @@ def test_the_verdicts_on_a_memory_are_found_by_an_index(memory, plans, verb):
     """The log is never gone through, but for the part that was not folded yet."""
     first = memory.list(limit=1)[0].id
     memory.feedback.rate(first, useful=True)
-    steps = [step for step in plans(lambda: getattr(memory, verb)(first)) if "events" in step]
+    steps = [
+        step for step in plans(lambda: getattr(memory.feedback, verb)(first)) if "events" in step
+    ]
     assert any("events_by_docid" in step for step in steps)
     others = [step for step in steps if "events_by_docid" not in step]
     assert all("INTEGER PRIMARY KEY (rowid>" in step for step in others), steps
