@@ -145,7 +145,7 @@ def verbs(memory: MemoryManager, rows: int, export: Path) -> dict[str, Callable[
         f"import_from of {rows:,}": lambda: other.store.import_from(export, trust="user"),
         f"forget_source of {rows // 8:,}": lambda: other.quarantine.forget_source(SOURCE),
         f"restore_source of {rows // 8:,}": lambda: other.quarantine.restore_source(SOURCE),
-        f"forget_many of {rows // 8:,}": lambda: other.forget_many(tags="t"),
+        f"forget_many of {rows // 8:,}": lambda: other.forget_many(tag="t"),
         "forget_many of all": lambda: other.forget_many(within=""),
         "doctor": memory.store.doctor,
         "erase of one": lambda: memory.store.erase("m2"),

@@ -32,4 +32,4 @@ with TemporaryDirectory() as root, MemoryManager(root, embedder=None) as memory:
     team.add("Use tabs", kind="rule", scope="project/alpha")
     team.add("Use four spaces", kind="rule", scope="project/beta")
     for scope in ("project/alpha", "project/beta"):
-        print(f"in {scope}:", [rule.text for rule in team.list(kinds="rule", scope=scope)])
+        print(f"in {scope}:", [rule.text for rule in team.list(kind="rule", scope=scope)])

@@ -620,7 +620,7 @@ class MemoryManager(Part):
             record: Record in the event log which memories were retrieved.
             shared: Also what other namespaces share with this one, see ``share``; not with
                 ``known_at``, ``as_of`` or ``session``. ``Hit.shared`` marks it.
-            filters: Only memories that match: ``scope``, ``within``, ``kinds``, ``tags`` and more;
+            filters: Only memories that match: ``scope``, ``within``, ``kind``, ``tag`` and more;
                 see ``Filtering``.
 
         Returns:

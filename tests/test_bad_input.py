@@ -180,13 +180,13 @@ SHARES = [-0.1, 1.1, math.nan, "0.5", True, None, 10**5000]
 COUNTS = [0, -1, True, 1.5, "5", 10**5000]
 CHOICES = [[], 5, [None], [5], ["x"] * 401]
 FILTER_BAD = {
-    "tiers": ["Long", ["short", "x"], *CHOICES],
-    "kinds": ["Fact", *CHOICES],
+    "tier": ["Long", ["short", "x"], *CHOICES],
+    "kind": ["Fact", *CHOICES],
     "scope": ["a//b", [".."], *CHOICES],
     "session": ["", "\0", "\ud800", *CHOICES],
     "within": ["a//b", [".."], *CHOICES],
-    "tags": ["", "\ud800", ["x"] * 65, *CHOICES],
-    "any_tags": ["", "\ud800", *CHOICES],
+    "tag": ["", "\ud800", ["x"] * 65, *CHOICES],
+    "any_tag": ["", "\ud800", *CHOICES],
     "ids": ["", "\ud800", "x" * 129, [], 5, [None], [5], ["x"] * 100_001],
     "where": [
         5,
@@ -376,7 +376,7 @@ def test_no_text_is_code(two_namespaces, evil):
         assert memory.get(kept.id) == kept
     lookups = {
         "session": lambda: memory.list(session=evil, limit=1000),
-        "tags": lambda: memory.list(any_tags=evil, limit=1000),
+        "tags": lambda: memory.list(any_tag=evil, limit=1000),
         "scope": lambda: memory.list(scope=evil, limit=1000),
         "metadata": lambda: memory.list(where={evil: [evil]}, limit=1000),
         "id": lambda: memory.list(ids=evil),
@@ -388,7 +388,7 @@ def test_no_text_is_code(two_namespaces, evil):
             found = set()
         assert (accepted.get(field) in found) == (field in accepted)
         assert "secret" not in found
-    for options in ({}, {"session": evil}, {"tags": [evil]}, {"where": {evil: evil}}):
+    for options in ({}, {"session": evil}, {"tag": [evil]}, {"where": {evil: evil}}):
         found = memory.retrieve(f'secret {evil} "{evil}"', k=50, record=False, **options)
         assert "secret" not in {hit.id for hit in found}
     try:

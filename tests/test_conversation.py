@@ -292,10 +292,10 @@ class TestRecall:
         """Those of ``retrieve``, kinds included."""
         told.add("Bob's sister prefers tea", kind="preference", scope="home")
         talk = ["What about Bob's sister?"]
-        for filters in ({"within": "home"}, {"kinds": "preference"}):
+        for filters in ({"within": "home"}, {"kind": "preference"}):
             found = told.recall(talk, filters=filters)
             assert [hit.text for hit in found.hits] == ["Bob's sister prefers tea"]
-        assert told.recall(talk, filters={"kinds": "question"}).hits == ()
+        assert told.recall(talk, filters={"kind": "question"}).hits == ()
 
     def test_waits_for_the_newest_memories(self, open_memory):
         """With a wait, nothing is missing of what was added just now."""
@@ -330,7 +330,7 @@ class TestRecall:
             ({"record": "yes"}, "record"),
             ({"session": 7}, "session"),
             ({"filters": {"without": 7}}, "without"),
-            ({"filters": {"kinds": "fib"}}, "kinds"),
+            ({"filters": {"kind": "fib"}}, "kind"),
         ],
     )
     def test_what_cannot_be_accepted_is_named(self, told, options, field):
@@ -393,7 +393,7 @@ def test_without_leaves_memories_out(memory):
     assert memory.store.counts(without=first.id) == {"": 1}
 
 
-@pytest.mark.parametrize("filters", ["red", ["tags"], {"tag": "x"}, {1: "x"}])
+@pytest.mark.parametrize("filters", ["red", ["tag"], {"tags": "x"}, {1: "x"}])
 def test_filters_of_another_shape_are_refused(memory, filters):
     """They name the argument, and no filter that is not known passes in silence."""
     with pytest.raises(InvalidInput, match="filters"):

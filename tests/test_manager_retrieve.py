@@ -193,11 +193,11 @@ def test_reading_is_recorded_once_and_only_if_asked(memory):
 def test_a_change_shows_in_the_next_answer(memory):
     """The read path follows the ledger after a change by any method."""
     kept = memory.add("green tea", "short")
-    assert memory.retrieve("tea", tiers="short").hits
+    assert memory.retrieve("tea", tier="short").hits
     memory.update(kept.id, tier="long")
-    assert not memory.retrieve("tea", tiers="short").hits
+    assert not memory.retrieve("tea", tier="short").hits
     memory.update(kept.id, kind="rule", scope="kitchen", tags=["hot"])
-    assert memory.retrieve("tea", kinds="rule", scope="kitchen", tags="hot").hits
+    assert memory.retrieve("tea", kind="rule", scope="kitchen", tag="hot").hits
     memory.forget(kept.id)
     assert not memory.retrieve("tea").hits
     memory.restore(kept.id)

@@ -191,7 +191,7 @@ class TestForgetMany:
     def test_everything_has_to_be_said(self, memory):
         """No filter is an error, not everything; the root scope is everything."""
         memory.add_many(["a", "b"])
-        for none in ({}, {"within": None, "tags": None}):
+        for none in ({}, {"within": None, "tag": None}):
             with pytest.raises(InvalidInput, match="within="):
                 memory.forget_many(**none)
         assert len(memory.forget_many(within="")) == 2
@@ -302,7 +302,7 @@ class TestCounts:
         assert memory.store.counts("kind", within="a/b") == {"fact": 1}
         assert memory.store.counts("tier") == {"long": 1, "medium": 1}
         assert memory.store.counts("session") == {"s": 1}
-        assert memory.store.counts("actor", any_tags=["y", "z"], ids=[memory.list()[0].id]) == {
+        assert memory.store.counts("actor", any_tag=["y", "z"], ids=[memory.list()[0].id]) == {
             "Ada": 1
         }
         assert sum(memory.store.counts(scope="a/b").values()) == 2
@@ -396,7 +396,7 @@ class TestNearest:
                 (asked,) = memory.store.embed(["tea number 5 of day 5"])
                 memory.retrieve("tea")
                 assert memory.flush(wait=True)
-                found = [memory.store.nearest(asked, k=8, **how) for how in ({}, {"kinds": "rule"})]
+                found = [memory.store.nearest(asked, k=8, **how) for how in ({}, {"kind": "rule"})]
                 assert {hit.memory.kind for hit in found[1]} == {"rule"}
                 # of equally near ones either may show others: the cosines are what is compared
                 answers.append([[round(hit.score, 4) for hit in each] for each in found])
@@ -475,7 +475,7 @@ class TestBites:
     """Verbs that change many memories take the writer for a few at a time."""
 
     VERBS: ClassVar = {
-        "forget_many": lambda memory, _ids: memory.forget_many(tags="t"),
+        "forget_many": lambda memory, _ids: memory.forget_many(tag="t"),
         "sweep": lambda memory, _ids: memory.store.sweep(),
         "touch": lambda memory, ids: memory.store.touch(ids, 60),
         "forget_source": lambda memory, _ids: [
@@ -553,5 +553,5 @@ class TestBites:
             return rows
 
         monkeypatch.setattr(ledger, "write", meanwhile)
-        assert memory.forget_many(tags="t") == [kept[0].id, kept[2].id]
+        assert memory.forget_many(tag="t") == [kept[0].id, kept[2].id]
         assert texts(memory.list()) == ["b", "d"]

@@ -14,10 +14,10 @@ def right(memory: MemoryManager, name: Tier) -> None:
     """Members, their values, and several of either."""
     memory.add("x", "long", kind="rule", source="web")
     memory.add("x", Tier.SHORT, kind=Kind.RULE)
-    memory.retrieve("x", tiers=["long", Tier.SHORT], kinds="fact", match="names")
-    memory.prompt("x", tiers=name, kinds=[Kind.FACT], match="text")
-    memory.list(status=["active", "forgotten"], order="occurred", tiers=("long",))
-    memory.store.counts("tag", kinds=("fact", "rule"))
+    memory.retrieve("x", tier=["long", Tier.SHORT], kind="fact", match="names")
+    memory.prompt("x", tier=name, kind=[Kind.FACT], match="text")
+    memory.list(status=["active", "forgotten"], order="occurred", tier=("long",))
+    memory.store.counts("tag", kind=("fact", "rule"))
     memory.store.import_from("x", trust="user")
     memory.documents.add("x", format="markdown", tier="medium", kind="article")
     Config(secrets="reject", long_index="exact", untrusted=("web",))
@@ -45,14 +45,14 @@ def wrong_writes(memory: MemoryManager) -> None:
 def wrong_reads(memory: MemoryManager) -> None:
     """Misspelt names of what is read."""
     memory.retrieve("x", match="name")  # type: ignore[arg-type]
-    memory.retrieve("x", tiers="lnog")  # type: ignore[arg-type]
-    memory.retrieve("x", kinds=["fcat"])  # type: ignore[list-item]
+    memory.retrieve("x", tier="lnog")  # type: ignore[arg-type]
+    memory.retrieve("x", kind=["fcat"])  # type: ignore[list-item]
     memory.prompt("x", match="name")  # type: ignore[arg-type]
     memory.list(order="time")  # type: ignore[arg-type]
     memory.list(status="forgoten")  # type: ignore[arg-type]
     memory.store.counts("tags")  # type: ignore[arg-type]
     memory.insight.related("id", status=["actve"])  # type: ignore[list-item]
-    Filtering(tiers="lnog")  # type: ignore[typeddict-item]
+    Filtering(tier="lnog")  # type: ignore[typeddict-item]
 
 
 async def wrong_async(memory: AsyncMemoryManager) -> None:

@@ -72,7 +72,7 @@ class Wanted:
             where |= visible(self.source)
         return Filtering(
             within=to_scope(self.scope),
-            any_tags=tags or None,
+            any_tag=tags or None,
             where=where,
             until=None if self.older_than is None else aware(self.older_than),
         )

@@ -105,7 +105,7 @@ class _Verbs:
         """Search memories by kind and time, with or without a query."""
         now = self._manager.store.clock().astimezone(self._manager.store.config.zone)
         chosen: dict[str, Any] = {
-            "kinds": kind,
+            "kind": kind,
             "since": said_moment("since", since, now),
             "until": said_moment("until", until, now),
         }

@@ -241,9 +241,7 @@ class MementoStore(BaseStore):
             ids = [memory.id for memory in self._passing(op)]
             if not ids:
                 return []
-        below = Filtering(
-            within=prefix_of(op.namespace_prefix), kinds=INDEXED, where=where, ids=ids
-        )
+        below = Filtering(within=prefix_of(op.namespace_prefix), kind=INDEXED, where=where, ids=ids)
         most = min(op.offset + op.limit, MOST)
         hits = self._memory.retrieve(
             op.query or "",

@@ -210,7 +210,7 @@ class Doors:
     ) -> str:
         now = self.memory.store.clock().astimezone(self._zone)
         chosen: dict[str, Any] = {
-            "kinds": kind,
+            "kind": kind,
             "since": said_moment("since", since, now),
             "until": said_moment("until", until, now),
             "scope": self.scope or None,

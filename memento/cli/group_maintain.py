@@ -370,7 +370,7 @@ def stale(
     limit: Annotated[int, option("--limit", help="Most memories.")] = 20,
 ) -> Shown:
     """List memories that somebody should look at: expired, doubted, or nearly forgotten."""
-    found = memory.sleep.stale(kinds=[kind.value for kind in kinds or ()] or None, limit=limit)
+    found = memory.sleep.stale(kind=[kind.value for kind in kinds or ()] or None, limit=limit)
     lines = (
         f"{one.memory.id}  {', '.join(one.reasons)} ({one.retention:.0%} left)"
         f"  {one_line(one.memory.text)}"

@@ -239,13 +239,13 @@ def filters_of(
 ) -> Filters:
     """Return the values of the options, with whole ids of memories."""
     return {
-        "tiers": tier or None,
-        "kinds": kind or None,
+        "tier": tier or None,
+        "kind": kind or None,
         "scope": scope or None,
         "within": within or None,
         "session": session or None,
-        "tags": tag or None,
-        "any_tags": any_tag or None,
+        "tag": tag or None,
+        "any_tag": any_tag or None,
         "key": key or None,
         "actor": actor or None,
         "role": role or None,

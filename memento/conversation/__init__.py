@@ -80,7 +80,7 @@ def recall(
 ) -> Recalled:
     """Do what ``MemoryManager.recall`` does; see there."""
     given = _filters(filters)
-    kinds = members(Kind, "kinds", given.pop("kinds", None))
+    kinds = members(Kind, "kind", given.pop("kind", None))
     wanted = recalling.Wanted(
         k=check_count("k", k),
         tokens=None if tokens is None else check_count("tokens", tokens, most=MAX_TOKENS),

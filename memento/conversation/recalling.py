@@ -168,7 +168,7 @@ class Wanted:
     Attributes:
         sure: Least confidence, [0, 1].
         shown: Whether the turns are shown to the model and so left out.
-        filters: Filters of ``retrieve``, without ``kinds``.
+        filters: Filters of ``retrieve``, without ``kind``.
     """
 
     k: int
@@ -253,7 +253,7 @@ def _found(
     room = min(wanted.k + SPARE, MAX_K)
     alone, *rest = (
         view.retrieve(
-            query, room, kinds=kinds, wait=wanted.wait if not at else 0.0, record=False, **filters
+            query, room, kind=kinds, wait=wanted.wait if not at else 0.0, record=False, **filters
         )
         for at, query in enumerate(asked)
     )
@@ -297,7 +297,7 @@ def _asked_before(view: View, query: str, wanted: Wanted, filters: Mapping[str, 
         query,
         min(wanted.k + LOOK, MAX_K),
         min_confidence=wanted.sure,
-        kinds=Kind.QUESTION,
+        kind=Kind.QUESTION,
         record=False,
         **filters,
     )

@@ -423,9 +423,7 @@ class Reader:
         if answered and lesson.signal is Signal.CORRECTION:
             query = f"{query} {answered[:300]}"
         kinds = sorted(observed.LEARNABLE)
-        found = self._view.retrieve(
-            query, NEAR, kinds=kinds, record=False, fold=False, shared=False
-        )
+        found = self._view.retrieve(query, NEAR, kind=kinds, record=False, fold=False, shared=False)
         return tuple(hit.id for hit in found)
 
     def _dated(self, entry: Entry, lesson: Lesson) -> Entry:

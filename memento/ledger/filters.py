@@ -49,13 +49,13 @@ class Filtering(TypedDict, total=False):
     """Filters of ``retrieve``, ``list`` and similar methods; each may be left out.
 
     Attributes:
-        tiers: One tier or several.
-        kinds: One kind or several.
+        tier: One tier or several.
+        kind: One kind or several.
         scope: One path or several; memories that apply there: at it, below it, above it.
         within: One path or several; memories at it or below it. ``""`` is everywhere.
         session: One session or several.
-        tags: Memories that have all of these tags.
-        any_tags: Memories that have at least one of these tags.
+        tag: Memories that have this tag, or all of several.
+        any_tag: Memories that have at least one of these tags.
         where: Conditions on the metadata, all of which must hold. A key with a value must have that
             value, with a list one of its values; None matches null or a missing key. A nested field
             is ``{"a": {"b": 1}}`` or ``{"a.b": 1}``: if no field is called ``a.b``, the dots
@@ -75,13 +75,13 @@ class Filtering(TypedDict, total=False):
         until: Latest ``occurred_at``, exclusive.
     """
 
-    tiers: Tier | TierName | Sequence[Tier | TierName] | None
-    kinds: Kind | KindName | Sequence[Kind | KindName] | None
+    tier: Tier | TierName | Sequence[Tier | TierName] | None
+    kind: Kind | KindName | Sequence[Kind | KindName] | None
     scope: str | Sequence[str] | None
     within: str | Sequence[str] | None
     session: str | Sequence[str] | None
-    tags: str | Sequence[str] | None
-    any_tags: str | Sequence[str] | None
+    tag: str | Sequence[str] | None
+    any_tag: str | Sequence[str] | None
     where: Mapping[str, Any] | None
     key: str | Sequence[str] | None
     actor: str | Sequence[str] | None
@@ -173,14 +173,14 @@ def filters_of(now: int, **given: Unpack[_Filters]) -> Filters:
     within = tuple(parse_scope(path, "within") for path in several("within", asked.get("within")))
     return Filters(
         now=now,
-        tiers=members(Tier, "tiers", asked.get("tiers")),
-        kinds=members(Kind, "kinds", asked.get("kinds")),
+        tiers=members(Tier, "tier", asked.get("tier")),
+        kinds=members(Kind, "kind", asked.get("kind")),
         statuses=_statuses(given),
         scopes=tuple(parse_scope(path) for path in several("scope", asked.get("scope"))),
         within=() if "" in within else within,  # every scope is below the root
         sessions=_names("session", asked.get("session")),
-        tags=_names("tags", asked.get("tags"), most=MAX_ITEMS),
-        any_tags=_names("any_tags", asked.get("any_tags")),
+        tags=_names("tag", asked.get("tag"), most=MAX_ITEMS),
+        any_tags=_names("any_tag", asked.get("any_tag")),
         where=_conditions(asked.get("where")),
         keys=_names("key", asked.get("key")),
         actors=_names("actor", asked.get("actor")),

@@ -365,7 +365,7 @@ class Insight(Part):
         found = self._view.read(self._view.ask(lambda c, ns: memories.ended(c, ns, now)) or [])
         due = [
             one
-            for one in self._view.listed(filters_of(now, kinds=Kind.PLAN), limit=EVERY)
+            for one in self._view.listed(filters_of(now, kind=Kind.PLAN), limit=EVERY)
             if one.due_at is not None and one.due_at <= from_micros(now)
         ]
         every = {one.id: one for one in (*found, *due) if scope in ancestors(one.scope)}

@@ -302,7 +302,7 @@ class Sessions(Part):
             if begun is None:
                 return None
             noted = rows.checkpoints(c, ns, begun.id, 1)
-            filters = filters_of(now, session=begun.id, kinds=_TOLD)
+            filters = filters_of(now, session=begun.id, kind=_TOLD)
             newest = memories.select(
                 c, ns, filters, memories.Page(newest_first=True, limit=2 * TURNS)
             )
@@ -324,7 +324,7 @@ class Sessions(Part):
 
     def _learnt(self, c: Reading, ns: int, session: str) -> Rows:
         """Read what was decided, learnt and planned in a session, the newest first."""
-        filters = filters_of(self._view.engine.now(), session=session, kinds=session_extract.LEARNT)
+        filters = filters_of(self._view.engine.now(), session=session, kind=session_extract.LEARNT)
         return memories.select(c, ns, filters, memories.Page(newest_first=True, limit=FEW))
 
     def _info(self, one: Begun) -> SessionInfo:

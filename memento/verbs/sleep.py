@@ -109,7 +109,7 @@ class Sleep(Part):
         return replace(found, took=time.monotonic() - began)
 
     def stale(
-        self, *, kinds: Kind | KindName | Sequence[Kind | KindName] | None = None, limit: int = 100
+        self, *, kind: Kind | KindName | Sequence[Kind | KindName] | None = None, limit: int = 100
     ) -> list[Stale]:
         """List active memories that somebody should look at, the most forgotten first.
 
@@ -117,13 +117,13 @@ class Sleep(Part):
         was, or if it is nearly forgotten. Pinned and locked ones are never stale.
 
         Args:
-            kinds: One kind or several; None for all.
+            kind: One kind or several; None for all.
             limit: Most memories to return, 1 to 1,000,000.
 
         Raises:
             InvalidInput: If an argument cannot be accepted.
         """
-        wanted = members(Kind, "kinds", kinds)
+        wanted = members(Kind, "kind", kind)
         most = check_count("limit", limit, most=_MOST)
         now = self._view.engine.now()
         found = (

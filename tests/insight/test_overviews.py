@@ -230,7 +230,7 @@ def test_a_snapshot_compiles_the_policy_of_then(memory, clock):
     then = memory.rules.policy(scope="p/q")
     clock.advance(DAY)
     memory.add("Use spaces", kind="rule", key="indent")
-    memory.forget(memory.list(kinds="decision")[0].id)
+    memory.forget(memory.list(kind="decision")[0].id)
     memory.add("Say please", kind="rule")
     past = memory.insight.snapshot(moment).policy(scope="p/q")
     assert past.head.splitlines()[1:-1] == then.head.splitlines()[1:-1]

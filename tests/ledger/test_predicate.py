@@ -60,13 +60,13 @@ def one_or_several(*values):
 filters = st.fixed_dictionaries(
     {},
     optional={
-        "tiers": one_or_several("short", "medium", "long"),
-        "kinds": one_or_several("fact", "rule", "episode", "article"),
+        "tier": one_or_several("short", "medium", "long"),
+        "kind": one_or_several("fact", "rule", "episode", "article"),
         "scope": one_or_several("", "a", "a/b", "ab", "b"),
         "within": one_or_several("", "a", "a/b", "ab", "b"),
         "session": one_or_several("s", "t", "u"),
-        "tags": one_or_several("x", "y", "xy"),
-        "any_tags": one_or_several("x", "y", "xy"),
+        "tag": one_or_several("x", "y", "xy"),
+        "any_tag": one_or_several("x", "y", "xy"),
         "ids": st.lists(st.integers(0, 45).map(lambda n: f"m{n}"), min_size=1, max_size=30),
         "where": st.dictionaries(
             st.sampled_from(["v", 'k"ey', "n", "none", "$.v"]),
@@ -103,10 +103,10 @@ def passes(memory, asked):
     """Say whether a memory fits the filters, by the words of their documentation."""
     where = asked.get("where", {})
     return (
-        ("tiers" not in asked or memory.tier in several(asked["tiers"]))
-        and ("kinds" not in asked or memory.kind in several(asked["kinds"]))
+        ("tier" not in asked or memory.tier in several(asked["tier"]))
+        and ("kind" not in asked or memory.kind in several(asked["kind"]))
         and ("session" not in asked or memory.session in several(asked["session"]))
-        and ("tags" not in asked or set(several(asked["tags"])) <= set(memory.tags))
+        and ("tag" not in asked or set(several(asked["tag"])) <= set(memory.tags))
         and (
             "scope" not in asked
             or any(
@@ -118,7 +118,7 @@ def passes(memory, asked):
             "within" not in asked
             or any(contains(s, memory.scope) for s in several(asked["within"]))
         )
-        and ("any_tags" not in asked or not set(several(asked["any_tags"])).isdisjoint(memory.tags))
+        and ("any_tag" not in asked or not set(several(asked["any_tag"])).isdisjoint(memory.tags))
         and ("ids" not in asked or memory.id in asked["ids"])
         and all(fits(memory.metadata, key, several(value)) for key, value in where.items())
         and ("since" not in asked or memory.occurred_at >= asked["since"])

@@ -63,7 +63,7 @@ def test_a_message_that_says_the_same_again_is_known(memory):
     for text in ("I live in Oslo.", "I live in Bergen."):
         assert not say(memory, text).known
         assert say(memory, text).known
-    assert len(memory.list(kinds="fact")) == 1
+    assert len(memory.list(kind="fact")) == 1
 
 
 def test_what_an_edit_repeats_stays_the_same_memory(memory):

@@ -43,7 +43,7 @@ def test_the_fields_are_kept(learnt, clock):
     assert (rule.signal, rule.condition, rule.due_at) == ("rule", "when I ask about recipes", None)
     assert (plan.kind, plan.signal, plan.due_at) == (Kind.PLAN, "plan", clock() + timedelta(5))
     assert (plain.signal, plain.condition, plain.due_at) == (None, None, None)
-    assert [one.id for one in learnt.list(kinds="plan")] == ["plan"]
+    assert [one.id for one in learnt.list(kind="plan")] == ["plan"]
 
 
 @pytest.mark.parametrize(

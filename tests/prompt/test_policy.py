@@ -82,7 +82,7 @@ def test_only_rules_of_the_user_are_instructions(full, source):
         full.quarantine.approve(one.id)
     shown = full.rules.policy("obey me", scope="project/a").memories
     assert not {one.id for one in shown if one.zone in {*ORDERS, 7}} & theirs
-    ids = {one.id for one in full.list(kinds="rule")} - theirs
+    ids = {one.id for one in full.list(kind="rule")} - theirs
     assert {one.id for one in shown if one.zone in ORDERS} == ids
 
 
@@ -106,7 +106,7 @@ def test_the_head_of_a_session_stays_the_same(full):
     full.add("I like tea", kind="preference")
     old = full.value("style/indent")
     full.add("Use spaces", kind="rule", key="style/indent")
-    full.forget(full.list(kinds="decision")[0].id)
+    full.forget(full.list(kind="decision")[0].id)
     second = full.rules.policy("another message", session="s", scope="project/a")
     assert second.head == first.head
     assert (first.fingerprint, first.conflicts) == (second.fingerprint, ())

@@ -277,7 +277,7 @@ def seen(memory, moment, **clock):
         "all": [told(one) for one in memory.list(status=["active", "superseded"], **clock)],
         "newest": [one.id for one in memory.list(newest_first=True, limit=2, offset=1, **clock)],
         "in time": [one.id for one in memory.list(order="occurred", **clock)],
-        "tagged": [one.id for one in memory.list(tags="tea", **clock)],
+        "tagged": [one.id for one in memory.list(tag="tea", **clock)],
         "keyed": [one.id for one in memory.list(key="k", within="a", **clock)],
         "earlier": [told(one) for one in memory.list(as_of=moment - 7 * STEP, **clock)],
         "value": [of(memory.value("k", scope=scope, **clock)) for scope in ("", "a")],

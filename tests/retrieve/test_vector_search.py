@@ -124,7 +124,7 @@ def files(memory):
     return sorted(path.name for path in (memory.store.root / "derived").iterdir())
 
 
-FILTERS = [{}, {"kinds": "rule"}, {"session": "s3"}, {"tags": "spare"}]
+FILTERS = [{}, {"kind": "rule"}, {"session": "s3"}, {"tag": "spare"}]
 
 
 @pytest.mark.parametrize("options", FILTERS, ids=["none", "kind", "session", "nothing passes"])
@@ -581,7 +581,7 @@ def test_chroma_answers_in_a_large_store(open_memory, monkeypatch, tmp_path):
     for count in range(1, 4):
         assert len(memory.retrieve(f"the lamp of day {count}", record=False)) == 5
         assert len(asked) == count
-    assert not memory.retrieve("copper kettle", kinds="rule", record=False)
+    assert not memory.retrieve("copper kettle", kind="rule", record=False)
     assert len(asked) == 3  # a narrow filter
     other = open_memory(tmp_path / "store", embedder=HashEmbedder(8))
     assert other.retrieve("the lamp of the garden", record=False).hits

@@ -43,8 +43,8 @@ def test_what_falls_off_moves_to_medium_in_the_same_transaction(open_memory):
     for n in range(5):
         memory.add(f"turn {n}", "short")
     assert texts(memory.sessions.recent()) == ["turn 2", "turn 3", "turn 4"]
-    assert texts(memory.list(tiers="medium")) == ["turn 0", "turn 1"]
-    assert memory.retrieve("turn", tiers="medium").hits
+    assert texts(memory.list(tier="medium")) == ["turn 0", "turn 1"]
+    assert memory.retrieve("turn", tier="medium").hits
     commits = []
     writer = memory._engine.ledger._writer()
     writer._connection.set_trace_callback(
@@ -52,7 +52,7 @@ def test_what_falls_off_moves_to_medium_in_the_same_transaction(open_memory):
     )
     memory.add("turn 5", "short")
     assert len(commits) == 1
-    assert texts(memory.list(tiers="medium")) == ["turn 0", "turn 1", "turn 2"]
+    assert texts(memory.list(tier="medium")) == ["turn 0", "turn 1", "turn 2"]
 
 
 def test_a_turn_that_takes_anothers_slot_costs_no_third_its_place(open_memory):

@@ -168,7 +168,7 @@ def _broken(folder: Path, message: str, embedder: str | None) -> str:
         after = {one.key: one.text for one in memory.list(limit=100) if one.key}
         if after != slots:
             return f"slots {after.items() ^ slots.items()}"
-        if rules := [one.text for one in memory.list(kinds=Kind.RULE)]:
+        if rules := [one.text for one in memory.list(kind=Kind.RULE)]:
             return f"rules {rules}"
         if any(one.forgotten for one in seen.forget) or any(one.replaced for one in seen.learned):
             return f"hidden {[one.memory.text for one in seen.learned]}"

@@ -164,7 +164,7 @@ def machine(  # noqa: C901 - a class of rules, each of them short, over one stor
             self.check(owner, view.retrieve(query, 50, match="names", **more).hits)
             self.check(owner, view.prompt(query, 50, include_quarantined=True))
             self.check(owner, view.list(status=list(Status), limit=1000))
-            self.check(owner, view.list(tags=others) + view.list(where={"by": others}))
+            self.check(owner, view.list(tag=others) + view.list(where={"by": others}))
             self.check(owner, [view.sessions.recent(session="s"), view.quarantine.list()])
             self.check(owner, view.quarantine.forget_source(PAGE, dry_run=True))
             stats, held = view.store.stats(), view.list(limit=1000)
@@ -210,7 +210,7 @@ def machine(  # noqa: C901 - a class of rules, each of them short, over one stor
         @rule(owner=who)
         def forget_many(self, owner: int) -> None:
             """Forget by what all have in common."""
-            gone = set(self.view(owner).forget_many(tags="t", within="a"))
+            gone = set(self.view(owner).forget_many(tag="t", within="a"))
             if gone - {memory_id for whose, memory_id in self.ids if whose == owner}:
                 raise Crossing(f"{LABELS[owner]} forgot what is another's")
 

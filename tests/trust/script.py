@@ -105,7 +105,7 @@ def held(memory: MemoryManager) -> State:
 def complaints(memory: MemoryManager) -> list[str]:
     """Say what is not well in a store: doctor's findings, and views that disagree."""
     found = [f"{f.check}: {f.detail}" for f in memory.store.doctor(repair=False) if not f.ok]
-    short = memory.list(tiers="short", limit=1_000_000)
+    short = memory.list(tier="short", limit=1_000_000)
     listed = [one.id for one in short if one.session is None]  # each session has its own ring
     if [m.id for m in memory.sessions.recent()] != listed[
         -len(memory.sessions.recent()) or len(listed) :

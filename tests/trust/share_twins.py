@@ -34,10 +34,10 @@ QUESTIONS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("what did Ada say about the kettle in May?", {"k": 20}),
     ("list all deploys on Friday", {"k": None, "tokens": 80}),
     ("what did Carl deploy first?", {"within": "ops/night"}),
-    ("deploys", {"scope": "ops", "kinds": "rule", "fold": False}),
+    ("deploys", {"scope": "ops", "kind": "rule", "fold": False}),
     ("deploys that were replaced", {"include_superseded": True, "include_quarantined": True}),
     ("deploys and the violin", {"min_confidence": 0.3}),
-    ("deploys at night", {"tags": "night", "wait": 5.0}),
+    ("deploys at night", {"tag": "night", "wait": 5.0}),
     *((f"{word} deploy", {}) for word in SECRETS),
     *((f"{word[:-2]}{word[-1]}{word[-2]} kettle", {"min_score": 0.1}) for word in SECRETS[:3]),
 )

@@ -20,8 +20,8 @@ MOST_SHOWN = 60
 """Most characters of a value that a message may repeat."""
 
 FILTERS = [
-    {"tags": [0]}, {"any_tags": [0]}, {"where": {"n": 0}}, {"where": {0: "n"}}, {"ids": [0]},
-    {"session": 0}, {"scope": 0}, {"within": 0}, {"kinds": 0}, {"tiers": 0},
+    {"tag": [0]}, {"any_tag": [0]}, {"where": {"n": 0}}, {"where": {0: "n"}}, {"ids": [0]},
+    {"session": 0}, {"scope": 0}, {"within": 0}, {"kind": 0}, {"tier": 0},
     {"where": {"n": {0: 0}}}, {"where": {0: {}}}, {"where": 0}, {"scope": "0//x"}, {"since": 0},
     {"where": {"n": {"$gt": 0}}}, {"where": {"n": {"$0": 1}}}, {"where": {"$0": 1}},
     {"key": 0}, {"actor": 0}, {"role": [0]}, {"source": 0},

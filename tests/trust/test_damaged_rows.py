@@ -230,7 +230,7 @@ def test_whatever_needs_it_is_refused(memory, ask):
     "change",
     [
         lambda view, name: view.forget(name),
-        lambda view, _: view.forget_many(tags="k"),
+        lambda view, _: view.forget_many(tag="k"),
         lambda view, _: view.add("the kettle tea is red", key="tea"),
         lambda view, name: view.add("no tea", supersedes=name),
         lambda view, _: view.add("the kettle tea is green", key="tea"),

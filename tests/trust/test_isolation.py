@@ -37,7 +37,7 @@ def test_the_machine_notices_a_leak_on_one_surface(tmp_path, monkeypatch, part, 
 
 def test_one_predicate_decides_who_sees_what():
     """Every condition of a listing begins with the namespace, whatever else was asked."""
-    narrow = filters_of(0, tags="x", where={"a": 1}, ids="i", key="k", source="web")
+    narrow = filters_of(0, tag="x", where={"a": 1}, ids="i", key="k", source="web")
     for filters in (filters_of(0), narrow):
         sql, values = predicate.predicate(7, filters)
         assert sql.lstrip("+").startswith("ns = ? AND ")

@@ -114,7 +114,7 @@ def test_the_word_of_another_keeps_no_rule_of_the_user_out_of_a_policy(memory, s
         memory.rules.confirm(memory.rules.foresee(f"{RULE}.")[0].candidate)
     else:
         memory.rules.direct(RULE, lock=how == "lock")
-    (rule,) = memory.list(kinds=["rule", "fact"])
+    (rule,) = memory.list(kind=["rule", "fact"])
     assert (rule.kind, rule.source.kind) == ("rule", "user")
     head = memory.rules.policy().head
     assert ("Rules the user has locked" if how == "lock" else "Standing instructions") in head

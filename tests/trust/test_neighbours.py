@@ -237,7 +237,7 @@ def test_what_only_reads_makes_no_namespace(memory):
     view.prompt("x")
     view.store.export(io.BytesIO())
     view.store.erase(everything=True)
-    view.forget_many(tags="t")
+    view.forget_many(tag="t")
     assert memory._engine.ledger.read(namespaces.every) == []
 
 

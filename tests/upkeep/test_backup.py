@@ -463,7 +463,7 @@ def take(memory, step):
     known = memory.list(status=EVERY)
     one = known[at % len(known)].id if known else None
     if what == "add" or one is None:
-        related = [one] if one and at % 3 == 0 and not memory.list(tags=[text]) else []
+        related = [one] if one and at % 3 == 0 and not memory.list(tag=[text]) else []
         memory.add(text if at % 5 else f"{text} {at}", tier, key=key, related=related, session="s")
     elif what == "update" and memory.get(one).status != "forgotten":
         memory.update(one, text=f"{text} now", importance=at / 30)

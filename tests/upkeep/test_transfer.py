@@ -350,7 +350,7 @@ def test_a_smaller_ring_pushes_out_what_it_cannot_hold(open_memory, tmp_path):
     small = open_memory(tmp_path / "copy", config=Config(short=ShortConfig(capacity=2)))
     small.store.import_from(io.StringIO(text_of(memory)), trust="user")
     assert [found.text for found in small.sessions.recent(session="s")] == ["turn 4", "turn 5"]
-    assert len(small.list(tiers="medium")) == 4
+    assert len(small.list(tier="medium")) == 4
 
 
 class Counting(HashEmbedder):

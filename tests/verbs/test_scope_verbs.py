@@ -468,7 +468,7 @@ class TestPromoted:
         (found,) = alike.scopes.promotable()
         assert (found.scope, found.key) == ("p", None)
         assert [one.scope for one in found.memories] == ["p/a", "p/b", "p/c"]
-        assert alike.store.counts(kinds="rule") == {"p/a": 2, "p/b": 1, "p/c": 1}
+        assert alike.store.counts(kind="rule") == {"p/a": 2, "p/b": 1, "p/c": 1}
 
     def test_two_scopes_are_not_enough(self, memory):
         """Nor is one scope with the rule three times, in other words."""

@@ -42,8 +42,8 @@ def test_a_query_that_names_it_finds_it(kept):
 def test_a_name_does_not_pass_the_filters(kept):
     """An archived memory of another kind is not found, although the query names it."""
     kept.sleep.archive("jetty")
-    assert "jetty" not in ids(kept.retrieve("jetty report", kinds="rule"))
-    assert "jetty" not in ids(kept.retrieve("jetty report", tags="t"))
+    assert "jetty" not in ids(kept.retrieve("jetty report", kind="rule"))
+    assert "jetty" not in ids(kept.retrieve("jetty report", tag="t"))
 
 
 def test_archiving_twice_is_once_and_can_be_undone(kept):

@@ -33,7 +33,7 @@ def grow(memory, clock, texts=GARDEN, **fields):
 def written(memory, **options):
     """Let articles be written; return those that are active."""
     memory.sleep.run(steps=["articles"], **options)
-    return memory.list(kinds="article")
+    return memory.list(kind="article")
 
 
 def state(memory):
@@ -63,7 +63,7 @@ def test_nobody_asked_so_none_is_written(memory, clock):
     """The usual sleep of the usual settings has no such step; the settings can say so."""
     grow(memory, clock)
     assert "articles" not in memory.sleep.run().steps
-    assert memory.list(kinds="article") == []
+    assert memory.list(kind="article") == []
     assert "articles" in run.usual(Config(articles=Articles("extractive")))
 
 
@@ -104,10 +104,10 @@ def test_undo_takes_an_article_back_for_good(memory, clock):
     grow(memory, clock)
     found = memory.sleep.run(steps=["articles"])
     undone = memory.undo(run=found.run)
-    assert memory.list(kinds="article") == []
+    assert memory.list(kind="article") == []
     assert written(memory) == []
     memory.undo(undone.changes[0])
-    assert len(memory.list(kinds="article")) == 1
+    assert len(memory.list(kind="article")) == 1
 
 
 CHANGES = {
@@ -128,11 +128,11 @@ def test_an_article_falls_with_what_it_quotes(memory, clock, name):
     grow(memory, clock)
     (article,) = written(memory)
     CHANGES[name](memory)
-    assert memory.list(kinds="article") == []
+    assert memory.list(kind="article") == []
     assert memory.changes.history(article.id)[0].reason == "withdrawn"
     number = memory.changes.list(id=article.id)[0].number
     memory.undo(number)
-    assert [one.text for one in memory.list(kinds="article")] == [article.text]
+    assert [one.text for one in memory.list(kind="article")] == [article.text]
 
 
 @pytest.mark.parametrize("name", ["forget", "archive", "supersede", "end", "scope"])
@@ -239,7 +239,7 @@ def test_an_erased_source_leaves_no_word_in_articles(memory, clock, derived, rew
         assert CANARY not in again.text
     receipt = memory.store.erase("g5", derived=derived)
     assert article.id in receipt.derived
-    assert memory.list(kinds="article", status=EVERY) == []
+    assert memory.list(kind="article", status=EVERY) == []
     held = [path.read_bytes() for path in memory.store.root.rglob("*") if path.is_file()]
     assert not any(CANARY.encode() in content for content in held)
     (fresh,) = written(memory)
@@ -298,10 +298,10 @@ def test_a_sleep_that_dies_is_gone_on_with(open_memory, monkeypatch):
     monkeypatch.setattr(run.Sleeper, "_bite", dying)
     with pytest.raises(KeyboardInterrupt):
         memory.sleep.run(steps=["articles"])
-    assert len(memory.list(kinds="article")) == 1
+    assert len(memory.list(kind="article")) == 1
     monkeypatch.setattr(run.Sleeper, "_bite", bite)
     assert len(written(memory)) == 2
-    assert len(memory.list(kinds="article", status=EVERY)) == 2
+    assert len(memory.list(kind="article", status=EVERY)) == 2
 
 
 def test_an_answer_has_an_article_or_what_it_quotes(memory, clock):
@@ -336,7 +336,7 @@ def test_a_filtered_answer_can_hold_the_article(memory, clock):
     """An article whose sources the filters leave out stands for itself."""
     grow(memory, clock)
     (article,) = written(memory)
-    found = memory.retrieve("garden fence", kinds="article", record=False)
+    found = memory.retrieve("garden fence", kind="article", record=False)
     assert [hit.id for hit in found] == [article.id]
 
 
@@ -349,7 +349,7 @@ def test_exports_carry_articles(open_memory, memory, clock, tmp_path):
     other.store.import_from(tmp_path / "export.jsonl", trust="user")
     assert [(one.id, one.text) for one in written(other)] == [(article.id, article.text)]
     other.forget("g2")
-    assert other.list(kinds="article") == []
+    assert other.list(kind="article") == []
 
 
 @pytest.mark.parametrize(

@@ -85,7 +85,7 @@ class TestUpdate:
         assert now.aliases == ("a", "c")
         assert (now.tier, now.session, now.key, now.id) == ("medium", "s", "k", kept.id)
         assert memory.get(kept.id) == now
-        assert memory.list(tags="paint", scope="house", where={"coats": 2}, pinned=True) == [now]
+        assert memory.list(tag="paint", scope="house", where={"coats": 2}, pinned=True) == [now]
 
     def test_none_takes_an_end_away(self, memory, clock):
         """valid_until=None and expires_in=None mean open; leaving them out means as it is."""
@@ -261,9 +261,9 @@ class TestMove:
         kept = memory.add("parking spot", start)
         moved = memory.update(kept.id, tier=end)
         assert moved.tier == end
-        assert memory.list(tiers=end) == [moved]
+        assert memory.list(tier=end) == [moved]
         assert len(memory.sessions.recent()) == (end == "short")
-        assert [hit.tier for hit in memory.retrieve("parking", tiers=end)] == [end]
+        assert [hit.tier for hit in memory.retrieve("parking", tier=end)] == [end]
         assert len(memory.changes.history(kept.id)) == (1 if start == end else 2)
 
     def test_into_a_full_ring_the_oldest_falls_out(self, open_memory):

@@ -336,7 +336,7 @@ def test_a_prompt_marks_what_a_statement_outside_the_answer_contradicts(memory, 
     clock.advance(timedelta(days=3))
     then = clock()
     (new,) = told(memory, "Our airline is Egret")
-    asked = {"tags": ["fleet"], "min_confidence": 0.0}
+    asked = {"tag": ["fleet"], "min_confidence": 0.0}
     assert '"contradicted_by": "2025-01-04"' in memory.prompt(AIRLINE, **asked)
     assert "Egret" not in memory.prompt(AIRLINE, **asked)
     assert "contradicted_by" not in memory.prompt(AIRLINE, **asked, as_of=then)
@@ -351,7 +351,7 @@ def test_a_prompt_marks_contradictions_of_a_store_that_has_very_many(memory, clo
     told(memory, "Our airline is Heron Air", tags=["fleet"])
     clock.advance(timedelta(days=3))
     told(memory, "Our airline is Egret")
-    asked = {"tags": ["fleet"], "min_confidence": 0.0}
+    asked = {"tag": ["fleet"], "min_confidence": 0.0}
     assert '"contradicted_by": "2025-01-04"' in memory.prompt(AIRLINE, **asked)
 
 
@@ -360,7 +360,7 @@ def test_the_higher_one_is_not_marked_and_a_narrower_scope_tells_nothing(memory)
     told(memory, "Our airline is Heron Air")
     told(memory, "Our airline is Egret", tags=["fleet"])
     asked = {"min_confidence": 0.0}
-    assert "contradicted_by" not in memory.prompt("airline Egret", tags=["fleet"], **asked)
+    assert "contradicted_by" not in memory.prompt("airline Egret", tag=["fleet"], **asked)
     (wide,) = told(memory, "My editor is Vim")
     (narrow,) = told(memory, "My editor is Helix", scope="team")
     assert {one.higher for one in memory.slots.conflicts()} >= {narrow}

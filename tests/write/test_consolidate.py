@@ -487,7 +487,7 @@ def test_stale_memories_and_why(open_memory, clock):
     assert found["e1"] == ("fading",)
     assert found["bob"] == ("doubted",)
     assert "gate" not in found
-    assert [one.memory.id for one in memory.sleep.stale(kinds="fact")] == ["bob", "shop"]
+    assert [one.memory.id for one in memory.sleep.stale(kind="fact")] == ["bob", "shop"]
     assert len(memory.sleep.stale(limit=2)) == 2
 
 

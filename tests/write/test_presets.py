@@ -32,7 +32,7 @@ def used_daily(memory, clock, days):
 def moved(memory):
     """Sleep, and return the ids of the memories in the long tier."""
     memory.sleep.run()
-    return [one.id for one in memory.list(tiers="long")]
+    return [one.id for one in memory.list(tier="long")]
 
 
 @pytest.fixture

@@ -38,7 +38,7 @@ def do(memory, deed, who):
 def untrue(memory):
     """Return the lines of articles that no active memory says."""
     said = {one.text for one in memory.list(limit=1000) if one.kind != "article"}
-    lines = [line for one in memory.list(kinds="article") for line in one.text.splitlines()]
+    lines = [line for one in memory.list(kind="article") for line in one.text.splitlines()]
     return [line for line in lines if line.split(": ", 1)[1] not in said]
 
 
@@ -52,7 +52,7 @@ def test_an_article_never_outlives_a_source(tmp_path_factory, deeds):
         for who in WHO:
             memory.add(f"{who} works in the garden of the mill", id=who)
         memory.sleep.run(steps=["articles"])
-        assert memory.list(kinds="article")
+        assert memory.list(kind="article")
         for deed, who in [*deeds, ("sleep", "")]:
             clock.advance(timedelta(hours=1))
             do(memory, deed, who)

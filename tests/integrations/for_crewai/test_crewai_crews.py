@@ -264,7 +264,7 @@ def test_what_a_user_tells_in_a_question_is_remembered(memory, manager, llm):
     asked = "Can you plan a dinner for my son Leo, who is vegetarian?"
     agent = Agent(role="Aide", goal="help", backstory="old hand", llm=llm, memory=memory)
     agent.kickoff(asked)
-    (kept,) = manager.list(kinds="question")
+    (kept,) = manager.list(kind="question")
     assert kept.text == asked
     memory.remember("A dinner of lentils is vegetarian and quick.")
     found = [match.record.content for match in memory.recall("vegetarian dinner for Leo")]
@@ -277,7 +277,7 @@ def test_former_questions_do_not_crowd_out_the_fact(memory, manager):
     """Asked thirty times, the question is kept thirty times, and the fact still comes."""
     memory.remember("Ada rides a red Brompton.")
     memory.remember_many([f"Which bike does Ada ride {n}?" for n in range(30)])
-    assert len(manager.list(kinds="question")) == 30
+    assert len(manager.list(kind="question")) == 30
     assert memory.recall("Which bike does Ada ride?", limit=1)[0].record.content == (
         "Ada rides a red Brompton."
     )

@@ -148,7 +148,7 @@ def test_the_ring_holds_the_newest_and_the_ledger_all(open_memory):
     assert [m.text for m in manager.sessions.recent(session="s")] == [
         f"turn number {n}" for n in range(6, 10)
     ]
-    assert len(manager.list(tiers="medium")) == 6
+    assert len(manager.list(tier="medium")) == 6
     assert [m.text for m in history.messages] == [f"turn number {n}" for n in range(10)]
     window = MementoChatMessageHistory("s", manager, window=2)
     assert [m.text for m in window.messages] == ["turn number 8", "turn number 9"]

@@ -130,7 +130,7 @@ def test_learns_from_what_the_user_says(manager, fake_model, mode):
     agent = threaded(model, memory)
     for text in ("Please use tabs.", "No, use spaces."):
         run(agent, mode, text, thread("one"))
-    assert [one.text for one in manager.list(kinds="rule")] == ["use spaces."]
+    assert [one.text for one in manager.list(kind="rule")] == ["use spaces."]
     assert manager.value("style/indent").text == "use spaces."
     run(agent, mode, "Write a loop.", thread("two"))
     assert "use spaces" in "".join(message.text for message in model.shown[-1])

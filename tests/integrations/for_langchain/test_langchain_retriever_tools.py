@@ -68,7 +68,7 @@ class TestRetriever:
             ({"zzz": 1}, "zzz is none of"),
             ({"k": 3}, "k is none of"),
             ({"query": "tea"}, "query is none of"),
-            ({"kinds": "zzz"}, "'zzz' is not one of"),
+            ({"kind": "zzz"}, "'zzz' is not one of"),
             ({"scope": 7}, "scope"),
             ({"since": "monday"}, "since: must be"),
             ({"min_score": 2}, "min_score: must be"),
@@ -86,10 +86,10 @@ class TestRetriever:
         """The filters take all that ``retrieve`` takes."""
         manager.add("tea is green", scope="home", tags=["drinks"])
         every = {
-            "kinds": "fact",
+            "kind": "fact",
             "scope": "home",
             "within": "",
-            "tags": "drinks",
+            "tag": "drinks",
             "min_score": 0.0,
             "wait": 1,
             "record": False,

@@ -58,7 +58,7 @@ def plans(memory, monkeypatch):
     [
         lambda memory: memory.retrieve("kettle note", k=20, record=False),
         lambda memory: memory.list(limit=5),
-        lambda memory: memory.list(limit=5, tiers="medium", kinds="fact"),
+        lambda memory: memory.list(limit=5, tier="medium", kind="fact"),
         lambda memory: memory.store.stats(),
     ],
     ids=["retrieve", "list", "filtered list", "stats"],

@@ -155,7 +155,7 @@ class TestFullDisk:
             memory.add_many("x" * 9000 for _ in range(200))
         fill(disk)
         memory.forget(ids[0])
-        assert memory.forget_many(tags=["t"]) == ids[1:]
+        assert memory.forget_many(tag=["t"]) == ids[1:]
         assert memory.list() == []
 
     def test_without_a_reserve_it_is_read_all_the_same(self, disk, open_memory):
