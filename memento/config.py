@@ -198,130 +198,10 @@ _CALIBRATED = "all-MiniLM-L6-v2"  # the model in the package, as an embedder nam
 
 
 @dataclass(frozen=True, slots=True)
-class Weights:
-    """Weight of each piece of evidence: what a memory that has it fully adds to its sum.
-
-    Fitted together (listwise softmax, L2 1e-3) on the development halves of two public
-    benchmarks, LoCoMo and BEAM, each with half of the mass, by ``benchmarks/fit_weights.py``;
-    then rounded. Unit: nats of that softmax. All >= 0. Only ``calendar`` was raised afterwards,
-    from 3.3 to 4.0: the words of a date are no longer looked up, so the other words of a question
-    with a date earn more than they did in the fit. ``form`` was fitted with the others held fixed.
-    When a piece for the words of the session was taken out, seven weights were moved in steps of
-    0.2 and 0.3, until neither file lost in any@10 or nDCG@10.
-
-    Attributes:
-        window: BM25 of the memory and its neighbours' heads, relative to the best candidate.
-        cover: Share of the query's words, by rarity, in the memory and its neighbours' heads.
-        meaning: Cosine to the query, smoothed over neighbours, min-max over the candidates.
-        own_meaning: Its own cosine to the query, min-max over the candidates.
-        session_meaning: Best cosine in its session, min-max over the candidates.
-        speaker: The query names one participant, who said it.
-        calendar: It was said at a time that the query names, or soon after.
-        said_date: Its text mentions a time that the query names.
-        when: The query asks when, and it has a word about time.
-        digit: The query asks how many, and it has a digit.
-        first_person: It is in the first person.
-        user: It is not from an assistant or tool, and the query does not ask for a summary.
-        opens: It is the user's first turn of the session.
-        standing: It is a standing instruction.
-        form: It holds the kind of answer that the query wants: a name, a time, a number, a place, a
-            negation, or it is a decision or a rule.
-        answers: The turn before it is a question like this one, by cosine or shared words.
-        importance: Its importance; a bounded prior, not fitted.
-        reranked: The reranker's score, min-max over the memories it scored; only with a reranker.
-    """
-
-    window: float = 3.2
-    cover: float = 1.5
-    meaning: float = 2.5
-    own_meaning: float = 0.0
-    session_meaning: float = 1.8
-    speaker: float = 2.5
-    calendar: float = 4.0
-    said_date: float = 1.3
-    when: float = 1.4
-    digit: float = 1.8
-    first_person: float = 1.1
-    user: float = 2.6
-    opens: float = 1.0
-    standing: float = 1.9
-    form: float = 0.5
-    answers: float = 1.4
-    importance: float = 0.3
-    reranked: float = 1.0
-
-
-def _alone() -> Weights:
-    return Weights(
-        window=2.0,
-        cover=2.2,
-        meaning=3.5,
-        own_meaning=0.9,
-        user=3.9,
-        form=2.0,
-        first_person=0.3,
-        standing=1.8,
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Sure:
-    """Logistic functions that give the confidence: a factor for each sign, then a constant.
-
-    Fitted on the development halves of LoCoMo and BEAM, where half of the questions belong to
-    another store than the one that is asked (``benchmarks/reliability.py --fit``), and on two
-    lives, each as one store and as stores of 25 memories, to which other people's questions, small
-    talk and general questions were put as well. Then rounded. The factors of cosine, cover and fit
-    in ``answer`` are older and were held. The signs are those of `confidence.Signs`; the cosine is
-    the one above noise, and for the share its natural logarithm is used.
-
-    Attributes:
-        hit: Cosine, cover, share, unknown, constant: chance that a hit is an answer.
-        hit_by_words: Cover, share, unknown, constant: the same without vectors.
-        answer: Cosine, cover, fit, unknown, constant: chance that an answer is among the hits. On
-            LoCoMo and BEAM, half way between that and the chance that the question belongs to this
-            store.
-        answer_by_words: Cover, fit, unknown, constant: the same without vectors.
-        near: Cosine, constant: chance that a hit of a search by vector alone is an answer.
-        lacks: Factor of the sign of that name in all four: how much less likely an answer is if the
-            kind of thing asked for is missing. From its frequency among answered questions of five
-            lives (2 %) and among unanswerable ones about the same persons and things (21 %): their
-            logarithmic ratio is -2.4, rounded towards 0.
-        oneself: Added to the logit of the chance that an answer is among the hits, if the query
-            asks about the person who asks and a note is the first hit. On ten lives the chance of
-            such questions was too low: 0.49 said and 0.80 seen in stores of 30 to 60 notes, 0.59
-            and 0.88 in larger ones, and of all others 0.52 and 0.48, 0.60 and 0.75. Fitted 1.5,
-            rounded towards 0.
-    """
-
-    hit: tuple[float, float, float, float, float] = (5.0, 1.0, 0.9, -2.7, -0.6)
-    hit_by_words: tuple[float, float, float, float] = (1.0, 1.0, -5.0, -0.5)
-    answer: tuple[float, float, float, float, float] = (8.0, 3.0, 11.0, -2.0, -10.0)
-    answer_by_words: tuple[float, float, float, float] = (3.6, 9.9, -3.3, -8.6)
-    near: tuple[float, float] = (6.7, -5.7)
-    lacks: float = -2.0
-    oneself: float = 0.8
-
-
-@dataclass(frozen=True, slots=True)
 class RetrieveConfig:
-    """Settings of search and ranking in ``retrieve``.
+    """How much an answer shows, from which confidence, and what it may cost.
 
     Attributes:
-        weights: Weight of each piece of evidence for a turn of a session.
-        alone: The same for a memory outside any session, whose neighbours lend it nothing: its
-            meaning counts more and a single shared word less. Fitted to two development lives of
-            short notes and chats, with ``weights`` held fixed; L2 0.01 on the differences.
-        arm: Candidates that each search proposes, >= 1. 30 loses 3 points of any@10 on BEAM
-            500K, 400 gains none.
-        terms: Most words of a query that are looked up, >= 1; the first ones are taken.
-        cap: Most rows read for one word, >= 1. For a more frequent word, only the rows that also
-            have a rarer word of the query are read, or else the newest rows.
-        k1: BM25 saturation of repeated words, > 0 (the usual 1.2).
-        b: BM25 share of length normalisation, [0, 1]. 0.5 finds more here than the usual 0.75.
-        near: Weight of a word in the head of the previous or next turn; 1 for the memory itself.
-        far: The same for the second previous and second next turn.
-        smooth: Weight of each neighbour's vector; 1 for the memory's own. Short turns only.
         few: Hits if the caller does not give a number, >= 1.
         many: The same for a query that wants several memories; see `question.Query`. If it equals
             ``few``, such queries are treated like all others.
@@ -335,11 +215,6 @@ class RetrieveConfig:
             With the default model and our English set, a question and an unrelated fact have a
             cosine of 0.07 on average, and one pair in twenty has more than 0.22; answers in quite
             different words begin at 0.12.
-        kept_mb: Megabytes of outlines and vectors that the read path keeps in RAM between
-            queries, for all namespaces together, >= 1. A namespace takes 8 KB, each of its
-            memories 90 to 180 bytes, and 1.5 to 3 KB more if it is searched exactly. Namespaces
-            used least recently are evicted first; reading one again takes 10 µs per memory.
-        rerank: Candidates that a reranker scores, if there is one, >= 1.
         prompt_confidence: Least chance that an answer is among the hits for ``prompt`` and the
             adapters to show any, [0, 1]; for the default embedder, for which the confidence is
             calibrated. In four development lives 0.24 keeps 93 % of the answers found, and drops
@@ -347,20 +222,13 @@ class RetrieveConfig:
             of 30 memories it keeps fewer, 88 % of four of them.
         prompt_confidence_by_words: The same without an embedder. In two development lives 0.16
             keeps 87 % of the answers found, and drops 88 % of what nothing answers.
-        echo: Share of its score that a memory keeps if it only repeats the query, [0, 1].
-        sure: Parameters of the confidence.
+        kept_mb: Megabytes of outlines and vectors that the read path keeps in RAM between
+            queries, for all namespaces together, >= 1. A namespace takes 8 KB, each of its
+            memories 90 to 180 bytes, and 1.5 to 3 KB more if it is searched exactly. Namespaces
+            used least recently are evicted first; reading one again takes 10 µs per memory.
+        rerank: Candidates that a reranker scores, if there is one, >= 1.
     """
 
-    weights: Weights = field(default_factory=Weights)
-    alone: Weights = field(default_factory=_alone)
-    arm: int = 200
-    terms: int = 32
-    cap: int = 2000
-    k1: float = 1.2
-    b: float = 0.5
-    near: float = 0.5
-    far: float = 0.2
-    smooth: float = 0.5
     few: int = 5
     many: int = 30
     passage: int | None = 240
@@ -368,10 +236,17 @@ class RetrieveConfig:
     noise: float = 0.2
     prompt_confidence: float = 0.24
     prompt_confidence_by_words: float = 0.16
-    echo: float = 0.25
     kept_mb: int = 256
     rerank: int = 30
-    sure: Sure = field(default_factory=Sure)
+
+    def __post_init__(self) -> None:
+        for name in ("few", "many", "passage", "long", "kept_mb", "rerank"):
+            value = getattr(self, name)
+            if value is not None or name not in ("passage", "long"):
+                check_count(f"retrieve.{name}", value, most=MAX_INTEGER)
+        check_number("retrieve.noise", self.noise, -1.0, 1.0)
+        check_share("retrieve.prompt_confidence", self.prompt_confidence)
+        check_share("retrieve.prompt_confidence_by_words", self.prompt_confidence_by_words)
 
     def least_for(self, embedder: object) -> float:
         """Return the least confidence of hits for a prompt to show them, > 0.
@@ -629,52 +504,23 @@ class ShortConfig:
 
 @dataclass(frozen=True, slots=True)
 class IndexConfig:
-    """Sizes and pauses of the background indexer.
+    """Pauses of the background indexer.
 
     Attributes:
-        bite_texts: Texts embedded in one batch, after which waiting queries go first, >= 1.
-        bite_chars: Characters embedded in one batch, >= 1; about 4 per token.
-        index_rows: Rows written to the long tier at once, 1 to 64.
-        behind_rows: Backlog, in rows, above which it gives way only to queries and no longer to a
-            stream of adds, >= 0.
         start_seconds: Pause before work starts, so that a burst of writes is processed together
             and a short-lived process ends before the model is loaded, >= 0.
         poll_seconds: Seconds between checks for writes of other processes, > 0.
         retry_seconds: First pause after a failure; doubles up to 60 s, > 0.
-        checkpoint_bytes: Size of the write-ahead log from which it is checkpointed, >= 0.
     """
 
-    bite_texts: int = 16
-    bite_chars: int = 8_192
-    index_rows: int = 64
-    behind_rows: int = 512
     start_seconds: float = 0.05
     poll_seconds: float = 0.5
     retry_seconds: float = 1.0
-    checkpoint_bytes: int = 4 * 1024 * 1024
 
-
-@dataclass(frozen=True, slots=True)
-class LongConfig:
-    """Settings of the long tier and its use of Chroma.
-
-    Attributes:
-        batch: Rows written to Chroma in one call, >= 1. More rows are cheaper per row and delay
-            searches longer: 100 rows of 384 take 72 ms of CPU.
-        probe_seconds: Time limit of the child process that checks a suspect folder, > 0.
-        max_resets: Most resets after damage per process and folder, >= 0. Without a limit, a disk
-            that corrupts files would cause endless rebuilding and fill up.
-        settled_after: Number of calls after which an unclean end no longer leads to a rebuild,
-            >= 1: a folder whose owner dies early twice is rebuilt, one whose owner is killed daily
-            is probed.
-        drain_seconds: Longest wait for running calls before closing, >= 0.
-    """
-
-    batch: int = 64
-    probe_seconds: float = 20.0
-    max_resets: int = 3
-    settled_after: int = 256
-    drain_seconds: float = 10.0
+    def __post_init__(self) -> None:
+        check_number("index.start_seconds", self.start_seconds)
+        check_number("index.poll_seconds", self.poll_seconds, ABOVE_0)
+        check_number("index.retry_seconds", self.retry_seconds, ABOVE_0)
 
 
 class LongIndex(StrEnum):
@@ -695,10 +541,6 @@ _LEAST = {
     "short.snapshot_seconds": 0,
     "limits.text_chars": 1,
     "limits.metadata_bytes": 2,
-    "retrieve.k1": 0,
-    "retrieve.near": 0,
-    "retrieve.far": 0,
-    "retrieve.smooth": 0,
 }
 """Settings that only have a least value."""
 
@@ -716,7 +558,6 @@ class Config:
         tier_choice: Which importance leads to which tier.
         short: Ring buffers and their snapshot.
         index: The background indexer.
-        long: Chroma.
         long_index: ``auto``, ``chroma`` or ``exact``: the index that answers a search by meaning.
         retrieve: Ranking.
         dynamics: How uses and verdicts turn into strengths.
@@ -745,7 +586,6 @@ class Config:
     tier_choice: TierChoice = field(default_factory=TierChoice)
     short: ShortConfig = field(default_factory=ShortConfig)
     index: IndexConfig = field(default_factory=IndexConfig)
-    long: LongConfig = field(default_factory=LongConfig)
     long_index: LongIndex | Literal["auto", "chroma", "exact"] = LongIndex.AUTO
     retrieve: RetrieveConfig = field(default_factory=RetrieveConfig)
     dynamics: Dynamics = field(default_factory=Dynamics)
@@ -775,12 +615,6 @@ class Config:
         check_number("close_seconds", self.close_seconds)
         for place, least in _LEAST.items():
             check_number(place, _at(self, place), least)
-        for name in ("arm", "terms", "cap", "few", "many", "passage", "long", "kept_mb", "rerank"):
-            value = getattr(self.retrieve, name)
-            if value is not None or name not in ("passage", "long"):
-                check_count(f"retrieve.{name}", value, most=MAX_INTEGER)
-        for name, lowest in (("b", 0.0), ("echo", 0.0), ("noise", -1.0)):
-            check_number(f"retrieve.{name}", getattr(self.retrieve, name), lowest, 1.0)
 
     def _check_parts(self) -> None:
         for part in fields(self):

@@ -381,7 +381,6 @@ class Engine:
                 on_reset=lambda _: self.ledger.write(lambda c: vectors.owe_index(c, model)),
                 mark=lambda: self.ledger.read(vectors.mark),
                 set_mark=lambda mark: self.ledger.write(lambda c: vectors.set_mark(c, mark)),
-                config=self.config.long,
             )
             with self._lock:
                 if self._shut:  # closed during this call, so nothing else would close it

@@ -13,7 +13,7 @@ import memento
 from memento import Config
 from memento.admit.redact import Secrets
 from memento.check import Limits
-from memento.config import _ELSEWHERE, _READERS, LongIndex, ShortConfig, Weights
+from memento.config import _ELSEWHERE, _READERS, LongIndex, ShortConfig
 from memento.errors import InvalidInput
 
 SOURCE = {path: path.read_text() for path in Path(inspect.getfile(memento)).parent.rglob("*.py")}
@@ -35,7 +35,7 @@ FIELDS = [(path, kind, f.name) for path, kind in parts() for f in dataclasses.fi
 def test_every_field_is_documented_and_read(path, kind, name):
     """An option nobody reads is a defect; so is one that nobody explains."""
     assert re.search(rf"^\s+{name}: ", inspect.getdoc(kind), re.MULTILINE)
-    read = re.compile(rf"\.{name}\b" if kind is not Weights else f'"{name}"')
+    read = re.compile(rf"\.{name}\b")
     assert any(read.search(text) for text in SOURCE.values()), f"{path}{name} is read nowhere"
 
 
