@@ -3,23 +3,19 @@
 The settings of the tiers and of the read path are in this folder, below the code they tune; those
 of ``admit`` stand beside their code.
 
-``Config()`` is right for most uses. ``Config.from_env()`` reads the ``MEMENTO_*`` variables of the
-environment once; besides it, only the command line reads any of them.
+``Config()`` is right for most uses. ``memento.settings`` reads them from files and the environment.
 """
 
 from __future__ import annotations
 
-import os
 import sys
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
 from datetime import tzinfo
 from enum import StrEnum
-from math import inf
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Literal
 
-from memento.admit.importance import TierChoice
 from memento.admit.redact import Secrets
 from memento.base.clock import zone_of
 from memento.check import (
@@ -32,14 +28,22 @@ from memento.check import (
     check_share,
     check_word,
     short_name,
+    shown,
 )
 from memento.claims.settings import Conflicts
 from memento.dynamics.association import Association
 from memento.dynamics.formulas import Effect
-from memento.dynamics.settings import Dynamics, Stability
+from memento.dynamics.settings import Dynamics
 from memento.errors import InvalidInput
 from memento.protocols import Synthesizer
 from memento.types import Kind, KindName, Trust, TrustName
+
+
+def _check_words(field: str, value: object, known: Iterable[str]) -> None:
+    if not isinstance(value, tuple):
+        raise InvalidInput(field, f"must be a tuple, not {shown(value)}")
+    for word in value:
+        check_word(field, word, known)
 
 
 class Writer(StrEnum):
@@ -58,27 +62,12 @@ class Articles:
 
     Attributes:
         writer: ``off`` or ``extractive``, see ``Writer``.
-        cosine: Least cosine of a statement to another one of its topic, [0, 1].
-        overlap: The same for a store without an embedder, as the cosine of their words, [0, 1].
-        least: Fewest statements of which an article is made, 2 to 40.
-        most: Most statements of one topic, from ``least`` to 100.
-        chars: Most characters of an article, 200 to 20,000.
     """
 
     writer: Writer | Literal["off", "extractive"] = Writer.OFF
-    cosine: float = 0.55
-    overlap: float = 0.15
-    least: int = 4
-    most: int = 40
-    chars: int = 1_200
 
     def __post_init__(self) -> None:
         check_word("articles.writer", self.writer, Writer)
-        check_share("articles.cosine", self.cosine)
-        check_share("articles.overlap", self.overlap)
-        check_count("articles.least", self.least, least=2, most=40)
-        check_count("articles.most", self.most, least=self.least, most=100)
-        check_count("articles.chars", self.chars, least=200, most=20_000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,9 +135,6 @@ class ObserveConfig:
             found. ``full``: it sees every message of the user. It only points at sentences.
         store_at: Least probability at which a statement is stored, (0, 1]. At 0.8 the detector was
             right about 95 of 100 sentences that it had not seen.
-        doubt_at: Least probability at which a statement is returned as doubtful, (0, ``store_at``].
-        sentences: Most sentences of a message that are read, >= 1; the rest is taken for pasted
-            text.
         forget: What a request to forget does: ``ask`` only names what it would hide; ``named``
             hides at once what fills a slot that the request names; ``all`` also hides what has
             every word that it names.
@@ -156,16 +142,12 @@ class ObserveConfig:
 
     mode: Literal["off", "assist", "full"] = "off"
     store_at: float = 0.8
-    doubt_at: float = 0.5
-    sentences: int = 40
     forget: Literal["ask", "named", "all"] = "named"
 
     def __post_init__(self) -> None:
         check_word("observe.mode", self.mode, MODES)
         check_word("observe.forget", self.forget, FORGETS)
         check_number("observe.store_at", self.store_at, ABOVE_0, 1.0)
-        check_number("observe.doubt_at", self.doubt_at, ABOVE_0, self.store_at)
-        check_count("observe.sentences", self.sentences, most=MAX_INTEGER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,23 +155,14 @@ class PolicyConfig:
     """The way in which the policy of a prompt is compiled.
 
     Attributes:
-        holds_at: Least cosine of a condition to the message from which it holds, [0, 1]. On the
-            repository's own set 0.2 finds nine of ten that hold and one in ten of the others: a
-            rule too many costs 15 tokens, one that is missed costs a correction.
-        turnover: Share of the head's budget that the changes since it was made may take before it
-            is made again, (0, 1].
         open: Most plans in the tail, >= 0.
         ahead_days: Days before it is due from which a plan is shown, >= 0.
     """
 
-    holds_at: float = 0.2
-    turnover: float = 0.25
     open: int = 5
     ahead_days: int = 1
 
     def __post_init__(self) -> None:
-        check_share("policy.holds_at", self.holds_at)
-        check_share("policy.turnover", self.turnover)
         check_count("policy.open", self.open, least=0)
         check_count("policy.ahead_days", self.ahead_days, least=0)
 
@@ -265,31 +238,20 @@ class RetrieveConfig:
 
 @dataclass(frozen=True, slots=True)
 class ScopeConfig:
-    """Settings of guesses, of promotions and of what other namespaces share.
+    """What other namespaces share, and when a guessed scope is enough to store in it.
 
     Attributes:
         shared: Whether ``retrieve`` and ``rules.policy`` show what other namespaces share.
         write_at: Confidence from which ``observe`` stores in the scope that it guesses, [0, 1]; 1
             for never, as no guess is certain.
-        known_by: Memories with a vector that a scope must have to be guessed by its meaning, >= 1.
-        margin: How much nearer than the next scope it must be for that, in cosine, [0, 1].
-        alike: Cosine from which memories of several scopes say the same, [0, 1].
-        siblings: Scopes side by side that must say the same before that may be promoted, >= 2.
     """
 
     shared: bool = True
     write_at: float = 0.8
-    known_by: int = 5
-    margin: float = 0.05
-    alike: float = 0.9
-    siblings: int = 3
 
     def __post_init__(self) -> None:
         check_flag("scopes.shared", self.shared)
-        check_count("scopes.known_by", self.known_by)
-        check_count("scopes.siblings", self.siblings, least=2)
-        for name in ("write_at", "margin", "alike"):
-            check_share(f"scopes.{name}", getattr(self, name))
+        check_share("scopes.write_at", self.write_at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,13 +290,9 @@ class Sleep:
     Attributes:
         auto: ``idle``, ``all`` or ``off``, see ``Auto``.
         bite: Most memories that one transaction changes, 1 to 500.
-        promote_at: Long strength from which a memory goes to the long tier, >= 0.
-        demote_at: Long strength below which it goes back to the medium tier, if its importance did
-            not bring it there, in [0, ``promote_at``].
         tier_share: Most memories that change their tier in one sleep, share of the active ones.
         archive_below: Retention below which a memory that nobody used may be archived, [0, 1]; 0
             for never.
-        fade_below: Retention below which ``stale`` shows a memory, [0, 1].
         archive_share: Most memories that are archived in one sleep for that, share of the active
             ones.
         perishable: Kinds that may be archived for that.
@@ -344,19 +302,13 @@ class Sleep:
             least important of the others; never one that has a key, was used, is pinned or locked.
         move_given: Whether to change a tier that the caller chose as well.
         replay: Memories that are replayed on an active day, share of the active ones, [0, 1].
-        most_replayed: Most memories that are replayed on an active day, >= 0.
-        fold_jaccard: Least share of common words of statements that say the same, (0, 1].
-        fold_cosine: Least cosine of their vectors, [-1, 1].
         lease: Seconds after which the sleep of a process that died is taken over, >= 0.
     """
 
     auto: Auto | Literal["idle", "all", "off"] = Auto.IDLE
     bite: int = 200
-    promote_at: float = 0.25
-    demote_at: float = 0.10
     tier_share: float = 0.05
     archive_below: float = 0.05
-    fade_below: float = 0.3
     archive_share: float = 0.02
     perishable: tuple[Kind | KindName, ...] = (
         Kind.EPISODE,
@@ -368,98 +320,74 @@ class Sleep:
     most_active: int | None = None
     move_given: bool = False
     replay: float = 0.01
-    most_replayed: int = 200
-    fold_jaccard: float = 0.8
-    fold_cosine: float = 0.9
     lease: float = 60.0
 
     def __post_init__(self) -> None:
         check_word("sleep.auto", self.auto, Auto)
-        if not isinstance(self.perishable, tuple) or not set(self.perishable) <= set(Kind):
-            raise InvalidInput("sleep.perishable", f"{self.perishable!r} is no tuple of kinds")
+        _check_words("sleep.perishable", self.perishable, Kind)
         check_flag("sleep.move_given", self.move_given)
         for name, (least, most) in _RANGES.items():
             check_number(f"sleep.{name}", getattr(self, name), least, most)
         check_count("sleep.bite", self.bite, most=500)
-        check_count("sleep.most_replayed", self.most_replayed, least=0, most=1_000_000)
         if self.most_active is not None:
             check_count("sleep.most_active", self.most_active, most=1 << 40)
-        if self.demote_at > self.promote_at:
-            raise InvalidInput("sleep.demote_at", "must not be above promote_at")
 
 
 _RANGES = {
-    "promote_at": (0.0, inf),
-    "demote_at": (0.0, inf),
     "tier_share": (0.0, 1.0),
     "archive_below": (0.0, 1.0),
-    "fade_below": (0.0, 1.0),
     "archive_share": (0.0, 1.0),
     "archive_importance": (0.0, 1.0),
     "replay": (0.0, 1.0),
-    "fold_jaccard": (0.01, 1.0),
-    "fold_cosine": (-1.0, 1.0),
     "lease": (0.0, 86_400.0),
 }
 
 
 CHATBOT = Dynamics(
-    decay=0.4,
-    stability=Stability(
-        episode=60.0,
-        context=30.0,
-        question=30.0,
-        emotion=120.0,
-        fact=180.0,
-        relation=180.0,
-        opinion=90.0,
-        preference=365.0,
-        decision=365.0,
-        procedure=365.0,
-        article=365.0,
-    ),
-    a1=0.10,
-    a2=0.003,
-    mu2=0.06,
+    pace="slow",
+    stability={
+        "episode": 60.0,
+        "context": 30.0,
+        "question": 30.0,
+        "emotion": 120.0,
+        "preference": 365.0,
+        "decision": 365.0,
+        "procedure": 365.0,
+        "article": 365.0,
+    },
 )
 TASK_AGENT = Dynamics(
-    decay=0.6,
-    stability=Stability(
-        episode=7.0,
-        context=3.0,
-        question=3.0,
-        emotion=14.0,
-        fact=60.0,
-        relation=60.0,
-        opinion=30.0,
-        preference=180.0,
-        decision=180.0,
-        procedure=180.0,
-        article=180.0,
-    ),
-    a1=0.35,
-    a2=0.010,
-    mu2=0.25,
+    pace="fast",
+    stability={
+        "episode": 7.0,
+        "context": 3.0,
+        "question": 3.0,
+        "emotion": 14.0,
+        "fact": 60.0,
+        "relation": 60.0,
+        "opinion": 30.0,
+        "preference": 180.0,
+        "decision": 180.0,
+        "procedure": 180.0,
+        "article": 180.0,
+    },
     half_life=45.0,
 )
 RESEARCHER = Dynamics(
-    decay=0.4,
-    stability=Stability(
-        episode=365.0,
-        context=180.0,
-        question=180.0,
-        emotion=365.0,
-        fact=1825.0,
-        relation=1825.0,
-        opinion=730.0,
-        preference=1825.0,
-        decision=1825.0,
-        procedure=1825.0,
-        article=1825.0,
-    ),
-    a1=0.05,
-    a2=0.001,
-    mu2=0.06,
+    pace="slowest",
+    stability={
+        "episode": 365.0,
+        "context": 180.0,
+        "question": 180.0,
+        "emotion": 365.0,
+        "fact": 1825.0,
+        "relation": 1825.0,
+        "opinion": 730.0,
+        "preference": 1825.0,
+        "decision": 1825.0,
+        "procedure": 1825.0,
+        "article": 1825.0,
+    },
     half_life=720.0,
 )
 _FOUR = Sleep().perishable
@@ -483,8 +411,10 @@ PRESETS: Mapping[str, tuple[Dynamics, Sleep, Association]] = MappingProxyType(
 """Name of a preset to its settings; the other settings are the default ones."""
 
 
-def _settings_of(preset: str) -> dict[str, Any]:
-    return dict(zip(("dynamics", "sleep", "association"), PRESETS[preset], strict=True))
+def of_preset(name: str) -> Config:
+    """Return the settings of a preset."""
+    dynamics, sleep, association = PRESETS[name]
+    return Config(dynamics=dynamics, sleep=sleep, association=association)
 
 
 @dataclass(frozen=True, slots=True)
@@ -493,13 +423,15 @@ class ShortConfig:
 
     Attributes:
         capacity: Turns in the ring of a session, >= 1; older ones move to medium.
-        sessions: Rings kept in RAM and in the snapshot, those used last, >= 1.
         snapshot_seconds: Longest time until a change is in the JSON snapshot, > 0.
     """
 
     capacity: int = 50
-    sessions: int = 256
     snapshot_seconds: float = 5.0
+
+    def __post_init__(self) -> None:
+        check_count("short.capacity", self.capacity, most=MAX_INTEGER)
+        check_number("short.snapshot_seconds", self.snapshot_seconds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -534,17 +466,6 @@ class LongIndex(StrEnum):
     """Always exact search."""
 
 
-PREFIX = "MEMENTO_"
-_LEAST = {
-    "short.capacity": 1,
-    "short.sessions": 1,
-    "short.snapshot_seconds": 0,
-    "limits.text_chars": 1,
-    "limits.metadata_bytes": 2,
-}
-"""Settings that only have a least value."""
-
-
 @dataclass(frozen=True, slots=True)
 class Config:
     """Settings of one store.
@@ -555,7 +476,6 @@ class Config:
             to remember, see ``memento.admit.redact``.
         untrusted: Sources whose memories are quarantined until approved, cannot be rules and cannot
             be pinned: values of ``Trust``; empty to trust all sources equally.
-        tier_choice: Which importance leads to which tier.
         short: Ring buffers and their snapshot.
         index: The background indexer.
         long_index: ``auto``, ``chroma`` or ``exact``: the index that answers a search by meaning.
@@ -583,7 +503,6 @@ class Config:
     limits: Limits = field(default_factory=Limits)
     secrets: Secrets | Literal["redact", "reject", "allow"] = Secrets.REDACT
     untrusted: tuple[Trust | TrustName, ...] = (Trust.TOOL, Trust.WEB, Trust.IMPORT)
-    tier_choice: TierChoice = field(default_factory=TierChoice)
     short: ShortConfig = field(default_factory=ShortConfig)
     index: IndexConfig = field(default_factory=IndexConfig)
     long_index: LongIndex | Literal["auto", "chroma", "exact"] = LongIndex.AUTO
@@ -608,13 +527,9 @@ class Config:
         check_word("long_index", self.long_index, LongIndex)
         check_word("secrets", self.secrets, Secrets)
         zone_of(self.timezone)
-        if not isinstance(self.untrusted, tuple):
-            raise InvalidInput("untrusted", f"must be a tuple, not {self.untrusted!r}")
-        for source in self.untrusted:
-            check_word("untrusted", source, Trust)
+        _check_words("untrusted", self.untrusted, Trust)
         check_number("close_seconds", self.close_seconds)
-        for place, least in _LEAST.items():
-            check_number(place, _at(self, place), least)
+        check_flag("allow_network", self.allow_network)
 
     def _check_parts(self) -> None:
         for part in fields(self):
@@ -628,124 +543,26 @@ class Config:
         """The time zone that ``timezone`` names."""
         return zone_of(self.timezone)
 
-    @classmethod
-    def chatbot(cls) -> Config:
+    @staticmethod
+    def chatbot() -> Config:
         """Return settings for a chatbot: it forgets slowly, and archives small talk."""
-        return cls(**_settings_of("chatbot"))
+        return of_preset("chatbot")
 
-    @classmethod
-    def task_agent(cls) -> Config:
+    @staticmethod
+    def task_agent() -> Config:
         """Return settings for an agent with short tasks: it forgets fast, facts as well."""
-        return cls(**_settings_of("task agent"))
+        return of_preset("task agent")
 
-    @classmethod
-    def personal_assistant(cls) -> Config:
+    @staticmethod
+    def personal_assistant() -> Config:
         """Return settings for a personal assistant: the default ones.
 
         >>> Config.personal_assistant() == Config()
         True
         """
-        return cls(**_settings_of("personal assistant"))
+        return of_preset("personal assistant")
 
-    @classmethod
-    def researcher(cls) -> Config:
+    @staticmethod
+    def researcher() -> Config:
         """Return settings for research: it forgets very slowly, and archives nothing."""
-        return cls(**_settings_of("researcher"))
-
-    @classmethod
-    def from_env(cls, environ: Mapping[str, str] | None = None) -> Config:
-        """Read settings from ``MEMENTO_*`` variables.
-
-        The names are ``MEMENTO_SHORT_CAPACITY``, ``MEMENTO_SNAPSHOT_SECONDS``,
-        ``MEMENTO_TEXT_CHARS``, ``MEMENTO_LONG_INDEX``, ``MEMENTO_SECRETS``,
-        ``MEMENTO_UNTRUSTED`` (names joined with commas, empty for none),
-        ``MEMENTO_ALLOW_NETWORK`` (0 or 1), ``MEMENTO_TIMEZONE``, ``MEMENTO_PRESET``
-        (``chatbot``, ``task agent``, ``personal assistant`` or ``researcher``), ``MEMENTO_SLEEP``
-        (``idle``, ``all`` or ``off``), ``MEMENTO_OBSERVE_MODE`` (``off``, ``assist`` or ``full``),
-        ``MEMENTO_LLM_MODEL`` (such as ``openai:gpt-5-mini``), and ``MEMENTO_ROOT``,
-        ``MEMENTO_NAMESPACE`` and ``MEMENTO_EMBEDDER``, which only the command line reads.
-
-        Args:
-            environ: The environment; None for that of the process.
-
-        Raises:
-            InvalidInput: If a value cannot be read, or a ``MEMENTO_*`` name is not known.
-
-        >>> Config.from_env({"MEMENTO_LONG_INDEX": "exact"}).long_index
-        'exact'
-        """
-        environ = os.environ if environ is None else environ
-        config = cls()
-        for name, text in sorted(environ.items()):
-            if name.startswith(PREFIX) and name not in _ELSEWHERE:
-                if name not in _READERS:
-                    known = ", ".join(sorted((*_READERS, *_ELSEWHERE)))
-                    raise InvalidInput(name, f"is not a setting of memento; known: {known}")
-                place, read = _READERS[name]
-                config = _with(config, place, read(name, text))
-        return config
-
-
-def _at(config: Config, place: str) -> object:
-    part, _, name = place.rpartition(".")
-    return getattr(getattr(config, part), name)
-
-
-def _with(config: Config, place: str, value: Any) -> Config:
-    """Set the value at a place such as ``short.capacity``; ``Config`` checks it."""
-    if place == "preset":
-        return replace(config, **value)
-    part, _, name = place.rpartition(".")
-    if part:
-        name, value = part, replace(getattr(config, part), **{name: value})
-    return replace(config, **{name: value})
-
-
-_ELSEWHERE = frozenset({"MEMENTO_ROOT", "MEMENTO_NAMESPACE", "MEMENTO_EMBEDDER"})
-
-
-def _number(kind: Callable[[str], Any]) -> Callable[[str, str], Any]:
-    def read(name: str, text: str) -> Any:
-        try:
-            return kind(text)
-        except ValueError:
-            raise InvalidInput(name, f"{text!r} is not a number") from None
-
-    return read
-
-
-def _word(_name: str, text: str) -> str:
-    return text
-
-
-def _zone(name: str, text: str) -> str:
-    zone_of(text, name)
-    return text
-
-
-def _preset(name: str, text: str) -> dict[str, Any]:
-    return _settings_of(check_word(name, text, PRESETS))
-
-
-_READERS: dict[str, tuple[str, Callable[[str, str], Any]]] = {
-    "MEMENTO_SHORT_CAPACITY": ("short.capacity", _number(int)),
-    "MEMENTO_SNAPSHOT_SECONDS": ("short.snapshot_seconds", _number(float)),
-    "MEMENTO_TEXT_CHARS": ("limits.text_chars", _number(int)),
-    "MEMENTO_LONG_INDEX": ("long_index", _word),
-    "MEMENTO_SECRETS": ("secrets", _word),
-    "MEMENTO_UNTRUSTED": (
-        "untrusted",
-        lambda _name, text: tuple(part.strip() for part in text.split(",") if text),
-    ),
-    "MEMENTO_ALLOW_NETWORK": (
-        "allow_network",
-        lambda name, text: check_word(name, text, ("0", "1")) == "1",
-    ),
-    "MEMENTO_LLM_MODEL": ("llm.model", lambda _name, text: text or None),
-    "MEMENTO_OBSERVE_MODE": ("observe.mode", _word),
-    "MEMENTO_PRESET": ("preset", _preset),
-    "MEMENTO_SLEEP": ("sleep.auto", _word),
-    "MEMENTO_TIMEZONE": ("timezone", _zone),
-}
-"""Variable to the place of its setting and how its text is read. A preset is read before the
-settings that change a part of it: variables are read in the order of their names."""
+        return of_preset("researcher")

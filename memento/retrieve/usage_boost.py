@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memento.dynamics import association, formulas
-from memento.dynamics.fold import DAY
-from memento.dynamics.formulas import Effect, Learnt, retention
+from memento.dynamics.fold import CHANCE, DAY
+from memento.dynamics.formulas import FADE_BELOW, Effect, Learnt, retention
 from memento.dynamics.settings import Dynamics
 from memento.ledger import co_use, learnt_weights, usage_events
 from memento.ledger import strength_fold as folded
@@ -303,8 +303,8 @@ class Life:
         np.maximum(left, _FADED, out=left)
         np.exp(left, out=left)
         left *= values[:, _SUMS]
-        odds = left @ _coefficients(self._dynamics.decay)
-        said: Floats = odds / (odds * np.float32(0.5) + np.float32(self._dynamics.chance))
+        odds = left @ _coefficients(self._dynamics.rates.decay)
+        said: Floats = odds / (odds * np.float32(0.5) + np.float32(CHANCE))
         return said
 
     def _belief(self, values: Floats, past: Days) -> Floats:
@@ -334,7 +334,7 @@ class Life:
         beside = _beside(found, lives) if learns else None
         today = self._known.active_days(self._now)
         steady = {
-            kind: self._dynamics.stability.of(kind) for kind in {row.kind for row, _ in found}
+            kind: self._dynamics.first_stability(kind) for kind in {row.kind for row, _ in found}
         }
         priors = [formulas.mean(formulas.prior(row.trust)) for row, _ in found]
         unused = []
@@ -347,7 +347,7 @@ class Life:
         return [
             {
                 "belief": lives[place].sure if place in lives else priors[place],
-                "fading": not row.pinned and left[place] < self._effect.fade_below,
+                "fading": not row.pinned and left[place] < FADE_BELOW,
                 "beside": beside,
             }
             for place, (row, _) in enumerate(found)

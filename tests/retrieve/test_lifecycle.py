@@ -287,7 +287,8 @@ class TestBounds:
         assert 0 < hit.terms["use"] <= 2 * Effect().use
 
     @pytest.mark.parametrize(
-        "wrong", [{"use": 2.0}, {"bound": -1}, {"learn": 1}, {"rate": float("nan")}, {"belief": ""}]
+        "wrong",
+        [{"use": 2.0}, {"bound": -1}, {"learn": 1}, {"worth": float("nan")}, {"belief": ""}],
     )
     def test_settings_out_of_range_are_refused(self, wrong):
         """Each says its range."""
