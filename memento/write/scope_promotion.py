@@ -98,6 +98,6 @@ def _is_opposed(group: Sequence[Row], parent: str, rows: Sequence[Row]) -> bool:
         if above and (row.key in keys or gist(row.text) in texts):
             return True
         beside = contains(parent, row.scope) and row.key in keys
-        if beside and not any(_same(one, row, {}, 1.0) for one in group):
+        if beside and not any(_same(one, row, {}) for one in group):
             return True
     return False

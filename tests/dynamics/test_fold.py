@@ -78,7 +78,7 @@ def test_every_state_is_within_its_bounds(events, trust, kind):
         assert -1 <= state.worth <= 1
         assert min(state.belief) >= formulas.LEAST
         assert sum(state.belief) <= 16.25
-        assert state.spent <= PLAIN.day_cap + 1e-9
+        assert state.spent <= fold.DAY_CAP + 1e-9
         before = state
     told_of = standing(before, before.at, 300, basis, PLAIN)
     assert 0 <= told_of.use < 2
