@@ -17,6 +17,7 @@ embed         local and remote embedders, rerankers
 admit         a draft becomes an accepted entry: checked, redacted, weighed
 ingest        files become drafts: documents and conversations
 config        all settings
+settings      reads them from memento.toml and the environment, and knows their sources
 testing       fakes for your tests: embedder, clock, language models
 observe       sentences of a user's message that are worth a memory
 llm           language models, if you want one: a provider, and limits
@@ -111,7 +112,17 @@ _HOMES = {
 }  # fmt: skip
 """Modules of memento, each with the public names that it has."""
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
-_MODULES = {"aio", "check", "config", "errors", "prompt", "protocols", "testing", "types"}
+_MODULES = {
+    "aio",
+    "check",
+    "config",
+    "errors",
+    "prompt",
+    "protocols",
+    "settings",
+    "testing",
+    "types",
+}
 """Modules that are there after ``import memento`` alone."""
 
 
