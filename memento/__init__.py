@@ -17,8 +17,8 @@ embed         local and remote embedders, rerankers
 admit         a draft becomes an accepted entry: checked, redacted, weighed
 ingest        files become drafts: documents and conversations
 config        all settings
-settings      reads them from memento.toml and the environment, and knows their sources
 testing       fakes for your tests: embedder, clock, language models
+settings      where the settings come from: memento.toml and the environment
 observe       sentences of a user's message that are worth a memory
 llm           language models, if you want one: a provider, and limits
 tiers         short (ring buffer), long (exact search and Chroma), and the indexer that feeds it
@@ -113,16 +113,8 @@ _HOMES = {
 """Modules of memento, each with the public names that it has."""
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 _MODULES = {
-    "aio",
-    "check",
-    "config",
-    "errors",
-    "prompt",
-    "protocols",
-    "settings",
-    "testing",
-    "types",
-}
+    "aio", "check", "config", "errors", "prompt", "protocols", "settings", "testing", "types",
+}  # fmt: skip
 """Modules that are there after ``import memento`` alone."""
 
 

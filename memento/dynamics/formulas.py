@@ -204,10 +204,6 @@ class Effect:
             own from feedback, and with it how much of the evidence counts where memories match
             alike, [0.5, 1].
         learn: Whether these are learnt; if not, they are ``use`` and 1 everywhere.
-        belief: Weight of the log odds that a memory is right, [0, 10].
-        worth: Weight of how much a memory helped, [0, 10].
-        associated: Weight of what memories lead to that are used together with the first hits,
-            [0, 10].
         bound: Largest effect of all together, nats, [0, 10]. A memory whose evidence is more than
             twice that better is never overtaken.
         rivals: Outcome, from 0 down to minus this, of the hits of an answer that claim something
@@ -216,9 +212,6 @@ class Effect:
 
     use: float = 0.3
     learn: bool = True
-    belief: float = 1.5
-    worth: float = 0.5
-    associated: float = 0.8
     bound: float = 3.0
     rivals: float = 0.0
 
@@ -234,20 +227,16 @@ class Effect:
         >>> Effect.off().acts, Effect().acts
         (False, True)
         """
-        return cls(use=0.0, learn=False, belief=0.0, worth=0.0, associated=0.0, bound=0.0)
+        return cls(use=0.0, learn=False, bound=0.0)
 
     @property
     def acts(self) -> bool:
         """Whether any memory can move."""
-        weights = (self.use, self.learn, self.belief, self.worth, self.associated)
-        return self.bound > 0 and any(weights)
+        return self.bound > 0
 
 
 _MOST = {
     "use": MOST_USE,
-    "belief": 10.0,
-    "worth": 10.0,
-    "associated": 10.0,
     "bound": 10.0,
     "rivals": 1.0,
 }

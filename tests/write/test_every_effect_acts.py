@@ -72,9 +72,6 @@ def faded(memory, clock):
 PROBES = {
     "use": (taught, 0.1, 1.0),
     "learn": (taught, True, False),
-    "belief": (judged, 0.5, 2.0),
-    "worth": (judged, 0.1, 2.0),
-    "associated": (linked, 0.2, 0.8),
     "bound": (judged, 0.5, 3.0),
     "rivals": (rivalled, 0.0, 0.5),
 }
@@ -90,6 +87,9 @@ def test_every_setting_has_a_probe():
     ("module", "name", "story", "values"),
     [
         (learnt_weights, "LEARN_RATE", taught, (0.01, 0.5)),
+        (usage_boost, "BELIEF_WEIGHT", judged, (0.5, 2.0)),
+        (usage_boost, "WORTH_WEIGHT", judged, (0.1, 2.0)),
+        (usage_boost, "LINK_WEIGHT", linked, (0.2, 0.8)),
         (usage_boost, "FADE_BELOW", faded, (0.01, 0.9)),
     ],
 )
