@@ -19,6 +19,7 @@ from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from memento.base import layout
+from memento.base.display import cut
 from memento.base.files import path_of, read_regular
 from memento.check import check_word
 from memento.config import PRESETS, Config, of_preset
@@ -37,8 +38,10 @@ OF_A_STORE = frozenset({
     "retrieve.few", "retrieve.many", "retrieve.passage", "retrieve.long",
 })  # fmt: skip
 """What the file of a store may hold: the settings on which all processes of a store should agree,
-and the size of its answers. None of them decides what is trusted, let in or removed, which
-namespaces are read, or what leaves the machine; a new setting is not among them by itself."""
+and the size of its answers. None of them decides what is trusted or let in, which namespaces are
+read, or what leaves the machine. They say how fast memories fade, and so which ones a sleep
+archives first; whether it sleeps by itself is the user's. A new setting is not among them by
+itself."""
 _ONLY_PYTHON = frozenset({"conflicts.judge"})
 _MOST_BYTES = 65_536
 _SOME = 3
@@ -164,18 +167,19 @@ def _of_file(
     source = str(path)
     try:
         data = read_regular(path, _MOST_BYTES + 1)
-        if len(data) > _MOST_BYTES:
-            raise InvalidSetting(source, "", f"is larger than {_MOST_BYTES:,} bytes")
-        told = dict(_flat(tomllib.loads(data.decode("utf-8-sig")), ""))
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except OSError as error:
         raise InvalidSetting(source, "", f"cannot be read: {error.strerror}") from None
+    if len(data) > _MOST_BYTES:
+        raise InvalidSetting(source, "", f"is larger than {_MOST_BYTES:,} bytes")
+    try:
+        told = dict(_flat(tomllib.loads(data.decode("utf-8-sig")), ""))
     except (ValueError, RecursionError) as error:  # it says the line
-        raise InvalidSetting(source, "", f"is not TOML: {error}") from None
+        raise InvalidSetting(source, "", f"is not TOML: {cut(str(error))}") from None
     for name in told:
         if name not in known():
-            raise InvalidSetting(source, name, _unknown(name, known()))
+            raise InvalidSetting(source, cut(name), _unknown(name, known()))
         if name not in allowed:
             problem = (
                 f"may not be set by the file of a store; set it in {users}, or by {_named(name)}"
@@ -219,7 +223,7 @@ def _unknown(name: str, among: Iterable[str]) -> str:
     from difflib import get_close_matches  # noqa: PLC0415 - only who mistyped waits for it
 
     near = get_close_matches(name, among, _SOME, cutoff=0.5)
-    listed = ", ".join(near or sorted(among))
+    listed = ", ".join(near or sorted({one.partition(".")[0] for one in among}))
     return f"is not a setting of memento; {'did you mean' if near else 'known'}: {listed}"
 
 
