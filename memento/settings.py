@@ -162,8 +162,6 @@ def _of_file(
     path: Path, allowed: Iterable[str], users: Path | None = None
 ) -> dict[str, tuple[object, str]]:
     """Read a file, if it is there; for that of a store, ``users`` is where the rest belongs."""
-    import tomllib  # noqa: PLC0415 - few have such a file, and all would wait for it
-
     source = str(path)
     try:
         data = read_regular(path, _MOST_BYTES + 1)
@@ -173,6 +171,8 @@ def _of_file(
         raise InvalidSetting(source, "", f"cannot be read: {error.strerror}") from None
     if len(data) > _MOST_BYTES:
         raise InvalidSetting(source, "", f"is larger than {_MOST_BYTES:,} bytes")
+    import tomllib  # noqa: PLC0415 - few have such a file, and all would wait for it
+
     try:
         told = dict(_flat(tomllib.loads(data.decode("utf-8-sig")), ""))
     except (ValueError, RecursionError) as error:  # it says the line
