@@ -22,7 +22,7 @@ from dialogues import load
 from fit_weights import NAMES, Question, fit, questions, rows
 from metrics import RESAMPLES
 
-from memento.config import Weights
+from memento.retrieve.evidence import TURNS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -45,7 +45,7 @@ Scores = list[dict[str, float]]
 
 def shipped() -> NDArray[np.float64]:
     """Return the weights of the product, in the order of the evidence."""
-    return np.array([getattr(Weights(), name) for name in NAMES])
+    return np.array([getattr(TURNS, name) for name in NAMES])
 
 
 def without(
@@ -136,8 +136,8 @@ INTRODUCTION = """# What each piece of evidence is worth
 Written by `python benchmarks/ablation.py FILE FILE --page docs/explanation/ablation.md` on the
 development halves of LoCoMo (turns, 760 questions) and BEAM 100K (messages, 179 questions). Figures
 are percentage points; square brackets are 95 % intervals of a paired bootstrap over questions; an
-interval in bold does not contain zero. The [configuration](../reference/configuration.md) explains
-the names, at `Weights`.
+interval in bold does not contain zero. `Weights` in `memento/retrieve/evidence.py` explains
+the names.
 
 The candidates are always those of all ways of looking, so the figures show the worth of a signal
 for their order. `python benchmarks/quality.py FILE --no-embedder` shows the worth of having

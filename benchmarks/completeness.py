@@ -34,6 +34,7 @@ from stores import opened
 from memento import Config
 from memento.config import Articles, RetrieveConfig
 from memento.retrieve.question import wants_several
+from memento.sleep import articles
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -87,7 +88,8 @@ def measure(
     if not chosen.passages:
         config = replace(config, retrieve=replace(RetrieveConfig(), passage=None, long=None))
     if options.articles is not None:
-        config = replace(config, articles=Articles("extractive", cosine=options.articles))
+        config = replace(config, articles=Articles("extractive"))
+        articles.NEAR = options.articles
     with opened(conversation, keep=options.keep, config=config) as memory:
         if options.articles is not None:
             memory.sleep.run(steps=["articles"], seconds=3600)
@@ -112,8 +114,8 @@ def measure(
 
 def judged(name: str, way: str, query: Query, hits: Sequence[Hit], memory: MemoryManager) -> Asked:
     """Compare the hits, and what articles among them quote, with the right turns."""
-    articles = [hit.memory for hit in hits if hit.memory.kind == "article"]
-    quoted = [memory.get(parent) for article in articles for parent in article.source.parents]
+    written = [hit.memory for hit in hits if hit.memory.kind == "article"]
+    quoted = [memory.get(parent) for article in written for parent in article.source.parents]
     turns = [hit.memory for hit in hits if hit.memory.kind != "article"]
     found = query.turns & {str(one.metadata["turn"]) for one in [*turns, *quoted]}
     return Asked(
@@ -168,9 +170,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--tokens", type=int, default=1000, help="tokens a prompt has room for")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep the filled stores there")
     parser.add_argument("--json", type=Path, metavar="OUT", help="write the result there")
-    parser.add_argument(
-        "--articles", type=float, nargs="?", const=Articles().cosine, metavar="COSINE"
-    )
+    parser.add_argument("--articles", type=float, nargs="?", const=articles.NEAR, metavar="COSINE")
     options = parser.parse_args(arguments)
     asked: list[Asked] = []
     for file in options.files:

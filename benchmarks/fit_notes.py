@@ -23,7 +23,7 @@ from everyday import LIVES, Telling, telling
 from fit_weights import CANDIDATES, NAMES, RATE
 from lives import Asked, Life, read
 
-from memento.config import RetrieveConfig
+from memento.retrieve import evidence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -33,9 +33,8 @@ if TYPE_CHECKING:
 L2 = 1e-2
 STEPS = 300
 LEFT_OUT = frozenset({"follow-up", "previous value", "time", "off-topic"})
-_CONFIG = RetrieveConfig()
-TURNS = np.array([getattr(_CONFIG.weights, name) for name in NAMES])
-NOTES = np.array([getattr(_CONFIG.alone, name) for name in NAMES])
+TURNS = np.array([getattr(evidence.TURNS, name) for name in NAMES])
+NOTES = np.array([getattr(evidence.NOTES, name) for name in NAMES])
 
 
 @dataclass(frozen=True, slots=True)

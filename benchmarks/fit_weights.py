@@ -24,7 +24,7 @@ from dialogues import ADVERSARIAL, Conversation, load
 from metrics import score, summary
 from stores import opened
 
-from memento.config import Weights
+from memento.retrieve.evidence import TURNS, Weights
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -55,7 +55,7 @@ class Question:
 
 def questions(conversation: Conversation, *, embed: bool, keep: Path | None) -> Iterator[Question]:
     """Put the questions of a conversation to its store."""
-    unit = np.array([getattr(Weights(), name) or 1.0 for name in NAMES])  # 0 / 1 is no evidence
+    unit = np.array([getattr(TURNS, name) or 1.0 for name in NAMES])  # 0 / 1 is no evidence
     with opened(conversation, embed=embed, keep=keep) as memory:
         for query in conversation.queries:
             if query.category != ADVERSARIAL:

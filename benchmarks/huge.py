@@ -78,14 +78,14 @@ def without_chroma(root: Path) -> Iterator[None]:
 
 def fill(root: str, n: str) -> dict[str, Any]:
     """Make the store; say what an add costs when it is small and when it is full."""
-    from memento import Config, MemoryManager  # noqa: PLC0415
-    from memento.config import IndexConfig  # noqa: PLC0415
+    from memento import MemoryManager  # noqa: PLC0415
+    from memento.tiers import indexer  # noqa: PLC0415
 
-    config = Config(index=IndexConfig(bite_texts=1_024, bite_chars=1_000_000))
+    indexer.BITE_TEXTS, indexer.BITE_CHARS = 1_024, 1_000_000
     corpus, began = Corpus(5), time.process_time()
     with (
         without_chroma(Path(root)),
-        MemoryManager(root=root, embedder=Questioned(asks=False), config=config) as memory,
+        MemoryManager(root=root, embedder=Questioned(asks=False)) as memory,
     ):
         memory.add_many(corpus.texts(BITE))
         early = added(memory, corpus)

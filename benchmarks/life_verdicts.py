@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
+from unittest.mock import patch
 
 from life_need import NOUNS
 from life_world import PRODUCT, Item, Scores, World
 
+from memento.dynamics import fold
 from memento.dynamics.settings import Dynamics
 
 KINDS = (
@@ -46,8 +49,8 @@ ROUNDS = (1, 3, 5, 10)
 JUDGED, MISTAKEN = 0.5, 0.15
 """Share of the answers that get a verdict, and of the verdicts that are mistaken."""
 PRAISES = 1_000
-UNGUARDED = Dynamics(massed=0.0, day_cap=1e6, belief_cap=1e4, half_life=1e6)
-"""Settings without any cap: verdicts of one day, source and memory add up without end."""
+UNGUARDED = Dynamics(half_life=1e6)
+"""With the caps taken away as well, verdicts of one day, source and memory add up without end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +80,11 @@ def wrong(seeds: Sequence[int], attack: Attack | None = None) -> Scores:
     """Ask for things of which a right and a wrong statement are known; some answers are judged."""
     scores = Scores()
     for seed in seeds:
-        with World(attack.dynamics if attack else None) as world:
+        with ExitStack() as opened:
+            if attack is not None and attack.dynamics is UNGUARDED:
+                caps = patch.multiple(fold, MASSED=0.0, DAY_CAP=1e6, BELIEF_CAP=1e4)
+                opened.enter_context(caps)
+            world = opened.enter_context(World(attack.dynamics if attack else None))
             _wrong(world, seed, scores, attack)
     return scores
 

@@ -28,7 +28,7 @@ from tempfile import TemporaryDirectory
 
 from common import table, write_json
 
-from memento import Config, MemoryManager
+from memento import MemoryManager
 from memento.prompt import conditions
 from memento.text.words import estimate
 from memento.verbs import rules
@@ -130,7 +130,7 @@ def switched(embedder: str | None) -> dict[str, float]:
     """Return how well conditions hold for the messages of the set."""
     asked = json.loads(SET.read_text(encoding="utf-8"))
     clauses = list(asked["conditions"])
-    at = Config().policy.holds_at
+    at = rules.HOLDS_AT
     hits = wanted = on = 0
     with TemporaryDirectory() as root, MemoryManager(root, embedder=embedder) as memory:
         for message, right in asked["messages"]:

@@ -28,7 +28,7 @@ from dialogues import ADVERSARIAL, Conversation, Dataset, load
 from own import auc, people, renamed
 from stores import opened
 
-from memento.config import Sure
+from memento.retrieve import judging
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -48,7 +48,7 @@ SIGNS = {
     "answer_by_words": ("cover", "fit", "unknown"),
     "near": ("cosine",),
 }
-"""The signs each logistic of `memento.config.Sure` reads, before its constant."""
+"""The signs each logistic of `memento.retrieve.judging` reads, before its constant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,10 +289,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for kind in ("hit", "answer"):
             name = kind + suffix
             groups = {file: group for file, of, group in grouped(known) if of == kind}
-            print(f"\n{name}, now {getattr(Sure(), name)}", *fitted(groups, SIGNS[name]), sep="\n")
+            now = getattr(judging, name.upper())
+            print(f"\n{name}, now {now}", *fitted(groups, SIGNS[name]), sep="\n")
         if not options.no_embedder:
             groups = {file: group for file, of, group in grouped(known) if of == "hit"}
-            print(f"\nnear, now {Sure().near}", *fitted(groups, SIGNS["near"]), sep="\n")
+            print(f"\nnear, now {judging.NEAR}", *fitted(groups, SIGNS["near"]), sep="\n")
     if options.svg:
         options.svg.write_text(picture(known), encoding="utf-8")
     write_json(options.json, {"cases": known})

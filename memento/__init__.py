@@ -18,6 +18,7 @@ admit         a draft becomes an accepted entry: checked, redacted, weighed
 ingest        files become drafts: documents and conversations
 config        all settings
 testing       fakes for your tests: embedder, clock, language models
+settings      where the settings come from: memento.toml and the environment
 observe       sentences of a user's message that are worth a memory
 llm           language models, if you want one: a provider, and limits
 tiers         short (ring buffer), long (exact search and Chroma), and the indexer that feeds it
@@ -111,7 +112,9 @@ _HOMES = {
 }  # fmt: skip
 """Modules of memento, each with the public names that it has."""
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
-_MODULES = {"aio", "check", "config", "errors", "prompt", "protocols", "testing", "types"}
+_MODULES = {
+    "aio", "check", "config", "errors", "prompt", "protocols", "settings", "testing", "types",
+}  # fmt: skip
 """Modules that are there after ``import memento`` alone."""
 
 

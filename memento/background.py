@@ -41,6 +41,8 @@ else:
     run = later("memento.sleep.run")
     settling = later("memento.write.settling")
 
+CHECKPOINT_BYTES = 4 * 1024 * 1024
+"""Size of the write-ahead log from which it is checkpointed."""
 ACCESSES = 10_000
 """Most retrievals whose log line waits in RAM; older ones give way."""
 TAKEN = 8
@@ -453,10 +455,7 @@ class Background:
         if auto == Auto.ALL and self._now() >= self._sleep_due:
             self._sleep(SLEEP_SECONDS)
         self.words.merge()
-        if (
-            self._ledger.growth() > UNFOLDED
-            or self._ledger.wal_bytes() > self._config.index.checkpoint_bytes
-        ):
+        if self._ledger.growth() > UNFOLDED or self._ledger.wal_bytes() > CHECKPOINT_BYTES:
             self._ledger.checkpoint()
         self._ledger.keep_reserve()
         return folded

@@ -63,6 +63,10 @@ class Limits:
     text_chars: int = 65_536
     metadata_bytes: int = 1_048_576
 
+    def __post_init__(self) -> None:
+        check_count("limits.text_chars", self.text_chars, most=MAX_INTEGER)
+        check_count("limits.metadata_bytes", self.metadata_bytes, least=2, most=MAX_INTEGER)
+
 
 def check_text(text: object, limits: Limits) -> str:
     """Accept a text that is not empty, not too long, and can be stored as UTF-8."""

@@ -259,8 +259,7 @@ class Engine:
 
     def admitted(self, draft: Draft, now: int) -> Entry:
         """Check a draft, take secrets out of it and weigh it; nothing is written."""
-        limits, choice, secrets = self.config.limits, self.config.tier_choice, self.config.secrets
-        return admit(draft, now=now, limits=limits, choice=choice, secrets=secrets)
+        return admit(draft, now=now, limits=self.config.limits, secrets=self.config.secrets)
 
     def new_namespace(self, connection: Session, labels: tuple[str, ...]) -> int:
         """Give a namespace a number, inside the transaction that first writes to it.
@@ -381,7 +380,6 @@ class Engine:
                 on_reset=lambda _: self.ledger.write(lambda c: vectors.owe_index(c, model)),
                 mark=lambda: self.ledger.read(vectors.mark),
                 set_mark=lambda mark: self.ledger.write(lambda c: vectors.set_mark(c, mark)),
-                config=self.config.long,
             )
             with self._lock:
                 if self._shut:  # closed during this call, so nothing else would close it

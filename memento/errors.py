@@ -3,6 +3,7 @@
     MementoError
     ├── InvalidInput            a value that cannot be accepted (also a ValueError)
     │   ├── AmbiguousId         a short id that fits several memories
+    │   ├── InvalidSetting      a file or the environment holds what is no setting
     │   ├── InvalidScope        a scope path or namespace label that is not well formed
     │   ├── SecretFound         it holds a secret, and is a key or the settings refuse secrets
     │   └── UntrustedSource     its source may not make rules, pin memories or replace active ones
@@ -93,6 +94,19 @@ class AmbiguousId(InvalidInput):
         problem = f"{short!r} fits several memories: {listed}; give more characters of one,"
         super().__init__("id", f"{problem} or its last ones")
         self.ids = tuple(ids)
+
+
+class InvalidSetting(InvalidInput):
+    """A file or a variable of the environment holds what is no setting, or cannot be its value.
+
+    Attributes:
+        source: The file, or ``environment``.
+    """
+
+    def __init__(self, source: str, field: str, problem: str) -> None:
+        super().__init__(field, problem)
+        self.source = source
+        self.args = (f"{source}: {field}{': ' if field else ''}{problem}",)
 
 
 class InvalidScope(InvalidInput):

@@ -41,6 +41,7 @@ from memento.ledger.filters import (
 )
 from memento.observe.values import Observation
 from memento.prompt import rendering
+from memento.settings import load
 from memento.types import (
     Draft,
     Kind,
@@ -102,7 +103,8 @@ class MemoryManager(Part):
         root: Folder of the store; created if missing.
         namespace: Who may see these memories: one label or several. A manager sees only its own
             namespace; ``of`` returns a view of another.
-        config: Settings; ``Config.from_env()`` reads them from the environment.
+        config: Settings, all of them; None for those of the store's ``memento.toml``, the user's
+            and the environment, see ``memento.settings.load``.
         embedder: ``"default"`` for the model that comes with memento,
             ``"sentence-transformers:NAME"``, ``"openai:MODEL"``, an object with ``name``,
             ``dim`` and ``embed``, or None to search by words only.
@@ -137,7 +139,7 @@ class MemoryManager(Part):
         reranker: Reranker | None = None,
     ) -> None:
         labels = parse_namespace(namespace)
-        config = Config() if config is None else config
+        config = load(root).config if config is None else config
         clock = system_clock if clock is None else clock
         super().__init__(View(hold(root, config, embedder, clock, reranker), labels))
         if config.llm.background:

@@ -18,11 +18,11 @@ from typing import Any
 import typer
 
 import memento
-from memento import check, config, errors, types
-from memento.admit import importance
+from memento import check, config, errors, settings, types
+from memento.claims import settings as claims_config
 from memento.cli import __doc__ as cli_words
 from memento.cli import app
-from memento.dynamics import formulas
+from memento.dynamics import association, formulas
 from memento.dynamics import settings as dynamics_config
 from memento.insight import findings as insights
 from memento.ledger import filters
@@ -51,8 +51,7 @@ CLI_WORDS = """\
 Tiers are short, medium and long; statuses active, superseded and forgotten.
 """
 CONFIG_WORDS = """\
-`MemoryManager(config=Config(...))` takes it in Python; `Config.from_env()` and the command line
-read the environment. Every setting has a default that is right for most.
+Every setting has a default that is right for most. To change some, give a `Config` in Python:
 
 ```python
 from memento import Config, MemoryManager
@@ -60,6 +59,39 @@ from memento.config import ShortConfig
 
 memory = MemoryManager(embedder=None, config=Config(short=ShortConfig(capacity=20)))
 ```
+
+Then nothing else is read. Without a `Config`, these are read for the shell, MCP and
+`MemoryManager()` alike; of two values for one setting, the upper one holds:
+
+1. `MEMENTO_*` variables of the environment: `MEMENTO_` and the name of the setting, as in
+   `MEMENTO_SHORT_CAPACITY=20`; lists are joined with commas;
+2. `memento.toml` in the folder of the store;
+3. `memento/memento.toml` in the user's folder for settings: `$XDG_CONFIG_HOME`, or `~/.config`, on
+   macOS `~/Library/Application Support`;
+4. the defaults.
+
+```toml
+preset = "task agent"
+timezone = "Asia/Tokyo"
+sleep.auto = "all"
+
+[short]
+capacity = 20
+```
+
+`preset` is `chatbot`, `task agent`, `personal assistant` or `researcher`; wherever it is set, all
+other settings count more. An empty text stands for None.
+
+`memento config` shows what holds and where it comes from, in lines that such a file can have. A
+name or value that cannot be is an error, `InvalidSetting`, not passed over. To build on what was
+read: `replace(memento.settings.load("agent_memory").config, secrets="reject")`.
+
+A store may come from somebody else, in a backup or a shared folder. So its file may only set what
+all who use the store should agree on, and the size of answers:
+
+STORE_SETTINGS
+
+The others, such as a model to send text to or what is trusted, are refused there.
 """
 
 SECTIONS = ("Args", "Attributes", "Returns", "Raises")
@@ -120,12 +152,9 @@ VOCABULARY = (types.Tier, types.Kind, types.Status, types.Trust, types.Reason, t
 CONFIGS = (
     ("Config", config.Config),
     ("limits", check.Limits),
-    ("tier_choice", importance.TierChoice),
     ("short", config.ShortConfig),
     ("index", config.IndexConfig),
-    ("long", config.LongConfig),
     ("retrieve", config.RetrieveConfig),
-    ("retrieve.weights", config.Weights),
     ("dynamics", dynamics_config.Dynamics),
     ("sleep", config.Sleep),
     ("articles", config.Articles),
@@ -133,7 +162,9 @@ CONFIGS = (
     ("scopes", config.ScopeConfig),
     ("policy", config.PolicyConfig),
     ("llm", config.LLMConfig),
-    ("dynamics.stability", dynamics_config.Stability),
+    ("association", association.Association),
+    ("conflicts", claims_config.Conflicts),
+    ("observe", config.ObserveConfig),
     ("effect", formulas.Effect),
 )
 
@@ -296,12 +327,11 @@ def _option(option: Any) -> str:
 
 def configuration() -> str:
     """Compose the reference of the settings."""
+    listed = ", ".join(f"`{name}`" for name in sorted(settings.OF_A_STORE)) + "."
     parts = [
         "# Configuration\n",
         MADE,
-        CONFIG_WORDS,
-        "## Environment\n",
-        docstring(config.Config.from_env.__doc__) + "\n",
+        CONFIG_WORDS.replace("STORE_SETTINGS", listed),
     ]
     for place, kind in CONFIGS:
         name = f"Config.{place}" if place != "Config" else "Config"
@@ -316,13 +346,8 @@ def configuration() -> str:
 
 
 def _default(field: dataclasses.Field[Any]) -> str:
-    if field.default is dataclasses.MISSING and field.default_factory is not dataclasses.MISSING:
-        made = field.default_factory()
-        usual = type(made)()
-        names = [one.name for one in dataclasses.fields(made)]
-        other = [name for name in names if getattr(made, name) != getattr(usual, name)]
-        given = ", ".join(f"{name}={getattr(made, name)}" for name in other)
-        return f"{type(made).__name__}({given})"
+    if field.default_factory is not dataclasses.MISSING:
+        return f"{field.default_factory()}"
     value = field.default
     return f"{value.value if isinstance(value, enum.Enum) else value}"
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from hypothesis import HealthCheck, settings
 
 from memento import MemoryManager
 from memento.testing import ManualClock
+
+os.environ["XDG_CONFIG_HOME"] = os.devnull  # no test reads the settings of whoever runs it
 
 settings.register_profile(
     "search",  # other examples in each run: to look for faults

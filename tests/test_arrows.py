@@ -22,6 +22,7 @@ ROOMS = [
     {"embed"},
     {"admit", "ingest"},
     {"config", "testing"},
+    {"settings"},
     {"observe", "llm"},
     {"tiers"},
     {"retrieve"},

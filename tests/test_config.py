@@ -1,4 +1,4 @@
-"""Settings: composed, checked, read from the environment once, and each of them used."""
+"""Settings: composed, checked, and each of them used."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ import pytest
 
 import memento
 from memento import Config
-from memento.admit.redact import Secrets
 from memento.check import Limits
-from memento.config import _ELSEWHERE, _READERS, LongIndex, ShortConfig, Weights
+from memento.config import ShortConfig
 from memento.errors import InvalidInput
 
 SOURCE = {path: path.read_text() for path in Path(inspect.getfile(memento)).parent.rglob("*.py")}
@@ -35,7 +34,7 @@ FIELDS = [(path, kind, f.name) for path, kind in parts() for f in dataclasses.fi
 def test_every_field_is_documented_and_read(path, kind, name):
     """An option nobody reads is a defect; so is one that nobody explains."""
     assert re.search(rf"^\s+{name}: ", inspect.getdoc(kind), re.MULTILINE)
-    read = re.compile(rf"\.{name}\b" if kind is not Weights else f'"{name}"')
+    read = re.compile(rf"\.{name}\b")
     assert any(read.search(text) for text in SOURCE.values()), f"{path}{name} is read nowhere"
 
 
@@ -46,67 +45,11 @@ def test_every_part_is_frozen():
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "read"),
-    [
-        ("MEMENTO_SHORT_CAPACITY", "7", lambda c: c.short.capacity == 7),
-        ("MEMENTO_SNAPSHOT_SECONDS", "0.5", lambda c: c.short.snapshot_seconds == 0.5),
-        ("MEMENTO_TEXT_CHARS", "100", lambda c: c.limits.text_chars == 100),
-        ("MEMENTO_LONG_INDEX", "exact", lambda c: c.long_index == LongIndex.EXACT),
-        ("MEMENTO_SECRETS", "reject", lambda c: c.secrets == Secrets.REJECT),
-        ("MEMENTO_TIMEZONE", "Asia/Tokyo", lambda c: c.zone.key == "Asia/Tokyo"),
-    ],
-)
-def test_the_environment_is_read(name, text, read):
-    """Each known variable sets its field; the rest stays as it is by default."""
-    config = Config.from_env({name: text, "PATH": "/bin", "MEMENTO_ROOT": "/x"})
-    assert read(config)
-    assert Config.from_env({}) == Config()
-
-
-def test_all_known_names_are_documented():
-    """The docstring of from_env lists every variable."""
-    for name in (*_READERS, *_ELSEWHERE):
-        assert name in Config.from_env.__doc__
-
-
-def test_the_process_environment_is_the_default(monkeypatch):
-    """Without a mapping the real environment is read."""
-    monkeypatch.setenv("MEMENTO_SHORT_CAPACITY", "9")
-    assert Config.from_env().short.capacity == 9
-
-
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("MEMENTO_CAPACITY", "5"),
-        ("MEMENTO_", "5"),
-        ("MEMENTO_SHORT_CAPACITY", "many"),
-        ("MEMENTO_SHORT_CAPACITY", "0"),
-        ("MEMENTO_SHORT_CAPACITY", "1.5"),
-        ("MEMENTO_SNAPSHOT_SECONDS", "soon"),
-        ("MEMENTO_SNAPSHOT_SECONDS", "nan"),
-        ("MEMENTO_SNAPSHOT_SECONDS", "inf"),
-        ("MEMENTO_SNAPSHOT_SECONDS", "-1"),
-        ("MEMENTO_TEXT_CHARS", "0"),
-        ("MEMENTO_TEXT_CHARS", ""),
-        ("MEMENTO_LONG_INDEX", "fastest"),
-        ("MEMENTO_SECRETS", "keep"),
-        ("MEMENTO_TIMEZONE", "JST+9"),
-    ],
-)
-def test_what_cannot_be_is_refused(name, text):
-    """A misspelt name or a value that makes no sense never becomes a silent default."""
-    with pytest.raises(InvalidInput):
-        Config.from_env({name: text})
-
-
-@pytest.mark.parametrize(
     "make",
     [
         lambda: Config(long_index="Auto"),
         lambda: Config(secrets="keep"),
         lambda: Config(short=ShortConfig(capacity=0)),
-        lambda: Config(short=ShortConfig(sessions=0)),
         lambda: Config(limits=Limits(text_chars=0)),
         lambda: Config(limits=Limits(metadata_bytes=1)),
         lambda: Config(close_seconds=-1),

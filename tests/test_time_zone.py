@@ -188,4 +188,4 @@ def test_a_wrong_variable_is_named(monkeypatch, tmp_path, capsys):
     monkeypatch.setenv("MEMENTO_TIMEZONE", "Mars/Olympus")
     for options in (["--since", "today"], []):
         assert main(["list", *root, *options]) != 0
-        assert "MEMENTO_TIMEZONE: 'Mars/Olympus' is not" in capsys.readouterr().err
+        assert "(MEMENTO_TIMEZONE): timezone: 'Mars/Olympus' is not" in capsys.readouterr().err

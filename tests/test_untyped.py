@@ -98,7 +98,7 @@ def test_a_root_is_a_name(root):
     assert refused.value.field == "root"
 
 
-@pytest.mark.parametrize("field", ["limits", "tier_choice", "short", "index", "long", "retrieve"])
+@pytest.mark.parametrize("field", ["limits", "short", "index", "retrieve"])
 @pytest.mark.parametrize("value", [3, None])
 def test_parts_of_a_config_are_checked(field, value):
     """Each is of its own class."""

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import uuid_utils
 
-from memento.admit.importance import TierChoice, telling
+from memento.admit.importance import telling, tier_for
 from memento.admit.redact import Redaction, Secrets
 from memento.base.plain import plain
 from memento.base.scopes import parse_scope
@@ -70,7 +70,7 @@ class Entry:
     redacted: Mapping[str, int] = field(default_factory=dict)
     words: Sequence[str] = ()
     telling: Sequence[str] = ()
-    choice: TierChoice | None = None
+    unweighed: bool = False
     by: str | None = None
 
     def rekey(self, key: str | None) -> None:
@@ -132,7 +132,6 @@ def admit(
     *,
     now: int,
     limits: Limits,
-    choice: TierChoice,
     secrets: Secrets | str = Secrets.REDACT,
 ) -> Entry:
     """Turn a draft into an entry: check it, take the secrets out, count its words.
@@ -141,7 +140,6 @@ def admit(
         draft: As the caller gave it.
         now: The present moment, microseconds since 1970 UTC.
         limits: The largest text and metadata that are accepted.
-        choice: Which tier an importance leads to.
         secrets: Whether a secret in the draft is redacted, refused or kept.
 
     Returns:
@@ -179,10 +177,10 @@ def admit(
     )
     if draft.importance is None:
         entry.derived += ("importance",)
-        entry.telling, entry.choice = telling(spoken), choice
+        entry.telling, entry.unweighed = telling(spoken), True
         return entry
     if draft.tier is None:
-        row.tier = choice.tier(row.importance, pinned=bool(row.pinned)).value
+        row.tier = tier_for(row.importance, pinned=bool(row.pinned)).value
     row.seal()
     return entry
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
 from memento.text.words import content
 from memento.types import Kind, Tier
@@ -94,24 +93,16 @@ def importance(text: str, words: Collection[str], kind: Kind, novelty: float) ->
     return round(min(1.0, max(0.0, score)), 4)
 
 
-@dataclass(frozen=True, slots=True)
-class TierChoice:
-    """Which importance leads to which tier when ``add`` is not told one.
+LONG_FROM, SHORT_BELOW = 0.6, 0.3
+"""Importance from which a memory goes to the long tier, and below which it stays in the ring."""
 
-    Attributes:
-        long_from: Importance from which a memory goes to the long tier, [0, 1].
-        short_below: Importance below which it stays in the ring buffer, [0, 1].
+
+def tier_for(importance: float, *, pinned: bool) -> Tier:
+    """Choose a tier when ``add`` is not told one.
+
+    >>> tier_for(0.7, pinned=False).value
+    'long'
     """
-
-    long_from: float = 0.6
-    short_below: float = 0.3
-
-    def tier(self, importance: float, *, pinned: bool) -> Tier:
-        """Choose a tier.
-
-        >>> TierChoice().tier(0.7, pinned=False).value
-        'long'
-        """
-        if pinned or importance >= self.long_from:
-            return Tier.LONG
-        return Tier.SHORT if importance < self.short_below else Tier.MEDIUM
+    if pinned or importance >= LONG_FROM:
+        return Tier.LONG
+    return Tier.SHORT if importance < SHORT_BELOW else Tier.MEDIUM

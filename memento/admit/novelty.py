@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from memento.admit.draft import Entry
-from memento.admit.importance import importance
+from memento.admit.importance import importance, tier_for
 from memento.ledger.contract import Session, Work
 from memento.status import HEARD
 from memento.types import Kind
@@ -73,17 +73,17 @@ class Novelty:
             The words that were met, for `count`; None if there is nothing to count: all entries had
             both, and no words of the namespace are kept.
         """
-        if all(entry.choice is None for entry in entries) and work.ns not in self._known:
+        if not any(entry.unweighed for entry in entries) and work.ns not in self._known:
             return None
         met = self.met(work.db, work.ns)
         for entry in entries:
-            if entry.choice is not None:
+            if entry.unweighed:
                 row, share = entry.row, met.share(work.db, entry.telling)
                 row.importance = importance(row.text, entry.words, Kind(row.kind), share)
                 if "tier" in entry.derived:
-                    row.tier = entry.choice.tier(row.importance, pinned=bool(row.pinned)).value
+                    row.tier = tier_for(row.importance, pinned=bool(row.pinned)).value
                 row.seal()
-                entry.choice = None
+                entry.unweighed = False
             if entry.row.status in HEARD:  # all its words, as full text has them all later
                 met.new.update(entry.words)
         return met

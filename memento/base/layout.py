@@ -21,6 +21,8 @@ CHROMA = "chroma"
 """Folder of the long tier's index."""
 DERIVED = "derived"
 """Folder of the files by which large namespaces are searched."""
+SETTINGS = "memento.toml"
+"""Settings of the store, which a person may put there; see ``memento.settings``."""
 RESERVE = "reserve"
 """Room kept aside for a full disk."""
 TURN = "writer.lock"
@@ -35,17 +37,17 @@ IN_USE = re.compile(
 UNFINISHED = re.compile(r"\.ledger\.db\.[a-z0-9_]{8}\.tmp(-journal|-wal|-shm)?|chroma\.json\.tmp")
 """Names that only a writer of the store gives, to what it has not finished."""
 OURS = re.compile(
-    r"ledger\.db(-wal|-shm|-journal)?|short\.json|chroma(\.json|\.lock)?|derived|\w+\.lock|reserve"
+    r"ledger\.db(-wal|-shm|-journal)?|short\.json|chroma(\.json|\.lock)?|derived|\w+\.lock|reserve|memento\.toml"
 )
 """Names of the store's own files."""
 OF_A_NEW_STORE = re.compile(
     r"ledger\.db-(journal|shm)|(writer|chroma)\.lock|probe\.[0-9a-f]{8}\.tmp|reserve"
-    rf"|{UNFINISHED.pattern}"
+    rf"|memento\.toml|{UNFINISHED.pattern}"
 )
 """Names of files that may be there before the ledger is, of a store whose making was cut off."""
 OF_A_STORE = re.compile(
     r"\.?(ledger\.db|short\.json|chroma\.json|chroma)([-.].+)?|derived"
-    r"|(writer|chroma|derived)\.lock|probe\.[0-9a-f]{8}\.tmp|reserve"
+    r"|(writer|chroma|derived)\.lock|probe\.[0-9a-f]{8}\.tmp|reserve|memento\.toml"
 )
 """Names that the store, SQLite, and what they set aside or leave unfinished have."""
 OF_DERIVED = re.compile(r"[0-9]+\.(vectors|outline)(\.[0-9a-f]{8}\.tmp)?")

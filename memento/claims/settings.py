@@ -36,7 +36,6 @@ class Conflicts:
             one that says that something changed. Other conflicts are flagged.
         pairs: Most earlier statements with which a new one is compared, >= 0; with 0 no statement
             is read.
-        words: Most words of a statement that is read, 1 to 40.
         vocabulary: Further nouns in small letters to the attribute they name, such as
             ``{"berth": "berth"}``: attributes that have one value at a time.
         judge: Asked about pairs that the rules take for distinct although they share a value or
@@ -45,14 +44,12 @@ class Conflicts:
 
     supersede: Supersede = "explicit"
     pairs: int = 12
-    words: int = 40
     vocabulary: Mapping[str, str] = field(default_factory=dict)
     judge: Judge | None = None
 
     def __post_init__(self) -> None:
         check_word("conflicts.supersede", self.supersede, get_args(Supersede))
         check_count("conflicts.pairs", self.pairs, least=0, most=MAX_INTEGER)
-        check_count("conflicts.words", self.words, most=LONGEST)
         if not _is_vocabulary(self.vocabulary):
             raise InvalidInput(
                 "conflicts.vocabulary", "must be nouns in small letters to attributes"

@@ -18,6 +18,7 @@ from memento.check import MOST_NAMED
 from memento.cli.options import HERE, ID, AsJson, Ids, Root, Store, command, given, option
 from memento.cli.output import NOT_WELL, Shown, as_text, counted, each, wait_for_index, warn
 from memento.errors import InvalidInput, NotFound
+from memento.settings import load
 from memento.sleep.tick_values import Tick
 from memento.text.when import seconds_of
 from memento.types import Kind, Trust
@@ -131,6 +132,17 @@ def import_(
     typer.echo(as_text(done) if as_json else said)
     for memory_id in done.damaged:
         warn(f"{memory_id} left out: it was damaged where it comes from")
+
+
+@command(app, "memento config", "memento config --root ~/notes --json", embeds=False)
+def config(store: Store) -> Shown:
+    """Show every setting, and where its value comes from.
+
+    The lines are those of a `memento.toml`. What holds is, in this order: a MEMENTO_* variable, the
+    file in the store's folder, the file in your own folder for settings.
+    """
+    found = load(store.root).each
+    return Shown(found, [f"{one.line:<40}  # {one.source}" for one in found])
 
 
 @command(app, "memento stats", "memento stats --root ~/notes --json")

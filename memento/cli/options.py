@@ -21,10 +21,10 @@ from memento import MemoryManager
 from memento.base import layout
 from memento.base.clock import system_clock
 from memento.cli.output import Shown
-from memento.config import Config
 from memento.errors import InvalidInput, StoreUnusable
 from memento.ledger.filters import Filtering
 from memento.protocols import Clock
+from memento.settings import load
 from memento.text import when
 from memento.types import Kind, Tier
 
@@ -41,7 +41,7 @@ def moment_of(text: str, now: Clock = system_clock, *, ahead: bool = False) -> d
     >>> moment_of("2025-05-01").isoformat()
     '2025-05-01T00:00:00+00:00'
     """
-    present = now().astimezone(Config.from_env().zone)
+    present = now().astimezone(load().config.zone)
     return when.moment_of(text, present, ahead=ahead).astimezone(UTC)
 
 
@@ -173,7 +173,6 @@ class Store:
         return MemoryManager(
             self.root,
             namespace=self.namespace.split("/"),
-            config=Config.from_env(),
             embedder=None if self.embedder == "none" else self.embedder,
         )
 

@@ -57,7 +57,7 @@ BECAUSE = {
     "levelled": "its lead is evened out, as use says more than small differences",
     "reranked": "reads like the answer to the reranker",
 }
-"""Each piece of evidence in words; the names are those of `RetrieveConfig.weights`."""
+"""Each piece of evidence in words; the names are those of `evidence.Weights`."""
 BLOCK = "\N{FULL BLOCK}"
 _TELLING = 0.01  # evidence below this is not worth a line
 _BY_NAME = 0.5  # value of `exact` above which the query names a memory

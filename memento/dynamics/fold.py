@@ -18,6 +18,26 @@ from memento.types import Event, Trust
 DAY = 86_400_000_000
 """A day in microseconds."""
 
+CHANCE = 0.38
+"""Need odds that are nothing special: 0.38 is one use a week ago."""
+SHOWN, SHOWN_FIRST = 0.1, 5
+"""Weight of being among the first hits of a recorded retrieval, against 1 for being used; and how
+many hits are the first."""
+MASSED = 3600.0
+"""Uses within so many seconds of the last one count once."""
+DAY_CAP = 4.0
+"""Most evidence, for and against, that the user's verdicts on one memory bring in a day (UTC)."""
+BELIEF_CAP = 16.0
+"""Largest evidence for and against together."""
+WORTH_RATE = 0.2
+"""How fast the worth of a memory follows outcomes, [0, 1]."""
+PRESENTED = 0.3
+"""What a presentation adds to the short strength, times 0.5 + importance."""
+GAIN, FLAT, SPACING = 2.0, 0.17, 0.8
+"""How much a use adds to the stability, how much less the steady gain, and how much more the
+half-forgotten. From FSRS-6."""
+MOST_STABLE = 3650.0
+"""Largest stability, active days."""
 _SECOND = 1_000_000
 
 MOST = 2.0
@@ -185,7 +205,7 @@ class State:
         at: Moment of the numbers that fade, microseconds.
         uses: Weight of all uses.
         used_at: When a use last counted, microseconds; None if never.
-        counted: Weight that counted within the last `Dynamics.massed` seconds.
+        counted: Weight that counted within the last `MASSED` seconds.
         sums: Leaky sums of the uses, see `use`.
         stability: Active days, see `retention`.
         day: Active day of the last use that made it steadier, or of its arrival.
@@ -234,9 +254,9 @@ def begin(basis: Basis, day: int, config: Dynamics) -> State:
         used_at=None,
         counted=0.0,
         sums=formulas.UNUSED,
-        stability=config.stability.of(basis.kind) * (0.5 + basis.importance),
+        stability=config.first_stability(basis.kind) * (0.5 + basis.importance),
         day=day,
-        short=_presentation(basis, config),
+        short=_presentation(basis),
         long=0.0,
         belief=formulas.prior(basis.trust),
         worth=0.0,
@@ -255,30 +275,30 @@ def step(state: State, event: Occurrence, basis: Basis, config: Dynamics) -> Sta
     marks, spent = (state.marks, state.spent) if now // DAY == state.today else (0, 0.0)
     if not weight or (event.source == Trust.AGENT and mark & marks):
         return state
-    gained = _gained(state, effect.use * weight, now, config)
+    gained = _gained(state, effect.use * weight, now)
     valence = effect.valence * weight
     if event.source == Trust.AGENT:  # its writer cannot vouch for it
         valence = min(0.0, valence)
     elif mark & marks:
         valence = 0.0
     elif mark != _REPEATED:
-        room = max(0.0, config.day_cap - spent)
+        room = max(0.0, DAY_CAP - spent)
         valence = max(-room, min(room, valence))
         spent += abs(valence)
     if not (gained or valence or effect.outcome is not None or effect.replay):
         return state
     after = _advance(state, now, basis, config)
     if valence:
-        judged = formulas.judge(after.belief, valence, cap=config.belief_cap)
+        judged = formulas.judge(after.belief, valence, cap=BELIEF_CAP)
         after = replace(after, belief=judged)
     after = replace(after, today=now // DAY, marks=marks | mark, spent=spent)
-    after = _use(after, gained, event, basis, config, grows=effect.grows)
+    after = _use(after, gained, event, basis, grows=effect.grows)
     if effect.replay:  # the days since the last use go on
-        after = _presented(after, effect.replay, basis, config)
-        after = replace(after, stability=_steadied(after, effect.replay, event, config))
+        after = _presented(after, effect.replay, basis)
+        after = replace(after, stability=_steadied(after, effect.replay, event))
     if effect.outcome is not None:
         share = weight * eligibility(event.rank)
-        earned = reward(after.worth, effect.outcome, rate=config.worth_rate, share=share)
+        earned = reward(after.worth, effect.outcome, rate=WORTH_RATE, share=share)
         after = replace(after, worth=earned)
     return after
 
@@ -287,10 +307,10 @@ def standing(state: State, now: int, day: int, basis: Basis, config: Dynamics) -
     """Return what a state says at a moment."""
     later = _advance(state, max(now, state.at), basis, config)
     floor = 0.0 if state.used_at is None else formulas.FLOOR - (later.at - state.used_at) / DAY
-    odds = formulas.odds(formulas.leak(later.sums, max(0.0, floor)), config.decay)
+    odds = formulas.odds(formulas.leak(later.sums, max(0.0, floor)), config.rates.decay)
     return Standing(
         need=odds,
-        use=formulas.telling(odds, config.chance),
+        use=formulas.telling(odds, CHANCE),
         retention=retention(day - state.day, state.stability),
         short=later.short,
         long=later.long,
@@ -301,7 +321,7 @@ def standing(state: State, now: int, day: int, basis: Basis, config: Dynamics) -
 def _heard(event: Occurrence, config: Dynamics) -> tuple[Effect, float, int]:
     """Return what an event does, how much it weighs, and which mark of the day it sets."""
     if event.kind == Event.RETRIEVED:
-        return Effect(use=config.shown), float(event.rank <= config.shown_first), 0
+        return Effect(use=SHOWN), float(event.rank <= SHOWN_FIRST), 0
     if event.kind == Event.REINFORCED:
         return _SAID_AGAIN, float(event.source == Trust.USER), _REPEATED
     if event.kind in _ASLEEP:
@@ -320,9 +340,9 @@ def _heard(event: Occurrence, config: Dynamics) -> tuple[Effect, float, int]:
     return effect, config.agent, mark
 
 
-def _gained(state: State, weight: float, now: int, config: Dynamics) -> float:
+def _gained(state: State, weight: float, now: int) -> float:
     """Return how much of a use counts: uses that follow each other closely count once."""
-    if state.used_at is None or now - state.used_at >= config.massed * _SECOND:
+    if state.used_at is None or now - state.used_at >= MASSED * _SECOND:
         return weight
     return max(0.0, weight - state.counted)
 
@@ -330,7 +350,8 @@ def _gained(state: State, weight: float, now: int, config: Dynamics) -> float:
 def _advance(state: State, now: int, basis: Basis, config: Dynamics) -> State:
     """Let what fades fade until a moment that is not before the state's."""
     days = (now - state.at) / DAY
-    short, long = advance(state.short, state.long, days, a1=config.a1, a2=config.a2, mu2=config.mu2)
+    _, a1, a2, mu2 = config.rates
+    short, long = advance(state.short, state.long, days, a1=a1, a2=a2, mu2=mu2)
     faded = formulas.fade(state.belief, formulas.prior(basis.trust), days, config.half_life)
     sums = formulas.leak(state.sums, days) if state.uses else state.sums
     return replace(state, at=now, short=short, long=long, belief=faded, sums=sums)
@@ -341,16 +362,15 @@ def _use(
     gained: float,
     event: Occurrence,
     basis: Basis,
-    config: Dynamics,
     *,
     grows: bool,
 ) -> State:
     """Count a use of the moment of a state."""
     if not gained:
         return state
-    recent = state.used_at is not None and state.at - state.used_at < config.massed * _SECOND
+    recent = state.used_at is not None and state.at - state.used_at < MASSED * _SECOND
     used = replace(
-        _presented(state, gained, basis, config),
+        _presented(state, gained, basis),
         uses=state.uses + gained,
         used_at=state.at,
         counted=(state.counted if recent else 0.0) + gained,
@@ -358,27 +378,27 @@ def _use(
     )
     if not grows:
         return used
-    grown = _steadied(state, gained, event, config)
+    grown = _steadied(state, gained, event)
     return replace(used, stability=grown, day=max(state.day, event.day))
 
 
-def _presented(state: State, share: float, basis: Basis, config: Dynamics) -> State:
+def _presented(state: State, share: float, basis: Basis) -> State:
     """Add a share of a presentation to the short strength."""
-    return replace(state, short=min(MOST, state.short + share * _presentation(basis, config)))
+    return replace(state, short=min(MOST, state.short + share * _presentation(basis)))
 
 
-def _presentation(basis: Basis, config: Dynamics) -> float:
-    return config.presented * (0.5 + basis.importance)
+def _presentation(basis: Basis) -> float:
+    return PRESENTED * (0.5 + basis.importance)
 
 
-def _steadied(state: State, share: float, event: Occurrence, config: Dynamics) -> float:
+def _steadied(state: State, share: float, event: Occurrence) -> float:
     """Return the stability after a share of a use."""
     steady = steadier(
         state.stability,
         event.day - state.day,
-        gain=config.gain,
-        flat=config.flat,
-        spacing=config.spacing,
-        most=config.most_stable,
+        gain=GAIN,
+        flat=FLAT,
+        spacing=SPACING,
+        most=MOST_STABLE,
     )
     return state.stability + share * (steady - state.stability)

@@ -186,6 +186,12 @@ _STEP_OF_EVIDENCE = 0.2
 """Size of its steps beside those of the weight of use: evidence spans some 10 nats, use 2."""
 
 
+LEARN_RATE = 0.05
+"""How fast the weights of a namespace are learnt, [0, 1]; see `learn`."""
+FADE_BELOW = 0.3
+"""Retention below which a memory counts as fading: ``Hit.fading`` and ``sleep.stale`` say so."""
+
+
 @dataclass(frozen=True, slots=True)
 class Effect:
     """Settings of the effect of uses and verdicts on the order of an answer.
@@ -198,27 +204,16 @@ class Effect:
             own from feedback, and with it how much of the evidence counts where memories match
             alike, [0.5, 1].
         learn: Whether these are learnt; if not, they are ``use`` and 1 everywhere.
-        rate: How fast they are learnt, [0, 1].
-        belief: Weight of the log odds that a memory is right, [0, 10].
-        worth: Weight of how much a memory helped, [0, 10].
-        associated: Weight of what memories lead to that are used together with the first hits,
-            [0, 10].
         bound: Largest effect of all together, nats, [0, 10]. A memory whose evidence is more than
             twice that better is never overtaken.
         rivals: Outcome, from 0 down to minus this, of the hits of an answer that claim something
             about the same as one that was used, [0, 1]; 0 for none. It lowers their worth.
-        fade_below: ``Hit.fading`` is true if less of a memory is left, [0, 1].
     """
 
     use: float = 0.3
     learn: bool = True
-    rate: float = 0.05
-    belief: float = 1.5
-    worth: float = 0.5
-    associated: float = 0.8
     bound: float = 3.0
     rivals: float = 0.0
-    fade_below: float = 0.3
 
     def __post_init__(self) -> None:
         for name, most in _MOST.items():
@@ -232,24 +227,18 @@ class Effect:
         >>> Effect.off().acts, Effect().acts
         (False, True)
         """
-        return cls(use=0.0, learn=False, belief=0.0, worth=0.0, associated=0.0, bound=0.0)
+        return cls(use=0.0, learn=False, bound=0.0)
 
     @property
     def acts(self) -> bool:
         """Whether any memory can move."""
-        weights = (self.use, self.learn, self.belief, self.worth, self.associated)
-        return self.bound > 0 and any(weights)
+        return self.bound > 0
 
 
 _MOST = {
     "use": MOST_USE,
-    "rate": 1.0,
-    "belief": 10.0,
-    "worth": 10.0,
-    "associated": 10.0,
     "bound": 10.0,
     "rivals": 1.0,
-    "fade_below": 1.0,
 }
 
 

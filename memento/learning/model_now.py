@@ -112,7 +112,6 @@ def _shown(engine: Engine, reader: Reader, message: Message) -> tuple[Shown, tup
         message.text,
         embedder=embedder_of(engine),
         language=message.found.language,
-        most=engine.config.observe.sentences,
     )
     asked = {one.span.start for one in message.found.candidates if one.signal is Signal.FORGET}
     taken = {ready.lesson.candidate.span.start for ready in message.lessons}

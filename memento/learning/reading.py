@@ -21,8 +21,8 @@ from memento.ledger.rows import Row, strings_in
 from memento.observe.asked import faults, means_this_turn, mentions_some, subject_of
 from memento.observe.candidates import find
 from memento.observe.derive import IMPORTANCE, Lesson, derive
+from memento.observe.signals import DOUBT_AT, Found, Signal
 from memento.observe.signals import Candidate as Sentence
-from memento.observe.signals import Found, Signal
 from memento.observe.told import left_behind
 from memento.observe.values import Candidate
 from memento.types import Draft, Event, Kind, Memory, Source, Trust
@@ -310,15 +310,14 @@ class Reader:
             answered: The assistant's turn before it, or None.
             actor: Name of the user, or None.
         """
-        config = self._engine.config.observe
+        store_at = self._engine.config.observe.store_at
         text = mended(text)
         found = find(
             text,
             previous=None if answered is None else answered.text,
             embedder=embedder_of(self._engine),
-            store_at=config.store_at,
-            doubt_at=config.doubt_at,
-            most=config.sentences,
+            store_at=store_at,
+            doubt_at=min(DOUBT_AT, store_at),
         )
         message = Message(turn_ids, range(0), True, answered, found, text=text, actor=actor)
         sentences = found.candidates

@@ -11,7 +11,7 @@ import json
 import math
 from typing import Any
 
-from memento.dynamics.formulas import Effect, Learnt, Lesson, learn
+from memento.dynamics.formulas import LEARN_RATE, Effect, Learnt, Lesson, learn
 from memento.ledger import meta, usage_events
 from memento.ledger.contract import Session
 from memento.ledger.usage_events import Fold, Happening
@@ -68,7 +68,7 @@ def catch_up(db: Session, effect: Effect, agent: float, most: int = BITE) -> boo
     for one in [*(one for one in told if one.ns not in again), *afresh]:
         if (lesson := _lesson(one)) is not None:
             before = learns.get(one.ns) or known_in(db, one.ns) or Learnt(effect.use)
-            learns[one.ns] = learn(before, lesson, effect.rate * one.weight(agent))
+            learns[one.ns] = learn(before, lesson, LEARN_RATE * one.weight(agent))
     for ns, known in learns.items():
         meta.put(db, f"{_LEARNT}{ns}", json.dumps([float(known.use), float(known.evidence)]))
     if learns:
@@ -86,7 +86,7 @@ def forget_all(db: Session) -> None:
 
 def _rules(effect: Effect, agent: float) -> str:
     """Return what the lessons are folded by; the name of the rule changes when the rule does."""
-    return f"use and evidence: {effect.use!r} {effect.rate!r} {agent!r}"
+    return f"use and evidence: {effect.use!r} {LEARN_RATE!r} {agent!r}"
 
 
 def _lesson(one: Happening) -> Lesson | None:

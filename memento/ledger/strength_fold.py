@@ -17,7 +17,7 @@ from __future__ import annotations
 import json
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from hashlib import blake2b
 from struct import Struct
@@ -26,6 +26,7 @@ from typing import Any
 from memento.dynamics.fold import (
     DAY,
     FOLDED,
+    SHOWN_FIRST,
     Basis,
     Occurrence,
     Standing,
@@ -52,7 +53,7 @@ AGAIN = 4
 """Stale rows folded again in one transaction; each may have to search the log."""
 
 _EDITION = 3
-"""Edition of the fold: another one drops the rows of the one before."""
+"""Edition of the fold and of its constants: another one drops the rows of the one before."""
 
 ASLEEP = frozenset({
     Event.ARCHIVED, Event.FOLDED, Event.MOVED, Event.REPLAYED, Event.SUPERSEDED, Event.UNDONE,
@@ -350,7 +351,7 @@ def _is_use(happened: Happening) -> bool:
 
 def _about(fold: _Fold, found: Iterable[Happening]) -> Iterator[tuple[Happening, int, int]]:
     """Yield for each event the memories it is about, with their place in the answer."""
-    first = fold.config.shown_first
+    first = SHOWN_FIRST
     for happened in found:
         if happened.kind == Event.RETRIEVED:
             ids = happened.ids[:first]
@@ -410,6 +411,5 @@ def _store(db: Session, docid: int, state: State | None) -> None:
 
 def _rules(config: Dynamics) -> str:
     """Return a digest of the settings that the rows depend on; the others are used on reading."""
-    plain = Dynamics()
-    kept = replace(config, decay=plain.decay, chance=plain.chance)
+    kept = config.rates[1:], sorted(config.stability.items()), config.agent, config.half_life
     return blake2b(f"{_EDITION} {kept!r}".encode(), digest_size=8).hexdigest()

@@ -64,11 +64,15 @@ class Meaning(Protocol):
         ...
 
 
+_SMOOTH = np.float32(0.5)
+"""Weight of each neighbour's vector; 1 for the memory's own. Short turns only."""
+
+
 class Smoothed:
     """Search through an index that knows the nearest vectors, smoothed over neighbouring turns."""
 
-    def __init__(self, snap: Snapshot, index: Nearest, query: Floats, share: float) -> None:
-        self._snap, self._index, self._query, self._share = snap, index, query, np.float32(share)
+    def __init__(self, snap: Snapshot, index: Nearest, query: Floats) -> None:
+        self._snap, self._index, self._query = snap, index, query
         self._own = np.zeros(snap.n, np.float32)
         self._smooth = np.zeros(snap.n, np.float32) if snap.talks else self._own
         self._seen, self._known = np.zeros((2, snap.n), np.bool_)
@@ -115,8 +119,8 @@ class Smoothed:
         cosines, known = self._index.cosines(self._query, beside)
         own, back, ahead = cosines.reshape(3, -1)
         self._own[rows], self._known[rows] = own, known[: len(rows)]
-        lengths = self._index.lengths(rows, before, after, self._share)
-        self._smooth[rows] = even((own + self._share * back + self._share * ahead) / lengths)
+        lengths = self._index.lengths(rows, before, after, _SMOOTH)
+        self._smooth[rows] = even((own + _SMOOTH * back + _SMOOTH * ahead) / lengths)
 
 
 def _and_neighbours(rows: Rows, snap: Snapshot) -> Rows:

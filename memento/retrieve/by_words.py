@@ -19,7 +19,6 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from memento.config import RetrieveConfig
 from memento.ledger.match import All, Any, Match, Start
 from memento.retrieve import spellings
 from memento.retrieve.columns import Floats, Mask, Rows, Snapshot, distinct
@@ -27,6 +26,14 @@ from memento.retrieve.inputs import TextSource
 from memento.retrieve.question import Query, match_term
 from memento.retrieve.spellings import Vocabulary
 from memento.text.words import EMPTY_WORDS, STOP_WORDS, is_unspaced
+
+K1 = 1.2
+"""BM25 saturation of repeated words: the usual value."""
+B = 0.5
+"""BM25 share of length normalisation, [0, 1]. It finds more here than the usual 0.75."""
+NEAR, FAR = 0.5, 0.2
+"""Weight of a word in the head of the previous or next turn, and of those beyond them; 1 for the
+memory itself."""
 
 _STARTS = (5, 4)  # first letters by which a word is looked for that is in no memory
 _BLOCK, _BLOCKS = 10_000, 3  # the words of so many blocks of memories, and of the rest, are known
@@ -321,9 +328,7 @@ def _df(place: Place, snap: Snapshot, *, whole: bool) -> float:
     return len(rows) * snap.live / np.count_nonzero(snap.heard[rows[0] :])
 
 
-def bm25(
-    query: Query, postings: Sequence[Posting], snap: Snapshot, config: RetrieveConfig
-) -> Lexical:
+def bm25(query: Query, postings: Sequence[Posting], snap: Snapshot) -> Lexical:
     """Score every row that has a word of the query, or whose neighbours have one."""
     score, mass, tf = np.zeros((3, snap.n), np.float32)
     matched = np.zeros(snap.n, np.uint32)
@@ -331,20 +336,20 @@ def bm25(
     total = unknown = 0.0
     for bit, (term, posting) in enumerate(zip(query.terms, postings, strict=True)):
         # A row may be in it several times, so the values below depend only on the row.
-        rows = _count(tf, posting, snap, config)
+        rows = _count(tf, posting, snap)
         weight = posting.weight * idf(posting.df, snap.live)
         total += weight
         if term not in EMPTY_WORDS and not len(posting.own) and not len(posting.like):
             unknown += weight
         weight *= posting.alike
         length = snap.window_words[rows] / np.float32(snap.mean_window)
-        score[rows] = score[rows] + weight * _saturated(tf[rows], length, config)
+        score[rows] = score[rows] + weight * _saturated(tf[rows], length)
         mass[rows] = mass[rows] + np.float32(weight)
         matched[posting.own] |= np.uint32(1 << bit)
         tf[rows] = 0
         touched += (rows, posting.like)
         if len(posting.like):
-            _add_like(score, mass, posting, rows, snap, config)
+            _add_like(score, mass, posting, rows, snap)
     share = np.float32(total or 1.0)
     if _MANY * sum(map(len, touched)) < snap.n:  # without a look at the other rows
         rows = distinct(np.concatenate([_NO_ROWS, *touched]))
@@ -365,33 +370,31 @@ def idf(df: float, n: int) -> float:
     return math.log1p((max(n, df) - df + 0.5) / (df + 0.5))
 
 
-def _saturated(tf: Floats, length: Floats, config: RetrieveConfig) -> Floats:
-    norm: Floats = np.float32(config.k1) * (
-        np.float32(1 - config.b) + np.float32(config.b) * length
-    )
-    counted: Floats = tf * np.float32(config.k1 + 1) / (tf + norm)
+def _saturated(tf: Floats, length: Floats) -> Floats:
+    norm: Floats = np.float32(K1) * (np.float32(1 - B) + np.float32(B) * length)
+    counted: Floats = tf * np.float32(K1 + 1) / (tf + norm)
     return counted
 
 
-def _count(tf: Floats, posting: Posting, snap: Snapshot, config: RetrieveConfig) -> Rows:
+def _count(tf: Floats, posting: Posting, snap: Snapshot) -> Rows:
     """Add the counts of one word to ``tf`` and return the rows that have one."""
     tf[posting.own] += 1
     touched = [posting.own]
-    for rows, share in _windows(posting.head, snap, config):
+    for rows, share in _windows(posting.head, snap):
         tf[rows] += np.float32(share)  # each row once: a turn follows only one turn
         touched.append(rows)
     return np.concatenate(touched) if len(touched) > 1 else posting.own
 
 
-def _windows(head: Rows, snap: Snapshot, config: RetrieveConfig) -> Iterator[tuple[Rows, float]]:
+def _windows(head: Rows, snap: Snapshot) -> Iterator[tuple[Rows, float]]:
     """Yield the rows that have these rows as neighbours, and the weight of such a neighbour."""
     if not len(head):
         return
     for step in (1, -1):
         first = snap.neighbours(head, step)
         second = snap.neighbours(first, step)
-        yield first[first >= 0], config.near
-        yield second[second >= 0], config.far
+        yield first[first >= 0], NEAR
+        yield second[second >= 0], FAR
 
 
 def _add_like(
@@ -400,7 +403,6 @@ def _add_like(
     posting: Posting,
     counted: Rows,
     snap: Snapshot,
-    config: RetrieveConfig,
 ) -> None:
     """Add a share of what a word counts to rows that have only another word for the same."""
     has = np.zeros(snap.n, np.bool_)
@@ -408,5 +410,5 @@ def _add_like(
     rows = posting.like[~has[posting.like]]
     weight = np.float32(spellings.MEANT * posting.weight * idf(posting.like_df, snap.live))
     length = snap.window_words[rows] / np.float32(snap.mean_window)
-    score[rows] += weight * _saturated(np.ones(len(rows), np.float32), length, config)
+    score[rows] += weight * _saturated(np.ones(len(rows), np.float32), length)
     mass[rows] += weight

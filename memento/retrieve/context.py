@@ -23,6 +23,7 @@ from memento.retrieve.usage_boost import Life
 
 Rerank = Callable[[str, Sequence[str]], Floats]
 """Scores texts by how well they answer a query, see `protocols.Reranker`."""
+_TERMS = 32  # most words of a query that are looked up; the first ones are taken
 _MAX_SPAN = 30  # years before and after now; a date without a year may be in any of them
 _MOST_FAR = 30  # farther years, with memories, in which such a date may also be
 
@@ -88,7 +89,7 @@ class Look:
             now=today,
             years=_years(self.snap.years, today.year),
             people=self.snap.people,
-            max_terms=self.config.terms,
+            max_terms=_TERMS,
             zone=self.zone,
         )
 

@@ -40,10 +40,10 @@ class Gathered:
 
 def gather(look: Look, arm: int, cap: int) -> Gathered:
     """Collect candidates from every search, reading at most ``cap`` rows for a word."""
-    query, snap, config = look.query, look.snap, look.config
+    query, snap = look.query, look.snap
     reader = by_words.Reader.of(snap, look.source, look.mask, cap, min(arm, cap))
     postings = by_words.look_up(query, reader)
-    words = by_words.bm25(query, postings, snap, config)
+    words = by_words.bm25(query, postings, snap)
     words = pasts.words_of_heirs(words, look.lenders)
     matching = words.rows[look.mask[words.rows]]
     named = _exact(look) | _named(look.called)

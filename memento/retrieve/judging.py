@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from memento.config import Sure, Weights
 from memento.retrieve import by_time, evidence
 from memento.retrieve import former_values as pasts
 from memento.retrieve.columns import Floats, Rows
@@ -53,6 +52,36 @@ _LACKING = 0.8
 """Share of the evidence that belongs to notes without the kind of answer wanted, from which the
 answer is missing. Of answered questions of five development lives 2 % have as much, of unanswerable
 ones about the same persons and things 21 %."""
+HIT = (5.0, 1.0, 0.9, -2.7, -0.6)
+"""Factors of cosine, cover, share and unknown words, and a constant, in a logistic function: the
+chance that a hit is an answer. The cosine is the one above noise, and of the share it is the
+natural logarithm; see `Signs`.
+
+These logistics were fitted on the development halves of LoCoMo and BEAM, where half of the
+questions belong to another store than the one that is asked (``benchmarks/reliability.py --fit``),
+and on two lives, each as one store and as stores of 25 memories, to which other people's questions,
+small talk and general questions were put as well. Then rounded. The factors of cosine, cover and
+fit in `ANSWER` are older and were held."""
+HIT_BY_WORDS = (1.0, 1.0, -5.0, -0.5)
+"""Of cover, share, unknown words, and a constant: the same without vectors."""
+ANSWER = (8.0, 3.0, 11.0, -2.0, -10.0)
+"""Of cosine, cover, fit, unknown words, and a constant: the chance that an answer is among the
+hits. On LoCoMo and BEAM, half way between that and the chance that the question belongs to this
+store."""
+ANSWER_BY_WORDS = (3.6, 9.9, -3.3, -8.6)
+"""Of cover, fit, unknown words, and a constant: the same without vectors."""
+NEAR = (6.7, -5.7)
+"""Of the cosine, and a constant: the chance that a hit of a search by vector alone is an answer."""
+LACKS = -2.0
+"""Factor of the sign of that name in all four: how much less likely an answer is if the kind of
+thing asked for is missing. From its frequency among answered questions of five lives (2 %) and
+among unanswerable ones about the same persons and things (21 %): their logarithmic ratio is -2.4,
+rounded towards 0."""
+ONESELF = 0.8
+"""Added to the logit of the chance that an answer is among the hits, if the query asks about the
+person who asks and a note is the first hit. On ten lives the chance of such questions was too low:
+0.49 said and 0.80 seen in stores of 30 to 60 notes, 0.59 and 0.88 in larger ones, and of all others
+0.52 and 0.48, 0.60 and 0.75. Fitted 1.5, rounded towards 0."""
 _LEAST = 1e-6  # smallest share; smaller ones are raised to it before the logarithm
 
 
@@ -111,8 +140,6 @@ class Signs:
 def signs(
     found: Evidence,
     sums: Floats,
-    weights: Weights,
-    alone: Weights,
     *,
     hollow: bool = False,
     strict: bool = False,
@@ -128,7 +155,7 @@ def signs(
     among = max(found.among, 1)
     known = min(1.0, math.log(among) / math.log(_KNOWN))
     cover = np.zeros_like(found.cover) if hollow else found.cover
-    fit = _fit(found, sums, weights, alone, known)
+    fit = _fit(found, sums, known)
     by_words = found.cosine is None  # then too few signs are left to outweigh this one
     lacks = _lacks(found, share) if strict and not by_words else 0.0
     return Signs(found.cosine, cover, share, fit, found.unknown * known, noise(among), lacks)
@@ -141,11 +168,11 @@ def _lacks(found: Evidence, share: Floats) -> float:
     return float(share[best][lacking[best]].sum() > _LACKING * share[best].sum())
 
 
-def _fit(found: Evidence, sums: Floats, weights: Weights, alone: Weights, known: float) -> Floats:
+def _fit(found: Evidence, sums: Floats, known: float) -> Floats:
     """Divide the sums by the largest ones possible; see `Signs`."""
     if found.alone.all():
         return np.full(len(sums), _PLAIN_FIT, np.float32)
-    most = sum(evidence.weights_of(found.signals, found, weights, alone).values(), np.float32(0))
+    most = sum(evidence.weights_of(found.signals, found).values(), np.float32(0))
     fit: Floats = np.clip(sums / np.where(most > 0, most, np.float32(1)), 0, 1)
     fit = np.where(found.alone, 0, known) * (fit - _PLAIN_FIT) + _PLAIN_FIT
     return fit.astype(np.float32)
@@ -166,15 +193,15 @@ def noise(among: int) -> float:
     return _UNRELATED + _SPREAD * math.sqrt(2 * math.log(among))
 
 
-def of_hits(found: Signs, best: Rows, sure: Sure) -> Floats:
+def of_hits(found: Signs, best: Rows) -> Floats:
     """Estimate for each candidate the chance that it answers the query, (m,) in [0, 1].
 
     None is above the chance that an answer is among the best candidates.
     """
     if not len(found.share):
         return found.share
-    alone = _alone(found, sure)
-    most: Floats = np.minimum(alone, np.float32(_of_answer(found.best_of(best), sure)))
+    alone = _alone(found)
+    most: Floats = np.minimum(alone, np.float32(_of_answer(found.best_of(best))))
     return most
 
 
@@ -189,35 +216,35 @@ def share_of(query: str) -> float:
     return _WORLDLY if is_worldly(query) else 1.0
 
 
-def _alone(found: Signs, sure: Sure) -> Floats:
+def _alone(found: Signs) -> Floats:
     """Estimate the chance of each candidate from its own signs."""
     told = np.log(np.maximum(found.share, np.float32(_LEAST)))
-    lost = sure.lacks * found.lacks
+    lost = LACKS * found.lacks
     if found.cosine is None:
-        by_cover, by_share, by_unknown, constant = sure.hit_by_words
+        by_cover, by_share, by_unknown, constant = HIT_BY_WORDS
         base = by_unknown * found.unknown + constant + lost
         return _chance(by_cover * found.cover + by_share * told + base)
-    by_cosine, by_cover, by_share, by_unknown, constant = sure.hit
+    by_cosine, by_cover, by_share, by_unknown, constant = HIT
     base = by_unknown * found.unknown + constant - by_cosine * found.noise + lost
     return _chance(by_cosine * found.cosine + by_cover * found.cover + by_share * told + base)
 
 
-def of_answer(found: Sequence[Mapping[str, float]], sure: Sure) -> float:
+def of_answer(found: Sequence[Mapping[str, float]]) -> float:
     """Estimate the chance that an answer is among some hits, at least one, by their signs."""
     names = [name for name in found[0] if name != "share"]
-    return _of_answer({name: max([signs[name] for signs in found]) for name in names}, sure)
+    return _of_answer({name: max([signs[name] for signs in found]) for name in names})
 
 
-def _of_answer(best: Mapping[str, float], sure: Sure) -> float:
+def _of_answer(best: Mapping[str, float]) -> float:
     """Estimate the chance from the best value of each sign; see `of_answer`."""
     if "cosine" not in best:
-        by_cover, by_fit, by_unknown, constant = sure.answer_by_words
+        by_cover, by_fit, by_unknown, constant = ANSWER_BY_WORDS
         logit = constant
     else:
-        by_cosine, by_cover, by_fit, by_unknown, constant = sure.answer
+        by_cosine, by_cover, by_fit, by_unknown, constant = ANSWER
         logit = by_cosine * (best["cosine"] - best["noise"]) + constant
     logit += by_cover * best["cover"] + by_fit * best["fit"] + by_unknown * best["unknown"]
-    logit += sure.lacks * best["lacks"]
+    logit += LACKS * best["lacks"]
     return 1 / (1 + math.exp(-logit))
 
 
@@ -249,9 +276,9 @@ def _odds(chance: float) -> float:
     return within / (1 - within)
 
 
-def of_nearest(cosines: Floats, sure: Sure) -> Floats:
+def of_nearest(cosines: Floats) -> Floats:
     """Estimate the chance for memories found only by a vector, (m,) in [0, 1]."""
-    by_cosine, constant = sure.near
+    by_cosine, constant = NEAR
     return _chance(by_cosine * cosines + constant)
 
 
@@ -297,18 +324,17 @@ def judge(look: Look, gathered: Gathered, known: Rows, most: float) -> Judged:
     None has a score above ``most``, the lowest one in the answer.
     """
     weighed = _weigh(look, gathered)
-    weights, alone = look.config.weights, look.config.alone
-    sums, parts = evidence.total(weighed, weights, alone)
+    sums, parts = evidence.total(weighed)
     weighed, sums = _formed(look, weighed, sums, parts)
     strict = "form" in parts and look.query.form is not None and look.query.form.strict
-    seen = signs(weighed, sums, weights, alone, hollow=look.query.hollow, strict=strict)
+    seen = signs(weighed, sums, hollow=look.query.hollow, strict=strict)
     if look.rerank is not None and not len(known) and not look.query.only_time:
         parts["reranked"] = _reranked(look, weighed.rows, sums, look.rerank)
         sums = sums + parts["reranked"]
     scores = evidence.scale(sums, evidence.strength(weighed.cosine, weighed.cover))
     named = np.zeros(len(weighed.rows), np.float32)
     best = np.argsort(-scores, kind="stable")[:_SURE]
-    sure = of_hits(seen, best, look.config.sure)
+    sure = of_hits(seen, best)
     if look.query.continues:
         sure *= np.float32(CONTINUES)
     if look.then is not None and look.query.only_time:
@@ -346,7 +372,7 @@ def _weigh(look: Look, gathered: Gathered) -> Evidence:
     weighed = evidence.weigh(query, snap, rows, gathered.words, look.meaning, then, among)
     if then is None or query.last_talk:
         return weighed
-    sums, _ = evidence.total(weighed, look.config.weights, look.config.alone)
+    sums, _ = evidence.total(weighed)
     best = rows[np.argsort(-sums, kind="stable")]
     return evidence.with_said_dates(query, snap, weighed, then, best, look.texts.read)
 
@@ -362,8 +388,7 @@ def _formed(
     known = look.texts.read(best)
     texts = {row: known[row] for row in best}
     weighed = evidence.with_form(query.form, look.snap, weighed, texts)
-    weights = evidence.weights_of(["form"], weighed, look.config.weights, look.config.alone)
-    parts["form"] = weighed.signals["form"] * weights["form"]
+    parts["form"] = weighed.signals["form"] * evidence.weights_of(["form"], weighed)["form"]
     return weighed, sums + parts["form"]
 
 
@@ -375,4 +400,4 @@ def _reranked(look: Look, rows: Rows, sums: Floats, rerank: Rerank) -> Floats:
         texts = look.texts.read(rows[best].tolist())
         judged = rerank(look.request.query, [texts[row] for row in rows[best].tolist()])
         value[best] = evidence.spread(judged, np.ones(len(best), np.bool_))
-    return value * np.float32(look.config.weights.reranked)
+    return value * np.float32(evidence.TURNS.reranked)

@@ -29,6 +29,7 @@ from memento.types import Kind
 
 T = TypeVar("T")
 
+_ECHO_KEEPS = 0.25  # share of its score that a memory keeps if it only repeats the query
 _ECHO = 0.8  # share of words that a query and its repetition have in common
 _FRAME = 0.5  # share of words that two statements have in common if only their object differs
 _FRAME_WORDS = 2
@@ -59,8 +60,7 @@ class Answer:
         Those below ``bar``, the highest score still to come, are held back until then.
         """
         self._said |= said
-        asked, left = self._look.query.words, self._look.config.echo
-        pool = by_score([*self._waiting, *demote_echoes(best, said, asked, left)])
+        pool = by_score([*self._waiting, *demote_echoes(best, said, self._look.query.words)])
         ready = [one for one in pool if one.score >= bar]
         self._waiting = pool[len(ready) :]
         for rule in self._rules:
@@ -76,9 +76,9 @@ def by_score(candidates: Sequence[Candidate]) -> list[Candidate]:
 
 
 def demote_echoes(
-    ranked: Sequence[Candidate], said: Mapping[int, Said], query: Sequence[str], left: float
+    ranked: Sequence[Candidate], said: Mapping[int, Said], query: Sequence[str]
 ) -> list[Candidate]:
-    """Lower the score of questions that only repeat the query to a share, ``left``, of it."""
+    """Lower the score of questions that only repeat the query to a share of it."""
     if not any(one.question for one in ranked):
         return by_score(ranked)
     asked = set(content(query))
@@ -88,7 +88,7 @@ def demote_echoes(
         return len(asked & other) / max(1, len(asked | other)) >= _ECHO
 
     return by_score(
-        [replace(one, score=one.score * left) if repeats(one) else one for one in ranked]
+        [replace(one, score=one.score * _ECHO_KEEPS) if repeats(one) else one for one in ranked]
     )
 
 

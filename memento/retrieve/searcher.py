@@ -268,7 +268,7 @@ class Searcher:
 
     def _found_by_vector(self, near: Sequence[tuple[int, float]], least: float) -> Iterator[Found]:
         cosines = np.array([cosine for _, cosine in near], np.float32)
-        sure = judging.of_nearest(cosines, self._config.retrieve.sure).tolist()
+        sure = judging.of_nearest(cosines).tolist()
         for place, ((docid, cosine), chance) in enumerate(zip(near, sure, strict=True), start=1):
             if cosine >= least:
                 terms, ranks, signs = {"meaning": cosine}, {"meaning": place}, {"cosine": cosine}
@@ -334,7 +334,7 @@ class Searcher:
         links = Links(self._ledger, source.ns, filters.now, self._config.dynamics, source.linked)
         meaning = None
         if vector is not None and nearest is not None:
-            meaning = Smoothed(snap, nearest, vector, self._config.retrieve.smooth)
+            meaning = Smoothed(snap, nearest, vector)
         return find(
             Look(
                 request,

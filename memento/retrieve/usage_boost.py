@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memento.dynamics import association, formulas
-from memento.dynamics.fold import DAY
-from memento.dynamics.formulas import Effect, Learnt, retention
+from memento.dynamics.fold import CHANCE, DAY
+from memento.dynamics.formulas import FADE_BELOW, Effect, Learnt, retention
 from memento.dynamics.settings import Dynamics
 from memento.ledger import co_use, learnt_weights, usage_events
 from memento.ledger import strength_fold as folded
@@ -42,6 +42,9 @@ _NEVER = -math.inf
 _FEELS = np.zeros(len(STATUSES), np.bool_)
 """Code of a status to whether memories with it are moved."""
 _FEELS[[STATUSES[status] for status in having("feels")]] = True
+BELIEF_WEIGHT, WORTH_WEIGHT, LINK_WEIGHT = 1.5, 0.5, 0.8
+"""Weights, in nats: of the log odds that a memory is right, of how much it helped, and of what
+memories lead to that are used together with the first hits."""
 _OF_PLACE = 100
 """Bytes of the number of one memory and its place."""
 _OF_LINKS = 500
@@ -189,7 +192,7 @@ class Life:
         letter, 0 for neither.
         """
         parts = self.effects(snap, rows, self._levelled(sums, named))
-        linked = bool(self._known.links) and self._effect.acts and self._effect.associated > 0
+        linked = bool(self._known.links) and self._effect.acts
         if parts is None and not linked:
             return None
         pull = sums if parts is None else sums + sum(parts.values())
@@ -229,7 +232,7 @@ class Life:
         led = np.zeros(len(rows), np.float32)
         for place, docid in zip(places.tolist(), wanted.tolist(), strict=True):
             if docids[place] == docid and feels[place]:
-                led[place] = self._effect.associated * association.spread(sources[docid])
+                led[place] = LINK_WEIGHT * association.spread(sources[docid])
         room = np.maximum(0, np.float32(self._effect.bound) - effects)
         led = np.minimum(led, room).astype(np.float32)
         return led if led.any() else None
@@ -253,12 +256,12 @@ class Life:
         if not feels.all():
             kept = feels[some]
             some, values, times = some[kept], values[kept], times[kept]
-        config, age = self._effect, self._now / DAY - times
+        bound, age = self._effect.bound, self._now / DAY - times
         past = np.maximum(age[:, 0], 0)
         found = [
             self._learnt.use * self._use(values, past, age[:, 1]),
-            config.belief * self._belief(values, past),
-            config.worth * values[:, _WORTH],
+            BELIEF_WEIGHT * self._belief(values, past),
+            WORTH_WEIGHT * values[:, _WORTH],
         ]
         together = found[0] + found[1] + found[2]
         most = np.abs(together).max(initial=0)
@@ -266,10 +269,10 @@ class Life:
             return None
         if levelled is not None:
             whole = [_spread_out(one, some, len(rows)) for one in found]
-            cut = bounded([*whole, levelled], config.bound)
+            cut = bounded([*whole, levelled], bound)
             return dict(zip((*TERMS[:3], LEVELLED), cut, strict=True))
-        if most > config.bound:
-            found = bounded(found, config.bound)
+        if most > bound:
+            found = bounded(found, bound)
         if len(some) < len(rows):
             found = [_spread_out(one, some, len(rows)) for one in found]
         return dict(zip(TERMS, found, strict=False))
@@ -303,8 +306,8 @@ class Life:
         np.maximum(left, _FADED, out=left)
         np.exp(left, out=left)
         left *= values[:, _SUMS]
-        odds = left @ _coefficients(self._dynamics.decay)
-        said: Floats = odds / (odds * np.float32(0.5) + np.float32(self._dynamics.chance))
+        odds = left @ _coefficients(self._dynamics.rates.decay)
+        said: Floats = odds / (odds * np.float32(0.5) + np.float32(CHANCE))
         return said
 
     def _belief(self, values: Floats, past: Days) -> Floats:
@@ -334,7 +337,7 @@ class Life:
         beside = _beside(found, lives) if learns else None
         today = self._known.active_days(self._now)
         steady = {
-            kind: self._dynamics.stability.of(kind) for kind in {row.kind for row, _ in found}
+            kind: self._dynamics.first_stability(kind) for kind in {row.kind for row, _ in found}
         }
         priors = [formulas.mean(formulas.prior(row.trust)) for row, _ in found]
         unused = []
@@ -347,7 +350,7 @@ class Life:
         return [
             {
                 "belief": lives[place].sure if place in lives else priors[place],
-                "fading": not row.pinned and left[place] < self._effect.fade_below,
+                "fading": not row.pinned and left[place] < FADE_BELOW,
                 "beside": beside,
             }
             for place, (row, _) in enumerate(found)

@@ -23,7 +23,7 @@ from memento.admit.draft import Entry, admit
 from memento.admit.novelty import Novelty
 from memento.admit.redact import Secrets
 from memento.base.clock import day_in, from_micros
-from memento.config import Articles, Config
+from memento.config import Config
 from memento.ledger import changes, links, memories, namespaces, quotes, sleep_rows, vectors
 from memento.ledger.contract import Session, Work
 from memento.ledger.quotes import is_mine, lasts
@@ -45,6 +45,14 @@ _LETTERS = 3
 _REPEATS = 0.7
 """Weight of the likeness to what was chosen already, against that to the centroid."""
 
+NEAR = 0.55
+"""Least cosine of a statement to another one of its topic."""
+OVERLAP = 0.15
+"""The same for a store without an embedder, as the cosine of their words."""
+FEWEST, LARGEST = 4, 40
+"""Fewest statements of which an article is made, and most of one topic."""
+CHARS = 1_200
+"""Most characters of an article."""
 MOST = 20_000
 """Most statements of a scope that are looked at, the newest ones."""
 _SAME = 0.5
@@ -63,7 +71,6 @@ Topic: TypeAlias = tuple[int, ...]
 def _topics_of(
     words: Mapping[int, frozenset[str]],
     points: Callable[[Sequence[int]], Floats],
-    settings: Articles,
     near: float,
 ) -> list[Topic]:
     """Find the topics of some statements, the largest first; each statement is in one at most.
@@ -75,31 +82,31 @@ def _topics_of(
         near: Least cosine of each to another one, [0, 1].
     """
     found: set[Topic] = set()
-    for members in _sharing(words, settings):
-        found.update(_linked(members, points(members), settings, near))
+    for members in _sharing(words):
+        found.update(_linked(members, points(members), near))
     taken: set[int] = set()
     chosen: list[Topic] = []
     for topic in sorted(found, key=lambda one: (-len(one), one)):
         left = tuple(member for member in topic if member not in taken)
-        if len(left) >= settings.least and 2 * len(left) >= len(topic):
+        if len(left) >= FEWEST and 2 * len(left) >= len(topic):
             chosen.append(left)
             taken.update(left)
     return chosen
 
 
-def _sharing(words: Mapping[int, frozenset[str]], settings: Articles) -> list[Topic]:
+def _sharing(words: Mapping[int, frozenset[str]]) -> list[Topic]:
     """Return the statements that share a word which few others have, each group once."""
     by_word: dict[str, list[int]] = defaultdict(list)
     for number in sorted(words):
         for word in words[number]:
             if len(word) >= _LETTERS and not word.isdigit():
                 by_word[word].append(number)
-    most = min(WIDEST, max(settings.most, int(COMMON * len(words))))
-    groups = {tuple(one) for one in by_word.values() if settings.least <= len(one) <= most}
+    most = min(WIDEST, max(LARGEST, int(COMMON * len(words))))
+    groups = {tuple(one) for one in by_word.values() if FEWEST <= len(one) <= most}
     return sorted(groups)
 
 
-def _linked(members: Sequence[int], points: Floats, settings: Articles, near: float) -> list[Topic]:
+def _linked(members: Sequence[int], points: Floats, near: float) -> list[Topic]:
     """Link statements that are near, the nearest first, up to the size of a topic."""
     cosines = points @ points.T
     rows, columns = np.nonzero(np.triu(cosines >= near, k=1))
@@ -107,10 +114,10 @@ def _linked(members: Sequence[int], points: Floats, settings: Articles, near: fl
     groups = {at: [at] for at in range(len(members))}
     for _, a, b in sorted(pairs):
         one, other = groups[a], groups[b]
-        if one is not other and len(one) + len(other) <= settings.most:
+        if one is not other and len(one) + len(other) <= LARGEST:
             one += other
             groups.update(dict.fromkeys(other, one))
-    unique = {id(group): group for group in groups.values() if len(group) >= settings.least}
+    unique = {id(group): group for group in groups.values() if len(group) >= FEWEST}
     return [tuple(sorted(members[at] for at in group)) for group in unique.values()]
 
 
@@ -192,7 +199,7 @@ def _topics(
     session: Session, night: Night, rows: Sequence[Row], told: Counter[str]
 ) -> Iterator[tuple[list[Row], list[Row]]]:
     """Yield the topics of one scope: their statements, and those that an article quotes."""
-    settings, config = night.config.articles, night.config
+    config = night.config
     model = vectors.current_model(session) if night.embeds else None
     known = {row.docid: row for row in rows}
     if model is not None:
@@ -208,12 +215,12 @@ def _topics(
         joined = b"".join(blobs[docid] for docid in docids)
         return np.frombuffer(joined, np.float32).reshape(len(docids), -1)
 
-    near = settings.overlap if model is None else settings.cosine
-    for topic in _topics_of(words, points, settings, near):
+    near = OVERLAP if model is None else NEAR
+    for topic in _topics_of(words, points, near):
         prices = [len(_line(known[docid], config)) + 1 for docid in topic]
-        room = min(settings.chars, config.limits.text_chars)
+        room = min(CHARS, config.limits.text_chars)
         chosen = _central(topic, points(topic), prices, room)
-        if len(chosen) >= settings.least:
+        if len(chosen) >= FEWEST:
             yield [known[docid] for docid in topic], [known[docid] for docid in chosen]
 
 
@@ -361,7 +368,6 @@ def _entry(work: Work, named: str, sources: Sequence[Row], config: Config) -> En
         draft,
         now=work.now,
         limits=config.limits,
-        choice=config.tier_choice,
         secrets=Secrets.ALLOW if config.secrets == Secrets.ALLOW else Secrets.REDACT,
     )
     entry.by = Trust.USER  # it replaces no memory but its own earlier text

@@ -23,6 +23,9 @@ from memento.types import Kind, Reason, Trust
 from memento.write import folding
 from memento.write.steps import FOUND
 
+FOLD_JACCARD, FOLD_COSINE = 0.8, 0.9
+"""Least share of common words of statements that say the same, and least cosine of their
+vectors."""
 WINDOW = 5_000
 """Memories that are new to the join and compared in one go; the others wait for the next one."""
 _SHORTEST = 3
@@ -43,7 +46,7 @@ def plan(session: Session, night: Night) -> Plan:
     if not fresh:
         return Plan(looked=len(found[:WINDOW]), more=more)
     every = sleep_rows.active(session, night.ns)
-    pairs, rows = _alike(fresh, every, night.config.sleep.fold_jaccard)
+    pairs, rows = _alike(fresh, every, FOLD_JACCARD)
     skipped = Counter[str]()
     groups = list(_groups(session, night, rows, pairs, skipped))
     return Plan(groups, len(fresh), +skipped, more)
@@ -153,7 +156,7 @@ def _near(
     for one, other in pairs:
         if one not in blobs or other not in blobs:
             skipped["without a vector"] += 1
-        elif cosine(blobs[one], blobs[other]) >= night.config.sleep.fold_cosine:
+        elif cosine(blobs[one], blobs[other]) >= FOLD_COSINE:
             kept.append((one, other))
     return kept
 

@@ -16,6 +16,9 @@ from memento.sleep.night import Night, Plan, Step, felt
 from memento.types import Event
 from memento.write.steps import FOUND, note_event
 
+MOST = 200
+"""Most memories that are replayed on an active day."""
+
 
 def plan(session: Session, night: Night) -> Plan:
     """Find the memories to replay: those of the largest importance times what is forgotten.
@@ -25,7 +28,7 @@ def plan(session: Session, night: Night) -> Plan:
     """
     sleep = night.config.sleep
     replayed = sleep_rows.replayed_since(session, night.ns, night.at // DAY * DAY)
-    room = min(ceil(sleep.replay * night.active), sleep.most_replayed) - len(replayed)
+    room = min(ceil(sleep.replay * night.active), MOST) - len(replayed)
     days = strength_fold.calendar_of(session, night.ns).days
     if room <= 0 or not days or days[-1] != night.at // DAY:
         return Plan()

@@ -69,12 +69,12 @@ def stale(
     Pinned and locked ones are not among them. Empty ``kinds`` stand for all.
     """
     rows = [row for row in sleep_rows.active(session, ns) if not kinds or row.kind in kinds]
-    found = [(one, _reasons(one, now, config)) for one in felt(session, rows, now, config)]
+    found = [(one, _reasons(one, now)) for one in felt(session, rows, now, config)]
     told = [one for one in found if one[1]]
     return sorted(told, key=lambda one: (one[0].standing.retention, one[0].row.docid))
 
 
-def _reasons(one: Felt, now: int, config: Config) -> tuple[str, ...]:
+def _reasons(one: Felt, now: int) -> tuple[str, ...]:
     """Say why a memory is stale; nothing if it is not."""
     row, prior = one.row, formulas.mean(formulas.prior(one.row.trust))
     if row.expires_at is not None and row.expires_at <= now:
@@ -82,7 +82,7 @@ def _reasons(one: Felt, now: int, config: Config) -> tuple[str, ...]:
     said = {
         "expired": row.valid_until is not None and row.valid_until <= now,
         "doubted": formulas.mean(one.standing.belief) < prior - _TINY,
-        "fading": one.standing.retention < config.sleep.fade_below,
+        "fading": one.standing.retention < formulas.FADE_BELOW,
     }
     return tuple(name for name, holds in said.items() if holds)
 

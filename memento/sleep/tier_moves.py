@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from math import ceil
 
-from memento.config import Config
+from memento.admit.importance import LONG_FROM
 from memento.dynamics.fold import DAY
 from memento.ledger import memories, sleep_rows
 from memento.ledger.contract import Session, Work
@@ -23,6 +23,10 @@ from memento.write import change
 
 Move = tuple[int, str, str]
 """Row id of a memory, its tier, and the tier it goes to."""
+
+PROMOTE_AT, DEMOTE_AT = 0.25, 0.10
+"""Long strength from which a memory goes to the long tier, and below which it goes back to the
+medium tier if its importance did not bring it there."""
 
 
 def plan(session: Session, night: Night) -> Plan:
@@ -46,21 +50,21 @@ def _moves(session: Session, rows: Sequence[Row], night: Night) -> Iterator[Move
     config, days = night.config, days_of_use(session, night.ns)
     used = min(night.at, (days[-1] + 1) * DAY) if days else 0
     for one in felt(session, rows, used, config):
-        target = target_of(one, config)
+        target = target_of(one)
         if target is not None:
             yield one.row.docid, one.row.tier, target.value
 
 
-def target_of(one: Felt, config: Config) -> Tier | None:
+def target_of(one: Felt) -> Tier | None:
     """Return the tier that a memory is to go to; None to stay.
 
     Source: two strengths of a memory, see ``dynamics.fold.advance``; the gap between the two
     borders keeps a memory from going to and fro.
     """
-    sleep, strength = config.sleep, one.standing.long
-    if one.row.tier == Tier.MEDIUM and strength >= sleep.promote_at:
+    strength = one.standing.long
+    if one.row.tier == Tier.MEDIUM and strength >= PROMOTE_AT:
         return Tier.LONG
-    weak = strength < sleep.demote_at and one.row.importance < config.tier_choice.long_from
+    weak = strength < DEMOTE_AT and one.row.importance < LONG_FROM
     return Tier.MEDIUM if one.row.tier == Tier.LONG and weak else None
 
 

@@ -116,7 +116,7 @@ _NUMBER = Small(
     rf"\d|\b(?:{'|'.join(_NUMBER_WORDS.split())})\b", needs=(*"0123456789", *_NUMBER_WORDS.split())
 )
 _SPELLED_NUMBER = Small(rf"^\D*\b(?:{'|'.join(_SPELLED.split())})\b\D*$", needs=_SPELLED.split())
-"""No digit earns it anything elsewhere, see ``RetrieveConfig.weights``."""
+"""No digit earns it anything elsewhere, see ``retrieve.evidence.Weights``."""
 _A_NUMBER = rf"(?:\d{{1,3}}|{'|'.join(_SPELLED.split())})"
 _AGE = Small(
     r"\b(?:born|birthday|aged?|years?\s+old|year-old|(?:19|20)\d\d"

@@ -36,6 +36,15 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("memento.tiers.indexer")
 
+BITE_TEXTS = 16
+"""Most texts embedded in one batch, after which waiting queries go first."""
+BITE_CHARS = 8_192
+"""Most characters embedded in one batch; about 4 per token."""
+INDEX_ROWS = 64
+"""Rows written to the long tier at once."""
+BEHIND_ROWS = 512
+"""Backlog, in rows, above which the indexer gives way only to queries and no longer to a stream of
+adds."""
 POLL_SECONDS = 0.2
 """Longest time, in seconds, between two looks of a waiting caller at a wish or at the backlog."""
 EXIT_SECONDS = 30.0
@@ -96,7 +105,7 @@ class Indexer:
         self._turns = Turns(ledger)
         self._embeds = embedding is not None
         self._work = Work(ledger, embedding, self.wishes, self._refused)
-        self._express = Express(ledger, self._work, take_up, self, config.bite_texts)
+        self._express = Express(ledger, self._work, take_up, self)
         self._wanted = False
         self._loading = False
         self._rounds = 0
@@ -315,7 +324,7 @@ class Indexer:
         """
         if not self._embeds:
             return False
-        self._behind = self._ledger.read(lambda c: vectors.is_behind(c, self._config.behind_rows))
+        self._behind = self._ledger.read(lambda c: vectors.is_behind(c, BEHIND_ROWS))
         self._give_way()
         self._take_up(())
         self._rounds += 1
@@ -327,8 +336,8 @@ class Indexer:
 
     def _embed_bite(self) -> bool:
         """Embed the next lines, in turns; before each batch, the long texts questions wait for."""
-        chars = PLAN_BITES * self._config.bite_chars
-        lines = self._turns.take(self._config.index_rows, chars, self._refused.lines())
+        chars = PLAN_BITES * BITE_CHARS
+        lines = self._turns.take(INDEX_ROWS, chars, self._refused.lines())
         if not lines:
             return False
         try:
@@ -369,15 +378,15 @@ class Indexer:
         bites: list[list[Owed]] = [[]]
         for line in sorted(lines, key=lambda line: len(line.text)):
             size = len(bites[-1]) + 1
-            most = size <= self._config.bite_texts
-            if size > 1 and not (most and size * len(line.text) <= self._config.bite_chars):
+            most = size <= BITE_TEXTS
+            if size > 1 and not (most and size * len(line.text) <= BITE_CHARS):
                 bites.append([])
             bites[-1].append(line)
         return bites
 
     def _feed_index(self) -> bool:
         """Hand lines of the backlog on to the index, a batch at a time."""
-        rows = self._config.index_rows
+        rows = INDEX_ROWS
         lines = self._ledger.read(lambda c: vectors.owed(c, OPS, rows * FEED_ROUNDS))
         if not lines and not self._wanted:
             return False
@@ -463,10 +472,9 @@ class Express:
         work: Work,
         take_up: Callable[[Sequence[int]], None],
         indexer: Indexer,
-        texts: int,
     ) -> None:
         self._ledger, self._work, self._wishes = ledger, work, work.wishes
-        self._take_up, self._indexer, self._texts = take_up, indexer, texts
+        self._take_up, self._indexer = take_up, indexer
         self._bell: SimpleQueue[None] = SimpleQueue()
         self._lock = threading.Lock()
         self._stopping = False
@@ -516,7 +524,7 @@ class Express:
                 self._take_up(list(dict.fromkeys(wish.ns for wish in new)))
                 for wish in new:
                     wish.taken_up = True
-            docids = self._wishes.next(self._texts, long=False)
+            docids = self._wishes.next(BITE_TEXTS, long=False)
             found = self._work.still(docids)
             self._wishes.embedded(set(docids).difference(line.docid for line in found))
             if lines := within(found, SHORT):  # the others stay for the next batch

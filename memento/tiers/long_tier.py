@@ -3,7 +3,7 @@
 Everything in it comes from the ledger, so any doubt has the same cure: set the folder aside, start
 with an empty one, and tell the caller (``on_reset``) to feed it again. Only a folder that a killed
 process left is taken over, if a look at it from a child process finds no fault. After damage while
-it was in use or in that look it is replaced at most ``max_resets`` times per process.
+it was in use or in that look it is replaced at most ``MAX_RESETS`` times per process.
 
     COLD ──open──▶ READY ──Chroma fails, or a vector is lost──▶ ASIDE ──open──▶ READY (empty)
 
@@ -27,7 +27,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from memento.base import layout
-from memento.config import LongConfig
 from memento.errors import StoreUnusable, TierUnavailable
 from memento.tiers import folder as files
 from memento.tiers.check_in_child import probe
@@ -49,6 +48,19 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+BATCH = 64
+"""Rows written to Chroma in one call. More are cheaper per row and delay searches longer: 100 rows
+of 384 take 72 ms of CPU."""
+PROBE_SECONDS = 20.0
+"""Time limit, in seconds, of the child process that checks a suspect folder."""
+MAX_RESETS = 3
+"""Most resets after damage per process and folder. Without a limit, a disk that corrupts files
+would cause endless rebuilding and fill up."""
+SETTLED_AFTER = 256
+"""Calls after which an unclean end no longer leads to a rebuild: a folder whose owner dies early
+twice is rebuilt, one whose owner is killed daily is probed."""
+DRAIN_SECONDS = 10.0
+"""Longest wait, in seconds, for running calls before closing."""
 SYNC_ROWS = 1_000
 """Rows after which Chroma writes an index to the disk: the default of its ``sync_threshold``."""
 
@@ -89,7 +101,6 @@ class LongTier:
             rows: the caller must queue everything again. It may be called more than once.
         mark: Returns the mark that the ledger has of the folder which was fed last.
         set_mark: Stores one in its place; it must survive a crash.
-        config: How to use Chroma.
     """
 
     def __init__(
@@ -101,7 +112,6 @@ class LongTier:
         on_reset: Callable[[str], object],
         mark: Callable[[], str | None],
         set_mark: Callable[[str], None],
-        config: LongConfig = LongConfig(),
     ) -> None:
         self._folder = Path(folder).absolute()
         self._stamp_path = layout.stamp_of(self._folder)
@@ -109,7 +119,6 @@ class LongTier:
         self._samples, self._on_reset = samples, on_reset
         self._mark, self._set_mark = mark, set_mark
         self._lock = FolderLock(layout.lock_of(self._folder))
-        self._config = config
         self._pid = os.getpid()
         self._gate = threading.Lock()  # one open, reset or close at a time
         self._guard = threading.RLock()  # guards all below
@@ -139,7 +148,7 @@ class LongTier:
 
     def _given_up(self) -> bool:
         """Tell whether the folder was damaged too often in this process to be replaced again."""
-        return _resets[self._folder] >= self._config.max_resets
+        return _resets[self._folder] >= MAX_RESETS
 
     def open(self) -> None:
         """Become the owner of the folder and open it; does nothing if it is open.
@@ -290,7 +299,7 @@ class LongTier:
         """Open the folder as it is; `ChromaFault` if it shows damage."""
         held = by_collection(self._samples())
         if not stamp.left:
-            seconds, lock = self._config.probe_seconds, self._lock.fileno()
+            seconds, lock = PROBE_SECONDS, self._lock.fileno()
             if why := probe(self._folder, held, seconds=seconds, lock=lock, cancel=self._closed):
                 raise ChromaFault(f"not closed in order; {why}", damage=True)
             blank_all(self._folder)
@@ -339,7 +348,7 @@ class LongTier:
     def _leave(self, *, sound: bool) -> None:
         """Close the folder, if it is open; if `sound`, stamp it as closed in order."""
         with self._guard:
-            drained = self._idle.wait_for(lambda: not self._running, self._config.drain_seconds)
+            drained = self._idle.wait_for(lambda: not self._running, DRAIN_SECONDS)
             chroma, self._chroma = self._chroma, None
         if chroma is None:
             return
@@ -386,7 +395,7 @@ class LongTier:
                 self._running -= 1
                 self._served += 1
                 self._idle.notify_all()
-                if self._served == self._config.settled_after and self._state is LongState.READY:
+                if self._served == SETTLED_AFTER and self._state is LongState.READY:
                     with contextlib.suppress(OSError):  # a lost note costs one rebuild
                         write_stamp(self._stamp_path, self._stamp)
 
@@ -397,5 +406,5 @@ class LongTier:
                 self._state, self._reason = LongState.ASIDE, problem
 
     def _parts(self, n: int) -> Iterator[slice]:
-        for start in range(0, n, self._config.batch):
-            yield slice(start, start + self._config.batch)
+        for start in range(0, n, BATCH):
+            yield slice(start, start + BATCH)

@@ -27,6 +27,8 @@ from memento.types import Tier
 
 FORMAT = 1
 IN_RING = frozenset(having("in_ring"))
+SESSIONS = 256
+"""Rings kept in RAM and in the snapshot, those used last."""
 CATCH_UP = 256
 """Most changed rows that a ring follows one by one; with more, it is read again."""
 
@@ -158,7 +160,7 @@ class ShortTier:
     def _used(self, key: Key) -> None:
         """Keep the rings used last. Caller holds the lock."""
         self._rings.move_to_end(key)
-        while len(self._rings) > self._config.sessions:
+        while len(self._rings) > SESSIONS:
             self._rings.popitem(last=False)
 
     def _apply(self, ns: int, seen: int, connection: Session) -> None:

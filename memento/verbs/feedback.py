@@ -29,7 +29,7 @@ from memento.check import (
     type_name,
 )
 from memento.dynamics import formulas as beliefs
-from memento.dynamics.fold import VERDICTS, eligibility
+from memento.dynamics.fold import SHOWN_FIRST, VERDICTS, eligibility
 from memento.dynamics.formulas import Lesson
 from memento.errors import InvalidInput
 from memento.ledger import learnt_weights, memories, strength_fold
@@ -156,7 +156,7 @@ class Feedback(Part):
         used = cited(retrieval.query, answer, [hit.text for hit in hits])
         if not any(used):
             return ()
-        first = self._view.engine.config.dynamics.shown_first
+        first = SHOWN_FIRST
         most = learnt_weights.MOST_BESIDE
         others = tuple(
             hit.id for hit, rests in zip(hits[:most], used[:most], strict=True) if not rests
@@ -292,7 +292,7 @@ class Feedback(Part):
                 raise InvalidInput(
                     "target", f"name the memory that is {kind}, not the whole answer"
                 )
-            first = self._view.engine.config.dynamics.shown_first
+            first = SHOWN_FIRST
             return [
                 (self._own(hit).id, rank)
                 for rank, hit in enumerate(target, start=1)

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 else:
     scope_promotion = later("memento.write.scope_promotion")
 
+LEAST_KNOWN = 5
+"""Memories with a vector that a scope must have to be guessed by its meaning."""
 KNOWN_BY = 200
 """Most memories of a scope, the newest, of which the mean vector is made."""
 MOST_DIRECTIVES = 2_000
@@ -104,15 +106,14 @@ def cosines(engine: Engine, found: Sequence[Row]) -> dict[tuple[int, int], float
         Two row ids, the smaller first, to their cosine.
     """
     known = _vectors_of(engine, [row.docid for row in found])
-    settings = engine.config.scopes
-    if len(known) < settings.siblings:
+    if len(known) < scope_promotion.SIBLINGS:
         return {}
     import numpy as np  # noqa: PLC0415 - must not load with memento
 
     docids = sorted(known)
     matrix = np.stack([known[docid] for docid in docids])
     near = matrix @ matrix.T
-    first, second = np.nonzero(np.triu(near >= settings.alike, 1))
+    first, second = np.nonzero(np.triu(near >= scope_promotion.ALIKE, 1))
     return {
         (docids[a], docids[b]): float(near[a, b])
         for a, b in zip(first.tolist(), second.tolist(), strict=True)
@@ -128,7 +129,7 @@ def nearest(engine: Engine, ns: int, text: str, scopes: Sequence[str]) -> dict[s
         text: The text.
         scopes: The scopes that are compared.
     """
-    embedding, least = engine.embedding, engine.config.scopes.known_by
+    embedding, least = engine.embedding, LEAST_KNOWN
     if embedding is None or not text.strip():
         return {}
     now = engine.now()
@@ -278,7 +279,7 @@ class Scopes(Part):
         )
         known = known_scopes(places, tally)
         near = nearest(self._view.engine, ns, text, [one.path for one in known])
-        found = guesses(text, given, known, near, self._view.config.scopes.margin)
+        found = guesses(text, given, known, near)
         return [
             ScopeGuess(one.known.path, one.confidence, one.why, one.known.defined) for one in found
         ]
@@ -447,7 +448,7 @@ class Scopes(Part):
     def promotable(self) -> Promotions:
         """List rules and preferences that may hold for a wider scope. Changes nothing.
 
-        At least three scopes side by side say the same (``ScopeConfig.siblings``): in the words, in
+        At least three scopes side by side say the same: in the words, in
         the value of one slot, or in meaning; nothing in the scope that contains them or beside them
         says otherwise.
 
@@ -457,7 +458,6 @@ class Scopes(Part):
         Raises:
             StoreError: If the ledger cannot be read.
         """
-        settings = self._view.config.scopes
         asked = Filters(
             now=self._view.engine.now(), kinds=tuple(one.value for one in scope_promotion.SIGNALS)
         )
@@ -476,8 +476,6 @@ class Scopes(Part):
             found,
             cosines(self._view.engine, found),
             contradicting,
-            alike=settings.alike,
-            siblings=settings.siblings,
         )
         return [
             Promotion(scope, tuple(self._view.read(group)), group[0].key) for scope, group in groups

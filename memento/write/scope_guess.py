@@ -14,6 +14,8 @@ NAMED, CONTEXT, MEANING = 0.9, 0.95, 0.7
 gave is a strong sign, and meaning alone must not be enough to store anything."""
 SHORT = 0.6
 """Confidence of a name of one or two letters, which is a word of many languages."""
+MARGIN = 0.05
+"""Cosine by which a scope must be nearer than the next one to be guessed by its meaning."""
 SHORTEST = 3
 """Letters of a name that is not short."""
 
@@ -47,7 +49,6 @@ def guesses(
     context: Mapping[str, str],
     scopes: Sequence[Known],
     near: Mapping[str, float],
-    margin: float,
 ) -> list[Guess]:
     """Rank the scopes that a text may belong to, best first; without a sign a scope is left out.
 
@@ -56,16 +57,15 @@ def guesses(
         context: The caller's description of the moment, such as a repository or a folder.
         scopes: The scopes there are.
         near: Scope to the cosine of its memories to the text.
-        margin: Least distance of the nearest scope to the next one.
 
     >>> web, api = Known("web", ("web",), True), Known("web/api", ("api",), True)
-    >>> [(one.known.path, one.confidence) for one in guesses("the api", {}, [web, api], {}, 0.05)]
+    >>> [(one.known.path, one.confidence) for one in guesses("the api", {}, [web, api], {})]
     [('web/api', 0.9)]
     """
     signs = {
         "named": _by_name(text, scopes),
         "context": _by_context(context, scopes),
-        "meaning": _by_meaning(near, margin),
+        "meaning": _by_meaning(near),
     }
     found = []
     for one in scopes:
@@ -98,10 +98,10 @@ def _by_context(context: Mapping[str, str], scopes: Iterable[Known]) -> dict[str
     return _shared_out(named)
 
 
-def _by_meaning(near: Mapping[str, float], margin: float) -> dict[str, float]:
+def _by_meaning(near: Mapping[str, float]) -> dict[str, float]:
     order = sorted(near, key=lambda path: (-near[path], path))
     rivals = [path for path in order[1:] if not contains(path, order[0])]
-    if not order or (rivals and near[order[0]] - near[rivals[0]] < margin):
+    if not order or (rivals and near[order[0]] - near[rivals[0]] < MARGIN):
         return {}
     return {order[0]: MEANING} if near[order[0]] > 0 else {}
 
@@ -164,5 +164,5 @@ def named_scope(text: str, places: Sequence[Place], least: float) -> str:
         places: The scopes that somebody named.
         least: Least confidence, [0, 1].
     """
-    found = guesses(text, {}, known_scopes(places, {}), {}, 0.0)
+    found = guesses(text, {}, known_scopes(places, {}), {})
     return found[0].known.path if found and found[0].confidence >= least else ""

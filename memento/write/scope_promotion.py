@@ -13,6 +13,10 @@ from memento.text.alike import read
 from memento.text.gist import gist
 from memento.types import Kind
 
+ALIKE = 0.9
+"""Cosine from which memories of several scopes say the same."""
+SIBLINGS = 3
+"""Scopes side by side that must say the same before it may be promoted."""
 SIGNALS = {Kind.RULE: Signal.RULE, Kind.PREFERENCE: Signal.PREFERENCE}
 """Kinds that may be promoted, each to the signal by which its slot is read."""
 
@@ -30,9 +34,6 @@ def promotable(
     rows: Sequence[Row],
     near: Mapping[tuple[int, int], float],
     contradicting: Collection[int],
-    *,
-    alike: float,
-    siblings: int,
 ) -> Iterator[tuple[str, list[Row]]]:
     """Yield the scope that contains each group, and a memory of each scope of the group.
 
@@ -40,8 +41,6 @@ def promotable(
         rows: Active rules and preferences, in order of arrival.
         near: Two row ids, the smaller first, to the cosine of their texts.
         contradicting: Row ids of memories that something contradicts.
-        alike: Least cosine of two that say the same.
-        siblings: Least number of scopes.
     """
     families: dict[tuple[str, ...], list[Row]] = {}
     for row in rows:
@@ -49,33 +48,31 @@ def promotable(
             family = (parent_of(row.scope), row.kind, row.condition or "", row.trust)
             families.setdefault(family, []).append(row)
     for (parent, *_), members in sorted(families.items(), key=lambda one: one[0][0]):
-        for group in _groups(members, near, alike):
-            if len(group) >= siblings and not _is_opposed(group, parent, rows):
+        for group in _groups(members, near):
+            if len(group) >= SIBLINGS and not _is_opposed(group, parent, rows):
                 yield parent, group
 
 
-def _groups(
-    members: Sequence[Row], near: Mapping[tuple[int, int], float], alike: float
-) -> Iterator[list[Row]]:
+def _groups(members: Sequence[Row], near: Mapping[tuple[int, int], float]) -> Iterator[list[Row]]:
     """Group memories that all say the same, each of another scope."""
     left = list(members)
     while left:
         group: list[Row] = []
         for row in left:
             other_scope = all(row.scope != one.scope for one in group)
-            if other_scope and all(_same(one, row, near, alike) for one in group):
+            if other_scope and all(_same(one, row, near) for one in group):
                 group.append(row)
         left = [row for row in left if row not in group]
         yield group
 
 
-def _same(one: Row, other: Row, near: Mapping[tuple[int, int], float], alike: float) -> bool:
+def _same(one: Row, other: Row, near: Mapping[tuple[int, int], float]) -> bool:
     if gist(one.text) == gist(other.text):
         return True
     if one.key is not None and one.key == other.key:
         return _value(one) is not None and _value(one) == _value(other)
     cosine = near.get((min(one.docid, other.docid), max(one.docid, other.docid)), 0.0)
-    if cosine < alike or read(one.text).marks != read(other.text).marks:
+    if cosine < ALIKE or read(one.text).marks != read(other.text).marks:
         return False
     found = difference(one.text, other.text)
     return found is None or found.kind is Likeness.OTHER_WORDS
@@ -101,6 +98,6 @@ def _is_opposed(group: Sequence[Row], parent: str, rows: Sequence[Row]) -> bool:
         if above and (row.key in keys or gist(row.text) in texts):
             return True
         beside = contains(parent, row.scope) and row.key in keys
-        if beside and not any(_same(one, row, {}, 1.0) for one in group):
+        if beside and not any(_same(one, row, {}) for one in group):
             return True
     return False

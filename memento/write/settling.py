@@ -134,8 +134,7 @@ def statement_of(row: Row, config: Conflicts) -> Statement:
     """Read a memory; nothing if it is not one that is compared."""
     if not _is_readable(row):
         return NOTHING
-    said = read(row.text, config.nouns)
-    return said if len(said.words) <= config.words else NOTHING
+    return read(row.text, config.nouns)
 
 
 def _is_readable(row: Row) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from memento.config import Config
+from memento.dynamics import fold as folding
 from memento.dynamics.fold import DAY, SAID
 from memento.dynamics.formulas import Lesson
 from memento.dynamics.settings import Dynamics
@@ -80,7 +81,7 @@ def give(
 ) -> list[Row]:
     """Write verdicts to the log and fold them.
 
-    The same verdict by the same source on the same memory within `Dynamics.massed` seconds is
+    The same verdict by the same source on the same memory within `MASSED` seconds is
     written once. Memories that are gone or hidden are passed over if it is lenient, as those of an
     answer are.
 
@@ -92,7 +93,7 @@ def give(
         InvalidInput: If a memory is quarantined or forgotten, unless it is lenient.
     """
     rows: list[Row] = []
-    massed = config.dynamics.massed
+    massed = folding.MASSED
     together = Counter(one.kind for one in verdicts if one.rank is None)
     there = memories.docids_of(work.db, work.ns, [one.memory_id for one in verdicts])
     for verdict in verdicts:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memento import Kind
-from memento.admit.importance import BASE, KEEP, TierChoice, importance
+from memento.admit.importance import BASE, KEEP, importance, tier_for
 from memento.text.words import words
 
 texts = st.text(max_size=200)
@@ -53,9 +53,8 @@ def test_a_word_that_asks_to_be_kept_raises_it(word):
 
 def test_the_three_notes_of_the_first_page_go_where_they_say():
     """Temporary is short, somewhat important medium, critical long: without being told."""
-    choice = TierChoice()
     tiers = [
-        choice.tier(score(text, novelty=1.0), pinned=False)
+        tier_for(score(text, novelty=1.0), pinned=False)
         for text in (
             "This is a temporary note",
             "This is somewhat important",
@@ -75,9 +74,9 @@ def test_small_talk_is_worth_less_than_a_rule():
 @pytest.mark.parametrize(("weight", "tier"), [(0.0, "short"), (0.3, "medium"), (0.6, "long")])
 def test_the_borders_belong_to_the_higher_tier(weight, tier):
     """Exactly at a border the better tier is taken."""
-    assert TierChoice().tier(weight, pinned=False) == tier
+    assert tier_for(weight, pinned=False) == tier
 
 
 def test_what_is_pinned_goes_to_the_long_tier():
     """However small its importance."""
-    assert TierChoice().tier(0.0, pinned=True) == "long"
+    assert tier_for(0.0, pinned=True) == "long"

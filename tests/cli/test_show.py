@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from memento.cli.tables import BECAUSE, explained
-from memento.config import Weights
+from memento.retrieve.evidence import Weights
 from memento.retrieve.usage_boost import TERMS
 
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memento.dynamics import formulas
+from memento.dynamics import fold, formulas
 from memento.dynamics.fold import DAY, VERDICTS, Basis, Occurrence, begin, standing, step
-from memento.dynamics.settings import Dynamics, Stability
+from memento.dynamics.settings import PACES, Dynamics
 from memento.errors import InvalidInput
 from memento.types import Kind
 
@@ -78,7 +78,7 @@ def test_every_state_is_within_its_bounds(events, trust, kind):
         assert -1 <= state.worth <= 1
         assert min(state.belief) >= formulas.LEAST
         assert sum(state.belief) <= 16.25
-        assert state.spent <= PLAIN.day_cap + 1e-9
+        assert state.spent <= fold.DAY_CAP + 1e-9
         before = state
     told_of = standing(before, before.at, 300, basis, PLAIN)
     assert 0 <= told_of.use < 2
@@ -112,8 +112,8 @@ def test_use_that_is_recent_or_frequent_speaks_louder():
 
 def test_a_lead_of_a_use_sixty_days_ago():
     """0.29 nats, and 0.20 where use fades faster, 0.41 where it fades more slowly."""
-    for decay, lead in ((0.5, 0.29), (0.6, 0.20), (0.4, 0.41)):
-        found = after(61, ("used", 1), config=Dynamics(decay=decay))
+    for pace, lead in (("usual", 0.29), ("fast", 0.20), ("slow", 0.41)):
+        found = after(61, ("used", 1), config=Dynamics(pace=pace))
         assert found.use == pytest.approx(lead, abs=0.01)
 
 
@@ -225,11 +225,11 @@ PROBE = [
     ("wrong", 22), ("wrong", 22.1), ("harmful", 22.2), ("confirmed", 60), ("used", 60.02),
     ("confirmed", 60.7), *[("confirmed", 70 + n) for n in range(12)],
 ]  # fmt: skip
-OTHERS = {
-    "decay": 0.4, "chance": 0.5, "shown": 0.5, "shown_first": 0, "massed": 0.0, "agent": 1.0,
-    "day_cap": 1.0, "stability": Stability(fact=9.0), "gain": 1.0, "flat": 0.3, "spacing": 0.4,
-    "most_stable": 181.0, "a1": 0.2, "a2": 0.05, "mu2": 0.2, "presented": 0.1, "half_life": 9.0,
-    "belief_cap": 8.0, "worth_rate": 0.5,
+OTHERS = {"pace": "fast", "agent": 1.0, "stability": {"fact": 9.0}, "half_life": 9.0}
+CONSTANTS = {
+    "CHANCE": 0.5, "SHOWN": 0.5, "SHOWN_FIRST": 0, "MASSED": 0.0, "DAY_CAP": 1.0, "GAIN": 1.0,
+    "FLAT": 0.3, "SPACING": 0.4, "MOST_STABLE": 181.0, "PRESENTED": 0.1, "BELIEF_CAP": 8.0,
+    "WORTH_RATE": 0.5,
 }  # fmt: skip
 
 
@@ -245,10 +245,27 @@ def test_every_setting_acts(name):
     assert observed(replace(PLAIN, **{name: OTHERS[name]})) != observed(PLAIN)
 
 
+@pytest.mark.parametrize("name", CONSTANTS)
+def test_every_constant_acts(monkeypatch, name):
+    """None is left that changes nothing."""
+    before = observed(PLAIN)
+    monkeypatch.setattr(fold, name, CONSTANTS[name])
+    assert observed(PLAIN) != before
+
+
+@pytest.mark.parametrize("rate", ["decay", "a1", "a2", "mu2"])
+def test_every_rate_of_a_pace_acts(monkeypatch, rate):
+    """A pace is four rates."""
+    before = observed(PLAIN)
+    faster = PACES["usual"]._replace(**{rate: 2 * getattr(PACES["usual"], rate) - 0.01})
+    monkeypatch.setitem(PACES, "usual", faster)
+    assert observed(PLAIN) != before
+
+
 @pytest.mark.parametrize("kind", list(Kind))
 def test_every_stability_acts(kind):
     """On its own kind and on no other."""
-    config = Dynamics(stability=replace(Stability(), **{kind.value: 7.0}))
+    config = Dynamics(stability={kind.value: 7.0})
     for other in Kind:
         found = begin(replace(BASIS, kind=other.value), 0, config).stability
         assert (found == 7.0) == (other is kind)
@@ -256,8 +273,8 @@ def test_every_stability_acts(kind):
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("decay", 1.0), ("chance", 0), ("agent", 2), ("gain", "2"), ("shown_first", 1.5),
-     ("stability", {}), ("half_life", float("nan")), ("belief_cap", True), ("a1", float("inf"))],
+    [("pace", "faster"), ("agent", 2), ("stability", ()), ("stability", {"fact": 0}),
+     ("stability", {"fax": 9.0}), ("half_life", float("nan")), ("half_life", "9")],
 )  # fmt: skip
 def test_a_setting_out_of_range_is_refused(name, value):
     """The message names the field."""

@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memento import Config, Source
+from memento import Source
 from memento.base import blocks
-from memento.config import PolicyConfig
 from memento.errors import InvalidInput
 from memento.ledger import links, memories
 from memento.ledger.rows import USER
 from memento.prompt.policy_values import ZONES
 from memento.prompt.zones import compile_head, placed
 from memento.text.words import estimate
+from memento.verbs import rules
 from memento.verbs.rules import Rules
 
 ORDERS = {1, 2, 3}
@@ -157,9 +157,10 @@ def test_a_locked_rule_comes_into_the_head_at_once(full):
     assert f'"{rule.text}"' not in zones(full.rules.policy(session="s"))[1]
 
 
-def test_many_changes_make_a_new_head(open_memory):
+def test_many_changes_make_a_new_head(open_memory, monkeypatch):
     """When they would take more than their share of its budget."""
-    memory = open_memory(config=Config(policy=PolicyConfig(turnover=0.05)))
+    monkeypatch.setattr(rules, "TURNOVER", 0.05)
+    memory = open_memory()
     memory.add("Use tabs", kind="rule")
     first = memory.rules.policy(session="s")
     memory.add("Name your sources", kind="rule")

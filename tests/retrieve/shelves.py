@@ -117,7 +117,7 @@ class Shelf:
         limits = {name: options.pop(name) for name in LIMITS.keys() & options.keys()}
         nearest = options.pop("nearest", None) or self.search()
         if vector is not None and nearest is not None:
-            options["vectors"] = Smoothed(snap, nearest, vector, config.smooth)
+            options["vectors"] = Smoothed(snap, nearest, vector)
         allowed = options.pop("allowed", None)
         if allowed is None:
             allowed = allow(snap, filters)

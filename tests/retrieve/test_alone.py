@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from memento import MemoryManager
-from memento.config import RetrieveConfig, Weights
-from memento.retrieve.evidence import Evidence, total
+from memento.retrieve import evidence as weighing
+from memento.retrieve.evidence import NOTES, TURNS, Evidence, Weights, total
 
 
 def evidence(alone):
@@ -18,19 +18,19 @@ def evidence(alone):
 
 
 @pytest.mark.parametrize("alone", [[False, False], [True, True], [True, False]])
-def test_each_candidate_is_weighed_as_what_it_is(alone):
+def test_each_candidate_is_weighed_as_what_it_is(monkeypatch, alone):
     """A note by the weights of notes, a turn by those of turns, side by side."""
-    turn, note = Weights(1, meaning=2, own_meaning=0), Weights(5, meaning=7, own_meaning=9)
-    sums, parts = total(evidence(alone), turn, note)
+    monkeypatch.setattr(weighing, "TURNS", Weights(1, meaning=2, own_meaning=0))
+    monkeypatch.setattr(weighing, "NOTES", Weights(5, meaning=7, own_meaning=9))
+    sums, parts = total(evidence(alone))
     assert sums.tolist() == [21.0 if one else 3.0 for one in alone]
     assert parts["own_meaning"].tolist() == [9.0 if one else 0.0 for one in alone]
 
 
 def test_meaning_counts_more_and_a_shared_word_less_for_a_note():
     """It has no neighbours whose words and meaning it could borrow."""
-    turns, notes = RetrieveConfig().weights, RetrieveConfig().alone
-    assert notes.window < turns.window
-    assert notes.meaning + notes.own_meaning > turns.meaning + turns.own_meaning
+    assert NOTES.window < TURNS.window
+    assert NOTES.meaning + NOTES.own_meaning > TURNS.meaning + TURNS.own_meaning
 
 
 def test_one_weak_word_does_not_outvote_the_meaning(manager):

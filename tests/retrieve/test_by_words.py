@@ -1,5 +1,4 @@
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -7,12 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from shelves import NOW, Shelf
 
-from memento.config import RetrieveConfig
 from memento.ledger.match import All, Word
 from memento.retrieve import by_words
 from memento.retrieve.question import parse
 
-CONFIG = RetrieveConfig()
 turns = st.lists(
     st.tuples(
         st.lists(st.sampled_from(["red", "green", "blue", "cat", "dog"]), min_size=1, max_size=5),
@@ -23,15 +20,13 @@ turns = st.lists(
 )
 
 
-def score(shelf, text, config=CONFIG):
+def score(shelf, text, cap=2_000):
     """Score a namespace; returns the query, the snapshot and the scores."""
     query = parse(text, now=NOW.date(), years=range(2020, 2027), people={}, max_terms=32)
     snap = shelf.roster.snapshot()
-    reader = by_words.Reader.of(
-        snap, shelf, np.ones(snap.n, bool), config.cap, min(config.arm, config.cap)
-    )
+    reader = by_words.Reader.of(snap, shelf, np.ones(snap.n, bool), cap, min(200, cap))
     postings = by_words.look_up(query, reader)
-    return query, snap, by_words.bm25(query, postings, snap, config)
+    return query, snap, by_words.bm25(query, postings, snap)
 
 
 @settings(deadline=None)
@@ -56,8 +51,8 @@ def _by_hand(said, at, terms):
         df = sum(term in words for words, _ in said)
         idf = math.log(1 + (len(said) - df + 0.5) / (df + 0.5))
         tf = (term in said[at][0]) + sum(share * (term in said[j][0]) for j, share in windows[at])
-        norm = CONFIG.k1 * (1 - CONFIG.b + CONFIG.b * lengths[at] / mean)
-        total += idf * tf * (CONFIG.k1 + 1) / (tf + norm)
+        norm = by_words.K1 * (1 - by_words.B + by_words.B * lengths[at] / mean)
+        total += idf * tf * (by_words.K1 + 1) / (tf + norm)
     return total
 
 
@@ -66,7 +61,7 @@ def _window(said, at):
     if at not in mates:
         return []
     place = mates.index(at)
-    shares = {-1: CONFIG.near, 1: CONFIG.near, -2: CONFIG.far, 2: CONFIG.far}
+    shares = {-1: by_words.NEAR, 1: by_words.NEAR, -2: by_words.FAR, 2: by_words.FAR}
     return [(mates[place + d], share) for d, share in shares.items() if 0 <= place + d < len(mates)]
 
 
@@ -90,8 +85,7 @@ def test_frequent_words_are_read_beside_rare_ones():
     for i in range(40):
         shelf.add(f"common words number {i}")
     rare = shelf.add("common zebra")
-    config = replace(CONFIG, cap=10)
-    _, snap, found = score(shelf, "common zebra", config)
+    _, snap, found = score(shelf, "common zebra", cap=10)
     matched = np.flatnonzero(found.matched == 0b11)
     assert snap.docid[matched].tolist() == [rare]
     assert any(isinstance(match, All) for match in shelf.asked)
@@ -104,7 +98,7 @@ def test_only_frequent_words():
     for i in range(40):
         shelf.add(f"alpha {i}")
         shelf.add(f"beta {i}")
-    _, snap, found = score(shelf, "alpha beta", replace(CONFIG, cap=10))
+    _, snap, found = score(shelf, "alpha beta", cap=10)
     assert snap.docid[int(np.argmax(found.score))] == both
     joined = {match for match in shelf.asked if isinstance(match, All)}
     assert joined == {All((Word("alpha"), Word("beta")))}

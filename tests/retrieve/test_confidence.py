@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memento.config import Sure, Weights
 from memento.retrieve import answer, judging
-from memento.retrieve.evidence import Evidence
+from memento.retrieve.evidence import TURNS, Evidence
 
 PARTS = st.floats(0, 1, width=32)
 
@@ -28,13 +27,13 @@ def signs_of(window, cover, cosine, *, unknown=0.0, among=300):
         unknown=unknown,
         among=among,
     )
-    sums = values * np.float32(Weights().window) + found.cover * np.float32(Weights().cover)
-    return judging.signs(found, sums, Weights(), Weights())
+    sums = values * np.float32(TURNS.window) + found.cover * np.float32(TURNS.cover)
+    return judging.signs(found, sums)
 
 
 def chances_of(found):
     """Estimate the chance of each candidate; all of them bound each other."""
-    return judging.of_hits(found, np.arange(len(found.share)), Sure())
+    return judging.of_hits(found, np.arange(len(found.share)))
 
 
 @given(st.lists(st.tuples(PARTS, PARTS, PARTS), min_size=1, max_size=8), st.booleans())
@@ -55,17 +54,16 @@ def test_signs_and_chances_stay_in_bounds(candidates, with_vectors):
 @given(PARTS, PARTS, PARTS, PARTS)
 def test_more_of_a_sign_is_never_less_sure(cover, fit, cosine, more):
     """An answer's chance does not fall when a sign grows."""
-    sure = Sure()
     by_words = {"cover": cover, "fit": fit, "unknown": 0.5, "lacks": 0.0}
     for known in (by_words, by_words | {"cosine": cosine, "noise": 0.3}):
-        chance = judging.of_answer([known], sure)
+        chance = judging.of_answer([known])
         assert 0 <= chance <= 1
         for name in known.keys() & {"cover", "fit", "cosine"}:
             raised = known | {name: max(known[name], more)}
-            assert judging.of_answer([raised], sure) >= chance
+            assert judging.of_answer([raised]) >= chance
         for name in known.keys() & {"unknown", "noise", "lacks"}:
             raised = known | {name: max(known[name], more)}
-            assert judging.of_answer([raised], sure) <= chance
+            assert judging.of_answer([raised]) <= chance
 
 
 def test_one_of_many_alike_is_less_sure_than_one_alone():
@@ -105,7 +103,7 @@ def test_a_cosine_is_worth_less_among_more_memories():
 def test_the_only_memory_is_not_doubted_for_want_of_evidence():
     """In a store of two turns, half of the possible evidence is no sign against an answer."""
     few, many = (
-        judging.of_answer(signs_of([0.2], [0.3], [0.3], among=n).of(np.arange(1)), Sure())
+        judging.of_answer(signs_of([0.2], [0.3], [0.3], among=n).of(np.arange(1)))
         for n in (2, 2_000)
     )
     assert few > 0.16 > many
@@ -127,7 +125,7 @@ def test_signs_spread_over_several_memories_are_worth_less_than_in_one():
     chances = []
     for found in (together, apart):
         best = float(chances_of(found).max())
-        answer = judging.of_answer(found.of(np.arange(2)), Sure())
+        answer = judging.of_answer(found.of(np.arange(2)))
         chances.append(judging.of_both(answer, best))
     assert chances[1] < chances[0] - 0.05
 
@@ -186,7 +184,7 @@ def test_a_missing_kind_lowers_every_chance(with_vectors):
 def test_no_hit_is_surer_than_the_answer():
     """A candidate that has all of the evidence, by itself, does not make up for weak signs."""
     found = signs_of([1, 0], [0.1, 0], [0.1, 0], unknown=0.9)
-    answer = judging.of_answer(found.of(np.arange(2)), Sure())
+    answer = judging.of_answer(found.of(np.arange(2)))
     assert chances_of(found).max() <= answer + 1e-6
 
 
@@ -223,5 +221,5 @@ def test_a_question_about_the_person_who_asks_is_surer_of_notes(open_memory, tmp
     monkeypatch.setattr(answer, "asks_of_oneself", lambda _: False)
     plain = memory.retrieve(asked)
     assert [hit.confidence for hit in note] == [hit.confidence for hit in plain]
-    assert note.confidence == pytest.approx(judging.surer(plain.confidence, Sure().oneself))
+    assert note.confidence == pytest.approx(judging.surer(plain.confidence, judging.ONESELF))
     assert turn.confidence == talk.retrieve(asked).confidence

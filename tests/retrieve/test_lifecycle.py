@@ -17,6 +17,7 @@ from memento.config import Sleep
 from memento.dynamics.formulas import LEAST_EVIDENCE, Effect, Learnt
 from memento.dynamics.settings import Dynamics
 from memento.errors import InvalidInput
+from memento.retrieve import usage_boost
 from memento.retrieve.columns import STATUSES
 from memento.retrieve.usage_boost import TERMS, Life, Strengths, bounded
 
@@ -219,10 +220,11 @@ class TestBounds:
         ]
 
     @pytest.mark.parametrize("bound", [3.0, 1.0, 10.0])
-    def test_all_effects_together_stay_within_the_bound(self, open_memory, bound):
+    def test_all_effects_together_stay_within_the_bound(self, open_memory, monkeypatch, bound):
         """A sum beyond it is cut from each of them alike."""
-        effect = Effect(bound=bound, belief=10.0, worth=10.0)
-        memory = filled(open_memory(config=Config(effect=effect)))
+        monkeypatch.setattr(usage_boost, "BELIEF_WEIGHT", 10.0)
+        monkeypatch.setattr(usage_boost, "WORTH_WEIGHT", 10.0)
+        memory = filled(open_memory(config=Config(effect=Effect(bound=bound))))
         for name in ("Heron", "Egret"):
             memory.feedback.rate(name, verdict="confirmed")
         memory.feedback.rate("Plover", verdict="harmful")
@@ -287,7 +289,8 @@ class TestBounds:
         assert 0 < hit.terms["use"] <= 2 * Effect().use
 
     @pytest.mark.parametrize(
-        "wrong", [{"use": 2.0}, {"bound": -1}, {"learn": 1}, {"rate": float("nan")}, {"belief": ""}]
+        "wrong",
+        [{"use": 2.0}, {"bound": -1}, {"learn": 1}, {"rivals": float("nan")}],
     )
     def test_settings_out_of_range_are_refused(self, wrong):
         """Each says its range."""

@@ -6,14 +6,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from shelves import Shelf
 
-from memento.config import RetrieveConfig
+from memento.retrieve import answer
 from memento.retrieve.by_meaning import Smoothed
 
 WORDS = ("tea", "coffee", "harbour", "invoice", "Ana", "Rex", "walk", "blue")
 SENTENCES = st.lists(st.sampled_from(WORDS), min_size=1, max_size=5).map(" ".join)
 TURNS = st.tuples(SENTENCES, st.sampled_from([".", "?"]), st.sampled_from([None, "s1", "s2"]))
-NARROW = RetrieveConfig(arm=5)
-"""Each way of looking proposes five, so that a few dozen memories need several widenings."""
+
+
+@pytest.fixture
+def narrow(monkeypatch):
+    """Each way of looking proposes five, so that a few dozen memories need several widenings."""
+    monkeypatch.setattr(answer, "ARM", 5)
 
 
 def shelf_of(turns):
@@ -26,18 +30,19 @@ def shelf_of(turns):
     return shelf
 
 
+@pytest.mark.usefixtures("narrow")
 @settings(max_examples=150, deadline=None)
 @given(st.lists(TURNS, min_size=1, max_size=60), SENTENCES, st.booleans(), st.booleans())
 def test_a_longer_answer_begins_with_the_shorter_one(turns, query, by_meaning, fold):
     """For every k, the first k hits of the longest answer are the answer to k."""
     shelf = shelf_of(turns)
     vector = np.array([1, 0, 0, 0], np.float32) if by_meaning else None
-    every = shelf.find(query, vector, config=NARROW, k=1000, fold=fold).found
+    every = shelf.find(query, vector, k=1000, fold=fold).found
     assert len({one.docid for one in every}) == len(every)
     scores = [one.score for one in every]
     assert scores == sorted(scores, reverse=True)
     for k in range(1, len(every) + 1):
-        first = shelf.find(query, vector, config=NARROW, k=k, fold=fold).found
+        first = shelf.find(query, vector, k=k, fold=fold).found
         assert [one.docid for one in first[:k]] == [one.docid for one in every[:k]]
         assert [one.score for one in first[:k]] == scores[:k]
 
@@ -55,13 +60,14 @@ def test_no_way_of_looking_stops_at_its_first_proposals(by_meaning):
     assert len(shelf.find("harbour", vector, k=350).found) == 350
 
 
+@pytest.mark.usefixtures("narrow")
 def test_an_echo_waits_for_better_ones_wherever_they_are():
     """A question asked before stands behind every memory that outscores what is left of it."""
     shelf = Shelf()
     echo = shelf.add("Which tea does Ana drink?")
     for n in range(40):
         shelf.add(f"Ana drinks tea number {n}")
-    found = shelf.find("Which tea does Ana drink?", config=NARROW, k=41).found
+    found = shelf.find("Which tea does Ana drink?", k=41).found
     place = [one.docid for one in found].index(echo)
     assert place > 0
     assert all(one.score >= found[place].score for one in found[:place])
@@ -85,7 +91,7 @@ def test_cosines_are_smoothed_over_short_neighbours(talk):
     mixed = padded[:-1] + 0.5 * padded[snap.prev] + 0.5 * padded[snap.next]
     mixed /= np.linalg.norm(mixed, axis=1, keepdims=True)
     for query in rows[::60]:
-        found = Smoothed(snap, shelf.search(), query, 0.5)
+        found = Smoothed(snap, shelf.search(), query)
         chosen = found.propose(None, 20)
         assert found.of(chosen).smooth == pytest.approx((mixed @ query)[chosen], abs=2e-5)
         assert found.of(chosen).own == pytest.approx((rows @ query)[chosen], abs=2e-5)
@@ -101,6 +107,6 @@ def test_what_is_known_of_others_is_left_out():
     rows = np.eye(7, dtype=np.float32)
     shelf.embed(dict(zip([docids[0] - 1, *docids, docids[-1] + 1], rows, strict=True)))
     query = np.array([7, 6, 5, 4, 3, 2, 1], np.float32) / np.float32(np.sqrt(140))
-    found = Smoothed(shelf.roster.snapshot(), shelf.search(), query, 0.5)
+    found = Smoothed(shelf.roster.snapshot(), shelf.search(), query)
     assert found.propose(None, 5).tolist() == [0, 1, 2, 3, 4]
     assert found.of(np.arange(5)).own == pytest.approx(query[1:6], abs=3e-5)

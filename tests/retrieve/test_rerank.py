@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
-from memento import Config
-from memento.config import RetrieveConfig, Weights
 from memento.errors import InvalidInput
+from memento.retrieve import evidence
+from memento.retrieve.evidence import Weights
 from memento.testing import HashEmbedder
 
 
@@ -42,10 +40,10 @@ NOTES = ["tea", "tea in the garden", "the tea that Ada drinks in the garden on S
 
 
 @pytest.mark.parametrize("embedder", [None, HashEmbedder(64)], ids=["text alone", "hybrid"])
-def test_the_one_it_likes_best_comes_first(open_memory, embedder):
+def test_the_one_it_likes_best_comes_first(open_memory, monkeypatch, embedder):
     """Its score is evidence beside the other, with a weight, and one of the reasons."""
-    config = replace(Config(), retrieve=RetrieveConfig(weights=Weights(reranked=9)))
-    memory = open_memory(embedder=embedder, reranker=Longest(), config=config)
+    monkeypatch.setattr(evidence, "TURNS", Weights(reranked=9))
+    memory = open_memory(embedder=embedder, reranker=Longest())
     memory.add_many(NOTES)
     memory.flush(wait=True, timeout=60)
     found = memory.retrieve("tea")

@@ -4,8 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from memento.config import RetrieveConfig
-from memento.retrieve import by_words, spellings
+from memento.retrieve import answer, by_words, spellings
 from memento.retrieve.spellings import Vocabulary
 from memento.testing import HashEmbedder
 from memento.text import words
@@ -284,13 +283,13 @@ def test_only_the_newest_memories_correct_in_a_very_large_namespace(shelf, monke
     assert shelf.hits("accountant")
 
 
-def test_a_frequent_code_is_narrowed_like_a_word(shelf):
+def test_a_frequent_code_is_narrowed_like_a_word(shelf, monkeypatch):
     """Its alternatives are one expression, also beside rarer words and in heads."""
     for at in range(8):
         shelf.add(f"Fault E-2207 on pump {at}", session="s", actor="Bo")
     shelf.add("Fault E2207 on the winch", session="s", actor="Bo")
-    config = RetrieveConfig(cap=3)
-    assert shelf.hits("E 2207 winch", config=config)[0] == "Fault E2207 on the winch"
+    monkeypatch.setattr(answer, "CAP", 3)
+    assert shelf.hits("E 2207 winch")[0] == "Fault E2207 on the winch"
 
 
 def known(*texts):

@@ -28,7 +28,7 @@ class Outcome:
         return json.loads(self.out)
 
 
-BARE = {"demo", "backup", "erase", "export", "keys", "namespaces", "sessions", "tags"}
+BARE = {"demo", "backup", "config", "erase", "export", "keys", "namespaces", "sessions", "tags"}
 """Commands that have no use for an embedder and do not take one."""
 
 Run = Callable[..., Outcome]

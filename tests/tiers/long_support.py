@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from memento.config import LongConfig
 from memento.errors import TierUnavailable
 from memento.tiers.long_tier import LongTier
 
@@ -52,7 +51,7 @@ class Feeder:
         """Return every 50th row."""
         return [(NS, self.ids[i], self.vectors[i]) for i in range(0, len(self.ids), 50)]
 
-    def tier(self, *, identity: str = "hash-8", config: LongConfig | None = None) -> LongTier:
+    def tier(self, *, identity: str = "hash-8") -> LongTier:
         """Make a tier over the folder."""
         mark = FileMark(self.folder.with_name("mark"))
         return LongTier(
@@ -62,7 +61,6 @@ class Feeder:
             on_reset=self.resets.append,
             mark=mark.read,
             set_mark=mark.write,
-            config=config or LongConfig(),
         )
 
     def feed(self, tier: LongTier) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from memento.errors import EmbedderError, TierUnavailable
 from memento.ledger import vectors
+from memento.tiers import indexer
 from memento.tiers.queue import Turns
 from tests.tiers.test_indexer import FAST, Bench
 
@@ -26,12 +27,14 @@ def returned(call):
 
 
 @pytest.fixture
-def make_bench(memory):
+def make_bench(memory, monkeypatch):
     """Make benches whose threads are stopped at the end."""
     made = []
 
-    def make(**sizes):
-        bench = Bench(memory, config=replace(FAST, **sizes))
+    def make(behind_rows=512, index_rows=64, **pauses):
+        monkeypatch.setattr(indexer, "BEHIND_ROWS", behind_rows)
+        monkeypatch.setattr(indexer, "INDEX_ROWS", index_rows)
+        bench = Bench(memory, config=replace(FAST, **pauses))
         number = bench.embedding.model()
         bench.embedding.model = lambda: number  # as the store's own, which is written once
         made.append(bench)

@@ -137,9 +137,10 @@ def test_what_is_owed_at_start_is_done_too(bench, open_memory):
     assert len(bench.index.rows) == 1
 
 
-def test_bites_are_small_and_sorted_by_length(bench, memory):
+def test_bites_are_small_and_sorted_by_length(bench, memory, monkeypatch):
     """At most so many texts and characters at once, short ones first."""
-    bench.indexer._config = IndexConfig(bite_texts=4, bite_chars=100, start_seconds=0)
+    monkeypatch.setattr(indexer_module, "BITE_TEXTS", 4)
+    monkeypatch.setattr(indexer_module, "BITE_CHARS", 100)
     memory.add_many("x" * size for size in (90, 5, 60, 10, 8, 7, 6, 40, 300))
     assert bench.indexer.wait(30)
     sizes = [[len(text) for text in bite] for bite in bench.embedding.bites]
@@ -436,12 +437,12 @@ def test_queries_go_first_but_not_for_ever(bench, memory):
     [(1, False, 0, True), (1, True, 0, True), (0, True, 9, True), (0, True, 0, False)],
     ids=["a query", "a query, much owed", "a stream, little owed", "a stream, much owed"],
 )
-def test_what_goes_first(bench, memory, asked, stream, behind, waits):
+def test_what_goes_first(bench, memory, monkeypatch, asked, stream, behind, waits):
     """Queries always go first, a stream of adds only while the backlog is short."""
     memory.add("a", "long")
     memory.flush()
     bench.stream = stream
-    bench.indexer._config = replace(FAST, behind_rows=behind)
+    monkeypatch.setattr(indexer_module, "BEHIND_ROWS", behind)
     looks = []
     bench.indexer._busy = lambda: looks.append(1) or bool(asked)
     bench.indexer._round()

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 from long_support import DIM, NS, Feeder, refusal, unit_vectors
 
-from memento.config import LongConfig
 from memento.tiers import chroma, long_tier
 from memento.tiers.chroma import ChromaFault, collection_name
 from memento.tiers.long_tier import LongState
@@ -343,9 +342,10 @@ def _disk_full(*_, **__):
     raise RuntimeError("error returned from database: (code: 13) database or disk is full")
 
 
-def test_it_mends_itself_a_few_times_and_then_stops(feeder):
-    """Each failure is mended by the next open, until max_resets; then no more."""
-    tier = feeder.tier(config=LongConfig(max_resets=2))
+def test_it_mends_itself_a_few_times_and_then_stops(feeder, monkeypatch):
+    """Each failure is mended by the next open, until MAX_RESETS; then no more."""
+    monkeypatch.setattr(long_tier, "MAX_RESETS", 2)
+    tier = feeder.tier()
     tier.open()
     for _ in range(2):
         _break(feeder, tier)

@@ -11,9 +11,8 @@ from dataclasses import replace
 import pytest
 from long_support import NS, Feeder, refusal
 
-from memento.config import LongConfig
 from memento.errors import TierUnavailable
-from memento.tiers import folder
+from memento.tiers import folder, long_tier
 from memento.tiers.folder import read_stamp, sum_of, write_stamp
 from memento.tiers.long_tier import LongState
 
@@ -143,17 +142,19 @@ def test_what_changed_since_a_clean_close_is_rebuilt_unseen(copy, monkeypatch):
         "memento.tiers.long_tier.probe", lambda *_, **__: pytest.fail("it was probed")
     )
     os.utime(find(copy.folder, "data_level0.bin"))
-    tier = copy.tier(config=LongConfig(max_resets=0))
+    monkeypatch.setattr(long_tier, "MAX_RESETS", 0)
+    tier = copy.tier()
     tier.open()
     assert copy.resets == ["changed since it was closed"]
     tier.close()
 
 
-def test_vectors_of_another_embedder_are_set_aside(copy):
+def test_vectors_of_another_embedder_are_set_aside(copy, monkeypatch):
     """They are never searched: rebuilt, and not as damage."""
     path = copy.folder.with_name("chroma.json")
     write_stamp(path, replace(read_stamp(path), identity="other-8"))
-    tier = copy.tier(config=LongConfig(max_resets=0))
+    monkeypatch.setattr(long_tier, "MAX_RESETS", 0)
+    tier = copy.tier()
     tier.open()
     assert len(copy.resets) == 1
     assert tier.count(NS) == 0
@@ -206,9 +207,10 @@ def test_two_unclean_ends_in_a_row_are_rebuilt_unseen(copy, monkeypatch):
     tier.close()
 
 
-def test_long_service_clears_the_count_of_unclean_ends(copy):
-    """After settled_after calls a killed process is bad luck, not a sign of damage."""
-    tier = copy.tier(config=LongConfig(settled_after=3))
+def test_long_service_clears_the_count_of_unclean_ends(copy, monkeypatch):
+    """After SETTLED_AFTER calls a killed process is bad luck, not a sign of damage."""
+    monkeypatch.setattr(long_tier, "SETTLED_AFTER", 3)
+    tier = copy.tier()
     tier.open()
     path = copy.folder.with_name("chroma.json")
     before = read_stamp(path).unclean
@@ -219,10 +221,11 @@ def test_long_service_clears_the_count_of_unclean_ends(copy):
     tier.close()
 
 
-def test_a_probe_that_takes_too_long_means_rebuild(copy):
+def test_a_probe_that_takes_too_long_means_rebuild(copy, monkeypatch):
     """A folder that hangs its reader is set aside after the deadline."""
     _mark_unclean(copy, 1)
-    tier = copy.tier(config=LongConfig(probe_seconds=0.001))
+    monkeypatch.setattr(long_tier, "PROBE_SECONDS", 0.001)
+    tier = copy.tier()
     tier.open()
     assert copy.resets[0].endswith("its probe took longer than 0.001 s")
     tier.close()
@@ -245,11 +248,12 @@ def test_close_stops_an_open_that_is_probing(copy):
     assert tier.state is LongState.COLD
 
 
-def test_the_number_of_resets_after_damage_is_limited(copy):
+def test_the_number_of_resets_after_damage_is_limited(copy, monkeypatch):
     """With no reset left, a damaged folder is left alone and the tier says why."""
     _mark_unclean(copy, 1)
     truncate("chroma.sqlite3", 0.5)(copy.folder)
-    tier = copy.tier(config=LongConfig(max_resets=0))
+    monkeypatch.setattr(long_tier, "MAX_RESETS", 0)
+    tier = copy.tier()
     with pytest.raises(TierUnavailable, match=r"rebuilt 0 times.*malformed"):
         tier.open()
     assert tier.state is LongState.ASIDE

@@ -19,9 +19,9 @@ from memento.config import ShortConfig
 from memento.tiers import ring
 
 
-def small(capacity=3, sessions=256):
+def small(capacity=3):
     """Configure rings this small."""
-    return Config(short=ShortConfig(capacity=capacity, sessions=sessions))
+    return Config(short=ShortConfig(capacity=capacity))
 
 
 def texts(memories):
@@ -135,9 +135,10 @@ def test_many_changes_at_once_are_read_anew(open_memory, monkeypatch):
     assert texts(one.sessions.recent()) == ["first", *"01234"]
 
 
-def test_rings_in_ram_are_bounded(open_memory):
+def test_rings_in_ram_are_bounded(open_memory, monkeypatch):
     """Past the configured number the session used longest ago is dropped from RAM, not lost."""
-    memory = open_memory(config=small(sessions=4))
+    monkeypatch.setattr(ring, "SESSIONS", 4)
+    memory = open_memory(config=small())
     for n in range(10):
         memory.add("hi", "short", session=f"s{n}")
     assert len(memory._engine.short._rings) == 4

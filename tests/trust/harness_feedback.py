@@ -13,15 +13,18 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import TypeAlias
+from unittest.mock import patch
 
 from harness_iofault import QUIET
 from trust_result import TrustResult
 
 from memento import Hit, MemoryManager, Retrieval
+from memento.dynamics import fold
 from memento.dynamics.formulas import Effect
 from memento.dynamics.settings import Dynamics
 from memento.testing import ManualClock
@@ -39,10 +42,16 @@ BOUND = 3.0
 TINY = 1e-4
 UNGUARDED = replace(
     QUIET,
-    dynamics=Dynamics(massed=0.0, day_cap=1e6, belief_cap=1e4, half_life=1e6),
+    dynamics=Dynamics(half_life=1e6),
     effect=Effect(bound=10.0),
 )
-"""Settings without any cap."""
+"""Settings without any cap, beside those that `uncapped` takes away."""
+
+
+def uncapped() -> AbstractContextManager[object]:
+    """Take the caps of verdicts away."""
+    return patch.multiple(fold, MASSED=0.0, DAY_CAP=1e6, BELIEF_CAP=1e4)
+
 
 Answers: TypeAlias = Mapping[str, Retrieval]
 
@@ -153,7 +162,7 @@ def unguarded(folder: Path, times: int) -> bool:
     """Tell whether the same attack does harm where caps and trust are switched off."""
     clock, root = ManualClock(), folder / "control"
     filled(root, clock)
-    with opened(root, clock, UNGUARDED) as memory:
+    with uncapped(), opened(root, clock, UNGUARDED) as memory:
         before = asked(memory)
         blame(memory, clock, Trust.USER, times, strong=True)
         return bool(harmed(before, asked(memory), memory, MOST_PRAISE))

@@ -12,6 +12,7 @@ from memento import MemoryManager, Status, engine
 from memento.config import Config, ScopeConfig
 from memento.errors import InvalidInput, LockedMemory, NotFound, SecretFound
 from memento.testing import HashEmbedder
+from memento.verbs import scopes as scope_verbs
 from memento.write import scope_moves as rules
 
 EVERY = list(Status)
@@ -147,12 +148,12 @@ class TestGuessed:
         assert [(one.path, one.why) for one in found] == [("pets", ("meaning",))]
         assert found[0].confidence < memory.store.config.scopes.write_at
 
-    def test_too_few_memories_have_no_meaning(self, open_memory, tmp_path):
+    def test_too_few_memories_have_no_meaning(self, open_memory, tmp_path, monkeypatch):
         """Four are not enough; a limit of four is."""
         for least, found in ((5, 0), (4, 1)):
-            config = Config(scopes=ScopeConfig(known_by=least))
+            monkeypatch.setattr(scope_verbs, "LEAST_KNOWN", least)
             root = tmp_path / str(least)
-            memory = open_memory(root, embedder=HashEmbedder(64), config=config)
+            memory = open_memory(root, embedder=HashEmbedder(64))
             for n in range(4):
                 memory.add(f"the cat sleeps on sofa {n}", "long", scope="pets")
             memory.flush(wait=True)
@@ -544,10 +545,6 @@ class TestPromoted:
     [
         lambda: ScopeConfig(shared=1),
         lambda: ScopeConfig(write_at=1.5),
-        lambda: ScopeConfig(known_by=0),
-        lambda: ScopeConfig(margin=-0.1),
-        lambda: ScopeConfig(alike="0.9"),
-        lambda: ScopeConfig(siblings=1),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(make):

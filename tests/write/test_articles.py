@@ -1,6 +1,5 @@
 """Articles: they quote their sources, add to them, and never outlive what they quote."""
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -8,7 +7,7 @@ import pytest
 from memento import Config
 from memento.config import Articles, Sleep
 from memento.errors import InvalidInput
-from memento.sleep import run
+from memento.sleep import articles, run
 from memento.testing import HashEmbedder
 
 EVERY = ["active", "superseded", "archived", "forgotten", "quarantined"]
@@ -67,13 +66,13 @@ def test_nobody_asked_so_none_is_written(memory, clock):
     assert "articles" in run.usual(Config(articles=Articles("extractive")))
 
 
-def test_vectors_tell_what_is_of_one_topic(open_memory, clock):
+def test_vectors_tell_what_is_of_one_topic(open_memory, clock, monkeypatch):
     """Statements that share a word and are far apart in meaning make no article."""
     texts = [f"The garden of Anna has an old {what}" for what in ("tree", "gate", "wall", "pond")]
     for near, count in ((0.3, 1), (0.99, 0)):
-        config = Config(articles=Articles(cosine=near))
+        monkeypatch.setattr(articles, "NEAR", near)
         folder = open_memory().store.root.parent / str(near)
-        memory = open_memory(folder, embedder=HashEmbedder(256), config=config)
+        memory = open_memory(folder, embedder=HashEmbedder(256))
         grow(memory, clock, texts)
         assert memory.flush(wait=True, timeout=30)
         assert len(written(memory)) == count
@@ -352,38 +351,27 @@ def test_exports_carry_articles(open_memory, memory, clock, tmp_path):
     assert other.list(kind="article") == []
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"writer": "poet"},
-        {"cosine": 1.5},
-        {"overlap": -0.1},
-        {"least": 1},
-        {"most": 3},
-        {"chars": 10},
-    ],
-)
-def test_settings_are_checked(wrong):
-    """Each has a range."""
+def test_a_writer_that_does_not_exist_is_refused():
+    """There are two."""
     with pytest.raises(InvalidInput):
-        Articles(**wrong)
+        Articles("poet")
 
 
 PROBES = {
-    "least": (4, 6),
-    "most": (4, 40),
-    "chars": (200, 1200),
-    "overlap": (0.15, 0.9),
+    "FEWEST": (4, 6),
+    "LARGEST": (4, 40),
+    "CHARS": (200, 1200),
+    "OVERLAP": (0.15, 0.9),
 }
 
 
 @pytest.mark.parametrize("name", PROBES)
-def test_every_setting_acts(open_memory, clock, tmp_path, name):
+def test_every_constant_acts(open_memory, clock, tmp_path, monkeypatch, name):
     """The same statements give another article, or none, with another value."""
     seen = []
     for value in PROBES[name]:
-        config = replace(Config(), articles=replace(Articles(), **{name: value}))
-        memory = open_memory(tmp_path / str(value), config=config)
+        monkeypatch.setattr(articles, name, value)
+        memory = open_memory(tmp_path / str(value))
         grow(memory, clock)
         seen.append([one.text[11:] for one in written(memory)])
     assert seen[0] != seen[1]

@@ -216,7 +216,7 @@ def test_another_process_sees_what_changed(open_memory, clock):
 
 def test_switched_off_nothing_is_linked_and_nothing_led(open_memory, clock, tmp_path):
     """By either of the two settings."""
-    memory = filled(open_memory(config=Config(effect=Effect(associated=0.0))))
+    memory = filled(open_memory(config=Config(effect=Effect.off())))
     together(memory, clock, ("Heron", "Plover"), 4)
     assert led(memory) == {}
     none = filled(

@@ -416,7 +416,7 @@ def test_wrong_arguments_are_refused(memory):
 
 
 @pytest.mark.parametrize(
-    "settings", [{"supersede": "all"}, {"pairs": -1}, {"words": 41}, {"vocabulary": {"A": "b"}}]
+    "settings", [{"supersede": "all"}, {"pairs": -1}, {"vocabulary": {"A": "b"}}]
 )
 def test_settings_are_checked(settings):
     """Each field has a range."""

@@ -10,7 +10,7 @@ from memento import Config, MemoryManager
 from memento.config import Sleep
 from memento.errors import InvalidInput
 from memento.ledger import claim_rows
-from memento.sleep import run
+from memento.sleep import duplicates, run
 from memento.testing import HashEmbedder, ManualClock
 from memento.text import alike
 
@@ -123,19 +123,17 @@ def test_a_memory_with_something_of_its_own_is_not_folded(memory, fields):
     assert shown(memory) == before
 
 
-def test_vectors_must_be_near_too(open_memory):
+def test_vectors_must_be_near_too(open_memory, monkeypatch):
     """A group waits until its vectors are there; those that are far apart stay apart."""
-    memory = open_memory(embedder=HashEmbedder(64), config=Config(sleep=Sleep(fold_cosine=0.999)))
+    monkeypatch.setattr(duplicates, "FOLD_COSINE", 0.999)
+    memory = open_memory(embedder=HashEmbedder(64))
     memory.add(SHED, "long")
     memory.add(ALWAYS, "long")
     assert memory.flush(wait=True, timeout=30)
     memory.sleep.run()
     assert len(memory.list()) == 2
-    near = open_memory(
-        memory.store.root.parent / "near",
-        embedder=HashEmbedder(64),
-        config=Config(sleep=Sleep(fold_cosine=-1.0)),
-    )
+    monkeypatch.setattr(duplicates, "FOLD_COSINE", -1.0)
+    near = open_memory(memory.store.root.parent / "near", embedder=HashEmbedder(64))
     near.add(SHED, "long")
     near.add(ALWAYS, "long")
     assert near.flush(wait=True, timeout=30)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from contextlib import suppress
 from datetime import timedelta
 from tempfile import TemporaryDirectory
+from unittest.mock import patch
 
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from memento import Config, MemoryManager, Status
+from memento import MemoryManager, Status
+from memento.dynamics import fold
 from memento.dynamics.fold import VERDICTS
 from memento.dynamics.settings import Dynamics
 from memento.errors import IdConflict, InvalidInput, NotFound, UntrustedSource
@@ -29,16 +31,16 @@ class Rated(RuleBasedStateMachine):
     def open(self):
         """Begin with an empty store whose clock stands still."""
         self.folder, self.clock = TemporaryDirectory(), ManualClock()
-        config = Config(dynamics=Dynamics(massed=600.0))
-        self.memory = MemoryManager(
-            self.folder.name, embedder=None, clock=self.clock, config=config
-        )
-        self.settings = config.dynamics
+        self.massed = patch.object(fold, "MASSED", 600.0)
+        self.massed.start()
+        self.memory = MemoryManager(self.folder.name, embedder=None, clock=self.clock)
+        self.settings = Dynamics()
         self.ledger = self.memory._engine.ledger
 
     def teardown(self):
         """Close the store."""
         if hasattr(self, "memory"):
+            self.massed.stop()
             self.memory.close()
             self.folder.cleanup()
 

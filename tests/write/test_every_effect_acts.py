@@ -9,6 +9,8 @@ import pytest
 
 from memento import Config
 from memento.dynamics.formulas import Effect
+from memento.ledger import learnt_weights
+from memento.retrieve import usage_boost
 
 QUESTION = "Where is the deploy runbook?"
 HOURS, DAY = timedelta(hours=2), timedelta(days=1)
@@ -70,13 +72,8 @@ def faded(memory, clock):
 PROBES = {
     "use": (taught, 0.1, 1.0),
     "learn": (taught, True, False),
-    "rate": (taught, 0.01, 0.5),
-    "belief": (judged, 0.5, 2.0),
-    "worth": (judged, 0.1, 2.0),
-    "associated": (linked, 0.2, 0.8),
     "bound": (judged, 0.5, 3.0),
     "rivals": (rivalled, 0.0, 0.5),
-    "fade_below": (faded, 0.01, 0.9),
 }
 """Each setting to a story that shows it, and two values."""
 
@@ -84,6 +81,33 @@ PROBES = {
 def test_every_setting_has_a_probe():
     """One that is added later needs one."""
     assert {one.name for one in fields(Effect)} == set(PROBES)
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "story", "values"),
+    [
+        (learnt_weights, "LEARN_RATE", taught, (0.01, 0.5)),
+        (usage_boost, "BELIEF_WEIGHT", judged, (0.5, 2.0)),
+        (usage_boost, "WORTH_WEIGHT", judged, (0.1, 2.0)),
+        (usage_boost, "LINK_WEIGHT", linked, (0.2, 0.8)),
+        (usage_boost, "FADE_BELOW", faded, (0.01, 0.9)),
+    ],
+)
+def test_a_constant_acts(open_memory, clock, tmp_path, monkeypatch, module, name, story, values):
+    """The same story ends differently with another value."""
+    seen = []
+    for value in values:
+        monkeypatch.setattr(module, name, value)
+        seen.append(story(projects(open_memory(root=tmp_path / str(value))), clock))
+    assert seen[0] != seen[1]
+
+
+def projects(memory):
+    """Add what the stories are about."""
+    for project in ("Heron", "Egret", "Plover"):
+        text = f"The deploy runbook of project {project} is here"
+        memory.add(text, "medium", id=project, kind="episode")
+    return memory
 
 
 @pytest.mark.parametrize("name", PROBES)
@@ -94,8 +118,5 @@ def test_a_setting_acts(open_memory, clock, tmp_path, name):
     for value in values:
         config = Config(effect=Effect(**{name: value}))
         memory = open_memory(root=tmp_path / str(value), config=config)
-        for project in ("Heron", "Egret", "Plover"):
-            text = f"The deploy runbook of project {project} is here"
-            memory.add(text, "medium", id=project, kind="episode")
-        seen.append(story(memory, clock))
+        seen.append(story(projects(memory), clock))
     assert seen[0] != seen[1]

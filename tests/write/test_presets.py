@@ -9,8 +9,10 @@ import pytest
 from memento import Config
 from memento.config import Sleep
 from memento.dynamics.formulas import prior
-from memento.errors import InvalidInput
+from memento.errors import InvalidInput, InvalidSetting
 from memento.ledger import strength_fold
+from memento.settings import load
+from memento.sleep import duplicates, replay, report, tier_moves
 from memento.testing import HashEmbedder
 
 DAY = timedelta(days=1)
@@ -108,13 +110,13 @@ def test_a_verdict_fades(started, clock, name, faded):
 
 def test_a_preset_is_chosen_by_the_environment():
     """And so is how much happens by itself; a misspelt one is refused."""
-    found = Config.from_env({"MEMENTO_PRESET": "chatbot", "MEMENTO_SLEEP": "off"})
+    found = load(environ={"MEMENTO_PRESET": "chatbot", "MEMENTO_SLEEP_AUTO": "off"}).config
     assert found.dynamics == Config.chatbot().dynamics
     assert found.sleep == replace(Config.chatbot().sleep, auto="off")
-    assert Config.from_env({"MEMENTO_PRESET": "researcher"}) == Config.researcher()
-    for wrong in ({"MEMENTO_PRESET": "robot"}, {"MEMENTO_SLEEP": "some"}):
-        with pytest.raises(InvalidInput):
-            Config.from_env(wrong)
+    assert load(environ={"MEMENTO_PRESET": "researcher"}).config == Config.researcher()
+    for wrong in ({"MEMENTO_PRESET": "robot"}, {"MEMENTO_SLEEP_AUTO": "some"}):
+        with pytest.raises(InvalidSetting, match="environment"):
+            load(environ=wrong)
 
 
 # --- every setting of the sleep
@@ -143,17 +145,6 @@ def _outcome(open_memory, clock, sleep):
     changes = len(memory.changes.list(limit=1000))
     stale = [one.memory.id for one in memory.sleep.stale()]
     return [(one.id, one.status, one.tier, steady[one.id]) for one in every], changes, stale
-
-
-def _demoted(open_memory, clock, sleep):
-    """Return the tier of a memory that was well used, and then not for a year."""
-    memory = _lived(open_memory, clock, replace(sleep, demote_at=0.0))
-    memory.sleep.run()
-    later = open_memory(config=Config(sleep=sleep))
-    clock.advance(timedelta(days=700))
-    later.feedback.rate("e9", verdict="used")
-    later.sleep.run()
-    return later.get("fact").tier
 
 
 def _folded(open_memory, _clock, sleep):
@@ -193,24 +184,18 @@ def _by_itself(open_memory, clock, sleep):
     return read(lambda c: strength_fold.waiting(c, config)), len(memory.list(status="archived"))
 
 
-STRICT = Sleep(archive_share=1.0, fold_cosine=-1.0, replay=0.0)
+STRICT = Sleep(archive_share=1.0, replay=0.0)
 PROBES = {
     "auto": (_by_itself, ["off", "idle", "all"], STRICT),
     "bite": (_outcome, [2, 100], STRICT),
-    "promote_at": (_outcome, [0.25, 50.0], STRICT),
-    "demote_at": (_demoted, [0.0, 0.25], STRICT),
     "tier_share": (_outcome, [0.0, 1.0], STRICT),
     "archive_below": (_outcome, [0.0, 0.05], STRICT),
-    "fade_below": (_outcome, [0.0, 0.9], STRICT),
     "archive_share": (_outcome, [0.1, 1.0], STRICT),
     "perishable": (_outcome, [(), ("episode",)], STRICT),
     "archive_importance": (_outcome, [0.1, 0.5], STRICT),
     "most_active": (_outcome, [None, 3], replace(STRICT, archive_below=0.0)),
     "move_given": (_outcome, [False, True], replace(STRICT, tier_share=1.0)),
     "replay": (_outcome, [0.0, 0.5], STRICT),
-    "most_replayed": (_outcome, [1, 4], replace(STRICT, replay=1.0)),
-    "fold_jaccard": (_folded, [0.5, 1.0], STRICT),
-    "fold_cosine": (_folded, [-1.0, 1.0], STRICT),
     "lease": (_leased, [10.0, 60.0], STRICT),
 }
 """Name of a setting to what shows that it acts, values that must differ, and the other settings."""
@@ -236,26 +221,45 @@ def test_every_field_acts(open_memory, clock, tmp_path, name):
 
 
 @pytest.mark.parametrize(
+    ("module", "name", "probe", "values", "sleep"),
+    [
+        (tier_moves, "PROMOTE_AT", _outcome, [0.25, 50.0], STRICT),
+        (report.formulas, "FADE_BELOW", _outcome, [0.0, 0.9], STRICT),
+        (replay, "MOST", _outcome, [1, 4], replace(STRICT, replay=1.0)),
+        (duplicates, "FOLD_JACCARD", _folded, [0.5, 1.0], STRICT),
+        (duplicates, "FOLD_COSINE", _folded, [-1.0, 1.0], STRICT),
+    ],
+)
+def test_every_constant_acts(
+    open_memory, clock, tmp_path, monkeypatch, module, name, probe, values, sleep
+):
+    """So would a constant that changes nothing be none."""
+    monkeypatch.setattr(duplicates, "FOLD_COSINE", -1.0)
+    seen = []
+    for at, value in enumerate(values):
+        monkeypatch.setattr(module, name, value)
+        start, root = clock(), tmp_path / f"store{at}"
+        seen.append(probe(lambda root=root, **more: open_memory(root, **more), clock, sleep))
+        clock.advance(start - clock())
+    assert seen[0] != seen[1]
+
+
+@pytest.mark.parametrize(
     "wrong",
     [
         {"auto": "some"},
         {"bite": 0},
         {"bite": 501},
-        {"promote_at": -1},
-        {"promote_at": 0.1, "demote_at": 0.2},
         {"archive_below": 2},
         {"perishable": ["episode"]},
         {"perishable": ("walk",)},
         {"most_active": 0},
         {"move_given": 1},
         {"replay": True},
-        {"most_replayed": -1},
-        {"fold_jaccard": 0.0},
-        {"fold_cosine": 1.5},
         {"lease": float("inf")},
     ],
 )
 def test_a_setting_out_of_its_range_is_refused(wrong):
     """Each names itself."""
-    with pytest.raises(InvalidInput, match=f"(sleep.)?{next(iter(wrong))}|demote_at"):
+    with pytest.raises(InvalidInput, match=f"(sleep.)?{next(iter(wrong))}"):
         Sleep(**wrong)

@@ -34,7 +34,7 @@ class Bench:
                 given[name] = from_micros(given[name])
         config = Config()
         draft = Draft(text, **given)
-        made = admit(draft, now=self.now, limits=config.limits, choice=config.tier_choice)
+        made = admit(draft, now=self.now, limits=config.limits)
         if status != "active":
             made.row.status = status
         if trust is not None:

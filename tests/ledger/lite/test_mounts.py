@@ -10,6 +10,7 @@ from memento import Config
 from memento.errors import InvalidInput, StoreUnusable
 from memento.ledger.lite import root
 from memento.ledger.lite.root import LOCAL, mount_of, refuse_network
+from memento.settings import load
 
 SHARED = (
     "nfs", "nfs4", "cifs", "smb3", "smbfs", "ncpfs", "afs", "coda", "ceph", "lustre", "gpfs",
@@ -65,10 +66,10 @@ def test_who_asks_for_it_gets_it(table, tmp_path, open_memory):
     """By the config or by the environment, never by itself."""
     table("nfs4")
     assert open_memory(tmp_path / "a", config=Config(allow_network=True)).add("here")
-    assert Config.from_env({"MEMENTO_ALLOW_NETWORK": "1"}).allow_network
-    assert not Config.from_env({"MEMENTO_ALLOW_NETWORK": "0"}).allow_network
+    assert load(environ={"MEMENTO_ALLOW_NETWORK": "1"}).config.allow_network
+    assert not load(environ={"MEMENTO_ALLOW_NETWORK": "0"}).config.allow_network
     with pytest.raises(InvalidInput, match="MEMENTO_ALLOW_NETWORK"):
-        Config.from_env({"MEMENTO_ALLOW_NETWORK": "perhaps"})
+        load(environ={"MEMENTO_ALLOW_NETWORK": "perhaps"})
 
 
 def test_without_a_table_nothing_is_known(tmp_path, monkeypatch):
