@@ -38,8 +38,8 @@ from memento.ledger.contract import Work
 from memento.ledger.filters import check_names
 from memento.ledger.rows import Row
 from memento.ledger.scope_rows import Place
-from memento.types import Draft, Kind, KindName, Memory, Source, Trust, TrustName
-from memento.views import Memories, View
+from memento.types import Draft, Kind, KindName, Memories, Memory, Source, Trust, TrustName
+from memento.views import View
 from memento.write import locks
 from memento.write.scope_guess import named_scope
 
@@ -310,7 +310,7 @@ class Learning:
         where, when = parse_scope(scope), optional_condition("condition", condition)
         lessons = [_directed(text, where, when) for text in texts]
         if not lessons:
-            return []
+            return Memories()
         return self._learn(lessons, parents=(), verb="direct", lock=check_flag("lock", lock))
 
     def foresee(self, messages: Messages, session: str | None, scope: str) -> Foresights:
