@@ -701,6 +701,8 @@ class Version:
     change: int | None = None
     by: Trust | None = None
 
+    __repr__ = display.brief
+
 
 @dataclass(frozen=True, slots=True)
 class SlotValue:
@@ -719,6 +721,8 @@ class SlotValue:
     since: datetime
     until: datetime | None
     reason: str
+
+    __repr__ = display.brief
 
 
 @dataclass(frozen=True, slots=True)
@@ -753,6 +757,8 @@ class Change:
     undone_by: int | None
     undoes: int | None
 
+    __repr__ = display.brief
+
 
 @dataclass(frozen=True, slots=True)
 class Undone:
@@ -772,6 +778,8 @@ class Undone:
     undone: tuple[int, ...]
     memories: tuple[str, ...]
     left: Mapping[str, int | None] = field(default_factory=dict)
+
+    __repr__ = display.brief
 
 
 @dataclass(frozen=True, slots=True)
@@ -800,6 +808,8 @@ class Diff:
     archived: Mapping[str, tuple[Memory, Memory]]
     forgotten: Mapping[str, tuple[Memory, Memory]]
     restored: Mapping[str, tuple[Memory, Memory]]
+
+    __repr__ = display.brief
 
     def __iter__(self) -> Iterator[tuple[str, Memory | None, Memory]]:
         """Yield (id, before, after) of every memory that differs, in order of arrival."""
@@ -856,6 +866,8 @@ class Belief:
     opposing: float
     evidence: tuple[Evidence, ...]
 
+    __repr__ = display.brief
+
 
 @dataclass(frozen=True, slots=True)
 class Strength:
@@ -885,3 +897,5 @@ class Strength:
     short: float
     long: float
     worth: float
+
+    __repr__ = display.brief

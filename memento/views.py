@@ -17,6 +17,7 @@ from memento.admit.redact import Redaction
 from memento.base.clock import from_micros
 from memento.base.plain import plain
 from memento.base.scopes import parse_scope
+from memento.base.spans import traced
 from memento.check import (
     Limits,
     check_count,
@@ -149,6 +150,7 @@ class View:
         """
         return Memories(to_memory(sound(row), self.namespace) for row in rows)
 
+    @traced("add", lambda kept: {"memories": len(kept)})
     def add(
         self, drafts: Sequence[Draft], *, replace: bool = False, progress: Progress | None = None
     ) -> Memories:
@@ -215,6 +217,7 @@ class View:
             makes_room=True,
         )
 
+    @traced("retrieve", lambda found: {"hits": len(found), "confidence": found.confidence})
     def retrieve(
         self,
         query: str,

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, cast
 from memento.base.lazy import later as at_first_use
 from memento.base.plain import composed
 from memento.base.scopes import parse_scope
+from memento.base.spans import traced
 from memento.check import (
     check_flag,
     check_id,
@@ -229,6 +230,7 @@ class Learning:
         rows = self._view.engine.add(self._view.namespace, drafts, verb="observe", then=last)
         return rows, changed
 
+    @traced("observe", lambda seen: {"learned": len(seen.learned), "turns": len(seen.turns)})
     def observe(
         self,
         user: str | None = None,
