@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import tomllib
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,6 +11,8 @@ from types import SimpleNamespace
 import pytest
 
 ROOT = Path(__file__).parent.parent
+LOGGER = re.compile(r"getLogger\(\"([^\"]+)\"\)")
+VERBS = {"add", "retrieve", "observe", "sleep", "flush"}
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 
@@ -49,3 +52,15 @@ def test_a_link_that_leaves_the_documentation_leads_to_the_repository(page, text
     where = SimpleNamespace(file=SimpleNamespace(src_uri=page))
     config = SimpleNamespace(repo_url="https://host")
     assert hooks.on_page_markdown(text, page=where, config=config, files=None) == said
+
+
+def test_the_page_on_the_log_names_every_logger():
+    """And none that there is not."""
+    page = (ROOT / "docs/how-to/log-and-trace.md").read_text()
+    files = [*(ROOT / "memento").rglob("*.py"), *(ROOT / "integrations").rglob("*.py")]
+    made = {name for file in files for name in LOGGER.findall(file.read_text())}
+    rows = [line for line in page.splitlines() if line.startswith("| `memento")]
+    told = {name for row in rows for name in re.findall(r"`(memento[\w.]*)`", row.split("|")[1])}
+    spans = {name for name in told if name.rpartition(".")[2] in VERBS}
+    assert told - spans == made
+    assert spans == {f"memento.{verb}" for verb in VERBS}

@@ -17,7 +17,7 @@ R = TypeVar("R")
 
 
 def traced(
-    verb: str, told: Callable[[R], Mapping[str, float]]
+    verb: str, told: Callable[[Any], Mapping[str, float]]
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Let each call of a function be a span ``memento.VERB``.
 
