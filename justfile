@@ -28,6 +28,14 @@ docs:
     {{python}} scripts/reference.py
     {{python}} -m pytest README.md docs memento tests/stories/test_docs.py
 
+# the documentation as a site, in build/site; needs the extra `docs`
+site:
+    {{python}} -m mkdocs build --strict
+
+# both type checkers on a program that names all that is public, against the installed wheel
+types:
+    {{python}} scripts/check_extras.py types
+
 # 10,000 random operations on LangGraph's own store and on memento's, side by side
 exact:
     EXACT_OPERATIONS=10000 {{python}} -m pytest tests/integrations/for_langgraph/test_langgraph_exact.py

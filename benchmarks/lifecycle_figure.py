@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from life_orders import BASELINES
 from life_world import PRODUCT
-from peers_page import Panel, chart
+
+from memento.cli.plots import Panel, chart
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -78,7 +79,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("svg", type=Path, help="the file to write")
     options = parser.parse_args(arguments)
     found = read(options.printed.read_text(encoding="utf-8"))
-    options.svg.write_text(chart(panels(found)), encoding="utf-8")
+    options.svg.write_text(
+        chart(panels(found), "memento beside other orders", ours="memento"), encoding="utf-8"
+    )
 
 
 if __name__ == "__main__":

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 from common import ROOT, Figure, median
 from peers_setup import PEERS, Peer
+
+from memento.cli.plots import Panel, chart
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -229,41 +229,12 @@ def write_page(folder: Path, results: Mapping[str, Any]) -> None:
     text = (page if page.exists() else PAGE).read_text(encoding="utf-8")
     folder.mkdir(parents=True, exist_ok=True)
     page.write_text(filled(text, parts(results)), encoding="utf-8")
-    (folder / "peers.svg").write_text(chart(panels(results)), encoding="utf-8")
+    (folder / "peers.svg").write_text(
+        chart(panels(results), "memento beside other memories", ours=OURS), encoding="utf-8"
+    )
 
 
 # --- chart
-
-
-@dataclass(frozen=True, slots=True)
-class Panel:
-    """Bars of one measure.
-
-    Attributes:
-        title: What is measured, with its unit and which way is better.
-        bars: Name, length and label of each; the first is ours.
-    """
-
-    title: str
-    bars: Sequence[tuple[str, float, str]]
-
-
-NAMESPACE = "http://www.w3.org/2000/svg"
-WIDTH, MARGIN, GAP = 960, 24, 32
-NAMES, LABELS = 176, 44
-ROW, BAR, HEAD = 22, 14, 34
-DWARFS, OVER, BREAK = 3, 1.3, (180, 186)
-"""A bar over three times as long as the next is broken off at 1.3 of that, and has two strokes."""
-STYLE = """\
-  .back { fill: #ffffff } text { fill: #1f2328; font: 12px system-ui, sans-serif }
-  .title { font-weight: 600 } .name { text-anchor: end }
-  .ours { fill: #0969da } .theirs { fill: #afb8c1 }
-  .axis { stroke: #d1d9e0 } .break { stroke: #ffffff; stroke-width: 3 }
-  @media (prefers-color-scheme: dark) {
-    .back { fill: #0d1117 } text { fill: #e6edf3 }
-    .ours { fill: #4493f8 } .theirs { fill: #57606a } .axis { stroke: #3d444d }
-    .break { stroke: #0d1117 }
-  }"""
 
 
 def panels(results: Mapping[str, Any]) -> list[Panel]:
@@ -301,61 +272,3 @@ def bars(known: Mapping[str, Mapping[str, Any]], value: Any) -> list[tuple[str, 
 
 def _measured(known: Mapping[str, Mapping[str, Any]]) -> list[Peer]:
     return [p for p in PEERS if p.name in known and "failed" not in known[p.name]]
-
-
-def chart(shown: Sequence[Panel]) -> str:
-    """Draw panels as SVG, two a line; its colours follow the reader's light or dark theme."""
-    column = (WIDTH - 2 * MARGIN - GAP) / 2
-    y, body = MARGIN, []
-    for first in range(0, len(shown), 2):
-        line = shown[first : first + 2]
-        for n, panel in enumerate(line):
-            body += drawn(panel, MARGIN + n * (column + GAP), y, column)
-        y += HEAD + ROW * max(len(panel.bars) for panel in line) + GAP
-    height = y - GAP + MARGIN
-    size = f'width="{WIDTH}" height="{height}"'
-    words = "; ".join(panel.title for panel in shown)
-    return "\n".join(
-        [
-            f'<svg xmlns="{NAMESPACE}" viewBox="0 0 {WIDTH} {height}" {size} role="img">',
-            f"<title>memento beside other memories: {escape(words)}</title>",
-            f"<style>\n{STYLE}\n</style>",
-            f'<rect class="back" {size}/>',
-            *body,
-            "</svg>\n",
-        ]
-    )
-
-
-def drawn(panel: Panel, x: float, y: float, width: float) -> list[str]:
-    """Draw one panel with its upper left corner at (x, y)."""
-    longest = reach([length for _, length, _ in panel.bars])
-    left, room = x + NAMES, width - NAMES - LABELS
-    top, end = y + HEAD, y + HEAD + ROW * len(panel.bars)
-    lines = [
-        f'<text class="title" x="{x:.0f}" y="{y + 14:.0f}">{escape(panel.title)}</text>',
-        f'<path class="axis" d="M{left:.0f} {top - 6:.0f}V{end:.0f}"/>',
-    ]
-    for n, (name, length, label) in enumerate(panel.bars):
-        line, long = top + n * ROW, room * min(1.0, length / longest)
-        kind = "ours" if name.startswith(OURS) else "theirs"
-        place = f'y="{line + 11:.0f}"'
-        lines += [
-            f'<text class="name" x="{left - 8:.0f}" {place}>{escape(name)}</text>',
-            f'<path class="{kind}" d="M{left:.0f} {line:.0f}h{long:.1f}v{BAR}h-{long:.1f}z"/>',
-            f'<text x="{left + long + 6:.1f}" {place}>{escape(label)}</text>',
-        ]
-        if length > longest:  # broken off: two strokes of the ground through the bar
-            strokes = "".join(f"M{left + at:.0f} {line + BAR + 1:.0f}l6 -{BAR + 2}" for at in BREAK)
-            lines.append(f'<path class="break" d="{strokes}"/>')
-    return lines
-
-
-def reach(lengths: Sequence[float]) -> float:
-    """Return the length that fills a panel: the longest, unless it dwarfs all the others.
-
-    >>> reach([1.0, 2.0, 4.0]), reach([1.0, 2.0, 100.0])
-    (4.0, 2.6)
-    """
-    *_, second, longest = sorted([0.0, *lengths])
-    return second * OVER if 0 < second * DWARFS < longest else longest or 1.0

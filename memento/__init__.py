@@ -64,6 +64,7 @@ if TYPE_CHECKING:
         Finding,
         Hit,
         Kind,
+        Memories,
         Memory,
         Related,
         Retrieval,
@@ -85,10 +86,10 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Anomaly", "AsyncMemoryManager", "Belief", "Change", "Checkpoint", "Config", "Diff", "Draft",
-    "Evidence", "Filtering", "Finding", "Hit", "Kind", "Loop", "Memory", "MemoryManager", "Policy",
-    "Promotion", "Recalled", "Related", "Resumption", "Retrieval", "ScopeGuess", "ScopeInfo",
-    "Session", "SessionInfo", "SlotValue", "Source", "Stale", "Status", "StepDone", "Strength",
-    "Tick", "Tier", "Trust", "Turn", "Undone", "Version", "check_filters",
+    "Evidence", "Filtering", "Finding", "Hit", "Kind", "Loop", "Memories", "Memory",
+    "MemoryManager", "Policy", "Promotion", "Recalled", "Related", "Resumption", "Retrieval",
+    "ScopeGuess", "ScopeInfo", "Session", "SessionInfo", "SlotValue", "Source", "Stale", "Status",
+    "StepDone", "Strength", "Tick", "Tier", "Trust", "Turn", "Undone", "Version", "check_filters",
 ]  # fmt: skip
 
 
@@ -101,9 +102,9 @@ _HOMES = {
     "prompt.policy_values": ("Policy",),
     "sleep.tick_values": ("Anomaly", "Stale", "StepDone", "Tick"),
     "types": (
-        "Belief", "Change", "Diff", "Draft", "Evidence", "Finding", "Hit", "Kind", "Memory",
-        "Related", "Retrieval", "SlotValue", "Source", "Status", "Strength", "Tier", "Trust",
-        "Undone", "Version",
+        "Belief", "Change", "Diff", "Draft", "Evidence", "Finding", "Hit", "Kind", "Memories",
+        "Memory", "Related", "Retrieval", "SlotValue", "Source", "Status", "Strength", "Tier",
+        "Trust", "Undone", "Version",
     ),
     "verbs.feedback": ("Loop",),
     "verbs.scopes": ("Promotion", "ScopeGuess", "ScopeInfo"),

@@ -28,6 +28,7 @@ from memento.background import Background
 from memento.base import layout
 from memento.base.clock import to_micros
 from memento.base.forks import whole
+from memento.base.spans import traced
 from memento.config import Config
 from memento.embed import check as check_embedder
 from memento.errors import (
@@ -550,6 +551,7 @@ class Engine:
         self.indexer.want_index()
         return [Finding("index", ok=True, detail=f"{detail}; it is rebuilt", repaired=True)]
 
+    @traced("flush", lambda done: {"done": done})
     def flush(
         self,
         labels: tuple[str, ...],

@@ -48,6 +48,7 @@ from memento.types import (
     KindName,
     LockName,
     Match,
+    Memories,
     Memory,
     Retrieval,
     Source,
@@ -74,7 +75,7 @@ from memento.verbs.sleep import Sleep
 from memento.verbs.slots import Slots, slot_of
 from memento.verbs.store import Store
 from memento.verbs.undoing import undo
-from memento.views import Memories, Part, View
+from memento.views import Part, View
 from memento.write import change
 
 if TYPE_CHECKING:
@@ -330,7 +331,7 @@ class MemoryManager(Part):
         drafts = drafts_of(items)
         check_flag("replace", replace)
         if not drafts:
-            return []
+            return Memories()
         return self._view.add(drafts, replace=replace, progress=progress)
 
     def observe(

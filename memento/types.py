@@ -9,9 +9,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any, Literal, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 from memento.base import display
+from memento.errors import MissingExtra
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 TierName: TypeAlias = Literal["short", "medium", "long"]
 KindName: TypeAlias = Literal[
@@ -322,6 +326,46 @@ class Memory:
         return display.fields(self)
 
 
+class Memories(list[Memory]):
+    """A list of memories that a notebook shows as a table."""
+
+    def _repr_html_(self) -> str:
+        """Return a table of the memories, for notebooks."""
+        title = f"{len(self)} {'memory' if len(self) == 1 else 'memories'}"
+        return display.table(title, _ROW, [_row(one) for one in self])
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """Return a flat JSON object for each memory."""
+        return [one.to_dict() for one in self]
+
+    def to_pandas(self) -> DataFrame:
+        """Return a table with a row for each memory and a column for each field.
+
+        Raises:
+            MissingExtra: If pandas is not installed.
+        """
+        return _frame(self.to_dicts(), [one.name for one in fields(Memory)])
+
+
+_ROW = ("id", "tier", "kind", "key", "when", "text")
+"""Columns of a table of memories."""
+
+
+def _row(one: Memory) -> tuple[str, ...]:
+    """Return the cells of a memory in a table."""
+    when = one.occurred_at.strftime("%Y-%m-%d")
+    return (one.id, str(one.tier), str(one.kind), one.key or "", when, one.text)
+
+
+def _frame(rows: list[dict[str, Any]], columns: Sequence[str]) -> DataFrame:
+    """Make a table of pandas; it has all columns even without a row."""
+    try:
+        import pandas  # noqa: ICN001, PLC0415 - the package may be absent
+    except ImportError as error:
+        raise MissingExtra("pandas", "pandas") from error
+    return pandas.DataFrame(rows, columns=columns)
+
+
 @dataclass(frozen=True, slots=True)
 class Draft:
     """A memory that is not stored yet: the arguments of ``add`` as one value.
@@ -468,7 +512,7 @@ class Hit:
         said = {
             one.name: display.data(getattr(self, one.name))
             for one in fields(self)
-            if one.name not in ("memory", "beside")
+            if one.name not in _NESTED
         }
         return {"score": said.pop("score"), **self.memory.to_dict(), **said}
 
@@ -489,6 +533,8 @@ class Hit:
         return "\n".join(lines)
 
 
+_NESTED = ("memory", "beside")
+"""Fields of a hit that its flat object leaves out, or takes apart."""
 _COLUMNS = ("", "score", "confidence", "tier", "when", "text")
 """Columns of a table of hits."""
 
@@ -573,8 +619,21 @@ class Retrieval(Sequence[Hit]):
             "confidence": self.confidence,
             "missing": dict(self.missing),
             "took": dict(self.took),
-            "hits": [hit.to_dict() for hit in self.hits],
+            "hits": self.to_dicts(),
         }
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """Return a flat JSON object for each hit, best first; see ``Hit.to_dict``."""
+        return [hit.to_dict() for hit in self.hits]
+
+    def to_pandas(self) -> DataFrame:
+        """Return a table with a row for each hit, best first, and a column for each field.
+
+        Raises:
+            MissingExtra: If pandas is not installed.
+        """
+        own = [one.name for one in fields(Hit) if one.name not in ("score", *_NESTED)]
+        return _frame(self.to_dicts(), ["score", *(one.name for one in fields(Memory)), *own])
 
     def explain(self) -> str:
         """Explain why each hit was found and which tiers could not be searched."""
@@ -642,6 +701,8 @@ class Version:
     change: int | None = None
     by: Trust | None = None
 
+    __repr__ = display.brief
+
 
 @dataclass(frozen=True, slots=True)
 class SlotValue:
@@ -660,6 +721,8 @@ class SlotValue:
     since: datetime
     until: datetime | None
     reason: str
+
+    __repr__ = display.brief
 
 
 @dataclass(frozen=True, slots=True)
@@ -694,6 +757,8 @@ class Change:
     undone_by: int | None
     undoes: int | None
 
+    __repr__ = display.brief
+
 
 @dataclass(frozen=True, slots=True)
 class Undone:
@@ -713,6 +778,8 @@ class Undone:
     undone: tuple[int, ...]
     memories: tuple[str, ...]
     left: Mapping[str, int | None] = field(default_factory=dict)
+
+    __repr__ = display.brief
 
 
 @dataclass(frozen=True, slots=True)
@@ -741,6 +808,8 @@ class Diff:
     archived: Mapping[str, tuple[Memory, Memory]]
     forgotten: Mapping[str, tuple[Memory, Memory]]
     restored: Mapping[str, tuple[Memory, Memory]]
+
+    __repr__ = display.brief
 
     def __iter__(self) -> Iterator[tuple[str, Memory | None, Memory]]:
         """Yield (id, before, after) of every memory that differs, in order of arrival."""
@@ -797,6 +866,8 @@ class Belief:
     opposing: float
     evidence: tuple[Evidence, ...]
 
+    __repr__ = display.brief
+
 
 @dataclass(frozen=True, slots=True)
 class Strength:
@@ -826,3 +897,5 @@ class Strength:
     short: float
     long: float
     worth: float
+
+    __repr__ = display.brief

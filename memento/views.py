@@ -17,6 +17,7 @@ from memento.admit.redact import Redaction
 from memento.base.clock import from_micros
 from memento.base.plain import plain
 from memento.base.scopes import parse_scope
+from memento.base.spans import traced
 from memento.check import (
     Limits,
     check_count,
@@ -37,6 +38,7 @@ from memento.types import (
     Draft,
     Kind,
     Match,
+    Memories,
     Memory,
     Retrieval,
     SlotValue,
@@ -56,9 +58,6 @@ ID_SPACE = UUID("b0b1c0de-5c1a-5d0c-9a11-7e6d0c5f2a40")
 """Root of the name-based ids made here. Changing it would make every document new again."""
 PART, PARTS, TURN = "part", "parts", "turn"
 """Metadata of parts: the number from 1, how many there are, and the id of the first part."""
-
-Memories = list[Memory]
-"""Named here, because inside some classes ``list`` is a method."""
 
 A = TypeVar("A")
 R = TypeVar("R")
@@ -149,8 +148,9 @@ class View:
         Raises:
             StoreUnusable: If a row is damaged.
         """
-        return [to_memory(sound(row), self.namespace) for row in rows]
+        return Memories(to_memory(sound(row), self.namespace) for row in rows)
 
+    @traced("add", lambda kept: {"memories": len(kept)})
     def add(
         self, drafts: Sequence[Draft], *, replace: bool = False, progress: Progress | None = None
     ) -> Memories:
@@ -166,7 +166,7 @@ class View:
             split = not replace and _is_long_turn(draft, self.config.limits)
             expanded += self._parts_of_turn(draft) if split else [draft]
         rows = self.engine.add(self.namespace, expanded, replace=replace, progress=progress)
-        return [self.memory(rows[at]) for at in firsts]
+        return Memories(self.memory(rows[at]) for at in firsts)
 
     def _parts_of_turn(self, draft: Draft) -> Iterator[Draft]:
         """Split a turn; later parts are linked to the first, and do not crowd the ring buffer."""
@@ -217,6 +217,7 @@ class View:
             makes_room=True,
         )
 
+    @traced("retrieve", lambda found: {"hits": len(found), "confidence": found.confidence})
     def retrieve(
         self,
         query: str,

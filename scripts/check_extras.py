@@ -118,6 +118,24 @@ install(manager)
 assert Memory()._storage.manager is manager
 uninstall()
 """,
+    "pandas": """
+table = manager.retrieve("what may Rami not eat?").to_pandas()
+assert table["text"][0] == "Rami is allergic to nuts"
+assert len(manager.list().to_pandas()) == 2
+""",
+    "types": f"""
+import subprocess, sys
+for tool in (["mypy", "--strict"], ["pyright", "--pythonpath", sys.executable]):
+    program = {str(HERE / "tests" / "typed_calls.py")!r}
+    ran = subprocess.run([sys.executable, "-m", *tool, program], capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+""",
+    "docs": f"""
+import subprocess, sys
+words = ["mkdocs", "build", "--strict", "-f", {str(HERE / "mkdocs.yml")!r}, "-d", "site"]
+ran = subprocess.run([sys.executable, "-m", *words], capture_output=True, text=True)
+assert ran.returncode == 0, ran.stderr
+""",
     "lint": """
 import runpy, sys
 for tool in ("ruff", "mypy"):

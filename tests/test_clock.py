@@ -14,6 +14,7 @@ PACKAGE = Path(memento.__file__).parent
 ADAPTERS = Path(__file__).parents[1] / "integrations"
 READS_THE_SYSTEM_CLOCK = {
     "base/clock.py": "it is the system's clock",
+    "base/files.py": "the age of a file that a process left behind",
     "manager.py": "the clock of a manager that is given none",
     "cli/options.py": "moments such as 7d, before a store is open",
     "cli/group_remember.py": "commands open their managers with the system's clock",

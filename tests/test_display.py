@@ -5,12 +5,14 @@ from __future__ import annotations
 import copy
 import dataclasses
 import json
+import sys
 from html.parser import HTMLParser
 
 import pytest
 
-from memento import Memory, Retrieval
-from memento.base.display import CELL, cut, data
+from memento import Memories, Memory, Retrieval
+from memento.base.display import CELL, LINE, cut, data
+from memento.errors import MissingExtra
 from memento.types import Hit
 
 HOSTILE = "</td><script>alert('tea')</script><img src=x onerror=\"alert(1)\"> & \x1b[31m\u202etea"
@@ -136,3 +138,61 @@ def test_a_cut_text_has_at_most_as_many_characters():
 def test_data_leaves_classes_and_foreign_values_alone():
     """Only instances of data classes are converted."""
     assert data([Memory, 1, None]) == [Memory, 1, None]
+
+
+def results(memory):
+    """Yield a result of each verb whose fields are long."""
+    memory.keep([{"role": "user", "content": "I never eat nuts. " + HOSTILE}], session="s")
+    yield memory.observe("Never commit on Fridays. I live in Porto.", session="s")
+    memory.add("\x1b[31m We meet in Porto\n" * 50, key="trip/city")
+    yield memory.rules.policy(session="s")
+    yield memory.store.stats()
+    yield memory.insight.health()
+    yield memory.insight.reason("Where do we meet?")
+    yield memory.insight.dossier("Porto")
+    yield from memory.changes.list()
+    yield from memory.slots.history("trip/city")
+    yield memory.sleep.run()
+    yield memory.sessions.start("s", goal=HOSTILE).info
+    yield memory.undo(memory.changes.list()[-1].number)
+
+
+def test_a_result_is_one_short_line_in_the_shell(memory):
+    """Whatever it holds; printed, a policy is its text and an observation its explanation."""
+    for value in results(memory):
+        said = repr(value)
+        assert said.isprintable()
+        assert said.startswith(f"<{type(value).__name__} ")
+        assert len(said) < LINE + 30
+    policy, seen = memory.rules.policy(), memory.observe("I like tea.")
+    assert str(policy) == policy.text
+    assert str(seen) == seen.explain()
+
+
+def test_a_list_of_memories_is_a_table(memory):
+    """In a notebook; it is a list all the same, and an empty one has the columns."""
+    kept = memory.add_many([HOSTILE, "Rami drinks tea"])
+    assert kept == list(kept)
+    page = parsed(kept._repr_html_())
+    assert "script" not in page.tags
+    assert "2 memories" in page.text
+    assert kept.to_dicts() == [one.to_dict() for one in kept]
+    assert memory.retrieve("tea").to_dicts()[0]["text"] == "Rami drinks tea"
+
+
+def test_a_table_of_pandas_has_a_row_for_each(found):
+    """And a column for each field, the score first for hits."""
+    pytest.importorskip("pandas")
+    table = found.to_pandas()
+    assert len(table) == len(found)
+    assert list(table.columns)[:2] == ["score", "id"]
+    assert list(Retrieval("x").to_pandas().columns) == list(table.columns)
+    assert list(Memories().to_pandas().columns) == [one.name for one in dataclasses.fields(Memory)]
+
+
+def test_without_pandas_the_error_says_what_to_install(found, monkeypatch):
+    """The extra, as the line to type."""
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    for value in (found, Memories()):
+        with pytest.raises(MissingExtra, match=r"pip install 'agent-memento\[pandas\]'"):
+            value.to_pandas()

@@ -95,6 +95,37 @@ def spelt(value: Any) -> str:
     return "" if value is None or value is False else str(value)
 
 
+LINE = 200
+"""Most characters of the ``repr`` of a result."""
+
+
+def brief(value: Any) -> str:
+    """Return the ``repr`` of a data class as one short line: what is set, and how much of it.
+
+    >>> from memento.types import Undone
+    >>> Undone(changes=(7,), undone=(5, 6), memories=())
+    <Undone changes: 1, undone: 2>
+    """
+    said = {one.name: _brief(getattr(value, one.name)) for one in dataclasses.fields(value)}
+    line = ", ".join(f"{name}: {words}" for name, words in said.items() if words)
+    return f"<{type(value).__name__} {cut(line, LINE)}>"
+
+
+def _brief(value: Any) -> str:
+    """Say a field in a few words; nothing if it is not set."""
+    if isinstance(value, str) and not isinstance(value, Enum):
+        return repr(cut(value)) if value else ""
+    if isinstance(value, Mapping) and all(isinstance(one, int) for one in value.values()):
+        return cut(", ".join(f"{count} {name}" for name, count in value.items() if count))
+    if isinstance(value, Mapping | list | tuple):
+        return str(len(value) or "")
+    if isinstance(value, float):
+        return f"{value:.2f}"
+    if dataclasses.is_dataclass(value):
+        return repr(cut(getattr(value, "text", "") or type(value).__name__))
+    return "" if value is None or value is False else str(value)
+
+
 def table(caption: str, header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Lay out a table in HTML; all text in it is escaped and cut.
 

@@ -7,6 +7,7 @@ import fcntl
 import logging
 import os
 import stat
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from glob import escape
@@ -16,6 +17,7 @@ from secrets import token_hex
 from typing import BinaryIO
 
 from memento.base import layout
+from memento.base.clock import system_clock
 from memento.errors import (
     InvalidInput,
     ReadOnlyStore,
@@ -27,10 +29,18 @@ from memento.errors import (
 
 log = logging.getLogger("memento.base.files")
 
-_NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})
+_NO_LINKS = frozenset({
+    errno.EPERM, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK,
+})  # fmt: skip
 """Errors of a file system without hard links."""
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _FORBIDDEN = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
+
+
+LOCKS_APART = sys.platform == "linux"
+"""Whether SQLite's locks on a file do not meet ours (``flock``); on BSD and macOS they conflict."""
+FORSAKEN = 86_400
+"""Seconds after which a draft that bears no lock is taken for abandoned."""
 
 
 def explain_os(path: Path, error: OSError) -> StoreError:
@@ -133,9 +143,9 @@ def write_atomically(path: Path, data: bytes, *, check: Callable[[], object] | N
             with _temporary(path.name, folder) as (temporary, file):
                 file.write(data)
                 file.flush()
-                os.fsync(file.fileno())
+                sync(file.fileno())
                 os.replace(temporary, path.name, src_dir_fd=folder, dst_dir_fd=folder)
-            os.fsync(folder)
+            sync(folder)
     except OSError as error:
         raise explain_os(path, error) from error
 
@@ -154,7 +164,8 @@ def written(path: Path) -> list[Path]:
 def remove_drafts(path: Path) -> None:
     """Remove what ``new_file`` left of this file in processes that were killed."""
     for draft in path.parent.glob(f".{escape(path.name)}.????????.tmp"):
-        _remove_abandoned(draft)
+        if LOCKS_APART or draft.lstat().st_mtime < system_clock().timestamp() - FORSAKEN:
+            _remove_abandoned(draft)
 
 
 def unfinished(folder: Path) -> list[Path]:
@@ -194,13 +205,13 @@ def _temporary(name: str, folder: int) -> Iterator[tuple[str, BinaryIO]]:
                 os.unlink(temporary, dir_fd=folder)
 
 
-def _create_locked(prefix: str, folder: int | None = None) -> tuple[str, int]:
+def _create_locked(prefix: str, folder: int | None = None, *, lock: bool = True) -> tuple[str, int]:
     """Make an empty private file; returns it with the descriptor that keeps it locked."""
     while True:
         made, flags = f"{prefix}{token_hex(4)}.tmp", os.O_CREAT | os.O_EXCL | os.O_WRONLY
         descriptor = os.open(made, flags | os.O_CLOEXEC, 0o600, dir_fd=folder)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            fcntl.flock(descriptor, fcntl.LOCK_EX if lock else fcntl.LOCK_UN)
         except OSError as error:  # then nobody can take it for abandoned, either
             log.info("%s cannot be locked: %s", made, error)
         if os.fstat(descriptor).st_nlink:
@@ -208,20 +219,44 @@ def _create_locked(prefix: str, folder: int | None = None) -> tuple[str, int]:
         os.close(descriptor)  # taken for abandoned before it was locked
 
 
+def open_folder(folder: Path, flags: int = 0) -> int:
+    """Return a descriptor of a folder."""
+    only_folders = getattr(os, "O_DIRECTORY", 0)
+    return os.open(folder, os.O_RDONLY | only_folders | os.O_CLOEXEC | flags)
+
+
 @contextmanager
 def opened_folder(folder: Path) -> Iterator[int]:
     """Lend a descriptor of a folder."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    descriptor = open_folder(folder)
     try:
         yield descriptor
     finally:
         os.close(descriptor)
 
 
+def sync(descriptor: int) -> None:
+    """Wait until a file or a folder is on the disk.
+
+    The ``fsync`` of macOS leaves it in the cache of the disk, where a power cut takes it. Source:
+    fsync(2) of macOS.
+    """
+    whole = getattr(fcntl, "F_FULLFSYNC", None)
+    if whole is not None:
+        try:
+            fcntl.fcntl(descriptor, whole)
+        except OSError as error:
+            if error.errno == errno.EIO:
+                raise
+        else:
+            return
+    os.fsync(descriptor)  # also of a file system that knows no other way
+
+
 def sync_folder(folder: Path) -> None:
     """Wait until the names in a folder are on the disk."""
     with opened_folder(folder) as descriptor:
-        os.fsync(descriptor)
+        sync(descriptor)
 
 
 def sync_name(path: Path) -> None:
@@ -254,7 +289,7 @@ def new_file(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
         if path.exists() and not path.is_file():  # a rename would take the place of a device
             raise TargetExists(path, "is not a file and is never replaced; give another name")
         remove_drafts(path)
-        made, held = _create_locked(str(path.with_name(f".{path.name}.")))
+        made, held = _create_locked(str(path.with_name(f".{path.name}.")), lock=LOCKS_APART)
         draft = Path(made)
         try:
             yield draft
@@ -276,7 +311,7 @@ def new_file(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
 def _sync_file(path: Path) -> None:
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        os.fsync(descriptor)
+        sync(descriptor)
     finally:
         os.close(descriptor)
 

@@ -13,6 +13,7 @@ import typer
 
 from memento import MemoryManager
 from memento.base.display import cut, one_line
+from memento.base.files import new_file, path_of
 from memento.base.plain import composed
 from memento.check import MOST_NAMED
 from memento.cli.options import HERE, ID, AsJson, Ids, Root, Store, command, given, option
@@ -145,11 +146,27 @@ def config(store: Store) -> Shown:
     return Shown(found, [f"{one.line:<40}  # {one.source}" for one in found])
 
 
-@command(app, "memento stats", "memento stats --root ~/notes --json")
-def stats(store: Store) -> Shown:
+@command(app, "memento stats", "memento stats --plot", "memento stats --svg store.svg")
+def stats(
+    store: Store,
+    *,
+    plot: Annotated[bool, option("--plot", help="Draw growth, tiers and strength.")] = False,
+    svg: Annotated[
+        Path | None, option("--svg", metavar="FILE", help="Write that drawing as SVG.")
+    ] = None,
+) -> Shown:
     """Count the memories, by tier, and those that are not indexed yet."""
     with store.open() as memory:
         found = memory.store.stats()
+        if plot or svg:
+            from memento.cli import plots  # noqa: PLC0415 - used by this command only
+
+            shown = plots.panels(memory)
+            if svg:
+                with new_file(path_of("svg", svg), overwrite=True) as draft:
+                    draft.write_text(plots.chart(shown, "memento"), "utf-8")
+            if plot:
+                return Shown(found, plots.lines(shown))
     where = f"{store.namespace} in {store.root}"
     return Shown(found, lambda tables: tables.stats(found, where))
 

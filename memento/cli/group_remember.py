@@ -33,7 +33,7 @@ from memento.ingest import Format
 from memento.messages import is_one
 from memento.observe.values import Foresight
 from memento.text.when import seconds_of
-from memento.types import Kind, Memory, Source, Status, Tier, Trust
+from memento.types import Kind, Memories, Memory, Source, Status, Tier, Trust
 
 if TYPE_CHECKING:
     from memento.types import Draft
@@ -218,10 +218,10 @@ def _waiting(kept: Sequence[Memory]) -> list[str]:
 
 def _add_all(
     memory: MemoryManager, drafts: Iterator[Draft], progress: Callable[[int], None]
-) -> tuple[list[Memory], int]:
+) -> tuple[Memories, int]:
     """Add drafts in batches; returns the quarantined memories and the number of new ones."""
     done = new = 0
-    waiting: list[Memory] = []
+    waiting = Memories()
     while batch := list(islice(drafts, BATCH)):
         began = system_clock()
         kept = memory.add_many(batch)

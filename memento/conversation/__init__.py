@@ -30,8 +30,8 @@ from memento.conversation.turns import (
 from memento.errors import InvalidInput
 from memento.ledger.filters import Filtering, members
 from memento.prompt.rendering import TOKENS
-from memento.types import Kind, Trust
-from memento.views import Memories, View
+from memento.types import Kind, Memories, Trust
+from memento.views import View
 
 __all__ = [
     "MOST",
@@ -61,7 +61,7 @@ def keep(
 ) -> Memories:
     """Do what ``MemoryManager.keep`` does; see there."""
     said = placed(turns_of(messages), _session(session), member(Trust, "speaker", speaker))
-    return keeping.keep(view, keeping.said_anew(view, said))
+    return Memories(keeping.keep(view, keeping.said_anew(view, said)))
 
 
 def recall(

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from memento.base import display
 from memento.base.display import one_line
 from memento.types import Evidence, Memory, Related, Retrieval, SlotValue, Version
 
@@ -62,6 +63,11 @@ class Reasoning:
     gaps: tuple[str, ...] = ()
     hits: Retrieval | None = None
 
+    __repr__ = display.brief
+
+    def __str__(self) -> str:
+        return self.explain()
+
     @property
     def answer(self) -> Memory | None:
         """The memory at the end of the first chain; the first hit if there is no chain."""
@@ -107,6 +113,8 @@ class Moment:
     memory: Memory
     text: str
 
+    __repr__ = display.brief
+
 
 @dataclass(frozen=True, slots=True)
 class Lineage:
@@ -130,6 +138,11 @@ class Lineage:
     versions: tuple[Version, ...]
     links: tuple[Related, ...]
     evidence: tuple[Evidence, ...]
+
+    __repr__ = display.brief
+
+    def __str__(self) -> str:
+        return self.explain()
 
     def explain(self) -> str:
         """Return it as lines of text."""
@@ -163,6 +176,8 @@ class Entry:
     turns: tuple[Memory, ...]
     earlier: tuple[SlotValue, ...]
 
+    __repr__ = display.brief
+
 
 @dataclass(frozen=True, slots=True)
 class Dossier:
@@ -178,6 +193,11 @@ class Dossier:
     topic: str
     entries: tuple[Entry, ...]
     confidence: float
+
+    __repr__ = display.brief
+
+    def __str__(self) -> str:
+        return self.explain()
 
     def explain(self) -> str:
         """Return it as lines of text."""
@@ -225,6 +245,11 @@ class Health:
     scopes: Mapping[str, int] = field(default_factory=dict)
     signals: Mapping[str, int] = field(default_factory=dict)
 
+    __repr__ = display.brief
+
+    def __str__(self) -> str:
+        return self.explain()
+
     def explain(self) -> str:
         """Return it as lines of text."""
         kinds = ", ".join(f"{count} {kind}" for kind, count in self.kinds.items())
@@ -256,3 +281,5 @@ class Wonder:
     kind: str
     question: str
     memories: tuple[Memory, ...]
+
+    __repr__ = display.brief

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, cast
 from memento.base.lazy import later as at_first_use
 from memento.base.plain import composed
 from memento.base.scopes import parse_scope
+from memento.base.spans import traced
 from memento.check import (
     check_flag,
     check_id,
@@ -38,8 +39,8 @@ from memento.ledger.contract import Work
 from memento.ledger.filters import check_names
 from memento.ledger.rows import Row
 from memento.ledger.scope_rows import Place
-from memento.types import Draft, Kind, KindName, Memory, Source, Trust, TrustName
-from memento.views import Memories, View
+from memento.types import Draft, Kind, KindName, Memories, Memory, Source, Trust, TrustName
+from memento.views import View
 from memento.write import locks
 from memento.write.scope_guess import named_scope
 
@@ -229,6 +230,7 @@ class Learning:
         rows = self._view.engine.add(self._view.namespace, drafts, verb="observe", then=last)
         return rows, changed
 
+    @traced("observe", lambda seen: {"learned": len(seen.learned), "turns": len(seen.turns)})
     def observe(
         self,
         user: str | None = None,
@@ -310,7 +312,7 @@ class Learning:
         where, when = parse_scope(scope), optional_condition("condition", condition)
         lessons = [_directed(text, where, when) for text in texts]
         if not lessons:
-            return []
+            return Memories()
         return self._learn(lessons, parents=(), verb="direct", lock=check_flag("lock", lock))
 
     def foresee(self, messages: Messages, session: str | None, scope: str) -> Foresights:

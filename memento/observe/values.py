@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
+from memento.base import display
 from memento.observe.signals import Signal, Span
 from memento.types import Kind, Memory
 
@@ -61,6 +62,8 @@ class Candidate:
     tags: tuple[str, ...] = ()
     parents: tuple[str, ...] = ()
 
+    __repr__ = display.brief
+
 
 @dataclass(frozen=True, slots=True)
 class Foresight:
@@ -98,6 +101,8 @@ class Learned:
     action: Action
     replaced: tuple[str, ...] = ()
     contradicts: tuple[str, ...] = ()
+
+    __repr__ = display.brief
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +205,11 @@ class Observation:
     took: Mapping[str, float] = field(default_factory=dict)
     model: Assistance | None = None
     pending: int = 0
+
+    __repr__ = display.brief
+
+    def __str__(self) -> str:
+        return self.explain()
 
     def explain(self) -> str:
         """Explain in a few lines what was learnt and why."""

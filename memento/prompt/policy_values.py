@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from memento.base import display
+
 TOKENS = 800
 """Default budget of the head."""
 ZONES = {
@@ -96,6 +98,11 @@ class Policy:
     tokens: int
     fingerprint: str
     over_budget: bool
+
+    __repr__ = display.brief
+
+    def __str__(self) -> str:
+        return self.text
 
     def explain(self) -> str:
         """Return, line by line, which memory is in which zone, and why others are not."""

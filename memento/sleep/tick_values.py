@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
 
+from memento.base import display
 from memento.types import Memory
 
 
@@ -47,6 +48,8 @@ class Tick:
     skipped: str = ""
     notes: Mapping[str, int] = field(default_factory=dict)
 
+    __repr__ = display.brief
+
 
 @dataclass(frozen=True, slots=True)
 class Stale:
@@ -62,6 +65,8 @@ class Stale:
     memory: Memory
     reasons: tuple[str, ...]
     retention: float
+
+    __repr__ = display.brief
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ from secrets import token_hex
 from typing import Any
 
 from memento.base import layout
+from memento.base.files import open_folder
 from memento.errors import StoreClosed, StoreError
 from memento.ledger import vectors
 from memento.ledger.contract import Ledger, Session
@@ -80,7 +81,7 @@ def opened(root: Path, *, make: bool = False) -> Iterator[int]:
     if make:
         with contextlib.suppress(FileExistsError):
             path.mkdir(mode=0o700)
-    folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    folder = open_folder(path, os.O_NOFOLLOW)
     try:
         yield folder
     finally:

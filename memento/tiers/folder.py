@@ -24,7 +24,7 @@ from pathlib import Path
 
 from memento.base import layout
 from memento.base.clock import in_name, system_clock
-from memento.base.files import read_regular, sync_folder
+from memento.base.files import read_regular, sync, sync_folder
 from memento.errors import StoreUnusable, TierUnavailable
 from memento.ledger.schema import APPLICATION_ID
 
@@ -223,7 +223,7 @@ def _write_new(path: Path, data: bytes) -> None:
     with os.fdopen(os.open(path, flags, 0o600), "wb") as file:
         file.write(data)
         file.flush()
-        os.fsync(file.fileno())
+        sync(file.fileno())
 
 
 def make_private(folder: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from memento.base import layout
+from memento.base import display, layout
 from memento.base.clock import from_micros
 from memento.errors import StoreUnusable
 from memento.ledger import links, memories, namespaces, past, vectors
@@ -47,6 +47,8 @@ class Stats:
     locked: int
     long: str
     ledger_bytes: int
+
+    __repr__ = display.brief
 
     @property
     def memories(self) -> int:

@@ -47,6 +47,7 @@ from memento.types import (
     Draft,
     Kind,
     KindName,
+    Memories,
     Memory,
     Source,
     Status,
@@ -55,7 +56,7 @@ from memento.types import (
     Trust,
     TrustName,
 )
-from memento.views import PART, Memories, Part, View, id_of_content
+from memento.views import PART, Part, View, id_of_content
 from memento.write import change, locks
 from memento.write.steps import Run
 

@@ -35,6 +35,7 @@ from memento.status import having
 from memento.text.sentences import merely_asks
 from memento.types import (
     Kind,
+    Memories,
     Memory,
     Reason,
     Related,
@@ -47,7 +48,7 @@ from memento.upkeep import lineage
 from memento.verbs import listing
 from memento.verbs.feedback import Feedback
 from memento.verbs.rules import Rules
-from memento.views import Memories, Part, View
+from memento.views import Part, View
 
 if TYPE_CHECKING:
     from memento.insight.reason import Path
@@ -294,7 +295,7 @@ class Insight(Part):
             found = self._view.retrieve(
                 topic, limit, include_superseded=True, record=False, shared=False, **filters
             )
-            return [hit.memory for hit in found]
+            return Memories(hit.memory for hit in found)
         wanted = [*map(Status, having("found", "ended")), *[Status.FORGOTTEN] * forgotten]
         return self._view.listed(
             filtering(self._view.engine.now(), filters, Insight.timeline, statuses=wanted),
@@ -328,11 +329,9 @@ class Insight(Part):
         """Return the visible memories that were derived from one."""
         derived = self._view.ask(lambda c, ns: [*memories.derivations(c, ns)]) or []
         ids = [one for one, parents in derived if memory_id in strings_in(parents)]
-        return (
-            self._view.listed(filters_of(self._view.engine.now(), ids=ids), limit=EVERY)
-            if ids
-            else []
-        )
+        if not ids:
+            return Memories()
+        return self._view.listed(filters_of(self._view.engine.now(), ids=ids), limit=EVERY)
 
     def _entry(self, memory: Memory) -> Entry:
         """Describe a memory of a dossier."""
@@ -369,7 +368,7 @@ class Insight(Part):
             if one.due_at is not None and one.due_at <= from_micros(now)
         ]
         every = {one.id: one for one in (*found, *due) if scope in ancestors(one.scope)}
-        return sorted(every.values(), key=lambda one: one.seq)
+        return Memories(sorted(every.values(), key=lambda one: one.seq))
 
     def _oldest(self, rules: Sequence[Memory]) -> Memory | None:
         """Return the rule that was not changed for the longest time and that nobody confirmed."""

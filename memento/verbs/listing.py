@@ -8,8 +8,8 @@ from typing import Literal, Unpack
 
 from memento.check import check_word
 from memento.ledger.filters import Filtering, check_known_at, filtering
-from memento.types import Status, StatusName
-from memento.views import Memories, View
+from memento.types import Memories, Status, StatusName
+from memento.views import View
 
 
 def list(  # noqa: A001 - the verb's name, which its errors tell

@@ -6,8 +6,8 @@ from memento.admit.redact import Redaction
 from memento.check import MAX_URI, check_count, check_flag, check_id, short_name
 from memento.ledger.filters import filters_of
 from memento.ledger.rows import Row
-from memento.types import Memory, Status
-from memento.views import Memories, Part
+from memento.types import Memories, Memory, Status
+from memento.views import Part
 from memento.write import change, trust
 
 Rows = list[Row]
@@ -104,7 +104,7 @@ class Quarantine(Part):
             found = self._view.read(
                 self._view.ask(lambda c, ns: trust.from_source(c, ns, address)) or []
             )
-            return [one for one in found if one.status is not Status.FORGOTTEN]
+            return Memories(one for one in found if one.status is not Status.FORGOTTEN)
         hidden: Rows = []
         while rows := self._view.change_rows(  # derived memories may be added in the meantime
             lambda c, ns: trust.to_disown(c, ns, address),
@@ -113,7 +113,7 @@ class Quarantine(Part):
             makes_room=True,
         ):
             hidden += rows
-        return [self._view.memory(row) for row in sorted(hidden, key=lambda row: row.docid)]
+        return Memories(self._view.memory(row) for row in sorted(hidden, key=lambda row: row.docid))
 
     def restore_source(self, uri: str) -> Memories:
         """Undo ``forget_source``: each memory gets its earlier status back.
@@ -129,7 +129,7 @@ class Quarantine(Part):
             lambda work, some: [change.restore(work, one) for one in some],
             verb="restore_source",
         )
-        return [self._view.memory(row) for row in rows]
+        return Memories(self._view.memory(row) for row in rows)
 
     def _address(self, uri: str) -> str:
         """Return an address in the form in which it is stored."""

@@ -40,8 +40,8 @@ from memento.prompt.rendering import escape
 from memento.prompt.tail import Item
 from memento.prompt.zones import Directive, Head
 from memento.text.words import estimate
-from memento.types import Kind, Memory, Trust
-from memento.views import Memories, Part
+from memento.types import Kind, Memories, Memory, Trust
+from memento.views import Part
 from memento.write import session_marks
 from memento.write.steps import holds
 

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, Literal, TypeAlias, TypedDict
 
 from memento.admit.redact import Redaction
+from memento.base import display
 from memento.check import Limits, check_metadata, optional_name, short_name
 from memento.errors import InvalidInput
 from memento.types import Memory
@@ -68,6 +69,8 @@ class SessionInfo:
     outcome: str | None
     state: SessionState
 
+    __repr__ = display.brief
+
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
@@ -99,6 +102,8 @@ class Checkpoint:
     note: str = ""
     data: Mapping[str, Any] = field(default_factory=dict)
 
+    __repr__ = display.brief
+
     def __hash__(self) -> int:
         return hash((self.session, self.number, self.at))
 
@@ -122,6 +127,11 @@ class Resumption:
     learnt: tuple[Memory, ...]
     text: str
     tokens: int
+
+    __repr__ = display.brief
+
+    def __str__(self) -> str:
+        return self.text
 
 
 class Named:

@@ -34,7 +34,7 @@ from memento.ledger.filters import filters_of
 from memento.ledger.rows import Row
 from memento.ledger.schema import SEQ_MASK
 from memento.ledger.session_rows import Begun, Noted
-from memento.types import Draft, Kind, Memory, Source, Trust
+from memento.types import Draft, Kind, Memories, Memory, Source, Trust
 from memento.verbs import session_extract, session_handle
 from memento.verbs.session_extract import Section, render
 from memento.verbs.session_handle import (
@@ -46,7 +46,7 @@ from memento.verbs.session_handle import (
     Said,
     SessionInfo,
 )
-from memento.views import Memories, Part, View
+from memento.views import Part, View
 from memento.write import session_marks
 
 TURNS = 8
@@ -443,7 +443,7 @@ class Sessions(Part):
             check_count("n", n)
         name = optional_name("session", session)
         if (ns := self._view.ns) is None:
-            return []
+            return Memories()
         return self._view.read(self._view.engine.short.recent(ns, name, n, self._view.engine.now()))
 
 

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from memento.base.lazy import later
+from memento.base.spans import traced
 from memento.check import check_count, check_flag, check_moment, check_seconds, check_word
 from memento.config import Writer
 from memento.errors import InvalidInput
@@ -31,6 +32,7 @@ _MOST = 1_000_000
 class Sleep(Part):
     """Tidy up after the day, and set aside what nobody needs: ``memory.sleep``."""
 
+    @traced("sleep", lambda tick: {"changed": sum(one.changed for one in tick.steps.values())})
     def run(
         self,
         *,

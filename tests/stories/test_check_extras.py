@@ -18,7 +18,10 @@ NEEDS = {
     "langchain-classic": "langchain_classic",
     "langgraph": "langgraph",
     "crewai": "crewai",
+    "pandas": "pandas",
     "lint": "mypy",
+    "types": "pyright",
+    "docs": "mkdocs",
 }
 
 

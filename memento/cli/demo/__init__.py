@@ -179,7 +179,8 @@ def _remember(out: Console, memory: MemoryManager) -> list[float]:
     turns = memory.add_many(ingest.read(story.CONVERSATION))
     took = perf_counter() - began
     _line(out, f"{len(turns)} turns of 4 talks in one transaction, {_ms(took)}: {_tiers(turns)}")
-    notes, seconds = [], []
+    notes: list[Memory] = []
+    seconds = []
     for draft in (*story.NOTES, story.BEFORE):
         began = perf_counter()
         notes += memory.add_many([draft])

@@ -18,7 +18,7 @@ import weakref
 from pathlib import Path
 
 from memento.base import layout
-from memento.base.files import explain_os
+from memento.base.files import explain_os, open_folder
 from memento.errors import StoreBusy
 
 log = logging.getLogger("memento.ledger.lite.gate")
@@ -43,7 +43,7 @@ class Gate:
         self._alone = False
         path = ledger.with_name(layout.TURN)
         try:
-            self._queue = os.open(ledger.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            self._queue = open_folder(ledger.parent)
         except OSError as error:
             raise explain_os(ledger.parent, error) from error
         try:

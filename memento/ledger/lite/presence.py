@@ -14,6 +14,7 @@ import errno
 import fcntl
 import os
 import struct
+import sys
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -90,7 +91,7 @@ class Presence:
 
 
 _OPEN = Path("/dev/fd")
-_ASK = getattr(fcntl, "F_OFD_GETLK", None)
+_ASK = getattr(fcntl, "F_OFD_GETLK", None) if sys.platform == "linux" else None
 _FLOCK = "@hhqqi0q"
 """``struct flock`` of Linux: type, whence, start, length, process."""
 _SHARED_FIRST, _SHARED_SIZE = 0x40000002, 510

@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from memento.base import layout
-from memento.base.files import explain_os, open_regular, remove_litter, write_atomically
+from memento.base.files import explain_os, open_regular, remove_litter, sync, write_atomically
 from memento.errors import StorageFull, StoreError, StoreUnusable
 
 SIZE = 1024 * 1024
@@ -33,7 +33,7 @@ _STRANGE = frozenset({errno.ELOOP, errno.EISDIR, errno.ENXIO})
 
 _REFUSED = frozenset({
     errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM,
-    errno.EINVAL, errno.EOPNOTSUPP, errno.EIO, errno.ENOENT,
+    errno.EINVAL, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EIO, errno.ENOENT,
 })  # fmt: skip
 """Why it may be impossible to keep something aside; no reason to fail."""
 
@@ -83,7 +83,7 @@ class Reserve:
             descriptor = self._open()
             try:
                 os.ftruncate(descriptor, len(_MARK))
-                os.fsync(descriptor)  # file systems free blocks when the change is on the disk
+                sync(descriptor)  # file systems free blocks when the change is on the disk
             finally:
                 os.close(descriptor)
         except (OSError, StoreUnusable) as error:

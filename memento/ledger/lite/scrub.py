@@ -29,7 +29,7 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from memento.base.files import explain_os
+from memento.base.files import explain_os, sync
 from memento.errors import StoreUnusable
 from memento.ledger.lite.file_pages import (
     HEADER_BYTES,
@@ -127,7 +127,7 @@ class _File:
                 if time.monotonic() >= until:
                     break
         finally:
-            os.fsync(self._file)
+            sync(self._file)
         return first if first <= self._count else None
 
     def _scrub(self, number: int, page: bytes) -> None:

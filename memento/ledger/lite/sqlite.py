@@ -73,7 +73,8 @@ MOST_BYTES = 504
 """Longest path that SQLite opens: 512 bytes, less the ending of the journal beside it."""
 MMAP_BYTES = 256 * 1024 * 1024
 
-_WRITER = ("synchronous=FULL",)
+_WRITER = ("synchronous=FULL", "fullfsync=1", "checkpoint_fullfsync=1")
+"""The last two act on macOS alone; see ``base.files.sync``."""
 _READER = ("query_only=ON", "cache_size=-16384")  # KiB
 
 _SAYINGS: tuple[tuple[str, type[StoreError], str], ...] = (

@@ -17,7 +17,7 @@ from typing import TypeVar
 
 from memento.base import layout
 from memento.base.clock import in_name, system_clock
-from memento.base.files import explain_os, remove_drafts, sync_folder, unfinished
+from memento.base.files import explain_os, open_folder, remove_drafts, sync_folder, unfinished
 from memento.errors import StoreBusy, StoreUnusable
 from memento.ledger.lite.gate import Gate
 from memento.ledger.lite.sqlite import connect, translated
@@ -122,7 +122,7 @@ def _held(folder: Path) -> Iterator[bool]:
 
 def _hold(folder: Path) -> int:
     """Show that a folder is in use, until the descriptor that is returned is closed."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    descriptor = open_folder(folder)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
