@@ -120,7 +120,7 @@ class LLMConfig:
                 f"must be a name, an object with name and complete, or None, not {self.model!r}",
             )
         if not isinstance(self.model, str | None) and not isinstance(self.model.name, str):
-            raise InvalidInput("llm.model", f"its name must be a text, not {self.model.name!r}")
+            raise InvalidInput("llm.model", f"its name must be a string, not {self.model.name!r}")
         if self.model is not None:  # it is stored with every memory that the model points at
             short_name("llm.model", self.model if isinstance(self.model, str) else self.model.name)
         check_count("llm.calls_a_day", self.calls_a_day, least=0, most=MAX_INTEGER)
@@ -501,7 +501,7 @@ class Sleep:
     def __post_init__(self) -> None:
         check_word("sleep.auto", self.auto, Auto)
         if not isinstance(self.perishable, tuple) or not set(self.perishable) <= set(Kind):
-            raise InvalidInput("sleep.perishable", f"{self.perishable!r} is no tuple of kinds")
+            raise InvalidInput("sleep.perishable", f"{self.perishable!r} is not a tuple of kinds")
         check_flag("sleep.move_given", self.move_given)
         for name, (least, most) in _RANGES.items():
             check_number(f"sleep.{name}", getattr(self, name), least, most)
@@ -510,7 +510,7 @@ class Sleep:
         if self.most_active is not None:
             check_count("sleep.most_active", self.most_active, most=1 << 40)
         if self.demote_at > self.promote_at:
-            raise InvalidInput("sleep.demote_at", "must not be above promote_at")
+            raise InvalidInput("sleep.demote_at", "must not be greater than promote_at")
 
 
 _RANGES = {
@@ -846,7 +846,7 @@ class Config:
             if name.startswith(PREFIX) and name not in _ELSEWHERE:
                 if name not in _READERS:
                     known = ", ".join(sorted((*_READERS, *_ELSEWHERE)))
-                    raise InvalidInput(name, f"is not a setting of memento; known: {known}")
+                    raise InvalidInput(name, f"is not a setting; known settings: {known}")
                 place, read = _READERS[name]
                 config = _with(config, place, read(name, text))
         return config

@@ -90,8 +90,8 @@ class AmbiguousId(InvalidInput):
 
     def __init__(self, short: str, ids: Sequence[str]) -> None:
         listed = ", ".join(ids[:_MOST_IDS]) + (" ..." if len(ids) > _MOST_IDS else "")
-        problem = f"{short!r} fits several memories: {listed}; give more characters of one,"
-        super().__init__("id", f"{problem} or its last ones")
+        problem = f"{short!r} matches several memories: {listed}; give more characters,"
+        super().__init__("id", f"{problem} or the last ones")
         self.ids = tuple(ids)
 
 
@@ -99,7 +99,7 @@ class InvalidScope(InvalidInput):
     """A scope path or namespace label that is not well formed."""
 
 
-_LEAVE_OUT = "take them out, or let memento do so with Config(secrets='redact')"
+_LEAVE_OUT = "remove them, or set Config(secrets='redact')"
 
 
 class SecretFound(InvalidInput):
@@ -111,7 +111,7 @@ class SecretFound(InvalidInput):
 
     def __init__(self, field: str, found: Mapping[str, int], advice: str = _LEAVE_OUT) -> None:
         listed = ", ".join(f"{count} {kind}" for kind, count in sorted(found.items()))
-        super().__init__(field, f"holds secrets ({listed}); {advice}")
+        super().__init__(field, f"contains secrets ({listed}); {advice}")
         self.kinds = dict(found)
 
 
@@ -154,7 +154,7 @@ class ChangedSince(MementoError):
 
     def __init__(self, memory_id: str, version: int) -> None:
         super().__init__(
-            f"memory {memory_id!r} changed while it waited; read it again, then approve what you"
+            f"memory {memory_id!r} changed in quarantine; read it again, then approve what you"
             f" read: approve(memory), or `memento quarantine approve {memory_id} --version"
             f" {version}`"
         )
@@ -174,7 +174,7 @@ class TurnErased(MementoError):
 
     def __init__(self, ids: Iterable[str]) -> None:
         self.ids = frozenset(ids)
-        super().__init__(f"{len(self.ids)} turns were erased and are not kept again")
+        super().__init__(f"{len(self.ids)} turns were erased and are not stored again")
 
 
 class LockedMemory(MementoError):
@@ -203,7 +203,7 @@ class TooManyLocks(MementoError):
     """
 
     def __init__(self, limit: int) -> None:
-        super().__init__(f"{limit} memories are locked already, which is the limit; unlock some")
+        super().__init__(f"{limit} memories are locked, which is the limit; unlock some first")
         self.limit = limit
 
 
@@ -237,7 +237,7 @@ class StoreClosed(StoreError):
     """The manager was closed; open a new one."""
 
     def __init__(self, path: Path | str) -> None:
-        super().__init__(path, "this memory is closed; open a new MemoryManager")
+        super().__init__(path, "the store is closed; open a new MemoryManager")
 
 
 class StoreFromTheFuture(StoreError):
@@ -327,7 +327,7 @@ class MomentUnknown(StoreError):
 
     def __init__(self, path: Path | str, moment: datetime, latest: datetime) -> None:
         made = f"the backup was made at {latest.isoformat()}"
-        super().__init__(path, f"what came until {moment.isoformat()} is not in it: {made}")
+        super().__init__(path, f"it does not reach {moment.isoformat()}: {made}")
         self.moment = moment
         self.latest = latest
 
@@ -407,7 +407,7 @@ class BudgetSpent(SynthesisFailed):
     def __init__(self, limit: str, most: float) -> None:
         super().__init__(
             "spent",
-            f"llm.{limit} ({most:g}) is reached; nothing is sent to a model before midnight UTC",
+            f"llm.{limit} ({most:g}) is reached; nothing is sent to the model until midnight UTC",
         )
         self.limit = limit
 

@@ -983,7 +983,9 @@ class MemoryManager(Part):
                 ``without``, or unlock it.
         """
         if all(value is None for value in filters.values()):
-            raise InvalidInput("filters", 'none given; pass one, or within="" for all memories')
+            raise InvalidInput(
+                "filters", 'no filters given; pass at least one, or within="" for all memories'
+            )
         now = self._view.engine.now()
         asked = self._view.looked(filtering(now, filters, MemoryManager.forget_many))
         hidden = self._view.change_rows(

@@ -54,9 +54,7 @@ class Conflicts:
         check_count("conflicts.pairs", self.pairs, least=0, most=MAX_INTEGER)
         check_count("conflicts.words", self.words, most=LONGEST)
         if not _is_vocabulary(self.vocabulary):
-            raise InvalidInput(
-                "conflicts.vocabulary", "must be nouns in small letters to attributes"
-            )
+            raise InvalidInput("conflicts.vocabulary", "must map lower-case nouns to attributes")
         if self.judge is not None and not isinstance(self.judge, Judge):
             raise InvalidInput("conflicts.judge", "has no method judge")
 

@@ -222,10 +222,10 @@ def check_known_at(
         return None
     moment = check_moment("known_at", known_at)
     if moment > now:
-        raise InvalidInput("known_at", "is in the future; nothing is known of it yet")
+        raise InvalidInput("known_at", "is in the future")
     wanted = members(Status, "status", statuses)
     if include_quarantined or Status.QUARANTINED in wanted:
-        raise InvalidInput("known_at", "shows nothing from quarantine; ask for that without it")
+        raise InvalidInput("known_at", "cannot be combined with include_quarantined=True")
     return moment
 
 
@@ -254,7 +254,7 @@ def several(
     if len(chosen) > most:
         raise InvalidInput(field, f"has more than {most} items")
     if not chosen:
-        raise InvalidInput(field, "is an empty list, which matches nothing; use None for all")
+        raise InvalidInput(field, "is an empty list, which matches nothing; use None to match all")
     return chosen
 
 

@@ -116,7 +116,7 @@ def restore(
     source, folder = files.path_of("file", file), folder_of(root)
     moment = None if at is None else check_moment("at", at)
     if not source.is_file():
-        raise ArchiveDamaged(source, "is not a file; give the name of a backup")
+        raise ArchiveDamaged(source, "is not a file; pass the path of a backup")
     there = [name for name in layout.REMAINS if os.path.lexists(folder / name)]
     if not there:
         make_root(folder)
@@ -127,7 +127,7 @@ def restore(
     else:
         raise TargetExists(
             folder,
-            f"holds a store ({there[0]}); restore into another folder, or have it set aside"
+            f"holds a store ({there[0]}); restore into another folder, or set it aside"
             " (set_aside=True, --set-aside)",
         )
     return Restored(
@@ -200,7 +200,7 @@ def salvage(root: str | Path = "agent_memory") -> Salvaged:
     folder = folder_of(root)
     ledger = folder / layout.LEDGER
     if not ledger.is_file():
-        raise StoreUnusable(folder, "holds no ledger to salvage")
+        raise StoreUnusable(folder, "contains no ledger to salvage")
     tool = salvage_tool()
 
     def build(target: Path) -> Whole:
@@ -210,7 +210,7 @@ def salvage(root: str | Path = "agent_memory") -> Salvaged:
             except OSError as error:
                 raise files.explain_os(ledger, error) from error
             if not found.memories:
-                raise StoreUnusable(ledger, "holds nothing whole; restore a backup")
+                raise StoreUnusable(ledger, "contains nothing undamaged; restore a backup")
             with files.new_file(target) as draft:
                 tool.write(found, draft)
             return found

@@ -114,9 +114,7 @@ def choose(wanted: object, source: object, session: object, *, everything: bool)
     """
     given = [wanted is not None, source is not None, session is not None, everything]
     if sum(given) != 1:
-        raise InvalidInput(
-            "erase", "say what: ids, a source, a session, or everything; one of them"
-        )
+        raise InvalidInput("erase", "pass exactly one of ids, source, session or everything")
     if wanted is not None:
         several = ids("ids", wanted)
         if not several:

@@ -186,7 +186,7 @@ class Feedback(Part):
             InvalidInput: If not exactly one of the two is given, or there is no such verdict.
         """
         if (event is None) == (source is None):
-            raise InvalidInput("event", "give either event or source")
+            raise InvalidInput("event", "pass either event or source")
         who = None if source is None else member(Trust, "source", source)
         if who is None:
             check_count("event", event, most=MAX_INTEGER)
@@ -290,7 +290,7 @@ class Feedback(Part):
         if isinstance(target, Retrieval):
             if kind not in (Event.USED, Event.IGNORED):
                 raise InvalidInput(
-                    "target", f"name the memory that is {kind}, not the whole answer"
+                    "target", f"pass the memory that is {kind}, not the whole answer"
                 )
             first = self._view.engine.config.dynamics.shown_first
             return [
@@ -320,7 +320,7 @@ class Feedback(Part):
         if note is None:
             return None
         if not isinstance(note, str) or not 0 < len(note) <= MAX_NOTE:
-            raise InvalidInput("note", f"must be a text of 1 to {MAX_NOTE:,} characters")
+            raise InvalidInput("note", f"must be a string of 1 to {MAX_NOTE:,} characters")
         return Redaction(self._view.engine.config.secrets).text("note", storable("note", note))
 
     def open_loop(self, session: str | None = None, *, timeout: float = 3600.0) -> Loop:
@@ -439,7 +439,7 @@ def _beside(target: Target) -> dict[str, tuple[str, ...]]:
 def _verdict(useful: bool | None, verdict: str | None) -> Event:
     """Return the verdict of two ways to say it."""
     if (useful is None) == (verdict is None):
-        raise InvalidInput("verdict", "give either useful or verdict")
+        raise InvalidInput("verdict", "pass either useful or verdict")
     if useful is not None:
         return Event.USED if check_flag("useful", useful) else Event.IGNORED
     return Event(check_word("verdict", verdict, VERDICTS))

@@ -576,7 +576,7 @@ def _moment(known_at: object, asked: _Asked, now: int) -> int | None:
         return None
     for name in ("message", "session", "context"):
         if getattr(asked, name) not in (None, {}):
-            raise InvalidInput(name, "is of the present; leave it out with known_at")
+            raise InvalidInput(name, "cannot be combined with known_at")
     return check_known_at(known_at, now)
 
 

@@ -384,7 +384,7 @@ class Scopes(Part):
         """
         asked, labels = parse_scope(scope), parse_namespace(with_namespace)
         if labels == self._view.namespace:
-            raise InvalidInput("with_namespace", "is this namespace, which sees its own memories")
+            raise InvalidInput("with_namespace", "is this namespace itself")
 
         def job(work: Work) -> str:
             where = rules.meant(work.db, work.ns, asked)
@@ -508,5 +508,5 @@ def _scope(field: str, path: object) -> str:
     """Accept a scope that is not everywhere."""
     found = parse_scope(cast("str", path), field)
     if not found:
-        raise InvalidInput(field, "is everywhere; name a scope")
+        raise InvalidInput(field, "is empty, which means everywhere; name a scope")
     return found

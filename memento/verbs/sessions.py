@@ -350,7 +350,9 @@ class Sessions(Part):
         """
         found = self._view.ask(lambda c, ns: rows.find(c, ns, session))
         if found is None:
-            raise InvalidInput("session", f"{shown(session)} is no session that was begun")
+            raise InvalidInput(
+                "session", f"{shown(session)} is not a known session; start it first"
+            )
         return self._info(found)
 
     def end(

@@ -428,7 +428,7 @@ class Store(Part):
         """
         embedding = self._view.engine.embedding
         if embedding is None:
-            raise InvalidInput("embedder", "is None: this memory cannot embed texts")
+            raise InvalidInput("embedder", "is None, so the manager cannot embed texts")
         return embedding.embed(texts)
 
     def nearest(
