@@ -377,7 +377,7 @@ class Scopes(Part):
         >>> with tempfile.TemporaryDirectory() as tmp, MemoryManager(tmp, embedder=None) as memory:
         ...     team, rami = memory.of("team"), memory.of("rami")
         ...     kept = team.add("Deploys go through the blue pipeline", scope="ops")
-        ...     shared = team.share("ops", "rami")
+        ...     shared = team.scopes.share("ops", "rami")
         ...     hit = rami.retrieve("how do deploys go?")[0]
         ...     hit.shared, hit.memory.namespace
         (True, ('team',))
