@@ -213,7 +213,7 @@ def test_what_is_cut_off_or_changed_is_refused_whole(full, open_memory, tmp_path
     assert copy._engine.ledger.find_namespace(("acme", "rami")) is None
 
 
-NO_LIST, NO_MODEL = "namespaces it holds", "embedder made"
+NO_LIST, NO_MODEL = "list its namespaces", "embedder of its vectors"
 
 
 @pytest.mark.parametrize(
