@@ -385,7 +385,7 @@ class Engine:
             )
             with self._lock:
                 if self._shut:  # closed during this call, so nothing else would close it
-                    raise TierUnavailable("long", "this memory is closed")
+                    raise TierUnavailable("long", "the store is closed")
                 self._long = long
         long.open()
         return long
