@@ -95,7 +95,7 @@ class Documents(Part):
         expires_in: timedelta | float | None = None,
         progress: Progress | None = None,
     ) -> Memories:
-        r"""Remember a text of any length, in parts that are found one by one.
+        r"""Store a text of any length, in parts that are found one by one.
 
         The text is split at headings and paragraphs, and long paragraphs at sentence ends, into
         parts of about 300 to 1,000 characters. Fenced code is kept whole up to that length. The
@@ -103,13 +103,13 @@ class Documents(Part):
         ``metadata`` of each contains ``document`` (the name), ``part`` (its number, from 1) and
         ``heading`` (``"Terms > Penalties"``); the innermost heading is also a tag.
 
-        A document is known by its name, session, scope and namespace. Adding it again without a
-        change adds nothing. Adding it after a change keeps equal parts; a part that stands where
-        others were supersedes them, and parts that are gone without a successor are forgotten, so
-        ``restore`` brings them back. A part that was forgotten by another call stays so until then,
-        though the document still holds its text. A document from an untrusted source never hides
-        an active part. If the call is interrupted, the same call again completes it. All that a
-        call replaced and forgot is one run: ``undo(run=...)`` brings the document back as it was.
+        A document is identified by its name, session, scope and namespace. Adding it again
+        unchanged does nothing. Adding a changed version keeps equal parts, supersedes parts that
+        were replaced, and forgets parts that were removed, so ``restore`` brings these back. A part
+        that you forgot stays forgotten, even if the document still contains it. A document from an
+        untrusted source never hides an active part. If the call is interrupted, repeat it to
+        complete it. Everything that a call replaced and forgot is one run: ``undo(run=...)``
+        restores the document.
 
         Args:
             document: The text, or the ``pathlib.Path`` of a text or Markdown file, which may be

@@ -70,7 +70,7 @@ SHOWN = 10
 
 
 class Feedback(Part):
-    """Say how good memories were, and ask what that adds up to: ``memory.feedback``."""
+    """Feedback on memories, and the belief and strength it adds up to: ``memory.feedback``."""
 
     def rate(
         self,

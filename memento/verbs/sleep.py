@@ -29,7 +29,7 @@ _MOST = 1_000_000
 
 
 class Sleep(Part):
-    """Tidy up after the day, and set aside what nobody needs: ``memory.sleep``."""
+    """Maintenance: tidy up the memories, and archive those that nobody needs: ``memory.sleep``."""
 
     def run(
         self,
@@ -39,26 +39,27 @@ class Sleep(Part):
         steps: Sequence[str] | None = None,
         dry_run: bool = False,
     ) -> Tick:
-        """Tidy up: add up uses, fold near-equal statements, write articles, move, archive.
+        """Tidy up: add up uses, merge near-equal statements, write articles, move, archive.
 
-        Statements of this namespace that wait to be compared are compared first, see
-        ``slots.conflicts``.
+        Statements that wait to be compared are compared first, see ``slots.conflicts``.
 
-        Each step changes a few memories in each transaction, so that no other writer waits for
-        long. When time is up the call returns, and the next one goes on; a process that dies loses
-        only the transaction that it was at. A second call with nothing new changes nothing. Of two
-        processes one sleeps, and the other returns at once.
+        Each step changes a few memories per transaction, so that no other writer waits long. When
+        the time is up, the call returns and the next one continues. A process that dies loses only
+        its current transaction. If nothing is new, nothing changes. If two processes sleep at once,
+        the second one returns immediately.
 
-        Nothing is deleted, and ``undo(run=...)`` takes all of it back. Left alone are memories that
-        are pinned, locked or quarantined, and tiers that the caller chose.
+        Nothing is deleted, and ``undo(run=...)`` takes all of it back. Memories that are pinned,
+        locked or quarantined, and tiers that the caller chose, are left alone.
 
         Args:
-            seconds: Time after which nothing else is begun, up to a day, whatever other namespaces
-                hold; one transaction is always done.
-            rows: Most memories to change, a group of equal ones counts as one; None for no limit.
-            steps: Only these, of ``fold``, ``duplicates``, ``articles``, ``tiers``, ``archive``,
-                ``replay`` and ``links``; None for all, ``articles`` only if ``Config.articles``
-                says who writes them. A sleep that is not done goes on with the steps it began with.
+            seconds: Time after which no new step begins, up to a day; one transaction is always
+                done.
+            rows: Most memories to change, where a group of equal ones counts as one; None for no
+                limit.
+            steps: Only these of ``fold``, ``duplicates``, ``articles``, ``tiers``, ``archive``,
+                ``replay`` and ``links``. None for all, with ``articles`` only if
+                ``Config.articles`` turns them on. An unfinished sleep continues with the steps it
+                started with.
             dry_run: Only report what would be changed.
 
         Returns:
