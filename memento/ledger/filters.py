@@ -46,13 +46,13 @@ _OPERATOR = re.compile(r"\$\w*")
 
 
 class Filtering(TypedDict, total=False):
-    """Filters of ``retrieve``, ``list`` and similar methods; each may be left out.
+    """Filters of ``retrieve``, ``list`` and similar methods; all are optional.
 
     Attributes:
         tiers: One tier or several.
         kinds: One kind or several.
-        scope: One path or several; memories that apply there: at it, below it, above it.
-        within: One path or several; memories at it or below it. ``""`` is everywhere.
+        scope: One path or several: memories that apply there, in this scope, below it or above it.
+        within: One path or several: memories in this scope or below it. ``""`` is everywhere.
         session: One session or several.
         tags: Memories that have all of these tags.
         any_tags: Memories that have at least one of these tags.
@@ -66,11 +66,11 @@ class Filtering(TypedDict, total=False):
         key: Memories that fill this slot, or one of several.
         actor: Said by this actor, or one of several.
         role: Said in this chat role, or one of several.
-        source: From this source, or one of several: a trust class such as ``web``, or an address
-            exactly as in ``Source.uri``.
+        source: From this source, or one of several: a trust class such as ``web``, or an exact
+            address, as in ``Source.uri``.
         ids: Only these memories, at most 100,000.
-        without: All memories but these, at most 100,000 ids.
-        pinned: Only pinned ones (True), or only others (False).
+        without: All memories except these, at most 100,000 ids.
+        pinned: Only pinned memories (True), or only others (False).
         since: Earliest ``occurred_at``, inclusive.
         until: Latest ``occurred_at``, exclusive.
     """
