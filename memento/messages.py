@@ -235,8 +235,7 @@ def _speaker(names: Sequence[tuple[str, object]], message: Mapping[str, Any], wh
     if not found:
         raise InvalidInput(
             where,
-            f"does not say who speaks: {shape(message)}; add a role, such as 'user' or"
-            " 'assistant'",
+            f"does not say who speaks: {shape(message)}; add a role, such as 'user' or 'assistant'",
         )
     return _least(found)
 
