@@ -30,7 +30,7 @@ else:
 
 @dataclass(frozen=True, slots=True)
 class Backup:
-    """A backup that was written and checked.
+    """A backup that was written and verified.
 
     Attributes:
         path: The file.
@@ -97,16 +97,15 @@ def restore(
     when the store is opened.
 
     Args:
-        file: A backup, or a copy of a ``ledger.db``, with its ``-wal`` beside it if it has one.
+        file: A backup, or a copy of a ``ledger.db`` with its ``-wal`` file, if any, beside it.
         root: Folder of the store; created if missing.
-        at: Set the store back to this moment, with a time zone: later memories are left out, and
-            later changes are undone.
-        set_aside: If ``root`` holds a store, rename its folder and keep it.
+        at: Restore the store as of this moment, with a time zone.
+        set_aside: If ``root`` contains a store, rename its folder and keep it.
 
     Raises:
         InvalidInput: If ``at`` is not a moment with a time zone, or ``root`` is not the name of a
             folder.
-        TargetExists: If ``root`` holds a store and ``set_aside`` is False.
+        TargetExists: If ``root`` contains a store and ``set_aside`` is False.
         StoreBusy: If a process has that store open.
         ArchiveDamaged: If the file is not a backup, or is damaged.
         MomentUnknown: If the state of the store at that moment cannot be rebuilt.
@@ -163,12 +162,12 @@ class Salvaged:
     """The result of a salvage.
 
     Attributes:
-        root: Folder of the new store, which is that of the old one.
+        root: Folder of the new store, the same as that of the old one.
         aside: New folder of the damaged store.
         kept: Number of intact memories, of every status and namespace.
-        lost: Number of lost memories, as far as there is still a trace of them.
+        lost: Number of lost memories, as far as traces of them remain.
         changed: Ids of lost memories whose row exists but was changed.
-        lost_links: Number of lost links between intact memories, such as what replaced what.
+        lost_links: Number of lost links between intact memories.
         versions: Number of intact earlier states of memories.
     """
 
@@ -184,7 +183,7 @@ class Salvaged:
 def salvage(root: str | Path = "agent_memory") -> Salvaged:
     """Make a new store from the intact memories of a damaged one.
 
-    Every page of the ledger is read by itself, even if SQLite cannot open the file, and a memory is
+    Each page of the ledger is read separately, even if SQLite cannot open the file, and a memory is
     kept if it matches its checksum. Full text, vectors and the long tier are rebuilt when the new
     store is opened. No process may have the store open.
 

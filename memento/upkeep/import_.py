@@ -252,22 +252,22 @@ class Imported:
     """The result of an import.
 
     Attributes:
-        memories: Memories that are new here.
-        known: Memories that were here already; they stay as they are.
+        memories: Number of new memories.
+        known: Memories that the store already had; they stay as they are.
         links: Links that are new.
         events: Events that are new.
         vectors: New memories whose vector was imported; others are embedded in the background.
         damaged: Ids of memories that were left out because they were damaged in the exported store.
         quarantined: New memories that are quarantined.
-        hidden: Memories that were left out because they are hidden in the exported store and the
-            file is not trusted like the user.
-        demoted: New memories that are a rule or pinned in the exported store and are neither here,
-            for the same reason.
+        hidden: Memories that were left out because they are hidden in the file and the file is not
+            trusted like the user.
+        demoted: New memories that lost the status of a rule or a pin, for the same reason.
         redacted: Secrets that were removed, by kind.
         sessions: Sessions that are new here, each with its checkpoints; from a file that is not
             trusted like the user, none is taken.
-        scopes: Scopes that were named or merged and are new here; likewise.
-        shares: Shares that are new here; likewise, and none if ``into`` is another namespace.
+        scopes: New scopes that were defined or merged; none from a file that is not trusted like
+            the user.
+        shares: New shares; none from such a file, or if ``into`` is another namespace.
     """
 
     memories: int

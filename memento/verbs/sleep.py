@@ -112,10 +112,10 @@ class Sleep(Part):
     def stale(
         self, *, kinds: Kind | KindName | Sequence[Kind | KindName] | None = None, limit: int = 100
     ) -> list[Stale]:
-        """List active memories that somebody should look at, the most forgotten first.
+        """List active memories that should be reviewed, the most faded first.
 
-        A memory is stale if it is not valid any more, if verdicts made it less credible than it
-        was, or if it is nearly forgotten. Pinned and locked ones are never stale.
+        A memory is stale if it is no longer valid, if feedback lowered its belief, or if it has
+        nearly faded. Pinned and locked memories are never stale.
 
         Args:
             kinds: One kind or several; None for all.
@@ -136,7 +136,7 @@ class Sleep(Part):
         ]
 
     def anomalies(self, since: datetime | None = None) -> list[Anomaly]:
-        """List days on which far more or far less happened than on the 30 days of use before.
+        """List days with far more or far less activity than the 30 days of use before.
 
         Args:
             since: The first day, a moment with a time zone; None for all days.
@@ -148,11 +148,11 @@ class Sleep(Part):
         return self._view.ask(lambda c, ns: report.unusual(c, ns, first)) or []
 
     def archive(self, id: str) -> Memory:  # noqa: A002 - the field's own name
-        """Set a memory aside: it is not found any more unless somebody asks for it.
+        """Archive a memory: it is found only on request.
 
         ``retrieve(include_archived=True)`` finds it, and so does a query that names its key or an
-        alias. It keeps its text and its vector. ``sleep.unarchive``, ``undo`` or a verdict that it
-        was used or is right brings it back. One that is archived already stays as it is.
+        alias. It keeps its text and its vector. ``sleep.unarchive`` or ``undo`` brings it back, and
+        so does feedback that it was used or is right. An archived memory stays as it is.
 
         Raises:
             NotFound: If this namespace has no such id.
@@ -174,9 +174,9 @@ class Sleep(Part):
         )
 
     def unarchive(self, id: str) -> Memory:  # noqa: A002 - the field's own name
-        """Bring a memory back from the archive; an active one stays as it is.
+        """Bring back an archived memory; an active one stays as it is.
 
-        If another memory fills its slot by now, it comes back superseded by that one.
+        If another memory fills its slot now, it comes back as superseded.
 
         Raises:
             NotFound: If this namespace has no such id.
