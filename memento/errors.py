@@ -103,8 +103,7 @@ _LEAVE_OUT = "remove them, or set Config(secrets='redact')"
 
 
 class SecretFound(InvalidInput):
-    """The value contains a secret and is a key, or the settings refuse secrets; nothing was
-    written.
+    """The value contains a secret, which its field or the settings refuse; nothing was written.
 
     Attributes:
         kinds: Number of secrets found, by kind; never the secrets themselves.
@@ -338,8 +337,7 @@ class StorageFull(StoreError):
 
 
 class StorageFailed(StoreError):
-    """The disk reported an error; nothing was written. Check the system's log before you
-    continue."""
+    """The disk reported an error; nothing was written. Check the system log first."""
 
 
 class TierUnavailable(MementoError):

@@ -199,7 +199,7 @@ class Health:
 
     Attributes:
         active: Number of active memories.
-        kinds: Kind to number of active memories.
+        kinds: Number of active memories, by kind.
         without_source: Number of active memories that name neither a session, an actor nor a
             source.
         quarantined: Number of memories that wait for approval.
@@ -208,7 +208,7 @@ class Health:
         unused: Number of memories older than 30 days that no answer ever showed.
         oldest_rule: The active, unconfirmed rule that has been unchanged the longest, or None.
         junk: Addresses of sources with three or more forgotten memories, with their number.
-        scopes: Scope to number of active memories.
+        scopes: Number of active memories, by scope.
         signals: Number of active memories that ``observe`` learned, by signal.
     """
 

@@ -256,7 +256,7 @@ class Store(Part):
 
         Args:
             wait: Return only when it is done.
-            timeout: Seconds to wait at most, up to a day; None for as long as it takes.
+            timeout: Most seconds to wait, up to a day; None for no limit.
             progress: As for ``flush``.
 
         Returns:
