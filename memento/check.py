@@ -78,8 +78,8 @@ def check_text(text: object, limits: Limits) -> str:
     if len(text) > limits.text_chars:
         raise InvalidInput(
             "text",
-            f"{len(text):,} characters; the limit is {limits.text_chars:,}: split it, or keep it"
-            " with add_document",
+            f"{len(text):,} characters; the limit is {limits.text_chars:,}: split it, or store it"
+            " with documents.add",
         )
     return text
 
@@ -147,7 +147,7 @@ def check_progress(progress: Progress | None) -> Progress | None:
     """Accept a function that is told how far a call is, or None."""
     if progress is not None and not callable(progress):
         raise InvalidInput(
-            "progress", f"must be a function of two numbers, not {type_name(progress)}"
+            "progress", f"must be a callable(done, total), not {type_name(progress)}"
         )
     return progress
 
@@ -193,13 +193,13 @@ def _plain(value: Any, path: tuple[str | int, ...]) -> Any:
         names = [composed(storable("metadata", key)) for key in value]
         if len(set(names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
-            raise InvalidInput("metadata", f"holds {shown(twice)} twice, in two forms of Unicode")
+            raise InvalidInput("metadata", f"contains {shown(twice)} twice, in two Unicode forms")
         items = zip(names, value.values(), strict=True)
         return {name: _plain(item, (*path, name)) for name, item in items}
     if isinstance(value, list | tuple):
         return [_plain(item, (*path, at)) for at, item in enumerate(value)]
     if isinstance(value, float) and not isfinite(value):
-        raise InvalidInput("metadata", f"at {_place(path)} is {value}, which JSON does not have")
+        raise InvalidInput("metadata", f"at {_place(path)} is {value}, which JSON cannot represent")
     if not isinstance(value, str | int | float | None):
         said = f"at {_place(path)} is not JSON but {type_name(value)}"
         raise InvalidInput("metadata", f"{said}; use str, int, float, bool, None, list or dict")
@@ -327,7 +327,7 @@ def optional_condition(field: str, value: object) -> str | None:
     except (ValueError, RecursionError):
         return name  # words in braces
     if not said or not said.keys() <= _OF_CONDITION:
-        raise InvalidInput(field, "must have words, all_words or context, and nothing else")
+        raise InvalidInput(field, "must have only words, all_words and context")
     for part, told in said.items():
         named = part == "context"
         listed = [*told.values()] if named and isinstance(told, dict) else told
@@ -347,7 +347,7 @@ def storable(field: str, value: str) -> str:
         value.encode()
     except UnicodeEncodeError:
         raise InvalidInput(
-            field, "holds a lone surrogate; decode the bytes it came from with the right encoding"
+            field, "contains a lone surrogate; decode the original bytes with the right encoding"
         ) from None
     return value
 

@@ -109,7 +109,7 @@ class LLMConfig:
                 f"must be a name, an object with name and complete, or None, not {self.model!r}",
             )
         if not isinstance(self.model, str | None) and not isinstance(self.model.name, str):
-            raise InvalidInput("llm.model", f"its name must be a text, not {self.model.name!r}")
+            raise InvalidInput("llm.model", f"its name must be a string, not {self.model.name!r}")
         if self.model is not None:  # it is stored with every memory that the model points at
             short_name("llm.model", self.model if isinstance(self.model, str) else self.model.name)
         check_count("llm.calls_a_day", self.calls_a_day, least=0, most=MAX_INTEGER)

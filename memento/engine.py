@@ -101,7 +101,7 @@ class Engine:
         sweep: Callable[[], None],
     ) -> None:
         if reranker is not None and not isinstance(reranker, Reranker):
-            raise InvalidInput("reranker", f"has no method score: {type(reranker).__name__}")
+            raise InvalidInput("reranker", f"has no score method: {type(reranker).__name__}")
         check_embedder(embedder)
         if not isinstance(config, Config):
             raise InvalidInput("config", f"must be a Config, not {type(config).__name__}")
@@ -223,7 +223,7 @@ class Engine:
 
         def check(draft: Draft) -> Entry:
             if replace and draft.id is None:
-                raise InvalidInput("id", "is needed with replace=True")
+                raise InvalidInput("id", "is required with replace=True")
             return self.admitted(draft, now)
 
         if len(drafts) == 1:
@@ -384,7 +384,7 @@ class Engine:
             )
             with self._lock:
                 if self._shut:  # closed during this call, so nothing else would close it
-                    raise TierUnavailable("long", "this memory is closed")
+                    raise TierUnavailable("long", "the store is closed")
                 self._long = long
         long.open()
         return long
@@ -396,7 +396,7 @@ class Engine:
             InvalidInput: If there is no embedder.
         """
         if self.embedding is None:
-            raise InvalidInput("embedder", "is None: this store cannot embed memories")
+            raise InvalidInput("embedder", "is None, so this store cannot embed memories")
         with self.indexer.paused():  # else it is closed under the thread that feeds it
             owed = self.embedding.adopt()
             self._let_go()

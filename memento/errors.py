@@ -2,29 +2,29 @@
 
     MementoError
     ├── InvalidInput            a value that cannot be accepted (also a ValueError)
-    │   ├── AmbiguousId         a short id that fits several memories
+    │   ├── AmbiguousId         a short id that matches several memories
     │   ├── InvalidSetting      a file or the environment holds what is no setting
     │   ├── InvalidScope        a scope path or namespace label that is not well formed
-    │   ├── SecretFound         it holds a secret, and is a key or the settings refuse secrets
-    │   └── UntrustedSource     its source may not make rules, pin memories or replace active ones
+    │   ├── SecretFound         it contains a secret and is a key, or the settings refuse secrets
+    │   └── UntrustedSource     its source cannot add rules, pin memories or replace active ones
     ├── NotFound                no such memory in this namespace (also a LookupError)
     ├── IdConflict              the id belongs to a memory with other content
-    ├── ChangedSince            a memory is not what the caller saw
-    ├── TurnErased              a turn of a conversation that was erased is given again
-    ├── LockedMemory            a lock forbids this change of a memory
-    ├── TooManyLocks            as many memories are locked as may be
-    ├── NothingToUndo           no such change, or one that cannot be undone
+    ├── ChangedSince            the memory is not what the caller saw
+    ├── TurnErased              a turn of a conversation that was erased is passed again
+    ├── LockedMemory            a lock prevents this change of a memory
+    ├── TooManyLocks            the limit of locked memories is reached
+    ├── NothingToUndo           no such change, or it cannot be undone
     ├── StoreError              the ledger cannot carry out the call
     │   ├── StoreClosed         the manager was closed
     │   ├── StoreFromTheFuture  written by a newer version of memento
     │   ├── StoreUnusable       the root is not a folder, is another program's, or is damaged
     │   ├── StoreGone           its files were removed, moved or replaced while it was open
-    │   ├── StoreBusy           another process kept the write lock past the time limit
+    │   ├── StoreBusy           another process held the write lock too long
     │   ├── ReadOnlyStore       the root cannot be written
     │   ├── TargetExists        the target exists already; it was not overwritten
     │   ├── ArchiveDamaged      a file that is cut off, changed, or not a backup or export
     │   ├── ArchiveFromTheFuture  an export in a newer format
-    │   ├── MomentUnknown       the store as it was at that moment cannot be rebuilt
+    │   ├── MomentUnknown       the backup does not reach that moment
     │   ├── StorageFull         the disk is full, or a quota or file size limit is reached
     │   └── StorageFailed       the disk reported an error
     ├── TierUnavailable         a tier could not be searched; nothing is lost
@@ -32,7 +32,7 @@
     │   └── EmbeddingMismatch   the stored vectors come from another embedder
     ├── RerankerError           the reranker failed or broke its contract
     ├── SynthesisFailed         a language model gave no usable reply; nothing is lost
-    │   └── BudgetSpent         the calls, tokens or seconds of the day are spent; nothing was sent
+    │   └── BudgetSpent         a daily limit is reached; nothing was sent
     └── MissingExtra            an optional dependency is not installed
 
 Each error carries its facts as attributes, and its message says what to do next.
@@ -83,16 +83,16 @@ _MOST_IDS = 3
 
 
 class AmbiguousId(InvalidInput):
-    """A short id that fits several memories of this namespace.
+    """A short id that matches several memories of this namespace.
 
     Attributes:
-        ids: The first of the ids that it fits, at most 10.
+        ids: The first 10 of the matching ids.
     """
 
     def __init__(self, short: str, ids: Sequence[str]) -> None:
         listed = ", ".join(ids[:_MOST_IDS]) + (" ..." if len(ids) > _MOST_IDS else "")
-        problem = f"{short!r} fits several memories: {listed}; give more characters of one,"
-        super().__init__("id", f"{problem} or its last ones")
+        problem = f"{short!r} matches several memories: {listed}; give more characters,"
+        super().__init__("id", f"{problem} or the last ones")
         self.ids = tuple(ids)
 
 
@@ -113,24 +113,24 @@ class InvalidScope(InvalidInput):
     """A scope path or namespace label that is not well formed."""
 
 
-_LEAVE_OUT = "take them out, or let memento do so with Config(secrets='redact')"
+_LEAVE_OUT = "remove them, or set Config(secrets='redact')"
 
 
 class SecretFound(InvalidInput):
-    """The value holds a secret, and is a key or the settings refuse secrets; nothing was written.
+    """The value contains a secret, which its field or the settings refuse; nothing was written.
 
     Attributes:
-        kinds: Kind of secret to how often it was found; never the secret itself.
+        kinds: Number of secrets found, by kind; never the secrets themselves.
     """
 
     def __init__(self, field: str, found: Mapping[str, int], advice: str = _LEAVE_OUT) -> None:
         listed = ", ".join(f"{count} {kind}" for kind, count in sorted(found.items()))
-        super().__init__(field, f"holds secrets ({listed}); {advice}")
+        super().__init__(field, f"contains secrets ({listed}); {advice}")
         self.kinds = dict(found)
 
 
 class UntrustedSource(InvalidInput):
-    """A source tried to make a rule, pin a memory or change one, and is not trusted so far.
+    """The source is not trusted enough to add a rule, pin a memory or change one.
 
     Nothing was written.
     """
@@ -159,16 +159,16 @@ class IdConflict(MementoError):
 
 
 class ChangedSince(MementoError):
-    """A memory is not, or may not be, what the caller saw; nothing was written.
+    """The memory is not, or may not be, what the caller saw; nothing was written.
 
     Attributes:
         memory_id: The memory.
-        version: Its present version, see ``Memory.version``.
+        version: Its current version, see ``Memory.version``.
     """
 
     def __init__(self, memory_id: str, version: int) -> None:
         super().__init__(
-            f"memory {memory_id!r} changed while it waited; read it again, then approve what you"
+            f"memory {memory_id!r} changed in quarantine; read it again, then approve what you"
             f" read: approve(memory), or `memento quarantine approve {memory_id} --version"
             f" {version}`"
         )
@@ -177,10 +177,10 @@ class ChangedSince(MementoError):
 
 
 class TurnErased(MementoError):
-    """A turn of a conversation was erased and is given again; nothing was written.
+    """A turn of a conversation that was erased was passed again; nothing was written.
 
-    ``keep`` and ``observe`` leave such a turn out. It is an error only where it is erased at the
-    same moment, or is added by its id: a new message of the user is another turn.
+    ``keep`` and ``observe`` leave such turns out. It is an error only if the turn is erased at the
+    same moment, or is added by its id.
 
     Attributes:
         ids: The ids of the turns.
@@ -188,15 +188,15 @@ class TurnErased(MementoError):
 
     def __init__(self, ids: Iterable[str]) -> None:
         self.ids = frozenset(ids)
-        super().__init__(f"{len(self.ids)} turns were erased and are not kept again")
+        super().__init__(f"{len(self.ids)} turns were erased and are not stored again")
 
 
 class LockedMemory(MementoError):
-    """A lock forbids this change of a memory; nothing was written.
+    """A lock prevents this change of a memory; nothing was written.
 
     Attributes:
         memory_id: The memory.
-        level: Level of its lock: ``user`` or ``promoted``.
+        level: Level of the lock: ``user`` or ``promoted``.
     """
 
     def __init__(self, memory_id: str, level: str) -> None:
@@ -210,22 +210,22 @@ class LockedMemory(MementoError):
 
 
 class TooManyLocks(MementoError):
-    """As many memories of this namespace are locked as may be; nothing was written.
+    """The limit of locked memories in this namespace is reached; nothing was written.
 
     Attributes:
-        limit: Most memories that can be locked.
+        limit: The limit.
     """
 
     def __init__(self, limit: int) -> None:
-        super().__init__(f"{limit} memories are locked already, which is the limit; unlock some")
+        super().__init__(f"{limit} memories are locked, which is the limit; unlock some first")
         self.limit = limit
 
 
 class NothingToUndo(MementoError):
-    """There is nothing that ``undo`` could undo; nothing was written.
+    """There is nothing to undo; nothing was written.
 
     Attributes:
-        change: Number of the change, or of the run, or None.
+        change: Number of the change or run, or None.
         problem: Why it cannot be undone.
     """
 
@@ -251,7 +251,7 @@ class StoreClosed(StoreError):
     """The manager was closed; open a new one."""
 
     def __init__(self, path: Path | str) -> None:
-        super().__init__(path, "this memory is closed; open a new MemoryManager")
+        super().__init__(path, "the store is closed; open a new MemoryManager")
 
 
 class StoreFromTheFuture(StoreError):
@@ -332,16 +332,16 @@ class ArchiveFromTheFuture(StoreError):
 
 
 class MomentUnknown(StoreError):
-    """The backup was made before the moment to which the store is to be set back.
+    """The backup was made before the requested moment.
 
     Attributes:
-        moment: The moment asked for.
+        moment: The requested moment.
         latest: When the backup was made.
     """
 
     def __init__(self, path: Path | str, moment: datetime, latest: datetime) -> None:
         made = f"the backup was made at {latest.isoformat()}"
-        super().__init__(path, f"what came until {moment.isoformat()} is not in it: {made}")
+        super().__init__(path, f"it does not reach {moment.isoformat()}: {made}")
         self.moment = moment
         self.latest = latest
 
@@ -351,7 +351,7 @@ class StorageFull(StoreError):
 
 
 class StorageFailed(StoreError):
-    """The disk reported an error; nothing was written. Look at the system's log before going on."""
+    """The disk reported an error; nothing was written. Check the system log first."""
 
 
 class TierUnavailable(MementoError):
@@ -375,7 +375,7 @@ class RerankerError(MementoError):
 
 
 class EmbeddingMismatch(EmbedderError):
-    """The vectors in the store come from another embedder than the one in use.
+    """The stored vectors come from another embedder than the one in use.
 
     Attributes:
         stored: Identity of the embedder that made the stored vectors.
@@ -412,7 +412,7 @@ class SynthesisFailed(MementoError):
 
 
 class BudgetSpent(SynthesisFailed):
-    """The calls, tokens or seconds of the day are spent; nothing was sent.
+    """A daily limit of calls, tokens or seconds is reached; nothing was sent.
 
     Attributes:
         limit: Name of the setting that was reached, such as ``calls_a_day``.
@@ -421,7 +421,7 @@ class BudgetSpent(SynthesisFailed):
     def __init__(self, limit: str, most: float) -> None:
         super().__init__(
             "spent",
-            f"llm.{limit} ({most:g}) is reached; nothing is sent to a model before midnight UTC",
+            f"llm.{limit} ({most:g}) is reached; nothing is sent to the model until midnight UTC",
         )
         self.limit = limit
 
@@ -430,7 +430,7 @@ class MissingExtra(MementoError, ImportError):
     """An optional dependency is not installed.
 
     Attributes:
-        extra: Name of the extra that brings it.
+        extra: Name of the extra that installs it.
     """
 
     def __init__(self, extra: str, package: str) -> None:

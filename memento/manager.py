@@ -90,19 +90,19 @@ Ids = list[str]
 
 
 class MemoryManager(Part):
-    """Remembers, finds and corrects what an agent should know.
+    """Stores, finds and corrects what an agent should remember.
 
-    One folder on disk holds everything; several processes may open it. Every method may be called
-    from any thread. Use it as a context manager, or call ``close``; a manager that nobody refers to
-    any more is closed soon.
+    Everything is in one folder on disk, which several processes may open. All methods are
+    thread-safe. Use the manager as a context manager, or call ``close``; a manager without
+    references is closed automatically.
 
-    Managers that one process has on one folder share files, threads and caches if their ``config``
-    is equal and embedder, clock and reranker are the same objects or names. Others work beside each
-    other like two processes; then one of them feeds Chroma for all.
+    Managers that a process opens on the same folder share files, threads and caches if their
+    ``config`` is equal and their embedder, clock and reranker are the same objects or names. Other
+    managers work side by side like two processes; then one of them feeds Chroma for all.
 
     Args:
         root: Folder of the store; created if missing.
-        namespace: Who may see these memories: one label or several. A manager sees only its own
+        namespace: Who can see these memories: one label or several. A manager sees only its own
             namespace; ``of`` returns a view of another.
         config: Settings, all of them; None for those of the store's ``memento.toml``, the user's
             and the environment, see ``memento.settings.load``.
@@ -186,36 +186,37 @@ class MemoryManager(Part):
         due_at: datetime | None = None,
         replace: bool = False,
     ) -> Memory:
-        """Remember a text. When this returns, the memory is on the disk.
+        """Store a text as a memory. When ``add`` returns, the memory is on disk.
 
         Equal content in the same namespace, scope, slot and session, by the same actor and role, is
         stored once. Adding it again returns the existing memory, counts a reinforcement
         (``Memory.reinforced`` > 0 shows a repeat) and merges the arguments into it: the higher
-        tier, the larger importance, the longer life and a pin win; tags, aliases and metadata are
-        joined, up to 64 of each. The earlier state stays in the history (``merged``), up to 64 such
-        states. A repeat from a less trusted source only counts; see ``memento.write.merge``.
-        Texts from different moments (``occurred_at``) are stored separately. So is each turn of a
-        session, in the short tier or of kind ``episode``, that has no ``occurred_at``: a
-        conversation keeps its equal turns.
+        tier, the larger importance, the later expiry and a pin win; tags, aliases and metadata are
+        combined, up to 64 of each. The earlier state stays in the history (``merged``), for up to
+        64 repeats. A repeat from a less trusted source is only counted; see
+        ``memento.write.merge``. Texts from different moments (``occurred_at``) are stored
+        separately. So are equal turns of a session, in the short tier or of kind ``episode``, that
+        have no ``occurred_at``.
 
-        A text of more than ``Config.limits.text_chars`` characters is refused, with one exception:
-        a turn of a conversation (it has a ``session`` or a ``role``, or is of kind ``episode``, and
-        has no ``key``) is stored in parts of up to 1,000 characters. The first part is returned;
-        the others are linked to it (``related``) and go to the medium tier at least, so that they
-        do not push the conversation out of the ring buffer. The ``metadata`` of each holds ``part``
-        and ``parts``. ``replace`` does not split. For any other long text use ``documents.add``.
+        A text of more than ``Config.limits.text_chars`` characters is refused, unless it is a turn
+        of a conversation (it has a ``session`` or a ``role``, or is of kind ``episode``, and has no
+        ``key``). Such a turn is stored in parts of up to 1,000 characters. The first part is
+        returned; the others are linked to it (``related``) and go to the medium tier or above, so
+        that they do not push the conversation out of the ring buffer. The ``metadata`` of each
+        contains ``part`` and ``parts``. ``replace`` does not split. For other long texts, use
+        ``documents.add``.
 
         Args:
-            text: Text to remember; not empty, at most ``Config.limits.text_chars`` characters
-                unless it is a turn.
+            text: Text to store; not empty, at most ``Config.limits.text_chars`` characters unless
+                it is a turn.
             tier: ``short``, ``medium`` or ``long``; None to choose by importance.
             kind: Kind of statement, see ``Kind``.
-            importance: [0, 1]; None to have it scored, see ``memento.admit.importance``.
-            key: The slot it fills, such as ``user/editor``. Another value for the same slot
-                supersedes the present value, which stays in the history. A value from an earlier
-                moment (``occurred_at``) than the present one enters that history at its place. One
-                of a source that is trusted less than that of the present value is kept without the
-                key, and the two are among ``slots.conflicts`` until the user settles them.
+            importance: [0, 1]; None to estimate it, see ``memento.admit.importance``.
+            key: The slot it fills, such as ``user/editor``. A new value for a slot supersedes the
+                current one, which stays in the history. A value with an earlier ``occurred_at``
+                than the current one goes straight into the history. If the source is trusted less
+                than that of the current value, the memory is stored without the key, and
+                ``slots.conflicts`` lists both until the user settles them.
             aliases: Other names to find it by.
             scope: Where it applies, a path such as ``project/alpha``; ``""`` is everywhere.
             session: Conversation it belongs to.
@@ -227,33 +228,34 @@ class MemoryManager(Part):
             metadata: A JSON object of your own.
             occurred_at: When it happened or was said, with a time zone; None for now.
             valid_until: When it stops being true, with a time zone.
-            expires_in: Seconds, or a timedelta, after which it is no longer found.
-            pinned: Never fades; goes to the long tier if no tier is given.
-            supersedes: Ids of memories that it replaces. One of a more trusted source stays, and is
+            expires_in: Seconds or a timedelta, after which it is no longer found.
+            pinned: Whether it never fades; a pinned memory goes to the long tier if no tier is
+                given.
+            supersedes: Ids of memories that it replaces. A memory of a more trusted source stays,
                 in conflict with this one.
             related: Ids of memories to link it to.
-            id: Your own id, 1 to 128 characters. It makes a retry harmless: a retry is not counted
-                as a repeat, and merges only arguments that the first call did not have. A trusted
-                memory may reuse the id of a quarantined or rejected one and replaces it. The same
-                text under the id of a forgotten, archived, superseded or expired memory brings that
-                one back, as a new memory of this source would be.
-            signal: How it was recognised in a conversation; ``observe`` sets it.
-            condition: When a rule applies, in words. The same text under another condition is
+            id: Your own id, 1 to 128 characters. It makes retries safe: a retry is not counted as a
+                repeat, and merges only arguments that the first call did not have. A trusted memory
+                may take over the id of a quarantined or rejected one. Adding the same text under
+                the id of a forgotten, archived, superseded or expired memory brings that memory
+                back with the status of a new one.
+            signal: How the statement was recognised in a conversation; ``observe`` sets it.
+            condition: When a rule applies, in words. The same text with another condition is
                 another memory.
             due_at: When a plan is due, with a time zone.
             replace: If ``id`` is taken, replace the memory that has it, whatever its status. The
                 earlier state stays in the history, and a forgotten, superseded or expired memory
-                becomes active again. Replacing with equal content makes no new version. A memory
-                of a less trusted source is refused; one that would be quarantined replaces only one
-                that is from an untrusted source as well and not approved.
+                becomes active again. Replacing with equal content makes no new version. A less
+                trusted source cannot replace a memory; an untrusted one can replace only unapproved
+                memories of untrusted sources.
 
         Returns:
-            The memory as stored, after merging; of a turn in parts, the first part.
+            The memory as stored, after merging; for a turn in parts, the first part.
 
         Raises:
             InvalidInput: If a value cannot be accepted; nothing was written.
             IdConflict: If ``id`` is taken by a memory with other content and ``replace`` is False.
-            SecretFound: If it holds a secret and ``Config.secrets`` says to refuse it.
+            SecretFound: If it contains a secret and ``Config.secrets`` is ``"reject"``.
             UntrustedSource: If it would be a rule, be pinned or replace an active memory, and
                 ``source`` is not trusted.
             NotFound: If ``supersedes`` or ``related`` names no memory of this namespace.
@@ -302,19 +304,19 @@ class MemoryManager(Part):
         replace: bool = False,
         progress: Progress | None = None,
     ) -> Memories:
-        """Remember several texts in one transaction: all of them, or none.
+        """Store several texts in one transaction: all of them, or none.
 
-        Other writers wait during it, about 0.1 s for a thousand: split a large number into several
-        calls.
+        Other writers wait for it, about 0.1 s for a thousand texts, so split large numbers into
+        several calls.
 
         Args:
             items: Texts, mappings with the arguments of ``add``, or drafts.
             replace: As for ``add``; each item needs an ``id``, and if several have the same id, the
                 last one wins.
-            progress: Called with the number of items that are checked and of all items, about every
-                hundred, and with the total twice when all are on the disk; see
-                ``memento.protocols.Progress``. If it raises before that, nothing was written. A
-                turn in parts counts as its parts.
+            progress: Called with the number of checked items and of all items, about every hundred
+                items, and with the total twice when all are on disk; see
+                ``memento.protocols.Progress``. If it raises before that, nothing is written. A turn
+                in parts counts as its parts.
 
         Returns:
             The memories as stored, one per item, in order; see ``add`` for turns that are too long.
@@ -350,44 +352,44 @@ class MemoryManager(Part):
         mode: str | None = None,
         id: str | None = None,  # noqa: A002 - the field's own name, as in Memory.id
     ) -> Observation:
-        """Learn from a turn of a conversation; nothing that was said is lost.
+        """Store a turn of a conversation and learn from what the user says.
 
-        The turns are kept as ``keep`` does it. From the messages of the user, and from nothing
-        else, statements that are worth it become memories: who the user is, preferences, rules,
-        corrections, decisions, plans. A statement is stored in the user's own words and names its
-        turn as its parent. Another value of the same slot supersedes the one before; ``undo`` of
-        ``Observation.change`` takes back all that one call learnt.
+        The turns are stored as by ``keep``. Statements in the user's messages that are worth
+        keeping become memories: facts about the user, preferences, rules, corrections, decisions
+        and plans. Each is stored in the user's own words, with the turn as its parent. A new value
+        for a slot supersedes the old one. ``undo`` of ``Observation.change`` takes back everything
+        that a call learned.
 
-        In the mode ``off``, the default, no language model is asked. In the others it may point at
-        further sentences of the user; it writes no text, and a failure of it loses nothing.
+        In the default mode, ``off``, no language model is used. In the other modes, a model may
+        point at more of the user's sentences; it writes no text, and nothing is lost if it fails.
 
-        Observing the same turn twice changes nothing the second time: a turn is known by its
-        session and ``id``, or else by its session and text if it is the last of its speaker there.
-        A language model that did not see it then is shown it now. A turn that was erased or
-        forgotten is left out, as ``keep`` does it.
+        Observing the same turn again changes nothing. A turn is identified by its session and
+        ``id``, or, without an id, by its session and text if it is the speaker's last turn there.
+        If a language model did not see the turn the first time, it is shown it now. Erased and
+        forgotten turns are left out, as by ``keep``.
 
-        With ``LLMConfig.background`` the call does not wait for the model: ``Observation.pending``
+        With ``LLMConfig.background``, the call does not wait for the model: ``Observation.pending``
         messages wait in the ledger and are shown to it later.
 
         Args:
-            user: Message of the user.
-            assistant: The answer of the assistant to it. It is kept; the next message of the user
-                in the session is read as an answer to it. Nothing is learnt from it.
+            user: The user's message.
+            assistant: The assistant's answer. It is stored, and the user's next message in the
+                session is read as a reply to it, but nothing is learned from it.
             messages: Turns in order, as for ``keep``, instead of ``user`` and ``assistant``.
             session: Name of the conversation.
-            scope: Where it takes place, a path; ``""`` is everywhere. None for that of the session,
-                or for the scope named with ``scopes.define`` that the words of the user name.
-                Statements of the user about themselves apply everywhere.
+            scope: Scope of the conversation; ``""`` is everywhere. None for the session's scope, or
+                for a scope named with ``scopes.define`` that the user mentions. Statements of users
+                about themselves apply everywhere.
             actor: Name of the user.
             occurred_at: When it was said, with a time zone; None for now. Dates such as "on Friday"
-                are read from there.
-            source: Who writes as the user; None for the user. From any other source nothing is
-                learnt.
+                are relative to it.
+            source: Who writes as the user; None for the user. Nothing is learned from any other
+                source.
             keep: Whether to store the turns.
-            turn_id: With ``keep=False``: id of the memory that holds the message of the user.
+            turn_id: With ``keep=False``: id of the memory that contains the user's message.
             mode: ``off``, ``assist`` or ``full``, see ``ObserveConfig``; None for
-                ``Config.observe.mode``. With a language model the call waits for its reply, after
-                the turns and all that is sure are on the disk.
+                ``Config.observe.mode``. With a language model, the call waits for its reply; by
+                then, the turns and all certain statements are on disk.
             id: Id of the user's message in its conversation.
 
         Raises:
@@ -429,42 +431,42 @@ class MemoryManager(Part):
         session: str | None = None,
         speaker: Trust | str = Trust.USER,
     ) -> Memories:
-        """Keep the turns of a conversation, each exactly once, however often it is given.
+        """Store the turns of a conversation, each exactly once, however often you pass it.
 
-        A turn is known by its session and its ``id``. Without an id it is known by its text and by
-        how often that was said before, so give the conversation from its beginning. With neither a
-        session nor an id, equal texts of one role are stored once.
+        A turn is identified by its session and ``id``. Without an id, it is identified by its text
+        and how often that was said before, so pass the conversation from its beginning. With
+        neither a session nor an id, equal texts of a role are stored once.
 
-        A turn that is edited, that is, has other words under its id, corrects its memory; the
-        earlier words stay in the history. The edit of an untrusted source is quarantined beside a
-        memory that was approved, and the edit of a turn that the user locked is left out.
+        If a known id has new text, the memory is corrected, and the earlier text stays in the
+        history. If an untrusted source edits an approved memory, the edit is quarantined beside it.
+        Edits of turns that the user locked are ignored.
 
-        Nothing in a text is refused: a NUL or half of a surrogate pair becomes the replacement
-        character, and a turn of more than 16,000 characters is kept in pieces. A block that memento
-        rendered for a prompt is no part of what is said, and a payload, such as a picture as a
-        ``data:`` URI, becomes a short note.
+        No text is refused: characters that cannot be stored become the replacement character, and a
+        turn of more than 16,000 characters is stored in parts. Blocks that memento rendered for a
+        prompt are left out, and payloads, such as a picture as a ``data:`` URI, become a short
+        note.
 
-        A turn that was erased or forgotten stays away when it is given again, also in words that
-        its message said earlier. A new message is stored, whatever its words: one with another id
-        or other words, and without an id the last message of the user with what follows it, unless
-        it stands behind the same turns as when it was taken out: then nobody can tell it from a
-        retry. With neither a session nor an id the last message is always new, and what stands
-        before it is given again.
+        An erased or forgotten turn stays away when it is passed again, even with an earlier version
+        of its text. A new message is stored, whatever its words: one with another id or other
+        words, or, without an id, the user's last message with what follows it. The exception is a
+        last message after the same turns as when it was erased, which cannot be told from a retry.
+        With neither a session nor an id, the last message is always new, and what comes before it
+        is not.
 
-        A turn is trusted as far as who wrote it: ``user`` as ``speaker``, ``tool`` as a tool, so it
-        is quarantined by default, and everything else as an agent. Other names and spellings of
-        ``tool``, such as ``function`` and ``TOOL``, are the same to this.
+        The role decides the trust: ``user`` counts as ``speaker``, ``tool`` as a tool, so it is
+        quarantined by default, and everything else as an agent. Other spellings of ``tool``, such
+        as ``function`` and ``TOOL``, count as ``tool``.
 
         Args:
-            messages: The turns in order: ``Turn``, texts of the user, or mappings as chat APIs and
-                frameworks have them: ``role`` and ``content``, ``type`` and ``parts``, also with
-                ``id`` and ``name``; see the how-to on conversations. One that does not say who
-                speaks, or holds words where none are known to be, is refused. Only blocks of text
-                are kept: a file or a tool's result among the blocks is not what the speaker says,
-                see ``documents.add`` and ``add(source=...)``.
+            messages: The turns in order: ``Turn`` objects, strings (from the user), or messages as
+                chat APIs and frameworks represent them, with ``role`` and ``content`` or ``type``
+                and ``parts``, and optional ``id`` and ``name``; see the how-to on conversations.
+                Messages without a speaker, or in an unknown format, are refused. Only text blocks
+                are stored; for files and tool results in a message, see ``documents.add`` and
+                ``add(source=...)``.
             session: Name of the conversation; any string.
-            speaker: Who writes the turns of the role ``user``: ``agent`` if it is another agent, as
-                in a subagent. These turns are then not shown as the user's.
+            speaker: Who writes the turns with the role ``user``: ``agent`` if it is another agent,
+                as in a subagent. These turns are then not shown as the user's.
 
         Returns:
             The memories, in order: one per turn, several for a long one, none for a blank or an
@@ -500,33 +502,33 @@ class MemoryManager(Part):
         record: bool = True,
         filters: Filtering | None = None,
     ) -> Recalled:
-        """Find what bears on the last message of the user, as a block for the prompt.
+        """Find memories for the user's last message, as a block for the prompt.
 
-        The query is the last message, and beside it the last three messages of the user, which
-        weigh less: so "And the sister?" is understood, and so is a new subject. After thanks or a
-        greeting, and if nothing is likely to be an answer, the block is empty.
+        The search uses the last message and, with less weight, the user's last three messages
+        together. So it understands both "And the sister?" and a change of subject. After thanks or
+        a greeting, or if no memory is likely to answer, the block is empty.
 
-        Turns that the conversation shows are left out; give the same ``session`` and messages as to
-        ``keep``. Equal texts are shown once, even if several people said them; of texts that say
-        nearly the same the newest comes first and the others last. Earlier questions of the user
-        come after statements, in at most a quarter of the places, and more only if they are free.
+        Messages that are still in the conversation are left out, so pass the same ``session`` and
+        messages as to ``keep``. Equal texts are shown once, even if several people said them; of
+        near-identical texts, the newest comes first and the others last. The user's earlier
+        questions come after statements and fill at most a quarter of the places, unless others are
+        free.
 
         Args:
-            messages: The conversation so far, as for ``keep``; it ends with what is to be answered.
-                One text is a question outside any conversation: it shows nothing that could be left
-                out.
-            session: Name of the conversation; memories of every session are found.
+            messages: The conversation so far, as for ``keep``; it ends with the message to answer.
+                A single string is a question outside any conversation.
+            session: Name of the conversation. Memories of every session are found.
             k: Most memories, 1 to 10,000.
             tokens: Most tokens of the block, as for ``prompt``; None for no limit.
-            min_confidence: Least chance that an answer is among them, [0, 1]; None for
+            min_confidence: Least probability that a hit is an answer, [0, 1]; None for
                 ``prompt_confidence``.
-            fold: Show equal texts once, and near repetitions last; False shows each by itself.
-            diverse: Give the places to memories that differ from each other in meaning, instead of
-                to the best ones: what several agents report in other words then takes one place.
+            fold: Show equal texts once, and near-duplicates last; False shows each separately.
+            diverse: Prefer memories that differ in meaning over the best ones, so that what several
+                agents report in other words takes one place.
             wait: As for ``retrieve``.
             record: Record in the event log which memories the block shows.
-            filters: Only memories that match; see ``Filtering``. ``without`` names memories that
-                are shown already, beside those of the conversation.
+            filters: Only memories that match; see ``Filtering``. ``without`` excludes more memories
+                than those of the conversation.
 
         Returns:
             The block, and what was found.
@@ -582,52 +584,54 @@ class MemoryManager(Part):
     ) -> Retrieval:
         """Find the memories that are relevant to a query, best first.
 
-        Any text is a valid query, in any language; no character in it is read as syntax.
+        Any text is a valid query, in any language; it has no special syntax.
 
         Args:
             query: The query, in plain words.
-            k: Most hits to return, 1 to 10,000; None for as many as the query wants: more for a
+            k: Most hits to return, 1 to 10,000; None for as many as the query needs: more for a
                 list, a count, a comparison, an order or a summary; see ``RetrieveConfig``. A larger
                 ``k`` only appends hits; the earlier ones and their order stay the same (but may
                 list more ids in ``folded``).
             match: ``"auto"`` prefers memories whose key or alias the query names; ``"names"``
                 returns only those; ``"text"`` ignores names.
             as_of: Only memories that were valid at this moment, with the text that they had then;
-                superseded ones too.
+                including superseded ones.
             known_at: Answer as this call would have answered at this moment, from what was recorded
-                by then; also with memories that were forgotten since. Erased ones are gone, and
+                by then, including memories that were forgotten since. Erased memories are gone, and
                 those that are or were in quarantine are left out. With ``as_of``: what was known at
-                the one moment about the other. Such a query is not recorded. A memory whose text
-                changed since is found by its words of then, not by meaning.
+                this moment about the other one. Such a query is not recorded. A memory whose text
+                changed since is found by its earlier words, but not by meaning.
             min_score: Drop hits below this score, [0, 1].
-            min_confidence: Return nothing if the chance that an answer is among the hits is below
-                this, [0, 1]: greetings, thanks, and questions about other things.
+            min_confidence: Return nothing if the probability that the hits contain an answer is
+                below this, [0, 1], as for greetings, thanks and questions about other things.
             cutoff: Drop hits below this share of the best hit's score, [0, 1].
-            tokens: Return only as many hits, in order, as fit into this many tokens. Of a long
-                memory only the ``passage`` that is relevant to the query is counted; see
+            tokens: Return only as many hits, in order, as fit into this many tokens. For a long
+                memory, only the ``passage`` relevant to the query is counted; see
                 ``RetrieveConfig.long``.
             count_tokens: Counts the tokens of a text; None for the tokenizer of a local embedder,
                 such as the default one, or else an estimate from the characters of the text.
-            include_superseded: Also return what was replaced; a question about the past may anyway.
-            include_archived: Also return what was archived; what the query names is found anyway.
-            include_quarantined: Also return memories from untrusted sources that are not approved
-                yet.
-            fold: Let one hit stand for all memories of one speaker that differ only in case,
-                spacing, fillers or the full stop at the end; False returns each.
-            wait: Seconds to wait, at most, until memories added before can also be found by their
-                meaning, which takes a moment; up to a day. It waits for the newest ones of the
-                namespace, or of ``session``, up to 1,024 of them and 16,384 characters; these are
-                embedded before all others. Memories not embedded in time are matched by words only
-                and reported in ``missing``. With 0, it does not wait, and reports them only while
-                they are most of the memories.
+            include_superseded: Also return superseded memories. Questions about the past may return
+                them anyway.
+            include_archived: Also return archived memories. Those that the query names are returned
+                anyway.
+            include_quarantined: Also return unapproved memories from untrusted sources.
+            fold: Let one hit stand for all memories of a speaker that differ only in case, spacing,
+                fillers or the final full stop; False returns each.
+            wait: Most seconds to wait until recently added memories can be found by meaning; up to
+                a day. The call waits for the newest memories of the namespace, or of ``session``,
+                up to 1,024 memories and 16,384 characters, which are embedded before all others.
+                Memories that are not embedded in time are found by words only and reported in
+                ``missing``. With 0, the call does not wait, and reports such memories only if they
+                are the majority.
             record: Record in the event log which memories were retrieved.
-            shared: Also what other namespaces share with this one, see ``share``; not with
-                ``known_at``, ``as_of`` or ``session``. ``Hit.shared`` marks it.
+            shared: Also search scopes that other namespaces share with this one, see
+                ``scopes.share``; not with ``known_at``, ``as_of`` or ``session``. ``Hit.shared``
+                marks such hits.
             filters: Only memories that match: ``scope``, ``within``, ``kind``, ``tag`` and more;
                 see ``Filtering``.
 
         Returns:
-            Hits, best first; ``missing`` names the parts that could not be used.
+            Hits, best first; ``missing`` names the parts of the search that could not be used.
 
         Raises:
             InvalidInput: If an argument other than the query text cannot be accepted.
@@ -675,29 +679,29 @@ class MemoryManager(Part):
         show_ids: bool = False,
         **options: Unpack[Retrieving],
     ) -> str:
-        """Return the memories that are relevant to a query as a block of text for any prompt.
+        """Find the memories that are relevant to a query and render them as a block for a prompt.
 
-        Each memory is one escaped record between tags that no stored text can close or forge,
-        under a line that says that it is data; see ``memento.prompt.rendering``.
+        Each memory is one escaped record between tags that stored text can neither close nor forge,
+        below a line that says that it is data; see ``memento.prompt.rendering``.
 
-        Of a memory of more than 1,000 characters (``RetrieveConfig.long``) the block shows the one
-        or two passages that are relevant to the query, with ``…`` where text is left out. A shorter
-        memory is shortened so too if only that makes it fit. A very small budget gets a shorter
-        notice; below about 40 tokens nothing fits: the block is empty, and a warning is logged.
+        From a memory of more than 1,000 characters (``RetrieveConfig.long``), the block shows the
+        one or two relevant passages, with ``…`` for omitted text. A shorter memory is cut only if
+        it does not fit otherwise. A very small budget gets a shorter notice; below about 40 tokens,
+        the block is empty and a warning is logged.
 
         Args:
             query: The query, in plain words.
             k: Most memories to show, 1 to 10,000; None for as many as the query wants.
-            tokens: Most tokens of the whole block, >= 1; None for no limit. If the query wants
+            tokens: Most tokens of the whole block, >= 1; None for no limit. If the query needs
                 several memories, less is shown of each; see ``RetrieveConfig.passage``.
             count_tokens: Counts the tokens of a text; None for the tokenizer of a local embedder,
                 such as the default one, or else an estimate from the characters of the text.
-            show_ids: Whether each record holds its id.
-            options: Any other argument of ``retrieve``, such as ``scope`` or ``min_score``. The
-                default of ``min_confidence`` is ``prompt_confidence`` here.
+            show_ids: Whether to show the id of each memory.
+            options: Any other argument of ``retrieve``, such as ``scope`` or ``min_score``. Here,
+                ``min_confidence`` defaults to ``prompt_confidence``.
 
         Returns:
-            The block; ``""`` if nothing was found that probably answers the query, or nothing fits.
+            The block; ``""`` if no memory is likely to answer the query, or none fits.
 
         Raises:
             InvalidInput: If an argument other than the query cannot be accepted.
@@ -757,9 +761,8 @@ class MemoryManager(Part):
             limit: Most memories to return, 1 to 1,000,000.
             offset: Number of memories to skip first, >= 0.
             as_of: Only memories that were valid at this moment, with the text that they had then;
-                unless ``status`` says otherwise, superseded ones too.
-            known_at: List what this call would have listed at this moment, as it was recorded; see
-                ``retrieve``.
+                unless ``status`` says otherwise, superseded ones as well.
+            known_at: List what this call would have listed at this moment; see ``retrieve``.
             filters: See ``Filtering``.
 
         Raises:
@@ -788,16 +791,15 @@ class MemoryManager(Part):
     ) -> Memory | None:
         """Return the memory that holds a slot.
 
-        A value that was told for a later moment (``occurred_at``) holds the slot only from then on;
-        until then it is the value before, although that is already superseded.
+        A value with a future date (``occurred_at``) holds the slot only from then on. Until then,
+        the previous value is returned, although it is already superseded.
 
         Args:
             key: The slot, such as ``user/editor``.
-            scope: Scope of the slot, exactly; outer scopes are not looked at.
-            as_of: The moment at which it must hold, with a time zone; None for now. For another
-                moment, the memory has the text that it had then.
-            known_at: The value that this call would have returned at this moment, as it was
-                recorded; see ``retrieve``.
+            scope: Scope of the slot; only this exact scope is searched.
+            as_of: The moment at which the value must hold, with a time zone; None for now. For
+                another moment, the memory has the text that it had then.
+            known_at: Return what this call would have returned at this moment; see ``retrieve``.
 
         Returns:
             The memory; None if nothing holds the slot. A forgotten, quarantined or expired memory
@@ -843,7 +845,7 @@ class MemoryManager(Part):
         lock: LockName | None = KEEP,
         source: Trust | TrustName | None = None,
     ) -> Memory:
-        """Change a memory; its earlier version stays in its history.
+        """Change a memory in place; the earlier version stays in the history.
 
         Args:
             id: Id of the memory.
@@ -851,23 +853,23 @@ class MemoryManager(Part):
             kind: New kind.
             importance: New importance, [0, 1].
             scope: New scope.
-            tags: New tags, which replace all present ones.
-            metadata: New metadata, which replaces the present object.
-            pinned: Whether it never fades; only what the user said can be pinned.
+            tags: New tags, which replace all current ones.
+            metadata: New metadata, which replaces the current object.
+            pinned: Whether it never fades. Only the user's memories can be pinned.
             valid_until: When it stops being true; None for never.
             condition: When it applies, in words; None for always.
             due_at: When it is due; None for no date.
-            expires_in: Time to live from now; None for ever.
+            expires_in: Time to live from now; None for no expiry.
             add_aliases: Names to add.
             remove_aliases: Names to remove.
-            tier: The tier that it moves to.
-            lock: ``user``: nothing changes it until it is unlocked, and it loses its expiry;
-                verdicts on it wait. ``promoted``: it may be changed, but replaced by the user only,
-                until two verdicts of different days or sources say it is wrong. None unlocks it.
-                Only what the user said can be locked, at most 100 memories as ``user``;
-                ``store.erase`` removes it all the same.
-            source: Origin of the change, a trust class; None for the user. From then on the memory
-                is trusted no more than that.
+            tier: The tier to move it to.
+            lock: ``user``: nothing changes it until it is unlocked, its expiry is removed, and
+                feedback on it waits. ``promoted``: it can be changed, but only the user can replace
+                it, until two verdicts from different days or sources say that it is wrong. None
+                unlocks it. Only the user's memories can be locked, at most 100 of them as ``user``.
+                ``store.erase`` removes locked memories, too.
+            source: Who makes the change, a trust class; None for the user. From then on, the memory
+                is trusted no more than this source.
 
         Returns:
             The memory as it is now.
@@ -908,28 +910,28 @@ class MemoryManager(Part):
         source: Source | Trust | TrustName | None = None,
         occurred_at: datetime | None = None,
     ) -> Memory:
-        """Replace what a memory says by a new memory, which takes its place.
+        """Replace a wrong memory with a new one.
 
         The old memory is superseded and stays in the history; ``undo`` brings it back. The new one
-        has its scope, session, key, aliases, kind, importance, tier, tags, metadata and speaker,
-        the condition of a rule, and the date of a plan unless the text names another one.
-        ``update`` changes a memory in place instead, and is for a slip of the pen.
+        takes over its scope, session, key, aliases, kind, importance, tier, tags, metadata and
+        speaker, the condition of a rule, and the date of a plan unless the text gives another one.
+        To fix a typo, use ``update``, which changes the memory in place.
 
         Args:
             id: Id of the memory; it must be active.
-            text: What is right.
-            source: Who says so; None for the user. If they are not trusted, the new memory is
-                quarantined and takes the place once it is approved; if they are trusted less than
-                the old memory, both stay, in conflict, until the user settles them.
-            occurred_at: Since when it is right, with a time zone; None for now.
+            text: The right statement.
+            source: Who makes the correction; None for the user. If the source is not trusted, the
+                new memory is quarantined and replaces the old one once approved. If it is trusted
+                less than the old memory, both stay, in conflict, until the user settles them.
+            occurred_at: Since when the statement is right, with a time zone; None for now.
 
         Returns:
             The new memory.
 
         Raises:
             NotFound: If this namespace has no such id.
-            InvalidInput: If a value cannot be accepted, the memory is not active or has expired, or
-                it says so already.
+            InvalidInput: If a value cannot be accepted, or the memory is not active, has expired,
+                or already says so.
             LockedMemory: If the memory is locked against who says so.
             SecretFound: As for ``add``.
             UntrustedSource: As for ``add``.
@@ -951,11 +953,11 @@ class MemoryManager(Part):
         *,
         source: Trust | TrustName | None = None,
     ) -> Memory:
-        """Hide a memory at once; ``restore`` brings it back.
+        """Hide a memory; ``restore`` brings it back.
 
         Args:
             id: The memory.
-            source: Who wants it hidden, a trust class; None for the user.
+            source: Who hides it, a trust class; None for the user.
 
         Raises:
             NotFound: If this namespace has no such id.
@@ -969,24 +971,25 @@ class MemoryManager(Part):
     def forget_many(self, **filters: Unpack[Filtering]) -> Ids:
         """Hide every memory that matches the filters.
 
-        Each transaction hides a few hundred, so that other writers never wait for long. If the call
-        is interrupted, some are hidden and some not; the same call again hides the rest. Memories
-        added during the call are not included.
+        Each transaction hides a few hundred, so that other writers never wait long. If the call is
+        interrupted, repeat it to hide the rest. Memories added during the call are not included.
 
         Args:
-            filters: See ``Filtering``; at least one, so that nothing is lost by
-                a forgotten argument. ``within=""`` is everything.
+            filters: See ``Filtering``. At least one is required, as a safeguard; ``within=""``
+                matches everything.
 
         Returns:
             Ids of the hidden memories, in order of arrival; ``restore`` brings each back.
 
         Raises:
             InvalidInput: If a filter cannot be accepted, or no filter is given.
-            LockedMemory: If the user locked one of them: nothing is hidden. Leave it out with
+            LockedMemory: If the user locked one of them; then nothing is hidden. Exclude it with
                 ``without``, or unlock it.
         """
         if all(value is None for value in filters.values()):
-            raise InvalidInput("filters", 'none given; pass one, or within="" for all memories')
+            raise InvalidInput(
+                "filters", 'no filters given; pass at least one, or within="" for all memories'
+            )
         now = self._view.engine.now()
         asked = self._view.looked(filtering(now, filters, MemoryManager.forget_many))
         hidden = self._view.change_rows(
@@ -999,40 +1002,40 @@ class MemoryManager(Part):
         return [row.id for row in hidden]
 
     def restore(self, id: str) -> Memory:  # noqa: A002 - the field's own name
-        """Bring a forgotten memory back; as superseded if its slot has been filled since.
+        """Bring back a forgotten memory, as superseded if its slot has been filled since.
 
         An active or quarantined memory stays as it is.
 
         Raises:
             NotFound: If this namespace has no such id.
-            InvalidInput: If it is superseded and was not forgotten. ``slots.revert`` makes the
-                value before in a slot hold again; for another one, add its text again.
+            InvalidInput: If it is superseded and was not forgotten. Use ``slots.revert`` to bring
+                back the previous value of a slot; otherwise, add the text again.
         """
         return self._view.change(id, lambda work: change.restore(work, id), verb="restore")
 
     def undo(
         self, change: int | None = None, *, run: int | None = None, force: bool = False
     ) -> Undone:
-        """Undo a change: set back what it did, as far as nothing else changed it since.
+        """Undo a change, except where later changes build on it.
 
-        Each memory that the change altered gets the state it had before, and each that came with it
-        is forgotten; links likewise. All of it is new history, a change like any other: undoing the
-        undo is redo. Erasures, verdicts of the quarantine and feedback are not undone.
+        Each memory that the change altered returns to its earlier state, each memory that it added
+        is forgotten, and links likewise. An undo is itself a change, so undoing it redoes the
+        original. Erasures, quarantine decisions and feedback are not undone.
 
-        A memory is left as it is, and named in ``Undone.left``, if a later change altered it, if
-        another memory holds its slot by now, if its successor is hidden or gone, if it would pass
-        the border of the quarantine, if the user locked it and the lock is not what is undone, or
-        if it would be locked again and 100 are locked already.
+        A memory is left as it is, and listed in ``Undone.left``, if a later change altered it,
+        another memory holds its slot now, its successor is hidden or gone, it would enter or leave
+        quarantine, the user locked it and the lock itself is not being undone, or it would become
+        the 101st locked memory.
 
         Args:
             change: Number of the change, see ``changes.list``.
-            run: A run instead: all its changes, the newest first, each in its own transaction.
-            force: Undo first the later changes that stand in the way.
+            run: A run to undo instead: all its changes, newest first, each in its own transaction.
+            force: Also undo later changes that stand in the way.
 
         Raises:
             InvalidInput: If not exactly one of ``change`` and ``run`` is given.
-            NothingToUndo: If there is no such change, it was undone, it is a verdict, or nothing
-                of it is there any more.
+            NothingToUndo: If there is no such change, it was already undone, it is a quarantine
+                decision, or nothing from it exists any more.
             StoreUnusable: If an earlier state is damaged.
 
         >>> import tempfile
@@ -1053,19 +1056,19 @@ class MemoryManager(Part):
         timeout: float | None = None,
         progress: Progress | None = None,
     ) -> bool:
-        """Write the snapshot of the short tier; optionally wait for the indexes.
+        """Write the snapshot of the short tier, and optionally wait for the indexes.
 
-        The memories themselves need no flush: they are on the disk when ``add`` returns.
+        You do not need it to save memories: they are on disk when ``add`` returns.
 
         Args:
-            wait: Wait until every memory of the store is embedded and in the long tier.
-            timeout: Seconds to wait at most, up to a day; None for as long as it takes.
-            progress: With ``wait``, called about every half second with the number of memories of
-                this namespace that were indexed since the call, and of all that it waits for; see
+            wait: Wait until every memory of the store is embedded and indexed.
+            timeout: Most seconds to wait, up to a day; None for no limit.
+            progress: With ``wait``, called about every half second with the number of this
+                namespace's memories indexed since the call, and the number it waits for; see
                 ``memento.protocols.Progress``.
 
         Returns:
-            False if work is left: time ran out, or an index does not work (see
+            False if work is left: the time ran out, or an index does not work (see
             ``store.stats().trouble``). Texts of other namespaces that the embedder refused are
             ignored.
 
@@ -1082,15 +1085,15 @@ class MemoryManager(Part):
         )
 
     def close(self) -> None:
-        """Write the snapshot and close the store, for all views of this manager. Idempotent.
+        """Close the store for all views of this manager. Calling it again does nothing.
 
-        Other managers that this process has on the folder go on; the last one closes the files.
+        Other managers that this process has on the folder stay open; the last one closes the files.
         """
         self._view.hold.close()
 
     @property
     def changes(self) -> Changes:
-        """What changed, and how; what differs between two moments."""
+        """Changes to memories: list them, compare two moments, see a memory's history."""
         return Changes(self._view)
 
     @property
@@ -1100,7 +1103,7 @@ class MemoryManager(Part):
 
     @property
     def feedback(self) -> Feedback:
-        """Say how good memories were; how credible and how strong they are."""
+        """Feedback on memories, and the belief and strength computed from it."""
         return Feedback(self._view)
 
     @property
@@ -1115,7 +1118,7 @@ class MemoryManager(Part):
 
     @property
     def rules(self) -> Rules:
-        """What an agent should heed: state rules, compile a policy."""
+        """An agent's standing instructions: add rules, compile a policy."""
         return Rules(self._view)
 
     @property
@@ -1125,22 +1128,22 @@ class MemoryManager(Part):
 
     @property
     def sessions(self) -> Sessions:
-        """The work of a session: start, checkpoint, resume."""
+        """Work sessions: start, checkpoint, resume."""
         return Sessions(self._view)
 
     @property
     def sleep(self) -> Sleep:
-        """Tidy up after the day; what is stale; the archive."""
+        """Maintenance: tidy up, list stale memories, archive."""
         return Sleep(self._view)
 
     @property
     def slots(self) -> Slots:
-        """Earlier values of a slot, and statements that conflict."""
+        """Slots: earlier values, and statements that conflict."""
         return Slots(self._view)
 
     @property
     def store(self) -> Store:
-        """The care of the store: statistics, backup, export, erase, doctor, reindex."""
+        """The store: statistics, backup, export, erase, doctor, reindex."""
         return Store(self._view)
 
     def __enter__(self) -> Self:

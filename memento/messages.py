@@ -235,8 +235,7 @@ def _speaker(names: Sequence[tuple[str, object]], message: Mapping[str, Any], wh
     if not found:
         raise InvalidInput(
             where,
-            f"does not say who speaks: {shape(message)}; give it a role, such as 'user' or"
-            " 'assistant'",
+            f"does not say who speaks: {shape(message)}; add a role, such as 'user' or 'assistant'",
         )
     return _least(found)
 
@@ -295,7 +294,7 @@ def _words_in(fields: Mapping[str, Any], role: str, where: str, inner: list[str]
     if given and not any(may_speak):
         return ""
     raise InvalidInput(
-        where, f"has no words in content, text or parts: {shape(fields)}; is it a message?"
+        where, f"has no text in content, text or parts: {shape(fields)}; is it a message?"
     )
 
 
@@ -329,8 +328,8 @@ def _refuse_unread(content: object, where: str) -> None:
     elif isinstance(content, Mapping) and _has_text(content):
         raise InvalidInput(
             where,
-            f"has no words but those of an attachment: {shape(content)}; give what the speaker says"
-            " as a text, and a document to add_document",
+            f"contains nothing but an attachment: {shape(content)}; pass the speaker's words"
+            " as text, and pass a document to documents.add",
         )
 
 
@@ -385,7 +384,7 @@ def _block(
         keys = ("text", "parts", "content", "value")
         words = next((block[key] for key in keys if block.get(key) is not None), None)
         if words is None and strict:
-            raise InvalidInput(where, f"is a block without its words: {shape(block)}")
+            raise InvalidInput(where, f"is a block without text: {shape(block)}")
         inner += _roles_of(block, where)
         yield from _texts(words, where, inner, strict=strict)
     elif isinstance(kind, str) and "audio" in kind and (heard := _transcript(block)):
@@ -418,7 +417,7 @@ def _untyped(
         inner += _roles_of(block, where)
         yield from _texts(words, where, inner, strict=strict)
     elif strict and block and not block.keys() & _WORDLESS_KEYS:
-        raise InvalidInput(where, f"is a block of an unknown shape: {shape(block)}")
+        raise InvalidInput(where, f"is a block with unknown fields: {shape(block)}")
 
 
 def _plain(kind: str) -> str:

@@ -75,7 +75,7 @@ class HashEmbedder:
             (len(texts), dim) float32, each row of unit length.
 
         Raises:
-            InvalidInput: If a text is empty or not a text.
+            InvalidInput: If a text is empty or not a string.
         """
         wanted = require_texts(texts)
         vectors = np.zeros((len(wanted), self.dim), np.float32)

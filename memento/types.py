@@ -87,7 +87,7 @@ class Status(StrEnum):
 
 
 class Trust(StrEnum):
-    """Class of the origin of a memory, which decides how far it is trusted.
+    """Trust class: where a memory comes from, which decides how far it is trusted.
 
     The user is trusted most, then the agent; the other three are trusted equally.
     """
@@ -120,9 +120,9 @@ class Trust(StrEnum):
     def outranks(one: str, other: str) -> bool:
         """Tell whether the first of two classes is trusted more than the second.
 
-        This is the one rule by which memories give way to each other: what outranks an author is
-        neither superseded, changed, hidden nor doubted by that author. Only the user, who may
-        approve what anybody says, outranks all others.
+        This one rule decides which memories give way: an author can neither supersede, change, hide
+        nor cast doubt on what outranks them. Only the user, who can approve anything, outranks all
+        others.
 
         >>> Trust.outranks("user", "agent"), Trust.outranks("web", "tool")
         (True, False)
@@ -165,7 +165,7 @@ class Reason(StrEnum):
 
 
 class Event(StrEnum):
-    """A word of the event log; the glossary explains each."""
+    """A kind of event in the log; the glossary explains each."""
 
     UPDATED = "updated"
     REPLACED = "replaced"
@@ -222,8 +222,8 @@ class Source:
     """Where a memory comes from.
 
     Attributes:
-        kind: Class of the origin; decides trust. For a derived memory it is the least trusted
-            class among its own and those of its parents.
+        kind: Trust class. For a derived memory, it is the least trusted class among its own and
+            those of its parents.
         uri: Address of the document or tool, if any.
         model: Name of the model that derived the memory, if any.
         parents: Ids of the memories it was derived from.
@@ -237,20 +237,20 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """One memory as the ledger holds it.
+    """A stored memory.
 
     Attributes:
         id: Identifier, unique in its namespace; a UUIDv7 unless the caller chose one.
-        seq: Position in the ledger's order of arrival, >= 1. Order by this, never by a clock.
-        namespace: Labels that decide who may see it.
-        text: The text that is remembered.
+        seq: Position in the order of arrival, >= 1. Order by this, never by a clock.
+        namespace: Labels that decide who can see it.
+        text: The text.
         tier: Where it is kept.
         kind: Kind of statement.
         status: Whether it is active, or why it is hidden.
         scope: Where it applies, a path such as ``project/alpha``; ``""`` is everywhere.
         session: Conversation it belongs to, or None.
         actor: Who said it, or None.
-        role: Chat role of who said it (``user``, ``assistant``, ``tool`` ...), or None.
+        role: Chat role of the speaker (``user``, ``assistant``, ``tool`` ...), or None.
         key: The slot it fills, such as ``user/editor``, or None.
         aliases: Other names to find it by.
         importance: [0, 1].
@@ -258,19 +258,19 @@ class Memory:
         metadata: JSON object of the caller.
         source: Where it comes from.
         pinned: Whether it never fades.
-        lock: ``user`` if nothing may change it until ``unlock``, ``promoted`` if only the user may
-            replace it, or None.
+        lock: ``user`` if nothing may change it until it is unlocked, ``promoted`` if only the user
+            may replace it, or None.
         occurred_at: When it happened or was said, UTC.
-        created_at: When the ledger stored it, UTC.
+        created_at: When it was stored, UTC.
         updated_at: When it last changed, UTC.
-        valid_from: Start of the time in which it is true, UTC.
-        valid_until: End of that time (exclusive), or None for open.
+        valid_from: When it became true, UTC.
+        valid_until: When it stops being true (exclusive), or None for no end.
         expires_at: Moment from which it is no longer found, or None.
         superseded_by: Id of the memory that replaced it, or None.
         reinforced: How often the same content arrived again, >= 0.
         version: 1 for the first text; each ``update`` and each merged repeat adds one.
         signal: How it was recognised in a conversation, such as ``preference`` or ``todo``; None if
-            it was not learnt by ``observe``.
+            ``observe`` did not learn it.
         condition: When a rule applies, such as ``when I ask about recipes``, or None for always.
         due_at: When a plan is due, UTC, or None.
     """
@@ -368,7 +368,7 @@ def _frame(rows: list[dict[str, Any]], columns: Sequence[str]) -> DataFrame:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A memory that is not stored yet: the arguments of ``add`` as one value.
+    """A memory that is not stored yet: the arguments of ``add`` in one value.
 
     See ``MemoryManager.add`` for the meaning of each field.
     """
@@ -400,15 +400,15 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """A memory that is linked to another one.
+    """A memory linked to another one.
 
     Attributes:
         memory: The memory at the other end of the link.
-        relation: ``related``, from ``add(related=...)``; ``supersedes``, a value and the one whose
-            place it took; ``proposes``, a quarantined memory and the one whose place it takes when
-            it is approved; ``contradicts``, ``echoes`` and ``refines``, statements that were
-            compared, the later one first; ``resolved``, a pair of them that was settled;
-            ``quotes``, an article and what it was made of. An import may bring other names.
+        relation: ``related``, from ``add(related=...)``; ``supersedes``, a memory and the one it
+            replaced; ``proposes``, a quarantined memory and the one it will replace once approved;
+            ``contradicts``, ``echoes`` and ``refines``, statements that were compared, the later
+            one first; ``resolved``, a settled pair; ``quotes``, an article and a memory that it
+            quotes. An import may bring other names.
         outgoing: Whether the link goes from the memory asked about to ``memory``: that one
             supersedes this one if True, and is superseded by it if False.
     """
@@ -440,28 +440,29 @@ class Hit:
     Attributes:
         memory: The memory.
         score: Relevance within this answer, [0, 1], larger is better.
-        confidence: Estimated chance that this memory bears on the query, [0, 1].
-        terms: Name of each piece of evidence to its contribution to the score, before scaling;
-            also ``use``, ``belief``, ``worth``, ``associated``, ``levelled``, in nats, which move
-            no score.
-        ranks: Name of each search to the rank it gave this memory (1 is first). A search that did
-            not find it is absent.
+        confidence: Estimated probability that this memory answers the query, [0, 1].
+        terms: Each piece of evidence with its contribution to the score, before scaling; also
+            ``use``, ``belief``, ``worth``, ``associated`` and ``levelled``, in nats, which affect
+            the order but not the score.
+        ranks: Each search that found this memory, with the rank it gave it (1 is first).
         folded: Ids of near-identical memories that this hit stands for.
-        passage: The part of a long text that is relevant to the query, if the answer has a token
-            budget and only this part was counted; else None. Marks (``…``) show what is left out.
-        signs: Numbers that give the confidence: ``cosine`` to the query; ``cover``, the share of
+        passage: The relevant part of a long text, if the answer has a token budget and only this
+            part was counted; else None. ``…`` marks omitted text.
+        signs: The numbers behind the confidence: ``cosine`` to the query; ``cover``, the share of
             the query's words in the memory, weighted by rarity; ``share`` of the evidence of all
-            candidates; ``fit``, the share of the greatest evidence possible; ``unknown``, the share
+            candidates; ``fit``, the share of the greatest possible evidence; ``unknown``, the share
             of the query's words that no memory has; ``noise``, the cosine that the nearest of as
-            many unrelated memories has.
-        newer: Id of a newer memory about the same thing that says that something changed, or None.
-        belief: Estimated chance that the memory is right, (0, 1), from its origin and the verdicts
-            on it; see ``belief``. None in an answer of an earlier moment (``known_at``).
-        fading: Whether it has not been used for so long that little of it would be left; such a
-            memory is as easy to find as before.
+            many unrelated memories would have.
+        newer: Id of a newer memory about the same thing that reports a change, or None.
+        belief: Estimated probability that the memory is right, (0, 1), from its source and the
+            feedback on it; see ``feedback.belief``. None in answers about an earlier moment
+            (``known_at``).
+        fading: Whether it has faded because it was not used for a long time; such a memory is as
+            easy to find as any other.
         beside: The first hits of its answer, for ``feedback``; not shown.
-        conflicts: Ids of memories in the best sixteen that contradict it, see ``slots.conflicts``.
-        shared: Whether ``memory.namespace`` is another one, which shares it.
+        conflicts: Ids of memories among the best sixteen that contradict it, see
+            ``slots.conflicts``.
+        shared: Whether another namespace, ``memory.namespace``, shares it.
     """
 
     memory: Memory
@@ -559,11 +560,12 @@ class Retrieval(Sequence[Hit]):
     Attributes:
         query: The query as given.
         hits: The hits, best first.
-        missing: Name of each part that could not be used to the reason: a tier, or ``reranker``.
-            Also ``long`` while most memories are not embedded yet and are found only by their
-            words, and ``ledger`` if memories are left out because they are damaged on the disk.
-        confidence: Estimated chance that the answer is among the hits, [0, 1]; 0 without hits.
-        took: Stage to seconds: ``embed`` the query, ``rank``, ``read`` the rows, and ``total``.
+        missing: Each part of the search that could not be used, with the reason: a tier, or
+            ``reranker``; also ``long`` while most memories are not embedded and are found only by
+            their words, and ``ledger`` if damaged memories were left out.
+        confidence: Estimated probability that the hits contain an answer, [0, 1]; 0 without hits.
+        took: Seconds for each stage: ``embed`` the query, ``rank``, ``read`` the rows, and
+            ``total``.
     """
 
     query: str
@@ -713,8 +715,8 @@ class SlotValue:
         since: From when it held, UTC.
         until: Until when (exclusive), UTC; None for open.
         reason: Why it ended: ``superseded`` by another memory, or ``ended`` because it was valid
-            only until then. ``present`` if it holds now; ``planned`` if it is to hold from a later
-            moment on; ``withdrawn`` if it was planned and superseded before it held.
+            only until then. ``present`` if it holds now; ``planned`` if it will hold from a later
+            moment; ``withdrawn`` if it was planned, but replaced before it took effect.
     """
 
     memory: Memory
@@ -730,19 +732,19 @@ class Change:
     """A call that changed memories: it ended a state of at least one, or it was a sleep.
 
     Attributes:
-        number: Its number in its namespace, which ``undo`` takes; later changes have larger ones.
+        number: Its number in its namespace, to pass to ``undo``; later changes have larger numbers.
         at: When, UTC.
         kind: The method that was called, such as ``add``, ``correct`` or ``forget_many``.
-        by: Class of who called it.
+        by: Trust class of the caller.
         run: Number of the first change of the call, if it made several; else None.
         rev_from: First revision of the namespace that it took.
         rev_to: Last revision that it took; those between are its own. Less than ``rev_from`` for a
             sleep that only replayed memories or scaled down links, and for the undo of one.
-        changed: Ids of the memories of which it ended a state, in order of arrival; of a change
-            without any, those that it replayed or whose links it scaled down.
-        added: Ids of the memories that came with it, in order of arrival.
-        undone_by: Number of the change that undid it; None if none did, or if that was undone.
-        undoes: Number of the change that it undid; None if it is no undo.
+        changed: Ids of the memories that it changed, in order of arrival; for a sleep that changed
+            none, those that it replayed or whose links it scaled down.
+        added: Ids of the memories that it added, in order of arrival.
+        undone_by: Number of the change that undid it; None if there is none, or if that was undone.
+        undoes: Number of the change that it undid; None if it is not an undo.
     """
 
     number: int
@@ -766,12 +768,12 @@ class Undone:
 
     Attributes:
         changes: Numbers of the changes that this call made, in order; undo one of them to redo.
-            Empty if everything was left.
+            Empty if nothing was undone.
         undone: Numbers of the changes that were undone, in that order.
-        memories: Ids of the memories that were set back or hidden, or of which a replay or a
-            scaling of links was taken back, in order of arrival.
-        left: Ids of memories that were left as they are, to the number of the change that stands in
-            the way; None if none of those that can be undone does.
+        memories: Ids of the memories that were changed back, hidden, or had a replay or scaled
+            links undone, in order of arrival.
+        left: Ids of memories that were left unchanged, each with the number of the change that
+            stands in the way, or None.
     """
 
     changes: tuple[int, ...]
@@ -786,14 +788,13 @@ class Undone:
 class Diff:
     """The memories that differ between two moments of recording: id to (before, after).
 
-    Each memory is in one of the mappings, by what it is after. A memory that nobody has
-    accepted is in none.
+    Each memory appears once, by its later state. Quarantined memories do not appear.
 
     Attributes:
         since: The earlier moment, UTC.
         until: The later moment, UTC.
         added: Memories that were not recorded before; ``before`` is None.
-        changed: Memories that say something else, or that changed to or from quarantine.
+        changed: Memories whose content changed, or that entered or left quarantine.
         superseded: Memories that were superseded.
         archived: Memories that were archived.
         forgotten: Memories that were hidden.
@@ -824,15 +825,15 @@ class Diff:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Something that was said about a memory.
+    """One piece of feedback on a memory.
 
     Attributes:
         event: Number of the event, for ``feedback.retract``.
-        at: When it was said, UTC.
+        at: When it was given, UTC.
         verdict: ``used``, ``confirmed``, ``ignored``, ``wrong`` or ``harmful``; ``outcome`` of a
             loop; ``reinforced`` if the same was said again.
-        source: Who said it; None if that is not known.
-        note: Why, in their words, or None.
+        source: Who gave it; None if unknown.
+        note: The reason, or None.
         retracted: Whether it was taken back.
     """
 
@@ -846,17 +847,16 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Belief:
-    """The chance that a memory is right, from what was said about it.
+    """How likely a memory is to be right, judging by its source and feedback.
 
     Attributes:
         id: Identifier of the memory.
-        mean: Estimated chance that it is right, (0, 1).
-        prior: The same before anything was said about it: 0.8 from the user, 0.67 from the agent,
-            0.5 from anyone else.
+        mean: Estimated probability that it is right, (0, 1).
+        prior: The same without any feedback: 0.8 for the user, 0.67 for an agent, 0.5 for others.
         supporting: Evidence that it is right, as a count > 0.
         opposing: Evidence that it is wrong, as a count > 0.
-        evidence: What was said about it, oldest first. Also what has no effect: verdicts of tools,
-            of the web and of imports, and retracted ones.
+        evidence: All feedback on it, oldest first, including feedback without effect: from tools,
+            the web and imports, and retracted feedback.
     """
 
     id: str
@@ -871,20 +871,20 @@ class Belief:
 
 @dataclass(frozen=True, slots=True)
 class Strength:
-    """How much a memory was used, and how much of it would be left if it was not.
+    """How much a memory was used, and how far it has faded.
 
     Attributes:
         id: Identifier of the memory.
-        uses: Weight of its uses, >= 0: 1 for each that counted in full, 0.1 for being shown.
+        uses: Weighted number of uses, >= 0: 1 for each that counted in full, 0.1 for being shown.
         used_at: When a use last counted, UTC; None if never.
         need: Odds that it is needed, >= 0, from how often and how long ago it was used.
-        use: How far that speaks for it, nats, [0, 2); 0 if it was never used.
-        retention: Share that is still remembered, [0, 1], by the days on which its namespace was
-            used since its last use.
-        stability: Such days after which 37 % is left; grows with every use that is spaced.
+        use: The effect of ``need`` on ranking, nats, [0, 2); 0 if it was never used.
+        retention: Share still remembered, [0, 1]; it falls with the days on which the namespace was
+            used since the memory's last use.
+        stability: Number of such days after which 37 % is left; it grows with each spaced use.
         short: Short strength, [0, 2]; fades within weeks.
         long: Long strength, >= 0; grows out of the short one.
-        worth: Mean outcome of the answers it had a share in, [-1, 1]; 0 if none is known.
+        worth: Mean outcome of the answers it contributed to, [-1, 1]; 0 if unknown.
     """
 
     id: str

@@ -483,7 +483,7 @@ class Part:
 
     def __reduce__(self) -> Never:
         raise InvalidInput(
-            "memory", "is open and cannot be pickled; open it by its root where it is needed"
+            "memory", "is an open store and cannot be pickled; open it again from its root instead"
         )
 
 

@@ -184,7 +184,7 @@ def test_a_tier_that_was_on_its_way_when_the_memory_closed_is_not_kept(open_memo
     engine = memory._engine
     model = engine.embedding.model
     monkeypatch.setattr(engine.embedding, "model", lambda: (model(), memory.close())[0])
-    with pytest.raises(TierUnavailable, match="this memory is closed"):
+    with pytest.raises(TierUnavailable, match="the store is closed"):
         engine.open_long()
     assert engine._long is None
 

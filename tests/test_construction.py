@@ -133,6 +133,6 @@ def test_a_copy_of_the_one_for_asyncio_is_a_view_too(tmp_path, way):
 def test_an_open_store_cannot_be_pickled(tmp_path, kind, protocol):
     """The error says what to do instead."""
     made = kind(tmp_path / "store", embedder=None)
-    with pytest.raises(InvalidInput, match="open it by its root"):
+    with pytest.raises(InvalidInput, match="open it again from its root"):
         pickle.dumps(made, protocol)
     (made if kind is MemoryManager else made._sync).close()

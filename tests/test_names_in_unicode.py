@@ -154,7 +154,7 @@ def test_one_key_of_metadata_is_not_two(memory) -> None:
     name, apart = (written(form, "cl\u00e9") for form in FORMS)
     added = memory.add("tea", metadata={apart: {apart: apart}})
     assert added.metadata == {name: {name: apart}}  # the value stays as it was given
-    with pytest.raises(InvalidInput, match="twice, in two forms of Unicode"):
+    with pytest.raises(InvalidInput, match="twice, in two Unicode forms"):
         memory.add("coffee", metadata={name: 1, apart: 2})
 
 

@@ -81,7 +81,9 @@ class MementoEmbeddingFunction(CustomEmbeddingFunction, EmbeddingFunction[list[s
             InvalidInput: If it was made of an object, which a collection cannot keep.
         """
         if not isinstance(self._spec, str):
-            raise InvalidInput("embedder", "is an object; Chroma can keep only one given by name")
+            raise InvalidInput(
+                "embedder", "is an object; Chroma can store only an embedder given by name"
+            )
         return {"embedder": self._spec}
 
     @staticmethod
@@ -98,5 +100,5 @@ def _embedding(
         return embedder.store.embed
     resolved = resolve(embedder)
     if resolved is None:
-        raise InvalidInput("embedder", "is None: there is nothing to embed with")
+        raise InvalidInput("embedder", "is None; this needs a manager with an embedder")
     return partial(embed_checked, resolved)

@@ -428,7 +428,7 @@ class MementoCrewMemory(Memory):
     def _check_writable(self) -> None:
         if self.read_only:
             raise ReadOnlyStore(
-                self.manager.store.root, "this memory is read-only: it forgets nothing"
+                self.manager.store.root, "this memory is read-only and cannot forget"
             )
 
     def _emit(self, event: Any) -> None:

@@ -70,7 +70,7 @@ class MementoChatMessageHistory(BaseChatMessageHistory):
             raise StoreClosed(manager.store.root)
         if manager.store.read_only:
             raise ReadOnlyStore(
-                manager.store.root, "the store is read-only: it cannot keep messages"
+                manager.store.root, "the store is read-only and cannot store messages"
             )
         super().__init__()
         if not isinstance(session_id, str) or not session_id.strip():

@@ -158,7 +158,7 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
         self._policy = check_flag("policy", policy)
         self._observe = check_flag("observe", observe)
         if self._observe and not self._save:
-            raise InvalidInput("observe", "needs save: it learns from the turns that are kept")
+            raise InvalidInput("observe", "requires save=True, because it learns from stored turns")
         self._scope = parse_scope(scope)
         self._wait = check_seconds("wait", wait)
         self._recalled: OrderedDict[tuple[Any, ...], Recalled] = OrderedDict()

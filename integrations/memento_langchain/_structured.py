@@ -46,7 +46,7 @@ def chosen(keep: object) -> Wanted | None:
             return lambda message: role_of(message) in roles
     raise InvalidInput(
         "keep",
-        f"must be a function of a message, or roles of user and assistant, not {shown(keep)}",
+        f"must be a callable(message) or a list of the roles user and assistant, not {shown(keep)}",
     )
 
 

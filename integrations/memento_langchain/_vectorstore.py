@@ -116,7 +116,7 @@ class MementoVectorStore(VectorStore):
         for memory in held:
             if not contains(self._scope, memory.scope):
                 problem = f"{memory.id!r} is a memory at the scope {memory.scope!r}"
-                raise InvalidInput("ids", f"{problem}; give the document another id")
+                raise InvalidInput("ids", f"{problem}; use another id for the document")
 
     def delete(self, ids: list[str] | None = None, **kwargs: Any) -> bool:
         """Hide documents; ``MemoryManager.restore`` brings them back, ``store.erase`` removes them.
@@ -130,7 +130,9 @@ class MementoVectorStore(VectorStore):
         """
         _refuse(kwargs)
         if ids is None:
-            raise InvalidInput("ids", "none given; for all memories use MemoryManager.forget_many")
+            raise InvalidInput(
+                "ids", "no ids given; to delete all documents, use MemoryManager.forget_many"
+            )
         if ids:
             self._manager.forget_many(ids=[*map(_kept, ids)], within=self._scope)
         return True
@@ -238,10 +240,12 @@ class MementoVectorStore(VectorStore):
             InvalidInput: If ``manager`` is missing, or ``embedding`` is another one.
         """
         if manager is None:
-            raise InvalidInput("manager", "is needed: the MemoryManager that keeps the documents")
+            raise InvalidInput(
+                "manager", "is missing; pass the MemoryManager that stores the documents"
+            )
         if embedding is not None and not isinstance(embedding, MementoEmbeddings):
             raise InvalidInput(
-                "embedding", "must be None: give the embedder to MemoryManager(embedder=...)"
+                "embedding", "must be None; pass the embedder to MemoryManager(embedder=...)"
             )
         store = cls(manager, **kwargs)
         store.add_texts(texts, metadatas, ids=ids)
@@ -268,7 +272,7 @@ class MementoVectorStore(VectorStore):
 def _refuse(given: Mapping[str, object]) -> None:
     """Refuse arguments that nothing reads."""
     if given:
-        raise InvalidInput("kwargs", f"{', '.join(sorted(given))} is not an argument here")
+        raise InvalidInput("kwargs", f"{', '.join(sorted(given))} is not a known argument")
 
 
 def _document(memory: Memory) -> Document:

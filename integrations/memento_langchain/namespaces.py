@@ -63,7 +63,7 @@ class Views:
             return self._manager.of(*_labels(self._namespace(context, settings)))
         if context is None:
             raise InvalidInput(
-                "context", "is missing, and the namespace is made from it: invoke(..., context=...)"
+                "context", "is missing, but the namespace depends on it: invoke(..., context=...)"
             )
         return self._manager.of(*_labels(self._namespace(context)))
 

@@ -325,7 +325,7 @@ class MementoStore(BaseStore):
     def _draft(self, memory_id: str, op: PutOp) -> Draft:
         value = {} if op.value is None else _checked(op.value)
         if CONTROL in value:
-            raise InvalidInput("value", f"{CONTROL!r} is a field of the store's own")
+            raise InvalidInput("value", f"{CONTROL!r} is reserved for the store")
         text = self._text(op, value)
         return Draft(
             text or NO_TEXT,

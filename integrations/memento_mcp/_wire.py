@@ -298,7 +298,7 @@ def _list(name: str, of: Callable[[Doors], list[Json]]) -> Callable[[Doors, Json
 
     def answer(doors: Doors, params: Json) -> Json:
         if params.get("cursor") is not None:
-            raise _Refused(PARAMS, "no list has a second page")
+            raise _Refused(PARAMS, "no list has more than one page")
         return {name: of(doors)}
 
     return answer

@@ -93,7 +93,7 @@ def drafts_of(items: Iterable[str | Mapping[str, Any] | Draft]) -> list[Draft]:
             position.
     """
     if isinstance(items, str | bytes | Mapping) or not isinstance(items, Iterable):
-        raise InvalidInput("items", f"must be a list of texts or drafts, not {type_name(items)}")
+        raise InvalidInput("items", f"must be a list of strings or drafts, not {type_name(items)}")
     return [at_position(at, draft_of, item) for at, item in enumerate(items)]
 
 

@@ -66,11 +66,11 @@ def path_of(field: str, name: object) -> Path:
         InvalidInput: If it is neither a string nor a path, or no file can have such a name.
     """
     if not isinstance(name, str | Path):
-        raise InvalidInput(field, f"must be the name of a file, not {type(name).__name__}")
+        raise InvalidInput(field, f"must be a file name, not {type(name).__name__}")
     try:
         spelt = os.fsencode(name)
     except UnicodeEncodeError:
-        raise InvalidInput(field, "holds characters that no name of a file can have") from None
+        raise InvalidInput(field, "contains characters that a file name cannot have") from None
     if b"\0" in spelt:
         raise InvalidInput(field, "holds a NUL character")
     if len(spelt) > MOST_BYTES or any(len(part) > MOST_OF_A_PART for part in spelt.split(b"/")):
@@ -285,9 +285,11 @@ def new_file(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
     draft = None
     try:
         if not overwrite and os.path.lexists(path):
-            raise TargetExists(path, "is there already; give another name, or ask to overwrite")
+            raise TargetExists(
+                path, "already exists; use another name, or pass overwrite=True or --overwrite"
+            )
         if path.exists() and not path.is_file():  # a rename would take the place of a device
-            raise TargetExists(path, "is not a file and is never replaced; give another name")
+            raise TargetExists(path, "exists and is not a file; use another name")
         remove_drafts(path)
         made, held = _create_locked(str(path.with_name(f".{path.name}.")), lock=LOCKS_APART)
         draft = Path(made)
@@ -320,7 +322,7 @@ def _name(draft: Path, path: Path) -> None:
     try:
         os.link(draft, path)  # unlike rename, it fails if another came first
     except FileExistsError:
-        raise TargetExists(path, "appeared meanwhile; give another name") from None
+        raise TargetExists(path, "was created in the meantime; use another name") from None
     except OSError as error:
         if error.errno not in _NO_LINKS:
             raise

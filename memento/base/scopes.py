@@ -48,7 +48,8 @@ def parse_namespace(labels: str | Sequence[str]) -> tuple[str, ...]:
     """
     if not isinstance(labels, Sequence):
         raise InvalidScope(
-            "namespace", f"this {type(labels).__name__} is not a label or a list of labels"
+            "namespace",
+            f"a namespace must be a label or a list of labels, not {type(labels).__name__}",
         )
     parts = (labels,) if isinstance(labels, str) else tuple(labels)
     parts = tuple(composed(part) if isinstance(part, str) else part for part in parts)

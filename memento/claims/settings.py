@@ -51,9 +51,7 @@ class Conflicts:
         check_word("conflicts.supersede", self.supersede, get_args(Supersede))
         check_count("conflicts.pairs", self.pairs, least=0, most=MAX_INTEGER)
         if not _is_vocabulary(self.vocabulary):
-            raise InvalidInput(
-                "conflicts.vocabulary", "must be nouns in small letters to attributes"
-            )
+            raise InvalidInput("conflicts.vocabulary", "must map lower-case nouns to attributes")
         if self.judge is not None and not isinstance(self.judge, Judge):
             raise InvalidInput("conflicts.judge", "has no method judge")
 

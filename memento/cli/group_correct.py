@@ -248,7 +248,9 @@ def history(
 ) -> Shown:
     """Show every state a memory had, or every value of a slot, oldest first."""
     if (id is None) == (key is None) or (key is None and scope) or (id is None and chain):
-        raise typer.BadParameter("give either an id, or --key and perhaps --scope", ctx=context)
+        raise typer.BadParameter(
+            "pass either an id, or --key with an optional --scope", ctx=context
+        )
     with store.open() as memory:
         if key is not None:
             values = memory.slots.history(key, scope=scope)

@@ -270,7 +270,7 @@ def _refuse_part(memory: MemoryManager, given: str) -> None:
     with suppress(NotFound):
         whole = memory.store.full_id(given)
         if whole != composed(given):
-            raise InvalidInput("ID", f"erase takes whole ids: {given} is {whole}")
+            raise InvalidInput("ID", f"erase requires whole ids: {given} is {whole}")
 
 
 def _confirm(memory: MemoryManager, planned: Erasure, *, derived: bool) -> None:
@@ -281,7 +281,7 @@ def _confirm(memory: MemoryManager, planned: Erasure, *, derived: bool) -> None:
     if len(doomed) > MOST_NAMED:
         warn(f"... and {len(doomed) - MOST_NAMED} more")
     if not sys.stdin.isatty():
-        raise InvalidInput("--yes", "is needed to erase without a terminal to ask for confirmation")
+        raise InvalidInput("--yes", "is required without a terminal, where nobody can confirm")
     if not typer.confirm(f"Erase {counted(len(doomed))} for good?", err=True):
         raise typer.Abort
 

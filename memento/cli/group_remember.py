@@ -267,10 +267,10 @@ def observe(
     begin with "user:" or "assistant:".
     """
     if text is not None and user is not None:
-        raise InvalidInput("--user", "is given once, or as the argument")
+        raise InvalidInput("--user", "can be passed only once: as an option or as the argument")
     user = text if user is None else user
     if user is None and assistant is not None:
-        raise InvalidInput("--assistant", "is given with a message of the user")
+        raise InvalidInput("--assistant", "requires a message from the user")
     turns = _transcript(sys.stdin.read()) if user is None else [{"role": "user", "content": user}]
     if dry_run:
         found = _foreseen(store, turns, session, scope)
@@ -318,7 +318,7 @@ def _transcript(text: str) -> list[dict[str, Any]]:
         elif turns and isinstance(turns[-1].get("content"), str):
             turns[-1]["content"] += f"\n{line}"
         else:
-            raise InvalidInput(f"line {number}", 'begins with neither "user:" nor "assistant:"')
+            raise InvalidInput(f"line {number}", 'must begin with "user:" or "assistant:"')
     return turns
 
 

@@ -117,5 +117,7 @@ def _filters(filters: object) -> dict[str, Any]:
         raise InvalidInput("filters", f"must map names of filters to values, not {shown(filters)}")
     for name in filters:
         if name not in Filtering.__annotations__:
-            raise InvalidInput("filters", f"has no {shown(name)}; it takes what ``list`` takes")
+            raise InvalidInput(
+                "filters", f"has no {shown(name)}; it takes the same filters as ``list``"
+            )
     return dict(filters)

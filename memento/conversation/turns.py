@@ -40,12 +40,11 @@ class Turn:
     """One message of a conversation, for ``keep`` and ``recall``.
 
     Attributes:
-        text: Its words; a blank one is not kept.
+        text: Its words; blank turns are not stored.
         role: Who speaks: ``user``, ``assistant``, ``tool`` or ``system``.
-        id: What the message is called in its conversation, call after call; None if it has no name
-            that lasts.
+        id: A lasting id of the message in its conversation, or None.
         actor: Name of the speaker, or None.
-        trust: How far it is trusted, if less than its role is; None for what its role is.
+        trust: Trust class, if lower than that of its role; None for that of its role.
     """
 
     text: str
@@ -57,15 +56,15 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """The answer of ``recall``: what to show a model that goes on with a conversation.
+    """The answer of ``recall``: memories to show a model that continues a conversation.
 
     Attributes:
-        block: The memories as a block for a prompt; ``""`` if nothing bears on the conversation.
-            Equal memories give an equal block.
+        block: The memories as a block for a prompt; ``""`` if none is relevant. Equal memories give
+            an equal block.
         hits: The memories, best first, each text once. The block may show fewer: what fits.
-        missing: Name of each part that could not be searched to the reason.
-        confidence: Estimated chance that an answer is among the hits, [0, 1].
-        query: The last message of the user, as it was searched for; ``""`` if nothing was asked.
+        missing: Each part that could not be searched, with the reason.
+        confidence: Estimated probability that the hits contain an answer, [0, 1].
+        query: The user's last message, as it was searched for; ``""`` if nothing was asked.
     """
 
     block: str = ""

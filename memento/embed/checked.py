@@ -29,10 +29,10 @@ LENGTH_TOLERANCE = 1e-3
 def require_texts(texts: Sequence[str]) -> list[str]:
     """Return the texts as a list; `InvalidInput` if one of them cannot be embedded."""
     if isinstance(texts, str):
-        raise InvalidInput("texts", "must be a list of texts, not one text")
+        raise InvalidInput("texts", "must be a list of strings, not one string")
     for position, text in enumerate(texts):
         if not isinstance(text, str) or not text:
-            raise InvalidInput("texts", f"number {position} is empty or not a text")
+            raise InvalidInput("texts", f"number {position} is empty or not a string")
         try:
             text.encode()
         except UnicodeEncodeError as error:
@@ -109,7 +109,7 @@ def embed_checked(
     if not all(abs(one - 1) <= LENGTH_TOLERANCE for one in lengths.tolist()):  # NaN is not
         raise EmbedderError(
             f"{embedder.name} returned vectors that are not finite and of unit length; "
-            "divide each by its norm and look for inputs that make it fail"
+            "divide each vector by its norm"
         )
     unit: NDArray[np.float32] = vectors / lengths[:, None]
     return unit

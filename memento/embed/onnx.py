@@ -117,7 +117,7 @@ class OnnxEmbedder:
         The vector of a text does not depend on the other texts.
 
         Raises:
-            InvalidInput: If a text is empty or not a text.
+            InvalidInput: If a text is empty or not a string.
             EmbedderError: If a file of the model is missing, damaged or cannot be run.
         """
         wanted = require_texts(texts)

@@ -130,7 +130,7 @@ class OpenAIEmbedder:
         """Embed texts; see ``memento.protocols.Embedder``.
 
         Raises:
-            InvalidInput: If a text is empty or not a text.
+            InvalidInput: If a text is empty or not a string.
             EmbedderError: If the server cannot be reached, refuses, or returns anything but one
                 finite vector of length ``dim`` for each text.
         """

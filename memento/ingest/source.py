@@ -75,7 +75,7 @@ def _decoded(line: bytes, place: FilePlace, *, first: bool) -> str:
     except UnicodeDecodeError as error:
         raise place.error("is not UTF-8 text") from error
     if "\0" in text:
-        raise place.error("holds a NUL character; is it a text file?")
+        raise place.error("contains a NUL character; is it a text file?")
     return text.rstrip("\r\n")
 
 
@@ -112,7 +112,7 @@ def _parsed(text: str, place: FilePlace) -> Any:
         line = f"line {error.lineno}, " if "\n" in text else ""
         raise place.error(f"is not JSON ({error.msg}, {line}column {error.colno})") from error
     except (ValueError, RecursionError) as error:  # a number too long or a nesting too deep
-        raise place.error(f"is not JSON that can be read ({error})") from error
+        raise place.error(f"is not readable JSON ({error})") from error
 
 
 def is_message(value: Any) -> bool:

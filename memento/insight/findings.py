@@ -13,12 +13,12 @@ from memento.types import Evidence, Memory, Related, Retrieval, SlotValue, Versi
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """Memories that lead from a name in the question to others over shared names.
+    """Memories that lead from a name in the question to others through shared names.
 
     Attributes:
         facts: The memories, in order; the last one is where the chain leads.
-        names: For each memory the name by which it was reached: the first is in the question, each
-            other one is also in the memory before. In small letters, without accents.
+        names: For each memory, the name that led to it: the first is in the question, each other
+            one in the memory before. In lower case, without accents.
         confidence: How well the chain fits the question, [0, 1]; compares chains of one question.
     """
 
@@ -34,8 +34,8 @@ class Conflict:
     Attributes:
         memory: The memory of the chain.
         others: Visible memories that say something else.
-        reason: ``other value`` if they say the same about another last name or value and are older;
-            ``contradicts`` if a link of that name joins them.
+        reason: ``other value`` if they are older and give another value for the same thing;
+            ``contradicts`` if they are linked that way.
     """
 
     memory: Memory
@@ -45,12 +45,12 @@ class Conflict:
 
 @dataclass(frozen=True, slots=True)
 class Reasoning:
-    """The answer of ``reason``.
+    """The answer of ``insight.reason``.
 
     Attributes:
         question: The question as given.
         names: The names in it that memories have.
-        chains: Chains of evidence, best first; none is a part of another.
+        chains: Chains of evidence, best first; none is part of another.
         conflicts: Memories of the chains that others contradict.
         gaps: Words of the question that no chain covers.
         hits: What ``retrieve`` finds, if there is no chain; else None.
@@ -98,7 +98,7 @@ class Reasoning:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """Something that happened to a memory, or that it tells.
+    """An event in the life of a memory, or one that it tells about.
 
     Attributes:
         at: When, UTC.
@@ -118,12 +118,12 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class Lineage:
-    """Where a memory comes from and what came of it.
+    """Where a memory comes from and what was derived from it.
 
     Attributes:
         memory: The memory.
-        parents: The memories that it was derived from, as far as they are stored and neither
-            forgotten nor in quarantine.
+        parents: The memories that it was derived from, if they are stored and neither forgotten nor
+            in quarantine.
         lost: Ids of the other parents.
         derived: Visible memories that were derived from it, in order of arrival.
         versions: Its states, oldest first.
@@ -145,7 +145,7 @@ class Lineage:
         return self.explain()
 
     def explain(self) -> str:
-        """Return it as lines of text."""
+        """Return it as text, one finding per line."""
         lines = [f"{one_line(self.memory.text)}  [{self.memory.id}]"]
         lines += [f"from: {one_line(one.text)}  [{one.id}]" for one in self.parents]
         lines += [f"from: [{one}], which is not stored or not visible" for one in self.lost]
@@ -169,7 +169,7 @@ class Entry:
     Attributes:
         memory: The memory.
         turns: The visible memories that it was derived from.
-        earlier: Values of its slot before it, oldest first.
+        earlier: Earlier values of its slot, oldest first.
     """
 
     memory: Memory
@@ -185,9 +185,9 @@ class Dossier:
 
     Attributes:
         topic: The topic as given.
-        entries: The memories, most relevant first. A turn that another entry was derived from is
-            shown there alone.
-        confidence: Estimated chance that the topic is known at all, [0, 1].
+        entries: The memories, most relevant first. A turn that another entry was derived from
+            appears only there.
+        confidence: Estimated probability that anything is known about the topic, [0, 1].
     """
 
     topic: str
@@ -200,7 +200,7 @@ class Dossier:
         return self.explain()
 
     def explain(self) -> str:
-        """Return it as lines of text."""
+        """Return it as text, one finding per line."""
         lines = [one_line(self.topic)]
         for entry in self.entries:
             lines.append(f"- {one_line(entry.memory.text)}  [{entry.memory.id}]")
@@ -219,18 +219,17 @@ class Health:
 
     Attributes:
         active: Number of active memories.
-        kinds: Kind to number of active memories.
+        kinds: Number of active memories, by kind.
         without_source: Number of active memories that name neither a session, an actor nor a
             source.
-        quarantined: Number of memories that wait for a verdict.
+        quarantined: Number of memories that wait for approval.
         conflicts: Pairs of active memories that contradict each other.
-        overdue: Active memories that are valid until a moment which has passed, or that were due.
-        unused: Number of memories of 30 days and more that no answer ever showed.
-        oldest_rule: The active rule that was not changed for the longest time, of those that nobody
-            confirmed, or None.
-        junk: Addresses of sources of which three or more memories were forgotten, to their number.
-        scopes: Scope to number of active memories.
-        signals: How the active memories that ``observe`` learnt were recognised, to their number.
+        overdue: Active memories that are no longer valid or past their due date.
+        unused: Number of memories older than 30 days that no answer ever showed.
+        oldest_rule: The active, unconfirmed rule that has been unchanged the longest, or None.
+        junk: Addresses of sources with three or more forgotten memories, with their number.
+        scopes: Number of active memories, by scope.
+        signals: Number of active memories that ``observe`` learned, by signal.
     """
 
     active: int
@@ -251,7 +250,7 @@ class Health:
         return self.explain()
 
     def explain(self) -> str:
-        """Return it as lines of text."""
+        """Return it as text, one finding per line."""
         kinds = ", ".join(f"{count} {kind}" for kind, count in self.kinds.items())
         lines = [f"{self.active} active memories" + (f": {kinds}" if kinds else "")]
         lines.append(f"{self.without_source} without a session, a speaker or an address")
@@ -270,7 +269,7 @@ class Health:
 
 @dataclass(frozen=True, slots=True)
 class Wonder:
-    """Something that the memories show to be missing.
+    """A gap in the memories.
 
     Attributes:
         kind: ``conflict``, ``unanswered``, ``overdue``, ``slot``, ``stale`` or ``name``.

@@ -307,7 +307,7 @@ class Learning:
         texts: object = [rules] if isinstance(rules, str) else rules
         if isinstance(texts, bytes) or not isinstance(texts, Iterable):
             raise InvalidInput(
-                "rules", f"must be a text or a list of texts, not {type_name(rules)}"
+                "rules", f"must be a string or a list of strings, not {type_name(rules)}"
             )
         where, when = parse_scope(scope), optional_condition("condition", condition)
         lessons = [_directed(text, where, when) for text in texts]
@@ -361,20 +361,20 @@ def _turns(
 ) -> list[Turn]:
     """Read the turns that ``observe`` is given, one way or the other."""
     if turn_id is not None and (keep or user is None):
-        raise InvalidInput("turn_id", "is for keep=False with a message of the user")
+        raise InvalidInput("turn_id", "requires keep=False and a user message")
     if turn_id is not None:
         check_id(turn_id, "turn_id")
     if not isinstance(id, str | None):
         raise InvalidInput("id", f"must be a string, not {type_name(id)}")
     if messages is not None:
         if user is not None or assistant is not None or id is not None:
-            raise InvalidInput("messages", "is given instead of user, assistant and id")
+            raise InvalidInput("messages", "cannot be combined with user, assistant or id")
         named = turns_of(messages)
         return [
             replace(one, actor=one.actor or actor) if one.role == "user" else one for one in named
         ]
     if user is None and assistant is None:
-        raise InvalidInput("user", "give user, assistant or messages")
+        raise InvalidInput("user", "pass user, assistant or messages")
     given = (("user", user, id, actor), ("assistant", assistant, id and f"{id}-reply", None))
     found = [
         {"role": role, "content": text, "id": name, "actor": who}

@@ -46,13 +46,13 @@ _OPERATOR = re.compile(r"\$\w*")
 
 
 class Filtering(TypedDict, total=False):
-    """Filters of ``retrieve``, ``list`` and similar methods; each may be left out.
+    """Filters of ``retrieve``, ``list`` and similar methods; all are optional.
 
     Attributes:
         tier: One tier or several.
         kind: One kind or several.
-        scope: One path or several; memories that apply there: at it, below it, above it.
-        within: One path or several; memories at it or below it. ``""`` is everywhere.
+        scope: One path or several: memories that apply there, in this scope, below it or above it.
+        within: One path or several: memories in this scope or below it. ``""`` is everywhere.
         session: One session or several.
         tag: Memories that have this tag, or all of several.
         any_tag: Memories that have at least one of these tags.
@@ -66,11 +66,11 @@ class Filtering(TypedDict, total=False):
         key: Memories that fill this slot, or one of several.
         actor: Said by this actor, or one of several.
         role: Said in this chat role, or one of several.
-        source: From this source, or one of several: a trust class such as ``web``, or an address
-            exactly as in ``Source.uri``.
+        source: From this source, or one of several: a trust class such as ``web``, or an exact
+            address, as in ``Source.uri``.
         ids: Only these memories, at most 100,000.
-        without: All memories but these, at most 100,000 ids.
-        pinned: Only pinned ones (True), or only others (False).
+        without: All memories except these, at most 100,000 ids.
+        pinned: Only pinned memories (True), or only others (False).
         since: Earliest ``occurred_at``, inclusive.
         until: Latest ``occurred_at``, exclusive.
     """
@@ -222,10 +222,10 @@ def check_known_at(
         return None
     moment = check_moment("known_at", known_at)
     if moment > now:
-        raise InvalidInput("known_at", "is in the future; nothing is known of it yet")
+        raise InvalidInput("known_at", "is in the future")
     wanted = members(Status, "status", statuses)
     if include_quarantined or Status.QUARANTINED in wanted:
-        raise InvalidInput("known_at", "shows nothing from quarantine; ask for that without it")
+        raise InvalidInput("known_at", "cannot be combined with include_quarantined=True")
     return moment
 
 
@@ -254,7 +254,7 @@ def several(
     if len(chosen) > most:
         raise InvalidInput(field, f"has more than {most} items")
     if not chosen:
-        raise InvalidInput(field, "is an empty list, which matches nothing; use None for all")
+        raise InvalidInput(field, "is an empty list, which matches nothing; use None to match all")
     return chosen
 
 

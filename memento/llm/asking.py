@@ -40,7 +40,7 @@ def model_of(config: LLMConfig) -> Synthesizer:
         MissingExtra: If its package is not installed.
     """
     if config.model is None:
-        raise InvalidInput("llm.model", "is None: name a model, as in LLMConfig(model=...)")
+        raise InvalidInput("llm.model", "is None; choose a model with LLMConfig(model=...)")
     if isinstance(config.model, str):
         return _named(config.model, config.seconds)
     return config.model
@@ -113,7 +113,7 @@ def _plain_reply(model: Synthesizer, task: Task) -> Reply:
     """Ask a model and copy its reply, so that nothing of it can raise or change later.
 
     Raises:
-        SynthesisFailed: If the reply is no JSON object.
+        SynthesisFailed: If the reply is not a JSON object.
     """
     reply = model.complete(task)
     value = None
@@ -121,7 +121,7 @@ def _plain_reply(model: Synthesizer, task: Task) -> Reply:
         with suppress(TypeError, ValueError, RecursionError):
             value = json.loads(json.dumps(reply.value))
     if not isinstance(value, dict):
-        raise SynthesisFailed("invalid", f"{model.name}: the reply is no JSON object", calls=1)
+        raise SynthesisFailed("invalid", f"{model.name}: the reply is not a JSON object", calls=1)
     return Reply(
         value,
         model.name,

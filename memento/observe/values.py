@@ -13,7 +13,7 @@ from memento.types import Kind, Memory
 
 
 class Action(StrEnum):
-    """The outcome for one statement of the user."""
+    """What ``observe`` did with a statement of the user."""
 
     NEW = "new"
     """Stored beside what there is."""
@@ -40,10 +40,10 @@ class Candidate:
         due_at: When a plan is due, or None.
         scope: Where it would apply.
         confidence: Probability of the class, [0, 1].
-        reasons: Names of the checks and cues that spoke.
+        reasons: Names of the checks and cues that applied.
         turn_id: Id of the memory that holds the message, or None.
         tags: Labels that it would have.
-        parents: Ids of the memories whose words the text holds: the message, and the turn before
+        parents: Ids of the memories whose words the text contains: the message, and the turn before
             it if the text quotes it.
     """
 
@@ -67,11 +67,11 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Foresight:
-    """The outcome that ``observe`` would have for a statement.
+    """What ``observe`` would do with a statement.
 
     Attributes:
         candidate: The statement.
-        action: A word of ``Action``, or ``doubtful``: it would not be stored.
+        action: A value of ``Action``, or ``doubtful`` if it would not be stored.
         others: Ids of the memories that it would replace, repeat or contradict.
     """
 
@@ -82,7 +82,7 @@ class Foresight:
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """A memory that was made of a statement, or that it repeats.
+    """A memory that a statement created or repeated.
 
     Attributes:
         memory: The memory as it is now.
@@ -91,7 +91,7 @@ class Learned:
         span: The sentence in the message, word for word.
         action: The outcome.
         replaced: Ids of the memories that it superseded.
-        contradicts: Ids of the memories that say otherwise and stay.
+        contradicts: Ids of memories that it contradicts and that stay.
     """
 
     memory: Memory
@@ -111,9 +111,9 @@ class ForgetRequest:
 
     Attributes:
         span: The sentence in the message, word for word.
-        about: Words that say what is meant; ``""`` for the turn itself.
+        about: What to forget, in the user's words; ``""`` for the turn itself.
         forgotten: Ids of the memories that were hidden; ``restore`` brings each back.
-        found: Ids of the memories that may be meant and were not changed; give those that are to
+        found: Ids of memories that may be meant and were not changed; pass the right ones to
             ``forget_many(ids=...)``.
     """
 
@@ -125,15 +125,15 @@ class ForgetRequest:
 
 @dataclass(frozen=True, slots=True)
 class Assistance:
-    """The part of a language model in an ``Observation``.
+    """What a language model contributed to an ``Observation``.
 
     Attributes:
         mode: ``assist`` or ``full``.
         model: Name of the model.
-        sent: Number of messages of the user that it saw.
-        unsent: Number of messages that it should have seen and did not: see ``failure``.
-        accepted: Number of sentences that were learnt because it pointed at them.
-        dropped: Reason to the number of items of its replies that were ignored; see
+        sent: Number of user messages that it saw.
+        unsent: Number of messages that it should have seen and did not; see ``failure``.
+        accepted: Number of sentences that were learned because it pointed at them.
+        dropped: Number of ignored items in its replies, by reason; see
             ``memento.observe.pointing``.
         failure: Reason of the failure that ended it, see ``SynthesisFailed``; ``full`` if too many
             messages wait for the model; None without one.
@@ -157,7 +157,7 @@ class Assistance:
     tokens_out: int = 0
 
     def explain(self) -> str:
-        """Explain on one line what the model did."""
+        """Explain in one line what the model did."""
         used = f"{self.calls} requests, {self.tokens_in} tokens sent, {self.tokens_out} received"
         parts = [f"model {self.model}: {self.sent} messages seen, {self.accepted} sentences learnt"]
         if self.dropped:
@@ -173,21 +173,21 @@ class Observation:
     """The result of ``observe``.
 
     Attributes:
-        turns: The memories that hold the turns, in order; empty with ``keep=False``.
+        turns: The memories of the turns, in order; empty with ``keep=False``.
         learned: The statements that were stored or repeated, in order.
-        doubtful: The statements that ``observe`` was not sure of; ``confirm`` stores one. One that
-            gives a known thing another value is stored all the same: the store vouches for it.
+        doubtful: The statements that ``observe`` doubted; ``rules.confirm`` stores one. A doubtful
+            statement that gives a known thing another value is stored all the same.
         forget: Requests to forget, and what they hid.
-        feedback: Praise (``praised``) and fault (``faulted``) of the assistant, in order.
-        vetoed: Reason of a guard to the number of sentences that it refused.
-        skipped: Number of sentences that were not read: pasted text.
-        known: Whether all messages of the user had been observed before; nothing was done then.
+        feedback: Praise (``praised``) and criticism (``faulted``) of the assistant, in order.
+        vetoed: Number of sentences that a guard refused, by reason.
+        skipped: Number of sentences that were not read, because they were pasted.
+        known: Whether all user messages had been observed before, so that nothing was done.
         change: Number of the change for ``undo``; None without a change. If the language model
             added to it, ``undo(run=change)`` takes back both.
-        language: ISO 639-1 code of the last message that was read; ``""`` if it is not known.
+        language: ISO 639-1 code of the last message that was read; ``""`` if unknown.
         how: How it was read: ``model``, ``ngrams``, ``cues`` or ``none``.
-        took: Stage to seconds: ``read``, ``write`` and, with a language model, ``model``.
-        model: The part of a language model; None in the mode ``off``.
+        took: Seconds for each stage: ``read``, ``write`` and, with a language model, ``model``.
+        model: What the language model contributed; None in the mode ``off``.
         pending: Number of messages that wait for the language model, which sees them later.
     """
 
@@ -212,7 +212,7 @@ class Observation:
         return self.explain()
 
     def explain(self) -> str:
-        """Explain in a few lines what was learnt and why."""
+        """Explain in a few lines what was learned and why."""
         lines = [
             f"{one.action}: {one.memory.text!r} ({one.signal}, {one.confidence:.2f}"
             f"{f', slot {one.memory.key}' if one.memory.key else ''})"

@@ -55,14 +55,15 @@ class Dropped:
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """Two memories that cannot both be followed.
+    """Two rules that cannot both be followed.
 
     Attributes:
-        winner: Id of the one that is shown; the first of two that are both shown.
+        winner: Id of the one that is shown, or of the first one if both are shown.
         loser: Id of the other one.
         key: The slot of the winner; None if it has none.
-        reason: Why: ``trust``, as the other one is of a less trusted source; ``locked``, ``narrower
-            scope``, ``condition holds`` or ``newer``; or else ``undecided``: both are shown.
+        reason: Why: ``trust`` (the other one comes from a less trusted source), ``locked``,
+            ``narrower scope``, ``condition holds`` or ``newer``; or ``undecided``, and both are
+            shown.
     """
 
     winner: str
@@ -73,20 +74,19 @@ class Conflict:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The text that a prompt should hold.
+    """The text of a policy for a prompt.
 
     Attributes:
         text: Head and tail, one after the other.
         head: The part that stays the same, byte for byte, through a session: zones 1 to 5. Put it
             into the system message.
-        tail: The part of this moment and this message: zones 6 to 10. Put it behind the last
-            message.
+        tail: The part for this moment and message: zones 6 to 10. Put it after the last message.
         memories: The memories that it shows, in order.
         dropped: The memories left out, each with its reason.
-        conflicts: Memories that cannot both be followed; never resolved silently.
+        conflicts: Rules that cannot both be followed; never resolved silently.
         tokens: Estimated tokens of the text.
         fingerprint: Digest of the head: equal for equal bytes.
-        over_budget: Whether the locked rules alone are longer than the budget of the head.
+        over_budget: Whether the locked rules alone exceed the budget of the head.
     """
 
     text: str
@@ -105,7 +105,7 @@ class Policy:
         return self.text
 
     def explain(self) -> str:
-        """Return, line by line, which memory is in which zone, and why others are not."""
+        """Return which memory is in which zone, and why others are not, one per line."""
         lines = [f"zone {one.zone} ({ZONES[one.zone]}): {one.id}" for one in self.memories]
         lines += [f"left out of zone {one.zone}: {one.id}, {one.reason}" for one in self.dropped]
         for one in self.conflicts:

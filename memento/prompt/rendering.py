@@ -188,7 +188,7 @@ def compose(
     if tokens is not None and (isinstance(tokens, bool) or tokens < 1):
         raise InvalidInput("tokens", f"must be at least 1, not {tokens!r}")
     if count_tokens is not None and not callable(count_tokens):
-        raise InvalidInput("count_tokens", "must be a function of a text, or None")
+        raise InvalidInput("count_tokens", "must be a callable(text) or None")
     said = _folded(memories, cut, against or {}, ids=ids)
     record = partial(_record, ids=ids, zone=zone)
     if tokens is None or not said:

@@ -74,7 +74,7 @@ class Request:
         if not isinstance(query, str):
             raise InvalidInput("query", f"must be a string, not {type(query).__name__}")
         if count_tokens is not None and not callable(count_tokens):
-            raise InvalidInput("count_tokens", "must be a function of a text, or None")
+            raise InvalidInput("count_tokens", "must be a callable(text) or None")
         query = plain(query)
         return cls(
             query=query,

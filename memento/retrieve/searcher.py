@@ -199,7 +199,9 @@ class Searcher:
         check_count("k", k)
         least = check_share("min_score", min_score)
         if self._embedding is None:
-            raise TierUnavailable(Tier.LONG, "this memory has no embedder, so nothing has a vector")
+            raise TierUnavailable(
+                Tier.LONG, "the manager has no embedder, so no memory has a vector"
+            )
         asked = _unit(vector, self._embedding)
         ns = self._ledger.find_namespace(labels)
         if ns is None:
@@ -562,7 +564,7 @@ def _unit(
         raise EmbeddingMismatch(embedding.identity, f"one of {len(asked)} dimensions")
     length = float(np.linalg.norm(asked))
     if not length:
-        raise InvalidInput("vector", "has no direction: all its numbers are 0")
+        raise InvalidInput("vector", "is all zeros")
     return asked / np.float32(length)
 
 

@@ -140,7 +140,7 @@ class LongTier:
         if os.getpid() != self._pid:
             return f"Chroma was opened by process {self._pid} before it was forked into this one"
         if self._closed.is_set():
-            return "this memory is closed"
+            return "the store is closed"
         if self._state is LongState.ASIDE and self._given_up():
             resets = _resets[self._folder]
             return f"rebuilt {resets} times in this process, and again {self._reason}"
@@ -185,7 +185,7 @@ class LongTier:
         self._closed.set()
         with self._gate:
             sound = self._state is LongState.READY
-            self._set(LongState.COLD, "this memory is closed")
+            self._set(LongState.COLD, "the store is closed")
             try:
                 self._leave(sound=sound)
             finally:

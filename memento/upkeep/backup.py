@@ -30,7 +30,7 @@ else:
 
 @dataclass(frozen=True, slots=True)
 class Backup:
-    """A backup that was written and checked.
+    """A backup that was written and verified.
 
     Attributes:
         path: The file.
@@ -97,16 +97,15 @@ def restore(
     when the store is opened.
 
     Args:
-        file: A backup, or a copy of a ``ledger.db``, with its ``-wal`` beside it if it has one.
+        file: A backup, or a copy of a ``ledger.db`` with its ``-wal`` file, if any, beside it.
         root: Folder of the store; created if missing.
-        at: Set the store back to this moment, with a time zone: later memories are left out, and
-            later changes are undone.
-        set_aside: If ``root`` holds a store, rename its folder and keep it.
+        at: Restore the store as of this moment, with a time zone.
+        set_aside: If ``root`` contains a store, rename its folder and keep it.
 
     Raises:
         InvalidInput: If ``at`` is not a moment with a time zone, or ``root`` is not the name of a
             folder.
-        TargetExists: If ``root`` holds a store and ``set_aside`` is False.
+        TargetExists: If ``root`` contains a store and ``set_aside`` is False.
         StoreBusy: If a process has that store open.
         ArchiveDamaged: If the file is not a backup, or is damaged.
         MomentUnknown: If the state of the store at that moment cannot be rebuilt.
@@ -116,7 +115,7 @@ def restore(
     source, folder = files.path_of("file", file), folder_of(root)
     moment = None if at is None else check_moment("at", at)
     if not source.is_file():
-        raise ArchiveDamaged(source, "is not a file; give the name of a backup")
+        raise ArchiveDamaged(source, "is not a file; pass the path of a backup")
     there = [name for name in layout.REMAINS if os.path.lexists(folder / name)]
     if not there:
         make_root(folder)
@@ -127,7 +126,7 @@ def restore(
     else:
         raise TargetExists(
             folder,
-            f"holds a store ({there[0]}); restore into another folder, or have it set aside"
+            f"holds a store ({there[0]}); restore into another folder, or set it aside"
             " (set_aside=True, --set-aside)",
         )
     return Restored(
@@ -163,12 +162,12 @@ class Salvaged:
     """The result of a salvage.
 
     Attributes:
-        root: Folder of the new store, which is that of the old one.
+        root: Folder of the new store, the same as that of the old one.
         aside: New folder of the damaged store.
         kept: Number of intact memories, of every status and namespace.
-        lost: Number of lost memories, as far as there is still a trace of them.
+        lost: Number of lost memories, as far as traces of them remain.
         changed: Ids of lost memories whose row exists but was changed.
-        lost_links: Number of lost links between intact memories, such as what replaced what.
+        lost_links: Number of lost links between intact memories.
         versions: Number of intact earlier states of memories.
     """
 
@@ -184,7 +183,7 @@ class Salvaged:
 def salvage(root: str | Path = "agent_memory") -> Salvaged:
     """Make a new store from the intact memories of a damaged one.
 
-    Every page of the ledger is read by itself, even if SQLite cannot open the file, and a memory is
+    Each page of the ledger is read separately, even if SQLite cannot open the file, and a memory is
     kept if it matches its checksum. Full text, vectors and the long tier are rebuilt when the new
     store is opened. No process may have the store open.
 
@@ -200,7 +199,7 @@ def salvage(root: str | Path = "agent_memory") -> Salvaged:
     folder = folder_of(root)
     ledger = folder / layout.LEDGER
     if not ledger.is_file():
-        raise StoreUnusable(folder, "holds no ledger to salvage")
+        raise StoreUnusable(folder, "contains no ledger to salvage")
     tool = salvage_tool()
 
     def build(target: Path) -> Whole:
@@ -210,7 +209,7 @@ def salvage(root: str | Path = "agent_memory") -> Salvaged:
             except OSError as error:
                 raise files.explain_os(ledger, error) from error
             if not found.memories:
-                raise StoreUnusable(ledger, "holds nothing whole; restore a backup")
+                raise StoreUnusable(ledger, "contains nothing undamaged; restore a backup")
             with files.new_file(target) as draft:
                 tool.write(found, draft)
             return found

@@ -69,23 +69,21 @@ class Erasure:
 
     Attributes:
         ids: Ids of the memories asked for, in order of arrival.
-        derived: Ids of the memories derived from those; also erased, unless ``derived=False``:
-            then only the articles that a sleep made of them are.
+        derived: Ids of the memories derived from those. They are erased as well; with
+            ``derived=False``, only the articles that a sleep made from them are.
         at: Time of the erasure, UTC.
         dry_run: Whether nothing was changed.
-        rows: Table of the ledger to the number of deleted rows. Of an erasure of very many
-            memories, those that other processes deleted meanwhile are not among them.
+        rows: Number of deleted rows, by table. If very many memories are erased, rows deleted by
+            other processes are not included.
         removed: Files and folders of the store that were removed.
         rewritten: Files of the store that were written again.
-        pending: Each step that is not done yet to the reason. The process that has the store open,
-            or opens it next, does it.
-        untouched: Files and folders in the store's folder that are not the store's, or have its
-            names without proof that they are; they were not changed.
-        not_reached: Copies that erasing cannot reach. They include stores that a restore or a
-            salvage set aside beside this one, which keep their memories, and files there that a
-            killed process left unfinished.
-        locked: Ids of those memories that the user had locked: a lock does not keep a memory from
-            being erased.
+        pending: Each unfinished step with the reason. The process that has the store open, or opens
+            it next, completes it.
+        untouched: Files and folders in the store's folder that are not the store's, or cannot be
+            identified as such; they were not changed.
+        not_reached: Copies that erasing cannot reach, including stores beside this one that a
+            restore or a salvage set aside, and unfinished files of killed processes.
+        locked: Ids of erased memories that were locked; a lock does not prevent an erasure.
     """
 
     ids: tuple[str, ...]
@@ -114,9 +112,7 @@ def choose(wanted: object, source: object, session: object, *, everything: bool)
     """
     given = [wanted is not None, source is not None, session is not None, everything]
     if sum(given) != 1:
-        raise InvalidInput(
-            "erase", "say what: ids, a source, a session, or everything; one of them"
-        )
+        raise InvalidInput("erase", "pass exactly one of ids, source, session or everything")
     if wanted is not None:
         several = ids("ids", wanted)
         if not several:

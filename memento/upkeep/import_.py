@@ -252,22 +252,22 @@ class Imported:
     """The result of an import.
 
     Attributes:
-        memories: Memories that are new here.
-        known: Memories that were here already; they stay as they are.
+        memories: Number of new memories.
+        known: Memories that the store already had; they stay as they are.
         links: Links that are new.
         events: Events that are new.
         vectors: New memories whose vector was imported; others are embedded in the background.
         damaged: Ids of memories that were left out because they were damaged in the exported store.
         quarantined: New memories that are quarantined.
-        hidden: Memories that were left out because they are hidden in the exported store and the
-            file is not trusted like the user.
-        demoted: New memories that are a rule or pinned in the exported store and are neither here,
-            for the same reason.
+        hidden: Memories that were left out because they are hidden in the file and the file is not
+            trusted like the user.
+        demoted: New memories that lost the status of a rule or a pin, for the same reason.
         redacted: Secrets that were removed, by kind.
         sessions: Sessions that are new here, each with its checkpoints; from a file that is not
             trusted like the user, none is taken.
-        scopes: Scopes that were named or merged and are new here; likewise.
-        shares: Shares that are new here; likewise, and none if ``into`` is another namespace.
+        scopes: New scopes that were defined or merged; none from a file that is not trusted like
+            the user.
+        shares: New shares; none from such a file, or if ``into`` is another namespace.
     """
 
     memories: int
@@ -312,7 +312,9 @@ def import_from(
         head, digest, total = _verify(stream, name)
         labels = _namespaces(head, name)
         if into is not None and len(labels) > 1:
-            raise InvalidInput("source", f"holds {len(labels)} namespaces; import all of them")
+            raise InvalidInput(
+                "source", f"contains {len(labels)} namespaces; pass all_namespaces=True"
+            )
         vectors_wanted = head["embedder"] is not None and terms.is_own
         identity = _identity(head, embedder) if vectors_wanted else None
         dim = None if identity is None else head["embedder"]["dim"]
@@ -362,7 +364,7 @@ def _namespaces(head: Mapping[str, Any], name: str) -> list[tuple[str, ...]]:
     """Read the namespaces that an export says it holds; its embedder must be valid too."""
     said = head.get("namespaces")
     if not isinstance(said, list):
-        raise ArchiveDamaged(name, "its first line does not say which namespaces it holds")
+        raise ArchiveDamaged(name, "its first line does not list its namespaces")
     try:
         found = [parse_namespace(one) for one in said]
     except InvalidInput as error:
@@ -374,7 +376,7 @@ def _namespaces(head: Mapping[str, Any], name: str) -> list[tuple[str, ...]]:
             model.isprintable() and 0 < len(model) <= check.MAX_URI and 0 < dim <= MAX_DIM
         ):
             return found
-    raise ArchiveDamaged(name, "its first line does not say which embedder made its vectors")
+    raise ArchiveDamaged(name, "its first line does not name the embedder of its vectors")
 
 
 def _identity(head: Mapping[str, Any], embedder: Callable[[], str | None]) -> str | None:
@@ -409,10 +411,10 @@ def _verify(stream: IO[bytes], name: str) -> tuple[dict[str, Any], str, int]:
             if told != found | {"events": counts["event"]} or told_digest != digest.hexdigest():
                 raise ArchiveDamaged(name, "was changed: its digest does not match")
             if stream.read(1):
-                raise ArchiveDamaged(name, f"goes on after its last line, {number}")
+                raise ArchiveDamaged(name, f"continues after its last line, {number}")
             return head, digest.hexdigest(), number
         if number > 1 and not (isinstance(kind, str) and kind in KINDS):
-            raise ArchiveDamaged(name, f"line {number} has a type that no export has")
+            raise ArchiveDamaged(name, f"line {number} has an unknown type")
         digest.update(data)
         counts[str(kind)] += 1
     raise ArchiveDamaged(name, "is cut off: its last line is missing")
@@ -427,7 +429,7 @@ def _head(data: bytes, name: str) -> dict[str, Any]:
             if form > FORMAT:
                 raise ArchiveFromTheFuture(name, found=form, known=FORMAT)
             return cast("dict[str, Any]", head)
-    raise ArchiveDamaged(name, "is not an export of memento")
+    raise ArchiveDamaged(name, "is not a memento export")
 
 
 def _parsed(data: bytes, name: str, number: int) -> dict[str, Any]:

@@ -26,15 +26,15 @@ class Stats:
     """The state of one namespace and of the store it is in.
 
     Attributes:
-        tiers: Tier to number of active memories.
-        hidden: Status to number of superseded, forgotten and quarantined memories.
-        backlog: Operation of the indexer to number of memories that still need it.
-        embedders: Embedder to number of stored vectors from it.
-        trouble: Each part that does not work at present to the reason, if it concerns the whole
-            store or memories of this namespace. Nothing is told about memories of others.
-        redacted: Kind of secret to the number removed from added or updated memories.
-        locked: Number of memories that the user locked. From 80 on ``trouble`` has a warning.
-        long: State of the long tier's index, which the whole store shares: ``cold``, ``ready`` ...
+        tiers: Number of active memories, by tier.
+        hidden: Number of superseded, forgotten and quarantined memories, by status.
+        backlog: Number of memories that the indexer still has to process, by operation.
+        embedders: Number of stored vectors, by embedder.
+        trouble: Each part that does not work, with the reason, if it concerns the whole store or
+            memories of this namespace. Problems with other namespaces' memories are not reported.
+        redacted: Number of secrets removed from added or updated memories, by kind.
+        locked: Number of memories that the user locked. From 80 on, ``trouble`` has a warning.
+        long: State of the long tier's index, which all namespaces share: ``cold``, ``ready`` ...
         ledger_bytes: Size of the ledger file and its log, all namespaces together.
     """
 

@@ -47,10 +47,10 @@ Versions = list[Version]
 
 
 class Changes(Part):
-    """What changed, and how: ``memory.changes``; ``memory.undo`` takes a change back."""
+    """Changes to memories: ``memory.changes``. To take a change back, use ``memory.undo``."""
 
     def head(self, id: str) -> Memory:  # noqa: A002 - the field's own name
-        """Return the memory at the end of the chain of supersession that begins with one.
+        """Return the newest memory in a chain of superseded memories.
 
         Args:
             id: Id of a memory. If nothing superseded it, it is the head itself.
@@ -68,16 +68,16 @@ class Changes(Part):
         return self._view.memory(self._view.engine.ledger.read(job))
 
     def evolution(self, key_or_id: str, *, scope: str = "") -> list[SlotValue]:
-        """Return the values that a slot or a chain of memories had, each with its interval.
+        """Return the values that a slot or a chain of memories had, with the period of each.
 
         Args:
-            key_or_id: Id of a memory; or the key of a slot. Of a memory with a key, its slot is
-                meant; of another one, what superseded it and what that superseded in turn.
-            scope: Scope of the slot, exactly, if it is a key.
+            key_or_id: The key of a slot, or the id of a memory. For a memory with a key, the values
+                of its slot are returned; for another one, its chain of superseded memories.
+            scope: Scope of the slot, if a key is given; only this exact scope is searched.
 
         Returns:
-            The values in the order in which they began to be valid; empty if there is none.
-            Forgotten, quarantined and expired memories are left out.
+            The values in the order in which they became valid; empty if there are none. Forgotten,
+            quarantined and expired memories are left out.
 
         Raises:
             InvalidInput: If an argument cannot be accepted.
@@ -103,10 +103,10 @@ class Changes(Part):
         return self._view.values(job)
 
     def diff(self, since: datetime, until: datetime | None = None) -> Diff:
-        """Compare what was recorded at two moments: what came, changed, was hidden and came back.
+        """Compare what was recorded at two moments: what was added, changed, hidden and restored.
 
-        The moments are those of recording, not those at which something was true. An erased
-        memory is in no result.
+        The moments refer to when things were recorded, not to when they were true. Erased memories
+        do not appear.
 
         Args:
             since: The earlier moment, with a time zone.
@@ -130,16 +130,16 @@ class Changes(Part):
         run: int | None = None,
         limit: int = 100,
     ) -> list[Change]:
-        """List the calls that changed memories, the newest first.
+        """List the calls that changed memories, newest first.
 
-        A call is listed if it ended a state of a memory: every ``update``, ``correct``, ``forget``
-        and so on, and an ``add`` that superseded or merged. A plain ``add`` is not, and neither are
-        a repeat, ``touch``, an erasure, and what the ring buffer pushed out. A sleep is listed also
-        for memories that it only replayed, or whose links it scaled down.
+        A call is listed if it changed an existing memory: every ``update``, ``correct``, ``forget``
+        and so on, and an ``add`` that superseded or merged. Not listed are plain adds, repeats,
+        ``store.touch``, erasures, and turns that leave the ring buffer. A sleep is also listed if
+        it only replayed memories or scaled down their links.
 
         Args:
             since: Earliest moment, with a time zone; None for any.
-            id: A memory that they changed or that came with them; None for any.
+            id: Only changes that affected this memory; None for all.
             run: The run of a call that made several changes; None for any.
             limit: Most changes to return, 1 to 1,000,000.
 
@@ -164,12 +164,12 @@ class Changes(Part):
         return self._view.ask(job) or []
 
     def history(self, id: str, *, chain: bool = False) -> Versions:  # noqa: A002 - the field's own name
-        """Return every state of a memory, oldest first; the last is the present one.
+        """Return every state of a memory, oldest first; the last is the current one.
 
         Args:
             id: Id of a memory, whatever its status.
-            chain: Whether to return also the states of what superseded the memory, of what it
-                superseded, and so on, memory by memory, the oldest first.
+            chain: Whether to include the memories that superseded it or that it superseded, and so
+                on, memory by memory, oldest first.
 
         Raises:
             NotFound: If this namespace has no such id.

@@ -75,9 +75,9 @@ def _correction(
     if row.status not in FOUND:
         raise InvalidInput("id", _not_active(row))
     if not holds(row, now):
-        raise InvalidInput("id", f"{row.id!r} has expired; add what is right")
+        raise InvalidInput("id", f"{row.id!r} has expired; add the right statement instead")
     if row.text == text:
-        raise InvalidInput("text", f"is what {row.id!r} says already")
+        raise InvalidInput("text", f"is already the text of {row.id!r}")
     old = view.memory(row)
     expires = row.expires_at
     due = old.due_at

@@ -75,7 +75,7 @@ _SAME = ("text", "tier", "kind", "importance", "actor", "occurred_at")
 
 
 class Documents(Part):
-    """Texts of any length, kept in parts that are found one by one: ``memory.documents``."""
+    """Documents of any length, stored in parts: ``memory.documents``."""
 
     def add(
         self,
@@ -96,31 +96,31 @@ class Documents(Part):
         expires_in: timedelta | float | None = None,
         progress: Progress | None = None,
     ) -> Memories:
-        r"""Remember a text of any length, in parts that are found one by one.
+        r"""Store a text of any length, in parts that are found one by one.
 
-        The text is split at headings and paragraphs, a long paragraph at sentence ends, into parts
-        of about 300 to 1,000 characters. Fenced code stays whole up to that length. The parts
-        belong to one session, in the order of the text, and are also found by their neighbours.
-        The ``metadata`` of each holds ``document`` (the name), ``part`` (its number, from 1) and
+        The text is split at headings and paragraphs, and long paragraphs at sentence ends, into
+        parts of about 300 to 1,000 characters. Fenced code is kept whole up to that length. The
+        parts belong to one session, in order, and are also found through their neighbours. The
+        ``metadata`` of each contains ``document`` (the name), ``part`` (its number, from 1) and
         ``heading`` (``"Terms > Penalties"``); the innermost heading is also a tag.
 
-        A document is known by its name, session, scope and namespace. Adding it again without a
-        change adds nothing. Adding it after a change keeps equal parts; a part that stands where
-        others were supersedes them, and parts that are gone without a successor are forgotten, so
-        ``restore`` brings them back. A part that was forgotten by another call stays so until then,
-        though the document still holds its text. A document from an untrusted source never hides
-        an active part. If the call is interrupted, the same call again completes it. All that a
-        call replaced and forgot is one run: ``undo(run=...)`` brings the document back as it was.
+        A document is identified by its name, session, scope and namespace. Adding it again
+        unchanged does nothing. Adding a changed version keeps equal parts, supersedes parts that
+        were replaced, and forgets parts that were removed, so ``restore`` brings these back. A part
+        that you forgot stays forgotten, even if the document still contains it. A document from an
+        untrusted source never hides an active part. If the call is interrupted, repeat it to
+        complete it. Everything that a call replaced and forgot is one run: ``undo(run=...)``
+        restores the document.
 
         Args:
-            document: The text; or a ``pathlib.Path`` of a text or Markdown file, which may be
-                gzipped. A string is never taken for the name of a file.
-            name: What the document is called; None for the name of the file, or for one made from
-                the text, so that a changed text is another document. It also becomes the
-                ``source.uri`` of the parts if ``source`` has none.
+            document: The text, or the ``pathlib.Path`` of a text or Markdown file, which may be
+                gzipped. A string is never taken as a file name.
+            name: The document's name; None for the file name, or for one made from the text, so
+                that a changed text is another document. It also becomes the ``source.uri`` of the
+                parts if ``source`` has none.
             session: Session of the parts; None for the name.
-            format: ``"text"`` or ``"markdown"``; None for the suffix of the file, and for Markdown
-                if it is a string.
+            format: ``"text"`` or ``"markdown"``; None to go by the file's suffix, and for strings
+                to use Markdown.
             tier: As for ``add``, for every part; so are the other arguments.
             kind: Kind of statement.
             importance: [0, 1]; None to have each part scored.
@@ -131,7 +131,7 @@ class Documents(Part):
             metadata: A JSON object of your own.
             occurred_at: When it was written, with a time zone; None for now.
             expires_in: Seconds, or a timedelta, after which it is no longer found.
-            progress: Called with the number of parts on the disk and of all parts, after every few
+            progress: Called with the number of parts on disk and of all parts, after every few
                 hundred; see ``memento.protocols.Progress``.
 
         Returns:

@@ -70,7 +70,7 @@ SHOWN = 10
 
 
 class Feedback(Part):
-    """Say how good memories were, and ask what that adds up to: ``memory.feedback``."""
+    """Feedback on memories, and the belief and strength it adds up to: ``memory.feedback``."""
 
     def rate(
         self,
@@ -81,24 +81,24 @@ class Feedback(Part):
         source: Trust | str = Trust.USER,
         note: str | None = None,
     ) -> list[Belief]:
-        """Say how good memories were.
+        """Rate memories.
 
-        A verdict of the user counts in full. One of the agent counts half, once a day for each
-        memory, and never makes it more credible: its writer cannot vouch for it. Verdicts of
-        tools, of the web and of imports are kept in the log and have no effect. The same verdict on
-        the same memory by the same source within an hour is kept once.
+        The user's verdicts count in full. An agent's count half, once a day per memory, and never
+        raise belief, because an agent cannot vouch for itself. Verdicts from tools, the web and
+        imports are logged and have no effect. Repeating a verdict within an hour has no effect.
 
-        Later answers place what was used higher, and what was wrong lower. How much uses tell is
-        learnt from ``used`` on hits: give the ``Hit`` rather than its id.
+        Useful memories rank higher in later answers and wrong ones lower. Each namespace learns
+        from rated hits how much past use should affect ranking, so pass the ``Hit`` rather than its
+        id.
 
         Args:
-            target: The id of a memory, a ``Hit``, up to 100 of these, or the ``Retrieval`` itself.
-                A whole answer can be useful or not: then its first three hits were used, by rank,
-                or its first five ignored. Its hits that are gone or hidden by now are passed over.
-            useful: True for ``used``, False for ``ignored``. Give either this or ``verdict``.
+            target: The id of a memory, a ``Hit``, up to 100 of these, or the whole ``Retrieval``.
+                If a whole answer was useful, its first three hits count as used; if not, its first
+                five count as ignored. Hits that have been hidden or erased since are skipped.
+            useful: True for ``used``, False for ``ignored``. Pass either this or ``verdict``.
             verdict: ``used``, ``confirmed`` (it is right), ``ignored``, ``wrong`` or ``harmful``.
-            source: Who says so, a class of trust.
-            note: Why, up to 1,000 characters; it is kept with the verdict.
+            source: Who rates, a trust class.
+            note: The reason, up to 1,000 characters; it is stored with the verdict.
 
         Returns:
             The belief in each memory, in the order given.
@@ -131,15 +131,15 @@ class Feedback(Part):
     def cite(
         self, retrieval: Retrieval, answer: str, *, source: Trust | str = Trust.AGENT
     ) -> tuple[str, ...]:
-        """Note which hits an answer rests on, told by the words it shares with them.
+        """Rate the hits that an answer used, judging by the words they share.
 
-        A hit is used if the answer holds half of the words that only this hit and few others have,
-        and at least two of them, or one that is a number, an identifier or a name. If any hit was
-        used, the others among the first five are ignored.
+        A hit counts as used if the answer repeats at least half of the words that set it apart from
+        the other hits: two words, or one number, identifier or name. If any hit was used, the
+        others among the first five count as ignored.
 
         Args:
             retrieval: The answer of ``retrieve`` that the model was shown.
-            answer: The text that the model made of it.
+            answer: The model's answer.
             source: Who wrote the answer, a class of trust.
 
         Returns:
@@ -173,20 +173,20 @@ class Feedback(Part):
         return tuple(hit.id for hit, rests in zip(hits, used, strict=True) if rests)
 
     def retract(self, *, event: int | None = None, source: Trust | str | None = None) -> int:
-        """Take verdicts back: from then on everything is as if they had never been given.
+        """Take verdicts back, as if they had never been given.
 
         Args:
-            event: Number of the event of one verdict, see ``Evidence.event``.
-            source: A class of trust, to take back all its verdicts in this namespace.
+            event: Event number of one verdict, see ``Evidence.event``.
+            source: A trust class, to take back all its verdicts in this namespace.
 
         Returns:
-            How many were taken back; 0 if they had been before.
+            How many were taken back; 0 if they already had been.
 
         Raises:
-            InvalidInput: If not exactly one of the two is given, or there is no such verdict.
+            InvalidInput: If not exactly one of the two is given, or the verdict does not exist.
         """
         if (event is None) == (source is None):
-            raise InvalidInput("event", "give either event or source")
+            raise InvalidInput("event", "pass either event or source")
         who = None if source is None else member(Trust, "source", source)
         if who is None:
             check_count("event", event, most=MAX_INTEGER)
@@ -213,7 +213,7 @@ class Feedback(Part):
         return len(found)
 
     def belief(self, id: str) -> Belief:  # noqa: A002 - the field's own name
-        """Return how likely a memory is right, and everything that was said about it.
+        """Return how likely a memory is to be right, with every verdict on it.
 
         Raises:
             NotFound: If this namespace has no such id.
@@ -222,9 +222,9 @@ class Feedback(Part):
         return self._look(id, self._belief)
 
     def strength(self, id: str) -> Strength:  # noqa: A002 - the field's own name
-        """Return how much a memory was used, and how much of it would be left if it was not.
+        """Return how much a memory was used, and how far it has faded.
 
-        A memory that nobody used, rated or was shown has a use and a worth of 0, however old it is.
+        A memory that nobody used, rated or was shown has a use and a worth of 0, whatever its age.
 
         Raises:
             NotFound: If this namespace has no such id.
@@ -290,7 +290,7 @@ class Feedback(Part):
         if isinstance(target, Retrieval):
             if kind not in (Event.USED, Event.IGNORED):
                 raise InvalidInput(
-                    "target", f"name the memory that is {kind}, not the whole answer"
+                    "target", f"pass the memory that is {kind}, not the whole answer"
                 )
             first = SHOWN_FIRST
             return [
@@ -320,21 +320,21 @@ class Feedback(Part):
         if note is None:
             return None
         if not isinstance(note, str) or not 0 < len(note) <= MAX_NOTE:
-            raise InvalidInput("note", f"must be a text of 1 to {MAX_NOTE:,} characters")
+            raise InvalidInput("note", f"must be a string of 1 to {MAX_NOTE:,} characters")
         return Redaction(self._view.engine.config.secrets).text("note", storable("note", note))
 
     def open_loop(self, session: str | None = None, *, timeout: float = 3600.0) -> Loop:
         """Open a turn, to be closed by ``finalize`` or by its own ``outcome``.
 
-        It is kept on the disk: another process can close it. One that nobody closes expires
-        without an outcome, since silence is no verdict.
+        It is stored on disk, so another process can close it. If nobody closes it, it expires
+        without an outcome.
 
         Args:
             session: Conversation it belongs to.
             timeout: Seconds until it expires, up to a day.
 
         Returns:
-            The turn; ``Loop.retrieve`` notes what it shows.
+            The turn; use ``Loop.retrieve`` to search within it.
 
         Raises:
             InvalidInput: If an argument cannot be accepted.
@@ -352,7 +352,7 @@ class Feedback(Part):
         )
 
     def loop(self, session: str | None = None, *, timeout: float = 3600.0) -> Loop:
-        """Open a turn for a ``with`` statement: several answers, one outcome.
+        """Rate several answers with one outcome, in a ``with`` statement.
 
         Args:
             session: Conversation it belongs to.
@@ -380,15 +380,15 @@ class Feedback(Part):
         *,
         source: Trust | str = Trust.USER,
     ) -> tuple[str, ...]:
-        """Close a turn; its outcome goes to the memories that it showed.
+        """Close a turn, and apply its outcome to the memories that it showed.
 
         Args:
             loop: The turn, or its id.
-            outcome: How well it went, from -1, harmful, to 1, as wished; None for no verdict.
+            outcome: How well it went, from -1 (harmful) to 1 (as wished); None for no verdict.
             source: Who says so, a class of trust; see ``rate``.
 
         Returns:
-            Ids of the memories that have a share in the outcome, best first.
+            Ids of the memories that share the outcome, best first.
 
         Raises:
             InvalidInput: If this namespace has no such turn or it is closed, or an argument cannot
@@ -439,7 +439,7 @@ def _beside(target: Target) -> dict[str, tuple[str, ...]]:
 def _verdict(useful: bool | None, verdict: str | None) -> Event:
     """Return the verdict of two ways to say it."""
     if (useful is None) == (verdict is None):
-        raise InvalidInput("verdict", "give either useful or verdict")
+        raise InvalidInput("verdict", "pass either useful or verdict")
     if useful is not None:
         return Event.USED if check_flag("useful", useful) else Event.IGNORED
     return Event(check_word("verdict", verdict, VERDICTS))
@@ -459,10 +459,10 @@ def _evidence(one: Happening, *, retracted: bool) -> Evidence:
 
 @dataclass(slots=True)
 class Loop:
-    """One turn: several answers, one outcome. Made by ``Feedback.loop``.
+    """A turn with several answers and one outcome. Made by ``Feedback.loop``.
 
-    As a context manager it is closed at the end, without an outcome unless one was given; an
-    exception closes it without one.
+    As a context manager, it is closed at the end of the block, without an outcome unless one was
+    given.
 
     Attributes:
         id: Its id; with it another process can ``finalize`` the turn.
@@ -481,7 +481,7 @@ class Loop:
     closed: bool = False
 
     def retrieve(self, query: str, k: int | None = 5, **options: Any) -> Retrieval:
-        """Find memories as ``MemoryManager.retrieve`` does, and note what was shown.
+        """Find memories like ``MemoryManager.retrieve``, and record what was shown.
 
         Raises:
             InvalidInput: If the turn is closed, or an argument cannot be accepted.
@@ -493,12 +493,12 @@ class Loop:
     def outcome(
         self, value: float, correction: str | None = None, *, source: Trust | str = Trust.USER
     ) -> Memory | None:
-        """Say how well it went, and close the turn.
+        """Give the turn its outcome, and close it.
 
         Args:
-            value: From -1, harmful, to 1, as wished. Each memory that was shown gets its share by
-                its rank.
-            correction: The text that would have been right; it is added as a memory.
+            value: From -1 (harmful) to 1 (as wished). It is divided among the memories shown, by
+                rank.
+            correction: The right answer; it is added as a memory.
             source: Who says so, a class of trust; see ``rate``.
 
         Returns:

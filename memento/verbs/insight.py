@@ -90,7 +90,7 @@ MOST_CHAINS = 100
 
 
 class Snapshot:
-    """A namespace as it was recorded at a moment; only for reading.
+    """A read-only view of a namespace as it was at a moment.
 
     Args:
         view: The manager.
@@ -133,12 +133,12 @@ class Snapshot:
 
 
 class Insight(Part):
-    """What memories say together, and what was known when: ``memory.insight``."""
+    """Questions across memories and about the past: ``memory.insight``."""
 
     def snapshot(self, at: datetime) -> Snapshot:
-        """Return a view of a moment: ``list``, ``retrieve`` and ``rules.policy`` as they were then.
+        """Return a view of a moment: ``list``, ``retrieve`` and ``policy`` as they were then.
 
-        Erased memories are gone from it, and those that are or were in quarantine are left out.
+        Erased memories are gone, and memories that are or were in quarantine are left out.
 
         Args:
             at: The moment, with a time zone; not in the future.
@@ -163,12 +163,12 @@ class Insight(Part):
             topic: Only memories that are relevant to this; None for all.
             by: ``occurred`` for when things happened or were said; ``recorded`` for when they were
                 stored, changed, superseded, forgotten and so on.
-            limit: Most memories to read, the most relevant or the newest ones, 1 to 1,000.
+            limit: Most memories to read, by relevance or by date, 1 to 1,000.
             filters: Only memories that match; see ``Filtering``.
 
         Returns:
-            The moments, oldest first; of active and superseded memories, and with ``recorded`` also
-            of forgotten ones if no topic is given.
+            The moments, oldest first, of active and superseded memories; with ``recorded`` and no
+            topic, also of forgotten ones.
 
         Raises:
             InvalidInput: If an argument cannot be accepted.
@@ -183,9 +183,9 @@ class Insight(Part):
         return sorted(moments, key=lambda one: (one.at, one.memory.seq))
 
     def lineage(self, id: str) -> Lineage:  # noqa: A002 - the field's own name
-        """Return where a memory comes from and what came of it.
+        """Return where a memory comes from and what was derived from it.
 
-        Parents that are forgotten or in quarantine are named by their ids only.
+        Only the ids are given for parents that are forgotten or in quarantine.
 
         Args:
             id: Id of the memory; it may have any status.
@@ -225,7 +225,7 @@ class Insight(Part):
         return Dossier(topic, kept, found.confidence)
 
     def health(self, scope: str | None = None) -> Health:
-        """Say what is in doubt: conflicts, what is overdue, never used or without a source.
+        """Report doubts: conflicts, and memories that are overdue, never used or without a source.
 
         Args:
             scope: Only memories at this scope or below it; None for all.
@@ -253,15 +253,15 @@ class Insight(Part):
         )
 
     def wonder(self, topic: str | None = None, *, limit: int = 8) -> Wonders:
-        """List what the memories themselves show to be missing, each with a question to ask.
+        """List gaps in the memories, each with a question to ask.
 
-        Conflicts that are open; questions of the user that nothing answers; what is overdue; slots
-        that others of its kind have and one lacks; rules, preferences and facts about the user that
-        nobody confirmed for 180 days; names that many memories mention and none explains. No model
-        is asked, and the same memories give the same list.
+        The gaps are open conflicts; unanswered questions of the user; overdue memories; slots that
+        similar things have and one lacks; rules, preferences and facts about the user that nobody
+        confirmed for 180 days; and names that many memories mention and none explains. No model is
+        used, and the same memories give the same list.
 
         Args:
-            topic: Only what concerns active memories that are relevant to this; None for all.
+            topic: Only gaps that concern this topic; None for all.
             limit: Most to return, 1 to 100.
 
         Raises:
@@ -440,25 +440,25 @@ class Insight(Part):
     def reason(
         self, question: str, *, hops: int = 3, k: int = 5, **filters: Unpack[Filtering]
     ) -> Reasoning:
-        """Find chains of memories that bear on a question which no single memory answers.
+        """Answer a question that needs several memories, by chains of memories that share names.
 
-        A chain begins with a memory that has a name from the question, and each next memory shares
-        a name with the one before. Of active memories that say the same about different last names
-        or values only the newest is followed; the others are reported as conflicts. Nothing is
+        A chain begins with a memory that contains a name from the question, and each next memory
+        shares a name with the one before. If active memories give different values for the same
+        thing, only the newest is followed; the others are reported as conflicts. Nothing is
         generated: every step is a stored memory.
 
-        The first question about a namespace reads its memories once; the names are then kept in
-        RAM and follow every change. Nothing is recorded.
+        The first question in a namespace reads its memories once; then the names are kept in RAM
+        and follow every change. Nothing is recorded.
 
         Args:
             question: The question, in plain words.
-            hops: Most memories of a chain, 1 to 6.
+            hops: Most memories in a chain, 1 to 6.
             k: Most chains, 1 to 100; also the number of hits if there is no chain.
             filters: Only memories that match; see ``Filtering``.
 
         Returns:
-            The chains, best first. If the question has no name that a memory has, or nothing leads
-            on from it, ``hits`` has what ``retrieve`` finds instead.
+            The chains, best first. If no memory contains a name from the question, or no chain
+            leads on from it, ``hits`` contains what ``retrieve`` finds instead.
 
         Raises:
             InvalidInput: If an argument cannot be accepted.
@@ -505,9 +505,9 @@ class Insight(Part):
         *,
         status: Status | StatusName | Sequence[Status | StatusName] | None = None,
     ) -> Relations:
-        """Return the memories that are linked to one, in order of arrival.
+        """Return the memories linked to one, in order of arrival.
 
-        A link is followed in both directions, whichever of the two was added later.
+        Links count in both directions, whichever memory was added later.
 
         Args:
             id: Id of the memory; it may have any status.

@@ -15,7 +15,7 @@ Rows = list[Row]
 
 
 class Quarantine(Part):
-    """Decide about memories from untrusted sources: ``memory.quarantine``.
+    """Memories from untrusted sources: list, approve and reject them: ``memory.quarantine``.
 
     >>> import tempfile
     >>> from memento import MemoryManager
@@ -28,7 +28,7 @@ class Quarantine(Part):
     """
 
     def list(self, *, newest_first: bool = False, limit: int = 100, offset: int = 0) -> Memories:
-        """List the quarantined memories: from untrusted sources, not yet approved or rejected.
+        """List memories from untrusted sources that are neither approved nor rejected.
 
         Args:
             newest_first: Reverse the order of arrival.
@@ -46,20 +46,20 @@ class Quarantine(Part):
         )
 
     def approve(self, seen: Memory | str, *, version: int | None = None) -> Memory:
-        """Make a quarantined memory active; it then replaces the memories that it supersedes.
+        """Make a quarantined memory active, so that it replaces the memories it supersedes.
 
-        A memory that has changed since it was read is refused. Its source stays known: it cannot
-        become a rule and cannot be pinned. Only people should call this; an agent that may approve
-        is as open as one without quarantine.
+        If the memory has changed since you read it, it is not approved. It keeps its source, so it
+        cannot become a rule or be pinned. Only people should call this: an agent that can approve
+        is as exposed as one without quarantine.
 
         Args:
-            seen: The memory as it was read, or its id.
-            version: With an id: the ``Memory.version`` that was read; None if it has said the same
-                ever since it was quarantined.
+            seen: The memory as you read it, or its id.
+            version: With an id, the ``Memory.version`` that you read; None if its text never
+                changed in quarantine.
 
         Raises:
-            ChangedSince: If it has another version by now; for an id alone, if it said something
-                else while it was quarantined.
+            ChangedSince: If its version has changed; for an id alone, if its text ever changed in
+                quarantine.
             NotFound: If this namespace has no such id.
             InvalidInput: If it was rejected or forgotten, or one of its parents is quarantined.
             LockedMemory: If it would replace a memory that is locked.
@@ -83,13 +83,13 @@ class Quarantine(Part):
         )
 
     def forget_source(self, uri: str, *, dry_run: bool = False) -> Memories:
-        """Hide all memories from a source and those derived from them; see ``restore_source``.
+        """Hide all memories from a source, and those derived from them; see ``restore_source``.
 
         Like ``forget_many``, it changes a few hundred per transaction.
 
         Args:
             uri: The address, as in ``Source.uri``.
-            dry_run: Change nothing; only report what would be hidden.
+            dry_run: Only report what would be hidden.
 
         Returns:
             The memories that this call hides, or would hide, in order of arrival.
@@ -118,7 +118,7 @@ class Quarantine(Part):
     def restore_source(self, uri: str) -> Memories:
         """Undo ``forget_source``: each memory gets its earlier status back.
 
-        A memory that was forgotten or rejected by a separate call stays so.
+        Memories that were forgotten or rejected separately stay so.
 
         Raises:
             InvalidInput: If ``uri`` is not an address.

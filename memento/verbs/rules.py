@@ -102,7 +102,7 @@ _vectors = weakref.WeakKeyDictionary()
 
 
 class Rules(Part):
-    """What an agent should heed: state rules, and compile them for a prompt: ``memory.rules``."""
+    """An agent's standing instructions: add rules, compile them for a prompt: ``memory.rules``."""
 
     def policy(
         self,
@@ -117,30 +117,30 @@ class Rules(Part):
         ids: bool = False,
         known_at: datetime | None = None,
     ) -> Policy:
-        """Compile what an agent should heed into text for its prompt.
+        """Compile an agent's standing instructions into text for its prompt.
 
-        The head holds the rules of the user, preferences and decisions: put it into the system
-        message. It stays the same, byte for byte, through a session, so that providers can cache
-        the prompt. The tail holds what changed since, which conditional rules hold for the
-        message, what is open and what is recalled: put it behind the last message.
+        Put the head into the system message: it contains the user's rules, preferences and
+        decisions. It stays the same, byte for byte, through a session, so that providers can cache
+        the prompt. Put the tail after the last message: it contains what changed since, the
+        conditional rules that apply to the message, what is open, and what is recalled.
 
-        Only rules that the user said are presented as instructions. Each text is one escaped line,
-        so that no stored text can close a zone.
+        Only the user's rules are presented as instructions. Each text is one escaped line, so
+        stored text cannot close a section.
 
         Args:
-            message: The last message of the user; None for no tail that depends on it.
-            scope: Where the agent works; memories of it and of all scopes that contain it apply.
-                ``""`` is that of the session, if it has one.
-            session: The session, whose first head is kept; one that nobody began begins here. None
-                for the head of this moment.
-            tokens: Most tokens of the head, estimated, >= 1. Locked rules are never left out.
+            message: The user's last message; None for no tail that depends on it.
+            scope: Where the agent works; memories of this scope and of all scopes that contain it
+                apply. ``""`` is the session's scope, if it has one.
+            session: The session whose head to keep; it is started if necessary. None for the head
+                as of now.
+            tokens: Most tokens of the head, estimated, >= 1. Locked rules are always included.
             tail_tokens: Most tokens of the tail, estimated, >= 1.
             context: The caller's own description of the moment, which conditions of rules may name,
                 such as ``{"tool": "git", "path": "schema.sql"}``.
             recall: Most memories to recall for the message, >= 0.
-            ids: Whether each line of the head, and each recalled memory, has its id.
+            ids: Whether to show the id of each line of the head and each recalled memory.
             known_at: Compile the head from what was recorded by this moment, without a tail; not
-                with a message, a context or a session. It names no pair that is undecided.
+                with a message, a context or a session. Undecided conflicts are not named.
 
         Raises:
             InvalidInput: If an argument cannot be accepted.
@@ -476,7 +476,7 @@ class Rules(Part):
         return made.text, [Shown(one, 9, texts[one]) for one in made.shown if one in texts]
 
     def confirm(self, candidate: Candidate, **changes: Unpack[Confirming]) -> Memory:
-        """Store a statement that ``observe`` was not sure of.
+        """Store a statement that ``observe`` doubted.
 
         Args:
             candidate: One of ``Observation.doubtful``.
@@ -484,8 +484,8 @@ class Rules(Part):
                 ``scope`` or ``tags``.
 
         Raises:
-            InvalidInput: If it is no candidate, or a value cannot be accepted.
-            TypeError: If another value is to be changed.
+            InvalidInput: If it is not a candidate, or a value cannot be accepted.
+            TypeError: If ``changes`` has another name.
             LockedMemory: If it would replace a memory that is locked.
             StoreError: If it could not be written.
         """
@@ -499,13 +499,13 @@ class Rules(Part):
         lock: bool = False,
         condition: str | None = None,
     ) -> Memories:
-        """State rules outright: each is stored as a rule of the user, whatever its wording.
+        """Store rules of the user, whatever their wording.
 
         Args:
-            rules: A rule or several. A rule that chooses another value of a slot, such as spaces
-                instead of tabs, supersedes the rule before.
+            rules: One rule or several. A rule that gives a slot another value, such as spaces
+                instead of tabs, supersedes the earlier rule.
             scope: Where they apply, a path.
-            lock: Whether to lock them, so that nothing but the user changes them.
+            lock: Whether to lock them, so that only the user can change them.
             condition: When they apply, in words; None for what each says.
 
         Returns:
@@ -529,11 +529,11 @@ class Rules(Part):
     def foresee(
         self, messages: Messages, *, session: str | None = None, scope: str = ""
     ) -> Foresights:
-        """Say what ``observe`` would make of a conversation; nothing is written.
+        """Return what ``observe`` would learn from a conversation, without writing anything.
 
         Args:
-            messages: Its turns in order, as for ``keep``, or a text of the user.
-            session: Name of the conversation, whose last turn the first message answers.
+            messages: The turns in order, as for ``keep``, or a string from the user.
+            session: Name of the conversation that the messages continue.
             scope: Where it takes place.
 
         Raises:
@@ -583,7 +583,7 @@ def _moment(known_at: object, asked: _Asked, now: int) -> int | None:
         return None
     for name in ("message", "session", "context"):
         if getattr(asked, name) not in (None, {}):
-            raise InvalidInput(name, "is of the present; leave it out with known_at")
+            raise InvalidInput(name, "cannot be combined with known_at")
     return check_known_at(known_at, now)
 
 

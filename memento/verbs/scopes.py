@@ -86,7 +86,7 @@ class ScopeGuess:
 
 @dataclass(frozen=True, slots=True)
 class Promotion:
-    """A rule or preference that several scopes have alike, and that may hold for all of them.
+    """A rule or preference that several scopes share, and that may apply to all of them.
 
     Attributes:
         scope: The scope that contains them all.
@@ -175,15 +175,15 @@ Promotions = list[Promotion]
 
 
 class Scopes(Part):
-    """Where memories apply: ``memory.scopes``.
+    """Scopes, which say where memories apply: ``memory.scopes``.
 
-    ``share`` is for people and the program, not for an agent: no adapter hands it to a model.
+    ``share`` is for people and programs, not for agents: no adapter offers it to a model.
     """
 
     def list(self) -> Infos:
         """List the scopes of this namespace, and those that others share with it.
 
-        A scope is there once ``scopes.define`` named it, or a memory is at it or below it.
+        A scope exists once ``scopes.define`` named it, or a memory is in it or below it.
 
         Returns:
             The scopes by path, own ones first; then those that others share, by namespace.
@@ -220,15 +220,15 @@ class Scopes(Part):
                 yield replace(made, merged_into=None)  # that scope may not be shared
 
     def define(self, path: str, *, title: str = "", aliases: Sequence[str] = ()) -> ScopeInfo:
-        """Name a scope, so that it is listed, guessed from a text, and known by other names.
+        """Give a scope a title and aliases, so that it is listed and recognised in texts.
 
-        A path that differs from a known scope in case, ``-`` and ``_`` only, or that is one of its
-        other names, means that scope.
+        A path that differs from a known scope only in case, ``-`` and ``_``, or that is one of its
+        aliases, means that scope.
 
         Args:
             path: The scope, such as ``project/alpha``.
-            title: Its name for people; ``""`` to leave it as it is.
-            aliases: Other names to add to those that it has, up to 64.
+            title: Its title; ``""`` to leave it unchanged.
+            aliases: Aliases to add, up to 64 in total.
 
         Raises:
             InvalidInput: If a value cannot be accepted, or an alias means another scope.
@@ -253,16 +253,16 @@ class Scopes(Part):
     def infer(self, text: str, *, context: Mapping[str, str] | None = None) -> Guesses:
         """Guess which scope a text belongs to. Writes nothing.
 
-        Three signs are weighed: the text names the scope (its path, last segment, title or an
-        alias); the context names it; its memories are nearest in meaning to the text.
+        Three signs are combined: the text names the scope (its path, last segment, title or an
+        alias), the context names it, or its memories are nearest in meaning to the text.
 
         Args:
             text: The text.
-            context: Where it was said, such as ``{"repository": "acme/shop", "folder": "/src"}``:
-                a part of a value may be the name of a scope.
+            context: Where it was said, such as ``{"repository": "acme/shop", "folder": "/src"}``; a
+                part of a value may be the name of a scope.
 
         Returns:
-            The scopes that something speaks for, best first.
+            The possible scopes, best first.
 
         Raises:
             InvalidInput: If an argument cannot be accepted.
@@ -285,16 +285,16 @@ class Scopes(Part):
         ]
 
     def merge(self, src: str, dst: str) -> int:
-        """Make one scope of two: all memories at ``src`` or below it move to ``dst``.
+        """Merge two scopes: all memories at ``src`` or below move to ``dst``.
 
-        The state before stays in the history, and ``scopes.unmerge`` undoes it. In a slot that both
-        have, the value that began later holds. From then on ``src`` means ``dst``, when memories
-        are added and when they are asked for. Like ``forget_many``, it moves a few hundred per
-        transaction; if it is interrupted, the same call again moves the rest.
+        The earlier state stays in the history, and ``scopes.unmerge`` restores it. If both scopes
+        have a value for a slot, the one that became valid later holds. From then on, ``src`` means
+        ``dst`` when memories are added and searched. Like ``forget_many``, it moves a few hundred
+        per transaction; if it is interrupted, repeat it to move the rest.
 
         Args:
-            src: The scope that is merged.
-            dst: The scope that it becomes a part of; not inside ``src``.
+            src: The scope to merge.
+            dst: The scope to merge it into; not inside ``src``.
 
         Returns:
             How many memories this call moved, whatever their status.
@@ -302,7 +302,7 @@ class Scopes(Part):
         Raises:
             InvalidInput: If one is inside the other in the wrong way, ``src`` was merged before, or
                 another namespace sees ``dst`` by a share and not ``src``.
-            LockedMemory: If the user locked one of the memories: nothing was moved.
+            LockedMemory: If the user locked one of the memories; nothing is moved.
             StoreError: If it could not be written.
         """
         gone, into = _scope("src", src), parse_scope(dst, "dst")
@@ -316,16 +316,16 @@ class Scopes(Part):
         return len(moved)
 
     def unmerge(self, src: str) -> int:
-        """Undo ``scopes.merge``: its memories go back to ``src``, in the state that they had.
+        """Undo ``scopes.merge``: the memories return to ``src`` in their earlier state.
 
-        One that was changed since goes back as it is now. Memories that were added while the scopes
-        were one stay where they are.
+        Memories that were changed since return as they are now. Memories that were added while the
+        scopes were merged stay where they are.
 
         Args:
             src: The scope that was merged.
 
         Returns:
-            How many memories went back.
+            How many memories were moved back.
 
         Raises:
             InvalidInput: If it is not merged.
@@ -351,23 +351,23 @@ class Scopes(Part):
         return len(ledger.read(lambda c: rules.below(c, ns, gone))) - before
 
     def share(self, scope: str, with_namespace: str | Sequence[str]) -> ScopeInfo:
-        """Let another namespace of the store see the memories of a scope. By default it sees none.
+        """Show the memories of a scope to another namespace, which sees none by default.
 
-        It sees the active memories at the scope or below it, also those added later, in
-        ``retrieve``, ``prompt``, ``recall`` and ``rules.policy``: marked with this namespace,
-        trusted like the word of an agent at most, and never as rules to follow. It cannot change
-        them, and its questions change nothing here. Superseded, archived, forgotten, quarantined
-        and erased memories are not seen.
+        The other namespace sees the active memories at the scope or below, including those added
+        later, in ``retrieve``, ``prompt``, ``recall`` and ``rules.policy``. They are marked with
+        this namespace, trusted no more than an agent's words, and never presented as rules. It
+        cannot change them, and its searches change nothing here. Superseded, archived, forgotten,
+        quarantined and erased memories are not shared.
 
-        Only the program and people should call this: it opens a namespace.
+        Only programs and people should call this, because it opens a namespace.
 
         Args:
-            scope: The scope, or one of its other names, see ``scopes.define``; ``""`` shares
+            scope: The scope, or one of its aliases, see ``scopes.define``; ``""`` shares
                 everything.
-            with_namespace: Labels of the namespace that is to see it.
+            with_namespace: Labels of the other namespace.
 
         Returns:
-            The scope, with all that see it.
+            The scope, with all namespaces that see it.
 
         Raises:
             InvalidInput: If an argument cannot be accepted, or it is this namespace.
@@ -385,7 +385,7 @@ class Scopes(Part):
         """
         asked, labels = parse_scope(scope), parse_namespace(with_namespace)
         if labels == self._view.namespace:
-            raise InvalidInput("with_namespace", "is this namespace, which sees its own memories")
+            raise InvalidInput("with_namespace", "is this namespace itself")
 
         def job(work: Work) -> str:
             where = rules.meant(work.db, work.ns, asked)
@@ -398,11 +398,11 @@ class Scopes(Part):
         return next(one for one in self.list() if one.path == where)
 
     def unshare(self, scope: str, with_namespace: str | Sequence[str]) -> bool:
-        """Take a share back; from then on no process shows these memories to that namespace.
+        """Stop sharing a scope with a namespace; this takes effect in every process at once.
 
         Args:
             scope: The scope that was shared, or one of its other names, see ``scopes.define``.
-            with_namespace: Labels of the namespace that saw it.
+            with_namespace: Labels of the other namespace.
 
         Returns:
             Whether it was shared.
@@ -426,9 +426,9 @@ class Scopes(Part):
         return self._view.write(job)
 
     def promote(self, id: str, scope: str = "") -> Memory:  # noqa: A002 - the field's own name
-        """Move a memory up, so that it applies to all of a wider scope; its history stays.
+        """Move a memory to a wider scope, with its history.
 
-        Another value of its slot there is superseded. ``undo`` takes it back.
+        It supersedes another value for its slot there. ``undo`` takes this back.
 
         Args:
             id: Id of an active memory.
@@ -446,14 +446,13 @@ class Scopes(Part):
         return self._view.change(id, lambda work: rules.promote(work, id, where), verb="promote")
 
     def promotable(self) -> Promotions:
-        """List rules and preferences that may hold for a wider scope. Changes nothing.
+        """List rules and preferences that may apply to a wider scope; changes nothing.
 
-        At least three scopes side by side say the same: in the words, in
-        the value of one slot, or in meaning; nothing in the scope that contains them or beside them
-        says otherwise.
+        At least three sibling scopes say the same in words, in the value of a slot, or in
+        meaning, and no related scope says otherwise.
 
         Returns:
-            The groups, by scope; ``promote`` does it.
+            The groups, by scope; pass one to ``promote``.
 
         Raises:
             StoreError: If the ledger cannot be read.
@@ -506,5 +505,5 @@ def _scope(field: str, path: object) -> str:
     """Accept a scope that is not everywhere."""
     found = parse_scope(cast("str", path), field)
     if not found:
-        raise InvalidInput(field, "is everywhere; name a scope")
+        raise InvalidInput(field, "is empty, which means everywhere; name a scope")
     return found

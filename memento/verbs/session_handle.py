@@ -44,19 +44,19 @@ class Said(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class SessionInfo:
-    """A session that was begun.
+    """What is known about a session.
 
     Attributes:
         id: Its name, the ``session`` of its memories.
         namespace: Labels of its namespace.
         scope: Where it applies; ``""`` is everywhere.
         goal: The task, or None.
-        started_at: When it began, UTC.
+        started_at: When it started, UTC.
         touched_at: When it was last written to, UTC, to the second.
         ended_at: When it ended, UTC; None if it has not.
         outcome: How it ended, or None.
-        state: ``open``, ``ended``, or ``interrupted``: it has not ended, and the process that
-            worked on it is gone or has not written for ``SessionConfig.idle_minutes``.
+        state: ``open``, ``ended``, or ``interrupted``: it has not ended, and its process is gone or
+            has written nothing for ``SessionConfig.idle_minutes``.
     """
 
     id: str
@@ -74,7 +74,7 @@ class SessionInfo:
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A note of where the work of a session stands.
+    """A record of where the work of a session stands.
 
     Attributes:
         session: The session.
@@ -82,10 +82,10 @@ class Checkpoint:
         at: When it was made, UTC.
         kind: ``task``, ``decision``, ``error`` or ``compaction``.
         goal: The task, or None.
-        done: What is finished and is not to be done again.
+        done: What is finished and need not be done again.
         next: What comes next, the first step first.
-        blocked: What stands in the way.
-        files: Paths that the work touches, each with a digest of the caller's or ``""``.
+        blocked: What blocks the work.
+        files: Paths that the work touches, each with a digest from the caller or ``""``.
         note: Anything else.
         data: A JSON object of the caller's.
     """
@@ -110,7 +110,7 @@ class Checkpoint:
 
 @dataclass(frozen=True, slots=True)
 class Resumption:
-    """The work that was being done when a session broke off.
+    """The work that was under way when a session was interrupted.
 
     Attributes:
         session: The session.

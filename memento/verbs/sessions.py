@@ -64,12 +64,12 @@ CENTRAL_OF = 200
 
 
 class Session(Named):
-    """A session that was begun: ``memory.sessions.start()`` returns it.
+    """A work session, as ``memory.sessions.start()`` returns it.
 
-    As a context manager it ends the session, or leaves it interrupted if an error comes out.
+    As a context manager, it ends with the block, or stays interrupted after an exception.
 
     Attributes:
-        id: Name of the session; give it as ``session`` to ``add`` and ``keep``.
+        id: Name of the session; pass it as ``session`` to ``add`` and ``keep``.
     """
 
     __slots__ = ("_sessions", "_view")
@@ -89,26 +89,25 @@ class Session(Named):
         return self._sessions.info(self.id)
 
     def checkpoint(self, **said: Unpack[Said]) -> Checkpoint:
-        """Note where the work stands; see ``Sessions.checkpoint``."""
+        """Save a checkpoint; see ``Sessions.checkpoint``."""
         return self._sessions.checkpoint(self.id, **said)
 
     def resume(self, tokens: int = TOKENS) -> Resumption | None:
-        """Say where the work stands; see ``Sessions.resume``."""
+        """Return where the work stands; see ``Sessions.resume``."""
         return self._sessions.resume(self.id, tokens=tokens)
 
     def end(self, outcome: str | None = None, summary: str | None = None) -> Memory | None:
-        """End the session, and keep a summary of it as a memory.
+        """End the session, and store a summary of it as a memory.
 
         Args:
             outcome: How it ended, such as ``done`` or ``given up``.
-            summary: The text to keep. None for an extract of at most 150 tokens, in the words of
-                the session: what was decided and learnt, the next step noted last, and the most
-                central turns of the user.
+            summary: The text to store. None for an extract of at most 150 tokens, in the session's
+                words: what was decided and learned, the last next step, and the user's most central
+                turns.
 
         Returns:
-            The summary, an ``article`` of the long tier whose ``source.parents`` are what it
-            quotes. None if the session has nothing to say, or had ended before: then nothing is
-            changed.
+            The summary, an ``article`` in the long tier whose ``source.parents`` are what it
+            quotes. None if the session has no content or had ended before; then nothing is changed.
 
         Raises:
             InvalidInput: If an argument cannot be accepted.
@@ -133,7 +132,7 @@ class Session(Named):
 
 
 class Sessions(Part):
-    """The work of a session: begin it, note where it stands, go on: ``memory.sessions``."""
+    """Work sessions: start one, save checkpoints, resume it: ``memory.sessions``."""
 
     def start(
         self,
@@ -142,13 +141,13 @@ class Sessions(Part):
         goal: str | None = None,
         scope: str = "",
     ) -> Session:
-        """Begin a session, or go on with one.
+        """Start a session, or continue one.
 
         Args:
-            id: Name of the session; None for a new one. If the session was begun before, it goes
-                on, also if it had ended.
-            goal: The task in one sentence; None to leave it as it is.
-            scope: Where it applies, a path; ``""`` to leave it as it is.
+            id: Name of the session; None for a new one. An existing session is continued, even if
+                it had ended.
+            goal: The task in one sentence; None to leave it unchanged.
+            scope: Where it applies, a path; ``""`` to leave it unchanged.
 
         Returns:
             The session, a context manager that ends it; see ``Session``.
@@ -190,12 +189,12 @@ class Sessions(Part):
         scope: str | None = None,
         limit: int = 50,
     ) -> Infos:
-        """List the sessions that were begun, the one written to last first.
+        """List the sessions, most recently written first.
 
-        A session that is only named by memories is not among them.
+        Sessions that are only named by memories are not included.
 
         Args:
-            open: True for those that have not ended, False for those that have; None for all.
+            open: True for sessions that have not ended, False for those that have; None for all.
             scope: Only those at this scope or below it; None for all.
             limit: Most sessions to return, 1 to 10,000.
 
@@ -226,22 +225,22 @@ class Sessions(Part):
         kind: CheckpointKind = "task",
         data: Mapping[str, Any] | None = None,
     ) -> Checkpoint:
-        """Note where the work of a session stands. When this returns, it is on the disk.
+        """Save a checkpoint: where the work of a session stands. It is on disk when this returns.
 
         A checkpoint is not a memory: no query finds it, and only ``resume`` puts it into a prompt.
-        The newest ``SessionConfig.checkpoints`` of a session are kept. Secrets are removed as from
-        a memory. If nobody began the session, it begins here.
+        A session keeps its newest ``SessionConfig.checkpoints``. Secrets are removed as from a
+        memory. If the session does not exist, it is started.
 
         Args:
             session: The session, or its name.
             goal: The task in one sentence; None for the one that the session has.
             done: What is finished, up to 64 items of up to 1,000 characters.
             next: What comes next, the first step first; as many.
-            blocked: What stands in the way; as many.
+            blocked: What blocks the work; as many.
             files: Paths that the work touches, or a mapping of each to a digest of your own.
             note: Anything else, up to 4,000 characters.
             kind: ``task``, ``decision``, ``error``, or ``compaction`` before the conversation is
-                shortened: then the policy of the session is made again.
+                shortened, which recompiles the session's policy.
             data: A JSON object of your own, up to 64 kB.
 
         Raises:
@@ -273,18 +272,18 @@ class Sessions(Part):
     def resume(
         self, session: str | Named | None = None, *, scope: str = "", tokens: int = TOKENS
     ) -> Resumption | None:
-        """Say what was being done when a session broke off. Writes nothing.
+        """Return what was being done when a session was interrupted. Writes nothing.
 
         Args:
-            session: The session, or its name, whatever its state; None for the one that broke off
-                last: it has a goal or a checkpoint and has not ended, and the process that worked
-                on it is gone, or has not written for ``SessionConfig.idle_minutes``.
+            session: The session, or its name, whatever its state. None for the last interrupted
+                one: it has a goal or a checkpoint, has not ended, and its process is gone or has
+                written nothing for ``SessionConfig.idle_minutes``.
             scope: Without a session: only those at this scope or below it.
             tokens: Most tokens of ``Resumption.text``, >= 1.
 
         Returns:
-            The task, the last checkpoint, the turns since then and what was learnt; None if there
-            is no such session. To go on with it, call ``session`` with its id.
+            The task, the last checkpoint, the turns since then and what was learned; None if there
+            is no such session. To continue it, pass its id to ``start``.
 
         Raises:
             InvalidInput: If an argument cannot be accepted.
@@ -350,13 +349,15 @@ class Sessions(Part):
         """
         found = self._view.ask(lambda c, ns: rows.find(c, ns, session))
         if found is None:
-            raise InvalidInput("session", f"{shown(session)} is no session that was begun")
+            raise InvalidInput(
+                "session", f"{shown(session)} is not a known session; start it first"
+            )
         return self._info(found)
 
     def end(
         self, session: str, outcome: str | None = None, summary: str | None = None
     ) -> Memory | None:
-        """End a session, and keep a summary of it as a memory; see ``Session.end``."""
+        """End a session, and store a summary of it as a memory; see ``Session.end``."""
         # An extract quotes memories that were read before. If one of them was erased, hidden or
         # changed since, it is made again: what is erased must not come back as a quotation.
         clean = Redaction(self._view.engine.config.secrets)

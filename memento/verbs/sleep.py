@@ -30,7 +30,7 @@ _MOST = 1_000_000
 
 
 class Sleep(Part):
-    """Tidy up after the day, and set aside what nobody needs: ``memory.sleep``."""
+    """Maintenance: tidy up the memories, and archive those that nobody needs: ``memory.sleep``."""
 
     @traced("sleep", lambda tick: {"changed": sum(one.changed for one in tick.steps.values())})
     def run(
@@ -41,26 +41,27 @@ class Sleep(Part):
         steps: Sequence[str] | None = None,
         dry_run: bool = False,
     ) -> Tick:
-        """Tidy up: add up uses, fold near-equal statements, write articles, move, archive.
+        """Tidy up: add up uses, merge near-equal statements, write articles, move, archive.
 
-        Statements of this namespace that wait to be compared are compared first, see
-        ``slots.conflicts``.
+        Statements that wait to be compared are compared first, see ``slots.conflicts``.
 
-        Each step changes a few memories in each transaction, so that no other writer waits for
-        long. When time is up the call returns, and the next one goes on; a process that dies loses
-        only the transaction that it was at. A second call with nothing new changes nothing. Of two
-        processes one sleeps, and the other returns at once.
+        Each step changes a few memories per transaction, so that no other writer waits long. When
+        the time is up, the call returns and the next one continues. A process that dies loses only
+        its current transaction. If nothing is new, nothing changes. If two processes sleep at once,
+        the second one returns immediately.
 
-        Nothing is deleted, and ``undo(run=...)`` takes all of it back. Left alone are memories that
-        are pinned, locked or quarantined, and tiers that the caller chose.
+        Nothing is deleted, and ``undo(run=...)`` takes all of it back. Memories that are pinned,
+        locked or quarantined, and tiers that the caller chose, are left alone.
 
         Args:
-            seconds: Time after which nothing else is begun, up to a day, whatever other namespaces
-                hold; one transaction is always done.
-            rows: Most memories to change, a group of equal ones counts as one; None for no limit.
-            steps: Only these, of ``fold``, ``duplicates``, ``articles``, ``tiers``, ``archive``,
-                ``replay`` and ``links``; None for all, ``articles`` only if ``Config.articles``
-                says who writes them. A sleep that is not done goes on with the steps it began with.
+            seconds: Time after which no new step begins, up to a day; one transaction is always
+                done.
+            rows: Most memories to change, where a group of equal ones counts as one; None for no
+                limit.
+            steps: Only these of ``fold``, ``duplicates``, ``articles``, ``tiers``, ``archive``,
+                ``replay`` and ``links``. None for all, with ``articles`` only if
+                ``Config.articles`` turns them on. An unfinished sleep continues with the steps it
+                started with.
             dry_run: Only report what would be changed.
 
         Returns:
@@ -113,10 +114,10 @@ class Sleep(Part):
     def stale(
         self, *, kind: Kind | KindName | Sequence[Kind | KindName] | None = None, limit: int = 100
     ) -> list[Stale]:
-        """List active memories that somebody should look at, the most forgotten first.
+        """List active memories that should be reviewed, the most faded first.
 
-        A memory is stale if it is not valid any more, if verdicts made it less credible than it
-        was, or if it is nearly forgotten. Pinned and locked ones are never stale.
+        A memory is stale if it is no longer valid, if feedback lowered its belief, or if it has
+        nearly faded. Pinned and locked memories are never stale.
 
         Args:
             kind: One kind or several; None for all.
@@ -137,7 +138,7 @@ class Sleep(Part):
         ]
 
     def anomalies(self, since: datetime | None = None) -> list[Anomaly]:
-        """List days on which far more or far less happened than on the 30 days of use before.
+        """List days with far more or far less activity than the 30 days of use before.
 
         Args:
             since: The first day, a moment with a time zone; None for all days.
@@ -149,11 +150,11 @@ class Sleep(Part):
         return self._view.ask(lambda c, ns: report.unusual(c, ns, first)) or []
 
     def archive(self, id: str) -> Memory:  # noqa: A002 - the field's own name
-        """Set a memory aside: it is not found any more unless somebody asks for it.
+        """Archive a memory: it is found only on request.
 
         ``retrieve(include_archived=True)`` finds it, and so does a query that names its key or an
-        alias. It keeps its text and its vector. ``sleep.unarchive``, ``undo`` or a verdict that it
-        was used or is right brings it back. One that is archived already stays as it is.
+        alias. It keeps its text and its vector. ``sleep.unarchive`` or ``undo`` brings it back, and
+        so does feedback that it was used or is right. An archived memory stays as it is.
 
         Raises:
             NotFound: If this namespace has no such id.
@@ -175,9 +176,9 @@ class Sleep(Part):
         )
 
     def unarchive(self, id: str) -> Memory:  # noqa: A002 - the field's own name
-        """Bring a memory back from the archive; an active one stays as it is.
+        """Bring back an archived memory; an active one stays as it is.
 
-        If another memory fills its slot by now, it comes back superseded by that one.
+        If another memory fills its slot now, it comes back as superseded.
 
         Raises:
             NotFound: If this namespace has no such id.

@@ -38,16 +38,16 @@ Keep: TypeAlias = Literal["a", "b", "both", "neither"]
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """Two memories that cannot both hold, as it seems.
+    """Two memories that seem to contradict each other.
 
     Attributes:
         a: The later statement.
         b: The earlier one.
         relation: ``contradicts``; ``echoes``, an agent said again what was superseded by ``b``; or
             ``resolved``.
-        reason: Why they were flagged, in words of memento; "" if they changed since.
-        higher: Id of the one that stands higher and is placed first: by the trust of its source,
-            then by how late it holds since.
+        reason: Why they were flagged, in memento's words; "" if they changed since.
+        higher: Id of the one that ranks first: the more trusted one, else the one that became valid
+            later.
     """
 
     a: Memory
@@ -58,13 +58,13 @@ class Conflict:
 
 
 class Slots(Part):
-    """The slots of a memory, one value each: their history, and statements that conflict.
+    """Slots, each with one value at a time: their history and conflicts: ``memory.slots``.
 
-    ``memory.value(key)`` returns the present value.
+    ``memory.value(key)`` returns the current value.
     """
 
     def history(self, key: str, *, scope: str = "") -> SlotValues:
-        """Return every value of a slot, in the order in which they began to be valid.
+        """Return every value of a slot, in the order in which they became valid.
 
         Args:
             key: The slot, such as ``user/editor``.
@@ -83,14 +83,14 @@ class Slots(Part):
         return self._view.values(lambda c, ns: slot_rows.values(c, ns, slot, now))
 
     def revert(self, key: str, *, scope: str = "") -> Memory:
-        """Let the value that a slot had before hold again, from now on.
+        """Bring back the previous value of a slot, from now on.
 
-        It is added as a new memory with the fields of that value, and ``source.parents`` names it.
-        The present value, or a planned one, is superseded and stays in the history. So the history
-        keeps what held when, and reverting again brings the other value back.
+        The previous value is added as a new memory with the same fields, which names it in
+        ``source.parents``. The current or planned value is superseded and stays in the history.
+        Reverting again brings the other value back.
 
-        The value before is the newest one that held and says something else than the present one.
-        If the present value was forgotten or has expired, it is the newest one that held.
+        The previous value is the newest one that held and that differs from the current one. If the
+        current value was forgotten or has expired, it is the newest one that held.
 
         Args:
             key: The slot, such as ``user/editor``.
@@ -115,14 +115,14 @@ class Slots(Part):
         return self._view.memory(row)
 
     def conflicts(self, *, status: ConflictStatus = "open", limit: int = 100) -> list[Conflict]:
-        """List pairs of memories that seem to contradict each other, the newest first.
+        """List pairs of memories that seem to contradict each other, newest first.
 
-        A statement is compared with earlier ones in the background, soon after it was added;
-        ``flush(wait=True)`` waits for that. One that says that something changed supersedes what
-        it names (see ``Conflicts``); other conflicts are flagged, and both memories stay.
+        Each new statement is compared with earlier ones in the background; ``flush(wait=True)``
+        waits for that. A statement that reports a change supersedes what it names (see
+        ``Conflicts``). Other conflicts are flagged, and both memories stay.
 
         Args:
-            status: ``open``, or ``resolved`` for the pairs that were settled.
+            status: ``open``, or ``resolved`` for settled pairs.
             limit: Most pairs, 1 to 1,000,000.
 
         Raises:
@@ -169,21 +169,21 @@ class Slots(Part):
         return Conflict(a, b, relation, why, a.id if higher else b.id)
 
     def resolve(self, a: str, b: str, keep: Keep) -> tuple[Memory, Memory]:
-        """Settle a pair of memories that conflict, for good: they are never flagged again.
+        """Settle a conflict between two memories for good.
 
         Args:
             a: Id of a memory.
             b: Id of the other one.
-            keep: ``a`` or ``b``: that one supersedes the other; ``both``: there is no conflict;
-                ``neither``: both are forgotten.
+            keep: ``a`` or ``b``, which then supersedes the other; ``both`` if there is no conflict;
+                ``neither`` to forget both.
 
         Returns:
-            Both, as they are now.
+            Both memories, as they are now.
 
         Raises:
             NotFound: If this namespace has no such id.
-            InvalidInput: If there is no such choice, both are the same memory, one is quarantined
-                or forgotten, or the one to keep is not active.
+            InvalidInput: If ``keep`` is something else, both are the same memory, one is
+                quarantined or forgotten, or the one to keep is not active.
             LockedMemory: If the user locked one that would give way.
         """
         check_word("keep", keep, get_args(Keep))

@@ -35,13 +35,13 @@ class ModelUse:
 class Usage:
     """The use of language models by one namespace.
 
-    The most that a request may use is counted before it is sent. It stays counted if the process
-    died, or the reply came too late.
+    The largest possible use of a request is counted before it is sent. It stays counted if the
+    process died or the reply came too late.
 
     Attributes:
         total: The sum.
-        models: Name of a model to its use.
-        days: Day (UTC, ``2026-01-31``) to the sum of that day, the earliest first.
+        models: The use of each model, by name.
+        days: The sum for each day (UTC, ``2026-01-31``), earliest first.
         calls_left: Requests that the limits leave today.
         tokens_left: Tokens that the limits leave today.
         waiting: Messages that wait for a model, see ``LLMConfig.background``.

@@ -44,7 +44,7 @@ SHORTEST_ID = 6
 
 
 class Store(Part):
-    """Look after the store: count, back up, move, check and erase: ``memory.store``.
+    """The store itself: statistics, backup, export, checks and erasure: ``memory.store``.
 
     Each method says whether it works on this namespace or on the whole store.
 
@@ -77,12 +77,12 @@ class Store(Part):
 
     @property
     def read_only(self) -> bool:
-        """Whether the store cannot be written; reading still works."""
+        """Whether the store is read-only; reading still works."""
         return self._view.read_only
 
     @property
     def config(self) -> Config:
-        """Settings that the manager was made with."""
+        """Settings of the manager."""
         return self._view.config
 
     @property
@@ -96,7 +96,7 @@ class Store(Part):
         return self._view.clock
 
     def stats(self) -> Stats:
-        """Count the memories of this namespace and the backlog, and report present problems."""
+        """Count the memories of this namespace and the backlog, and report current problems."""
         engine, ns, now = self._view.engine, self._view.ns, self._view.engine.now()
         spent = asking.trouble(engine.ledger, ns, self._view.config.llm, now)
         return lineage.stats(
@@ -121,10 +121,10 @@ class Store(Part):
         return lineage.per_namespace(self._view.engine.ledger, self._view.engine.now())
 
     def backup(self, file: str | Path, *, overwrite: bool = False) -> Backup:
-        """Write the whole store, with every namespace, into one file; others may go on writing.
+        """Write the whole store, with every namespace, into one file, without blocking writers.
 
-        When this returns, the file is private, on the disk and checked;
-        ``memento.upkeep.backup.restore`` makes a store of it again.
+        When this returns, the file is private, on disk and verified.
+        ``memento.upkeep.backup.restore`` turns it into a store again.
 
         Args:
             file: Name of the backup, outside the store's folder.
@@ -148,10 +148,10 @@ class Store(Part):
         all_namespaces: bool = False,
         overwrite: bool = False,
     ) -> Exported:
-        """Write this namespace as JSON Lines, as of one moment; others may go on writing.
+        """Write this namespace as JSON Lines, as of one moment, without blocking writers.
 
-        It holds everything that ``import_from`` needs to rebuild the namespace elsewhere: every
-        field of every memory of every status, earlier states, links and events.
+        The file contains everything that ``import_from`` needs to rebuild the namespace elsewhere:
+        every field of every memory of every status, earlier states, links and events.
 
         Args:
             target: Name of a file, which becomes private, or an open stream of text or bytes.
@@ -185,36 +185,34 @@ class Store(Part):
     ) -> Imported:
         """Import a file that ``export`` wrote; if any part is refused, nothing is imported.
 
-        The whole file is checked before anything is written. Then a few hundred memories are
-        written per transaction, so that other writers never wait for long; readers see those that
-        are written. If the call is interrupted, these are complete, and the same call again imports
-        the rest.
+        The whole file is checked before anything is written. Then each transaction writes a few
+        hundred memories, so that other writers never wait long and readers see memories as they
+        arrive. If the call is interrupted, repeat it to import the rest.
 
-        Memories keep their ids, times and order. A memory that is here already stays as it is, so
-        importing twice adds nothing. If two active memories fill one slot, the one that is valid
-        from a later moment supersedes the other.
+        Memories keep their ids, times and order. A memory that the store already has stays as it
+        is, so importing twice adds nothing. If two active memories fill one slot, the one that
+        became valid later supersedes the other.
 
-        A file is treated as foreign unless you say otherwise. The present state of its memories is
-        validated as by ``add``. No memory is trusted more than the file, and untrusted ones are
-        quarantined. Secrets are removed; no memory is a rule or pinned. Their earlier states,
-        events and vectors are left out, and so are superseded and forgotten memories. With
-        ``trust="user"`` the file is your own backup: everything is imported unchanged, and the
-        store is as it was.
+        A file counts as another person's unless you say otherwise. Its memories are then checked as
+        by ``add``: none is trusted more than the file, untrusted ones are quarantined, secrets are
+        removed, and none is a rule or pinned. Earlier states, events, vectors, and superseded and
+        forgotten memories are left out. With ``trust="user"``, the file is your own, and everything
+        is imported unchanged.
 
         Args:
             source: Name of a file, or an open stream of text or bytes.
-            all_namespaces: Put each memory into the namespace it comes from; otherwise an export of
-                one namespace, whatever its name, is put into this one.
-            trust: Highest trust class for memories of the file; ``"user"`` for your own file.
-            progress: Called with 0 and None again and again while the file is checked, and then
-                with the number of its lines that are on the disk and of all its lines; see
+            all_namespaces: Import each memory into the namespace it came from; otherwise, an export
+                of one namespace, whatever its name, is imported into this one.
+            trust: Highest trust class for memories from the file; ``"user"`` for your own file.
+            progress: Called with 0 and None repeatedly while the file is checked, and then with the
+                number of its lines that are on disk and of all lines; see
                 ``memento.protocols.Progress``.
 
         Raises:
             ArchiveDamaged: If the file is cut off, changed, or not an export.
             ArchiveFromTheFuture: If the file is in a newer format.
-            InvalidInput: If it holds several namespaces and ``all_namespaces`` is not given, or a
-                value that cannot be accepted; the message names the line.
+            InvalidInput: If it contains several namespaces and ``all_namespaces`` is not given, or
+                a value that cannot be accepted; the message names the line.
             IdConflict: If an id belongs to another memory here.
             SecretFound: If the file is not your own, holds a secret, and the settings refuse them.
             StoreError: If it could not be written; memories written before that stay.
@@ -226,10 +224,10 @@ class Store(Part):
         )
 
     def doctor(self, *, repair: bool = True, all_namespaces: bool = False) -> list[Finding]:
-        """Look for damage in the whole store.
+        """Check the whole store for damage.
 
-        Its counts are for the whole store. Damaged memories of this namespace are named; those of
-        others are only counted.
+        Counts cover the whole store. Damaged memories of this namespace are named; those of others
+        are only counted.
 
         Args:
             repair: Repair data derived from the memories; the memories are never changed.
@@ -237,7 +235,7 @@ class Store(Part):
                 store, not for a user who shares it.
 
         Returns:
-            One finding per check; the store is healthy if every one is ``ok``.
+            One finding per check; the store is healthy if all are ``ok``.
         """
         return self._view.engine.examine(
             self._view.namespace,
@@ -252,13 +250,13 @@ class Store(Part):
         timeout: float | None = None,
         progress: Progress | None = None,
     ) -> int:
-        """Embed all memories again with the embedder in use, after the embedder was changed.
+        """Embed all memories again, after the embedder was changed.
 
         This affects the whole store, with every namespace.
 
         Args:
             wait: Return only when it is done.
-            timeout: Seconds to wait at most, up to a day; None for as long as it takes.
+            timeout: Most seconds to wait, up to a day; None for no limit.
             progress: As for ``flush``.
 
         Returns:
@@ -287,11 +285,11 @@ class Store(Part):
         dry_run: bool = False,
         timeout: float = 30.0,
     ) -> Erasure:
-        """Remove memories of this namespace for good, from every file of the store.
+        """Remove memories of this namespace permanently, from every file of the store.
 
         Text, versions, words, vectors, links, events and every copy in the store's folder are
-        removed; nothing brings them back. ``forget`` can be undone. Memories of every status are
-        included. The Chroma folder is removed and rebuilt in the background.
+        removed, and nothing brings them back (``forget``, in contrast, can be undone). Memories of
+        every status are included. The Chroma folder is removed and rebuilt in the background.
 
         Args:
             ids: One id or several.
@@ -299,15 +297,14 @@ class Store(Part):
                 address without its secrets.
             session: Instead of ids: all memories of this session.
             everything: Instead of ids: all memories of this namespace.
-            derived: Also erase memories that name one of them among their ``source.parents``, and
-                those derived from these in turn: they may say the same. An article that a sleep
-                made of one is erased in any case.
+            derived: Also erase memories derived from these (``source.parents`` names one, directly
+                or indirectly), because they may say the same. An article that a sleep made from one
+                is always erased.
             dry_run: Only report what would be erased.
-            timeout: Longest wait, in seconds, for other processes that have the store open to do
-                their part, >= 0.
+            timeout: Most seconds to wait for other processes that have the store open, >= 0.
 
         Returns:
-            The receipt. A part in ``pending`` is finished by the process that has the store open,
+            The receipt. Parts in ``pending`` are finished by the process that has the store open,
             or by the next one that opens it.
 
         Raises:
@@ -333,8 +330,8 @@ class Store(Part):
             filters: See ``Filtering``.
 
         Returns:
-            Each scope, tag and so on to its number of active memories, sorted by name. The sum over
-            scopes is the number of memories.
+            Each scope, tag and so on with its number of active memories, sorted by name. The sum
+            over scopes is the number of memories.
 
         Raises:
             InvalidInput: If an argument cannot be accepted.
@@ -344,17 +341,17 @@ class Store(Part):
         return self._view.ask(lambda c, ns: memories.tally(c, ns, asked, by)) or {}
 
     def full_id(self, short: str) -> str:
-        """Return the whole id for the first or the last characters of one.
+        """Return the full id for its first or last characters.
 
-        The ids that memento makes begin with the time, so that memories of one day begin alike; the
-        last characters tell them apart sooner.
+        Ids begin with the time, so those of one day start alike; the last characters tell them
+        apart sooner.
 
         Args:
             short: An id, or at least 6 characters from its start or its end.
 
         Raises:
-            NotFound: If no id of this namespace is, begins or ends like this.
-            AmbiguousId: If several do.
+            NotFound: If no id of this namespace matches.
+            AmbiguousId: If several ids match.
             InvalidInput: If it is not an id.
         """
         part = check_id(short)
@@ -385,13 +382,13 @@ class Store(Part):
         return [row.id for row in swept]
 
     def touch(self, ids: str | Sequence[str], expires_in: timedelta | float | None) -> list[str]:
-        """Set a new expiry for memories, without a new version or a new time of change.
+        """Set a new expiry for memories, without making a new version.
 
         Like ``forget_many``, it changes a few hundred per transaction.
 
         Args:
             ids: One id or several, at most 100,000.
-            expires_in: Time to live from now; None for ever.
+            expires_in: Time to live from now; None for no expiry.
 
         Returns:
             Ids of the changed memories; hidden or already expired ones are not changed.
@@ -414,7 +411,7 @@ class Store(Part):
         return [row.id for row in touched]
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Embed texts with the embedder of this manager, in the same way as its memories.
+        """Embed texts with the manager's embedder, in the same way as its memories.
 
         Args:
             texts: Any number of texts, none empty.
@@ -428,7 +425,7 @@ class Store(Part):
         """
         embedding = self._view.engine.embedding
         if embedding is None:
-            raise InvalidInput("embedder", "is None: this memory cannot embed texts")
+            raise InvalidInput("embedder", "is None, so the manager cannot embed texts")
         return embedding.embed(texts)
 
     def nearest(
@@ -441,17 +438,17 @@ class Store(Part):
         record: bool = True,
         **filters: Unpack[Filtering],
     ) -> Retrieval:
-        """Find memories by your own vector, nearest first: no words, no ranking, no folding.
+        """Find memories by a vector, nearest first, without words or ranking.
 
-        ``retrieve`` finds more; use it whenever there is a text to look for.
+        If you have text to search for, use ``retrieve``, which finds more.
 
         Args:
             vector: (dim,) vector of the store's own embedder, see ``embed``; its length must not
                 be 0.
             k: Most hits to return, 1 to 10,000.
             min_score: Drop hits below this cosine, [0, 1].
-            wait: Seconds to wait, at most, until memories added before are embedded, the newest
-                ones as for ``retrieve``; up to a day.
+            wait: Most seconds to wait for the newest memories to be embedded, as for ``retrieve``;
+                up to a day.
             record: Record in the event log which memories were retrieved.
             filters: See ``Filtering``.
 
@@ -477,11 +474,11 @@ class Store(Part):
         )
 
     def usage(self, since: datetime | None = None) -> Usage:
-        """Say how much this namespace used language models.
+        """Return how much this namespace used language models.
 
         Args:
-            since: First moment, with a time zone; its whole day (UTC) counts. None for all days
-                that are kept, which are about 400.
+            since: First moment, with a time zone; its whole day (UTC) is included. None for all
+                days on record, about 400.
 
         Raises:
             InvalidInput: If ``since`` has no time zone.

@@ -33,7 +33,7 @@ def undo(
 ) -> Undone:
     """Do what ``MemoryManager.undo`` does; see there."""
     if (change is None) == (run is None):
-        raise InvalidInput("change", "give either the number of a change or run=")
+        raise InvalidInput("change", "pass either the number of a change or run=")
     check_flag("force", force)
     field, given = ("change", change) if run is None else ("run", run)
     asked = check_count(field, given, most=SEQ_MASK)
@@ -65,7 +65,7 @@ def _of_run(view: View, ns: int, run: int) -> Sequence[int]:
         raise NothingToUndo(number, f"this namespace has no run {number}")
     left = [one.change for one in found if undoing.is_undoable(one)]
     if not left:
-        raise NothingToUndo(number, f"all of run {number} was undone, or cannot be")
+        raise NothingToUndo(number, f"run {number} was already undone, or cannot be undone")
     return left
 
 

@@ -132,7 +132,7 @@ def _to_protect(work: Work, memory_id: str) -> Row:
     row = memories.by_id(work.db, work.ns, memory_id)
     if row.trust != Trust.USER:
         problem = f"{memory_id!r} comes from {row.trust}; only what the user says can be locked or"
-        raise UntrustedSource("id", f"{problem} pinned; say it in your own name")
+        raise UntrustedSource("id", f"{problem} pinned; add it as the user")
     if row.status not in FOUND:
         raise InvalidInput("id", f"{memory_id!r} is {row.status}, not active")
     if row.expires_at is not None and row.expires_at <= work.now:

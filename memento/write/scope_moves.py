@@ -32,7 +32,9 @@ def define(work: Work, path: str, title: str, aliases: Sequence[str]) -> Place:
     known = {one.path for one in places} | _used(work.db, work.ns)
     given, path = path, known_as(resolved(path, rows.merges(work.db, work.ns)), known, places)
     if not path:
-        raise InvalidInput("path", f"{shown(given)} is merged into everywhere; unmerge it first")
+        raise InvalidInput(
+            "path", f"{shown(given)} is merged into the root scope; unmerge it first"
+        )
     for alias in aliases:
         other = known_as(alias, known - {path}, [one for one in places if one.path != path])
         if other in known - {path}:

@@ -136,7 +136,9 @@ def undoable(work: Work, key: int) -> Recorded:
         raise NothingToUndo(number, f"change {number} was undone by {by}; undo {by} to redo it")
     if one.kind in VERDICTS:
         raise NothingToUndo(
-            number, f"change {number} is a verdict about quarantine; give the opposite verdict"
+            number,
+            f"change {number} approved or rejected a memory; use quarantine.reject or"
+            " quarantine.approve instead",
         )
     return one
 
@@ -166,7 +168,7 @@ def undo(
     plan = _plan(work, one, forced=forced)
     if not plan.targets and not plan.left and not plan.events:
         number = changes.number_of(one.change)
-        raise NothingToUndo(number, f"nothing of change {number} is there any more")
+        raise NothingToUndo(number, f"nothing from change {number} exists any more")
     while force and (blocker := _blocker(work, one, plan, tried.union(outcome.changes))):
         tried.add(blocker.change)  # each is tried once, so that this ends
         undo(work, blocker, outcome, force=True, tried=tried)

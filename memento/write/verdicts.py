@@ -180,7 +180,7 @@ def of_event(session: Session, ns: int, event: int) -> list[Happening]:
     """Find the verdict with a number; none if it was taken back already."""
     found = usage_events.happening(session, ns, event)
     if found is None or found.kind not in SAID or found.docid is None:
-        raise InvalidInput("event", f"{event} is not a verdict on a memory of this namespace")
+        raise InvalidInput("event", f"{event} is not feedback on a memory of this namespace")
     answered = found.kind == Event.USED and learnt_weights.BESIDE in found.detail
     rivals = usage_events.outcomes_after(session, found, MOST_RIVALS) if answered else []
     lowered = [one for one in rivals if one.detail.get(RIVAL) is True]
@@ -252,7 +252,7 @@ def finish(
 def _open(work: Work, loop: str) -> Turn:
     turn = loop_rows.find(work.db, work.ns, loop)
     if turn is None:
-        raise InvalidInput("loop", f"this namespace has no loop {loop!r}")
+        raise InvalidInput("loop", f"there is no loop {loop!r}")
     if turn.closed_at is not None or turn.expires_at <= work.now:
         raise InvalidInput("loop", f"{loop!r} is closed; open a new one")
     return turn

@@ -34,7 +34,7 @@ EXAMPLES = [
     errors.StoreGone("/x", "ledger.db was removed"),
     errors.StoreBusy("/x", "busy"),
     errors.ReadOnlyStore("/x", "read-only"),
-    errors.TargetExists("/x", "is there already"),
+    errors.TargetExists("/x", "already exists"),
     errors.ArchiveDamaged("/x", "is cut off"),
     errors.ArchiveFromTheFuture("/x", found=9, known=1),
     errors.MomentUnknown("/x", NEW_YEAR, NEW_YEAR),

@@ -1,10 +1,28 @@
 """`memento demo`: what a stranger sees first."""
 
+import importlib.util
 import json
+from pathlib import Path
 
 from memento import MemoryManager, Retrieval, Tier, ingest
 from memento.cli import demo, tables
 from memento.cli.demo import NAMESPACE, story
+
+
+def painter():
+    """Load the script that draws the README's picture."""
+    path = Path(__file__).parents[2] / "scripts" / "demo_svg.py"
+    spec = importlib.util.spec_from_file_location("demo_svg", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_picture_shows_the_demo_of_today():
+    """The README's picture has the words of the demo; if not, run `scripts/demo_svg.py`."""
+    draw = painter()
+    kept = draw.PICTURE.read_text(encoding="utf-8")
+    assert draw.texts(kept) == draw.texts(draw.drawn(draw.played()))
 
 
 def test_every_answer_is_the_right_one(memento):
@@ -36,7 +54,7 @@ def test_the_demo_shows_what_it_learns(memento):
         learned.split(heading)[0]
         for heading in (
             "Statements that conflict",
-            "A verdict",
+            "Feedback",
             "Sleep",
             "After a crash",
             "How long",
@@ -46,7 +64,7 @@ def test_the_demo_shows_what_it_learns(memento):
     assert '"Please use tabs." (superseded), "use spaces." (active)' in lesson
     assert "flagged (another landlord)" in conflict
     first, now = (text for text in demo.ALIKE.values() if text in verdict)
-    assert verdict.count("irst comes") == 2
+    assert verdict.count("first hit is") == 2
     assert first != now
     assert "is superseded" in sleep
     assert "it is active again" in sleep

@@ -27,6 +27,11 @@ def test_readme_has_the_two_commands():
     assert 'pip install ".[test]" && pytest' in lines
 
 
+def test_the_readme_is_short():
+    """A newcomer reads it in five minutes: at most 900 words, code included."""
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").split()) <= 900
+
+
 def test_the_three_promised_calls(tmp_path, monkeypatch):
     """A tier is the second argument of ``add``, and the critical fact is found."""
     monkeypatch.chdir(tmp_path)

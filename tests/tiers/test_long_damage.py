@@ -243,7 +243,7 @@ def test_close_stops_an_open_that_is_probing(copy):
     probing.wait()
     tier.close()
     opener.join()
-    assert said == ["long tier unavailable: this memory is closed"]
+    assert said == ["long tier unavailable: the store is closed"]
     assert copy.resets == []
     assert tier.state is LongState.COLD
 

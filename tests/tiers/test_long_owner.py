@@ -166,7 +166,7 @@ def test_closing_while_chromadb_is_imported_leaves_no_owner(tmp_path, monkeypatc
     feeder = Feeder(tmp_path / "chroma", 10)
     tier = feeder.tier()
     monkeypatch.setattr("memento.tiers.long_tier.load", tier.close)  # the import takes that long
-    assert "this memory is closed" in refusal(tier.open)
+    assert "the store is closed" in refusal(tier.open)
     assert tier.state is LongState.COLD
     other = feeder.tier()
     monkeypatch.undo()

@@ -191,7 +191,7 @@ def test_a_store_in_use_is_not_set_aside(memory, tmp_path):
     """StoreBusy, and the store goes on where it was."""
     memory.add("a")
     memory.store.backup(tmp_path / "b.db")
-    with pytest.raises(StoreBusy, match="close that first"):
+    with pytest.raises(StoreBusy, match="close it first"):
         restore(tmp_path / "b.db", memory.store.root, set_aside=True)
     memory.add("b")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["b.db", "store"]

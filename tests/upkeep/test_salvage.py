@@ -147,7 +147,7 @@ def test_a_store_in_use_is_not_swapped(filled, open_memory):
     """Nobody goes on writing into a file that has been put aside."""
     root, held, _ = filled
     open_memory(root)
-    with pytest.raises(StoreBusy, match="close that first"):
+    with pytest.raises(StoreBusy, match="close it first"):
         salvage(root)
     assert [p.name for p in root.parent.iterdir()] == [root.name]
     assert len(held) == 40

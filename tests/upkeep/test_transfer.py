@@ -213,7 +213,7 @@ def test_what_is_cut_off_or_changed_is_refused_whole(full, open_memory, tmp_path
     assert copy._engine.ledger.find_namespace(("acme", "rami")) is None
 
 
-NO_LIST, NO_MODEL = "namespaces it holds", "embedder made"
+NO_LIST, NO_MODEL = "list its namespaces", "embedder of its vectors"
 
 
 @pytest.mark.parametrize(
@@ -245,7 +245,7 @@ def test_a_line_of_no_type_is_refused(full, open_memory, tmp_path, wrong):
     """It might be a memory; it is not passed over."""
     head, *rest = lines_of(full)
     copy = open_memory(tmp_path / "copy")
-    with pytest.raises(ArchiveDamaged, match="line 2 has a type that no export has"):
+    with pytest.raises(ArchiveDamaged, match="line 2 has an unknown type"):
         copy.store.import_from(sealed(head, wrong, *rest[:-1]), trust="user")
 
 

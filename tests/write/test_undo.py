@@ -307,7 +307,7 @@ def test_an_undo_of_a_run_goes_on_where_it_was_cut_off(memory, monkeypatch):
     run = last(memory).run
     memory.undo(last(memory).number)
     assert len(memory.undo(run=run).undone) == 2
-    with pytest.raises(NothingToUndo, match="all of run"):
+    with pytest.raises(NothingToUndo, match="already undone"):
         memory.undo(run=run)
 
 
@@ -387,7 +387,7 @@ def test_what_was_erased_stays_gone(memory):
     memory.forget("b")
     number = last(memory).number
     memory.store.erase("b")
-    with pytest.raises(NothingToUndo, match="nothing of change"):
+    with pytest.raises(NothingToUndo, match="nothing from change"):
         memory.undo(number)
 
 

@@ -52,7 +52,7 @@ Say = Callable[[str], None]
 
 
 def learn(memory: MemoryManager, say: Say) -> None:
-    """Observe a conversation: a rule, its correction, a fact; then show what an agent is told."""
+    """Observe a conversation: a rule, its correction and a fact; then show the policy."""
     for user, assistant in SAID:
         seen = memory.observe(user, assistant, session="monday")
         for one in seen.learned:
@@ -60,48 +60,48 @@ def learn(memory: MemoryManager, say: Say) -> None:
             instead = f', instead of "{before[0]}"' if before else ""
             say(f'user: "{user}" -> {one.memory.kind} {one.memory.key}{instead}')
     told = [memory.text for memory in memory.rules.policy().memories]
-    say(f"the policy of the next session: {_quoted(told)}")
+    say(f"policy for the next session: {_quoted(told)}")
     (old, new) = (value.memory for value in memory.slots.history("style/indent"))
-    say(f'the chain of style/indent: "{old.text}" ({old.status}), "{new.text}" ({new.status})')
+    say(f'history of style/indent: "{old.text}" ({old.status}), "{new.text}" ({new.status})')
 
 
 def conflict(memory: MemoryManager, say: Say) -> None:
-    """Tell a contradiction: both stay, flagged, and a person settles it."""
+    """Add two conflicting statements: both are kept and flagged, and the user picks one."""
     for text in OPPOSED:
         memory.add(text)
     memory.flush(wait=True)
     for found in memory.slots.conflicts():
         say(f"flagged ({found.reason}): {_quoted([found.b.text, found.a.text])}")
         memory.slots.resolve(found.a.id, found.b.id, "a")
-    say(f"a person keeps the newer one; open conflicts: {len(memory.slots.conflicts())}")
+    say(f"the user keeps the newer one; open conflicts: {len(memory.slots.conflicts())}")
 
 
 def judge(memory: MemoryManager, say: Say) -> None:
-    """Say that a memory is wrong, and see the order of an answer turn round."""
+    """Rate a memory as harmful, and see the order of an answer change."""
     for name, text in ALIKE.items():
         memory.add(text, id=name)
     memory.flush(wait=True)
     (before,) = memory.retrieve(QUESTION, 1)
-    say(f'{QUESTION} First comes "{before.text}"')
+    say(f'{QUESTION} The first hit is "{before.text}"')
     memory.feedback.rate(before, verdict="harmful", note="it restored the wrong day")
     (after,) = memory.retrieve(QUESTION, 1)
-    say(f'The user says that it did harm. Now first comes "{after.text}"')
+    say(f'The user marks it as harmful. Now the first hit is "{after.text}"')
 
 
 def sleep(memory: MemoryManager, say: Say) -> None:
-    """Let the store tidy up, and take it back."""
+    """Let the store tidy up, then undo it."""
     for text in NEAR:
         memory.add(text)
     memory.flush(wait=True)
     tick = memory.sleep.run(steps=["duplicates"])
     (folded,) = (one for one in memory.list(status="superseded") if one.text in NEAR)
-    say(f'the sleep folds what says the same: "{folded.text}" is superseded')
+    say(f'sleep merges near-duplicates: "{folded.text}" is superseded')
     memory.undo(run=tick.run)
-    say(f"undo of the sleep: it is {memory.get(folded.id).status} again")
+    say(f"undo the sleep: it is {memory.get(folded.id).status} again")
 
 
 def resume(memory: MemoryManager, say: Say) -> None:
-    """Note where a task stands, and go on as another process would."""
+    """Save the progress of a task, and resume it as another process would."""
     memory.sessions.start("move", goal="Move the blog to the new host")
     memory.sessions.checkpoint(
         "move", done=["exported the posts"], next=["import them", "switch DNS"]
@@ -129,7 +129,7 @@ WAYS = {
 LESSONS = {
     "It learns from a conversation": learn,
     "Statements that conflict": conflict,
-    "A verdict": judge,
+    "Feedback": judge,
     "Sleep": sleep,
     "After a crash": resume,
 }
@@ -137,7 +137,7 @@ LESSONS = {
 
 
 def run(root: Path | None = None) -> None:
-    """Remember, ask, correct, close, open again, and show it all on stdout.
+    """Remember, ask, correct, close and reopen, showing each step on stdout.
 
     Args:
         root: Folder of the store; None for a temporary one. In your own folder the demo uses a
@@ -148,18 +148,19 @@ def run(root: Path | None = None) -> None:
     with _folder(root) as folder:
         with MemoryManager(folder, namespace=NAMESPACE) as memory:
             adding = _remember(out, memory)
-            _heading(out, "Ask")
-            _line(
-                out, "Below each answer: its tier, who said it and when, its score, and which rank"
-            )
-            _line(out, "it took by its words, by its meaning, by its exact spelling or by name.")
-            asking = [_ask(out, memory, question.text) for question in story.QUESTIONS]
-            _change(out, memory)
+            heading(out, "Ask")
+            line(out, "Each answer shows its tier, speaker, date and score, and how it ranked in")
+            line(out, "each search: by words, meaning, exact spelling or name.")
+            asking = [ask(out, memory, question.text) for question in story.QUESTIONS]
+            change(out, memory)
             count = memory.store.stats().memories
         _reopen(out, folder, count)
     _lessons(out)
-    _heading(out, "How long it took")
-    _line(out, f"a durable add {_ms(median(adding))}, an answer {_ms(median(asking))} (medians)")
+    heading(out, "How long it took")
+    line(
+        out,
+        f"{_ms(median(adding))} for a durable add, {_ms(median(asking))} for an answer (medians)",
+    )
     _try_next(out, root)
 
 
@@ -174,48 +175,49 @@ def _folder(root: Path | None) -> Iterator[Path]:
 
 def _remember(out: Console, memory: MemoryManager) -> list[float]:
     """Add the conversation and the notes; returns the seconds each single ``add`` took."""
-    _heading(out, "Remember")
+    heading(out, "Remember")
     began = perf_counter()
     turns = memory.add_many(ingest.read(story.CONVERSATION))
     took = perf_counter() - began
-    _line(out, f"{len(turns)} turns of 4 talks in one transaction, {_ms(took)}: {_tiers(turns)}")
+    line(out, f"{len(turns)} turns of 4 talks in one transaction, {_ms(took)}: {_tiers(turns)}")
     notes: list[Memory] = []
     seconds = []
     for draft in (*story.NOTES, story.BEFORE):
         began = perf_counter()
         notes += memory.add_many([draft])
         seconds.append(perf_counter() - began)
-    _line(out, f"{len(notes)} notes, facts and rules one by one: {_tiers(notes)}")
+    line(out, f"{len(notes)} notes, facts and rules one by one: {_tiers(notes)}")
     began = perf_counter()
     memory.flush(wait=True)
-    _line(out, f"indexed for search by meaning in {perf_counter() - began:.1f} s; no add waited")
+    line(out, f"indexed for search by meaning in {perf_counter() - began:.1f} s; no add waited")
     return seconds
 
 
-def _ask(out: Console, memory: MemoryManager, question: str) -> float:
+def ask(out: Console, memory: MemoryManager, question: str) -> float:
     """Ask one question and show the best answer; returns the seconds it took."""
     found = memory.retrieve(question, k=3)
     _show(out, found)
     return found.took["total"]
 
 
-def _change(out: Console, memory: MemoryManager) -> None:
-    _heading(out, "A fact changes")
+def change(out: Console, memory: MemoryManager) -> None:
+    """Replace a fact, then show the new answer and the statement it replaced."""
+    heading(out, "A fact changes")
     memory.add_many([story.AFTER])
     memory.flush(wait=True)
     _show(out, memory.retrieve(story.CHANGED.text, k=3))
     (before,) = memory.list(status="superseded")
-    _line(out, f"It took the place of this, kept but no longer found ({_day(before)}):")
+    line(out, f"It replaced this, which stays in the history ({_day(before)}):")
     _quote(out, before.text, "dim")
 
 
 def _reopen(out: Console, folder: Path, count: int) -> None:
-    _heading(out, "Closed, and opened again")
+    heading(out, "Closed, and opened again")
     began = perf_counter()
     with MemoryManager(folder, namespace=NAMESPACE) as memory:
         same = memory.store.stats().memories
         opened = perf_counter() - began
-        _line(out, f"{same} of {count} memories are there after {_ms(opened)}")
+        line(out, f"{same} of {count} memories are there after {_ms(opened)}")
         _show(out, memory.retrieve(story.QUESTIONS[1].text, k=3))
 
 
@@ -226,19 +228,19 @@ def _lessons(out: Console) -> None:
         MemoryManager(folder, namespace=NAMESPACE) as memory,
     ):
         for title, lesson in LESSONS.items():
-            _heading(out, title)
-            lesson(memory, lambda text: _line(out, text))
+            heading(out, title)
+            lesson(memory, lambda text: line(out, text))
 
 
 def _try_next(out: Console, root: Path | None) -> None:
-    _heading(out, "Try next")
+    heading(out, "Try next")
     folder = root or "demo_memory"
     if root is None:
-        _line(out, f"memento demo --root {folder}")
-    _line(out, f'memento retrieve "which berth do they have?" --root {folder} --namespace demo')
-    _line(out, 'memento add "I take my coffee black" --tier long')
-    _line(out, "memento ingest YOUR_CHAT.json")
-    _line(out, "memento --help")
+        line(out, f"memento demo --root {folder}")
+    line(out, f'memento retrieve "which berth do they have?" --root {folder} --namespace demo')
+    line(out, 'memento add "I take my coffee black" --tier long')
+    line(out, "memento ingest YOUR_CHAT.json")
+    line(out, "memento --help")
 
 
 def _show(out: Console, found: Retrieval) -> None:
@@ -246,7 +248,7 @@ def _show(out: Console, found: Retrieval) -> None:
     out.print()
     out.print(Padding(Text(found.query, "bold"), (0, 0, 0, 2), expand=False))
     if not found:
-        _line(out, "nothing found")
+        line(out, "nothing found")
         return
     best = found[0]
     _quote(out, best.text, STYLES[best.tier])
@@ -258,12 +260,14 @@ def _show(out: Console, found: Retrieval) -> None:
     out.print(Padding(origin, (0, 0, 0, 4), expand=False))
 
 
-def _heading(out: Console, text: str) -> None:
+def heading(out: Console, text: str) -> None:
+    """Print the title of a scene."""
     out.print()
     out.print(Text(text, "bold underline"))
 
 
-def _line(out: Console, text: str) -> None:
+def line(out: Console, text: str) -> None:
+    """Print one indented line."""
     out.print(Padding(Text(text), (0, 0, 0, 2), expand=False))
 
 

@@ -66,7 +66,7 @@ def inspect(path: Path, sees: checks.Sees = checks.everyone) -> Contents:
         try:
             version = sqlite.check_version(connection, path)
             if not version:
-                raise ArchiveDamaged(path, "is empty; it holds no store")
+                raise ArchiveDamaged(path, "is empty and contains no store")
             problems = sqlite.quick_check(connection)
             problems += _named(checks.changed_rows(connection), sees, "")
             problems += namespaces.wrong(connection)
@@ -79,7 +79,7 @@ def inspect(path: Path, sees: checks.Sees = checks.everyone) -> Contents:
             if not connection.words.intact():
                 problems.append("its full text is damaged")
         except StoreUnusable as error:
-            raise ArchiveDamaged(path, f"is no backup of memento: {error}") from error
+            raise ArchiveDamaged(path, f"is not a memento backup: {error}") from error
         if problems:
             raise ArchiveDamaged(path, f"is damaged: {'; '.join(problems[:5])}")
         count = single(connection, "SELECT count(*) FROM memories")

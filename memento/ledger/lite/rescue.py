@@ -74,7 +74,7 @@ class Rescued:
 def find(path: Path) -> Rescued:
     """Read a damaged ledger and its log, which are not changed."""
     if presence.is_open(path):  # to read it here and close it would drop the locks on it
-        raise StoreBusy(path, "is open in this process; close that first")
+        raise StoreBusy(path, "is open in this process; close it first")
     found, pages = Rescued(), Pages(path)
     ours = pages.application_id == schema.APPLICATION_ID
     if ours and pages.user_version > schema.SCHEMA_VERSION:

@@ -39,7 +39,7 @@ def make_root(root: Path) -> None:
     refuse_long(root, f".{layout.LEDGER}.12345678.tmp")  # the longest name: of a new ledger
     try:
         if root.exists() and not root.is_dir():
-            raise StoreUnusable(root, "is not a folder; give the folder that holds the store")
+            raise StoreUnusable(root, "is not a folder; pass the folder of the store")
         if root.exists():
             _accept(root)
         else:

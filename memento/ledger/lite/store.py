@@ -345,7 +345,7 @@ class LiteLedger:
         if not version:
             if self._full is not None:
                 raise self._full
-            raise ReadOnlyStore(self.root, "cannot be written and holds no store yet") from cause
+            raise ReadOnlyStore(self.root, "cannot be written and contains no store yet") from cause
 
     def _version_rolled_back(self) -> int:
         """Read the version, after what a crash in the store's first moment left half-done."""

@@ -187,7 +187,7 @@ def _alone(path: Path) -> Iterator[None]:
             with translated(path):  # folding the log works only if nobody else has it open
                 connect(path, busy_seconds=PATIENCE, writable=True, wal=False).close()
         except StoreBusy as error:
-            raise StoreBusy(path, "is open in another process; close that first") from error
+            raise StoreBusy(path, "is open in another process; close it first") from error
         except StoreUnusable as error:  # perhaps the reason for all this: it is kept as it is
             log.info("%s is replaced though it cannot be opened: %s", path, error)
         yield

@@ -426,7 +426,7 @@ class TestTrouble:
         assert crew.kickoff().raw
         logged = [text for name, level, text in caplog.record_tuples if (name, level) == LOG]
         assert logged
-        assert all("this memory is closed" in text for text in logged)
+        assert all("the store is closed" in text for text in logged)
 
     def test_what_an_llm_made_up_stops_no_crew(self, door, manager, make_crew, llm):
         """A scope that cannot be one is no trouble of the store."""
