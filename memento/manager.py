@@ -315,6 +315,9 @@ class MemoryManager(Part):
 
         Returns:
             The memories as stored, one per item, in order; see ``add`` for turns that are too long.
+            An item with a ``source.uri`` and an ``id`` is read again from there: what was erased,
+            forgotten or reworded here since is left out, and an item that says nothing else has no
+            memory.
 
         Raises:
             InvalidInput: If an item cannot be accepted; the message names its position.
@@ -329,7 +332,7 @@ class MemoryManager(Part):
         check_flag("replace", replace)
         if not drafts:
             return []
-        return self._view.add(drafts, replace=replace, progress=progress)
+        return self._view.add(drafts, replace=replace, progress=progress, again=True)
 
     def observe(
         self,
