@@ -867,7 +867,8 @@ class MemoryManager(Part):
                 Only what the user said can be locked, at most 100 memories as ``user``;
                 ``store.erase`` removes it all the same.
             source: Origin of the change, a trust class; None for the user. From then on the memory
-                is trusted no more than that.
+                is trusted no more than that. An accepted memory that the user gives another text
+                is the user's.
 
         Returns:
             The memory as it is now.

@@ -48,6 +48,7 @@ class Quarantine(Part):
     def approve(self, seen: Memory | str, *, version: int | None = None) -> Memory:
         """Make a quarantined memory active; it then replaces the memories that it supersedes.
 
+        A value of a slot that began before the present one becomes part of the slot's history.
         A memory that has changed since it was read is refused. Its source stays known: it cannot
         become a rule and cannot be pinned. Only people should call this; an agent that may approve
         is as open as one without quarantine.
