@@ -149,7 +149,8 @@ def approve(work: Work, memory_id: str, seen: Memory | int | None) -> Row:
     """Let a quarantined memory be found; it takes its slot and the place of what it supersedes.
 
     A value that began before the present one goes into the history of the slot instead: the user
-    may have said the newer one knowing it. Its source stays what it was. A memory that is not quarantined is returned as it is.
+    may have said the newer one knowing it. Its source stays what it was. A memory that is not
+    quarantined is returned as it is.
 
     Args:
         work: The transaction.
