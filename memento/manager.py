@@ -320,6 +320,9 @@ class MemoryManager(Part):
 
         Returns:
             The memories as stored, one per item, in order; see ``add`` for turns that are too long.
+            An item with a ``source.uri`` and an ``id`` is read again from there: what was erased,
+            forgotten or reworded here since is left out, and an item that says nothing else has no
+            memory.
 
         Raises:
             InvalidInput: If an item cannot be accepted; the message names its position.
@@ -334,7 +337,7 @@ class MemoryManager(Part):
         check_flag("replace", replace)
         if not drafts:
             return Memories()
-        return self._view.add(drafts, replace=replace, progress=progress)
+        return self._view.add(drafts, replace=replace, progress=progress, again=True)
 
     def observe(
         self,
@@ -869,7 +872,8 @@ class MemoryManager(Part):
                 unlocks it. Only the user's memories can be locked, at most 100 of them as ``user``.
                 ``store.erase`` removes locked memories, too.
             source: Who makes the change, a trust class; None for the user. From then on, the memory
-                is trusted no more than this source.
+                is trusted no more than this source. An accepted memory whose text the user changes
+                becomes the user's.
 
         Returns:
             The memory as it is now.

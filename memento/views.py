@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Never, Self, TypeVar, Unpack
@@ -25,10 +26,10 @@ from memento.check import (
     check_id,
     check_metadata,
 )
-from memento.errors import InvalidInput, NotFound
+from memento.errors import InvalidInput, NotFound, TurnErased
 from memento.holding import Hold
 from memento.ingest.paragraphs import PART_LIMIT, pieces
-from memento.ledger import changes, memories, past, scope_rows
+from memento.ledger import changes, copies, memories, past, scope_rows
 from memento.ledger.contract import Session, Work
 from memento.ledger.filters import Filtering, check_known_at, filtering
 from memento.ledger.predicate import Filters
@@ -47,6 +48,7 @@ from memento.types import (
 )
 from memento.upkeep import lineage
 from memento.write import change
+from memento.write.remember import refuse_copies
 from memento.write.steps import Change
 
 if TYPE_CHECKING:
@@ -152,21 +154,72 @@ class View:
 
     @traced("add", lambda kept: {"memories": len(kept)})
     def add(
-        self, drafts: Sequence[Draft], *, replace: bool = False, progress: Progress | None = None
+        self,
+        drafts: Sequence[Draft],
+        *,
+        replace: bool = False,
+        progress: Progress | None = None,
+        again: bool = False,
     ) -> Memories:
         """Add drafts; a turn that is too long for one memory is stored in parts.
 
+        Args:
+            drafts: What to add.
+            replace: Let each replace the memory that has its id.
+            progress: Told how many are checked, and all at the end.
+            again: Whether sources may bring again what was taken out here: it stays away.
+
         Returns:
-            One memory per draft, in order: of a turn in parts, the first part.
+            One memory per draft, in order: of a turn in parts, the first part. A draft of which
+            nothing is left has none.
         """
-        expanded: list[Draft] = []
-        firsts: list[int] = []
-        for draft in drafts:
-            firsts.append(len(expanded))
+        parts: list[tuple[int, Draft]] = []
+        for at, draft in enumerate(drafts):
             split = not replace and _is_long_turn(draft, self.config.limits)
-            expanded += self._parts_of_turn(draft) if split else [draft]
-        rows = self.engine.add(self.namespace, expanded, replace=replace, progress=progress)
-        return Memories(self.memory(rows[at]) for at in firsts)
+            parts += [(at, one) for one in (self._parts_of_turn(draft) if split else [draft])]
+        if again:
+            left = self._what_is_left([one for _, one in parts])
+            parts = [(at, one) for (at, _), one in zip(parts, left, strict=True) if one is not None]
+        every = [one for _, one in parts]
+        rows: Sequence[Row | None]
+        if again:
+            rows = self.add_again(every, replace=replace, progress=progress)
+        else:
+            rows = self.engine.add(self.namespace, every, replace=replace, progress=progress)
+        firsts: dict[int, Row] = {}
+        for (at, _), row in zip(parts, rows, strict=True):
+            if row is not None:
+                firsts.setdefault(at, row)
+        return Memories(self.memory(row) for row in firsts.values())
+
+    def _what_is_left(self, drafts: Sequence[Draft]) -> list[Draft | None]:
+        """Return each draft without what was taken out of its source; None if nothing is left."""
+        found = self.ask(lambda c, ns: copies.taken_out(c, ns, drafts)) or {}
+        named = {name: one.text and id_of_content(name, one.text) for name, one in found.items()}
+        left: list[Draft | None] = []
+        for draft in drafts if found else ():
+            related = [named.get(one, one) for one in draft.related]
+            one = replace(draft, related=tuple(filter(None, related)))
+            if draft.id in found:
+                one = replace(one, id=named[draft.id], text=found[draft.id].text)
+            left.append(one if one.text else None)
+        return left or [*drafts]
+
+    def add_again(self, drafts: Sequence[Draft], **how: Any) -> list[Row | None]:
+        """Add what sources may bring again; None for what was taken out at the same moment."""
+        ours = {draft.id for draft in drafts if copies.source_of(draft) is not None}
+        gone: set[str | None] = set()
+        while True:
+            kept = [draft for draft in drafts if draft.id is None or draft.id not in gone]
+            guard = partial(refuse_copies, drafts=kept)
+            try:
+                rows = iter(self.engine.add(self.namespace, kept, guard=guard, **how))
+            except TurnErased as erased:
+                if not erased.ids <= ours:
+                    raise
+                gone |= erased.ids
+            else:
+                return [None if draft.id in gone else next(rows) for draft in drafts]
 
     def _parts_of_turn(self, draft: Draft) -> Iterator[Draft]:
         """Split a turn; later parts are linked to the first, and do not crowd the ring buffer."""

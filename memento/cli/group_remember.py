@@ -196,8 +196,9 @@ def ingest(
                 new = sum(one.created_at >= began for one in kept)
                 told = f"{len(kept)} parts, {new} new"
             else:
-                kept, new = _add_all(memory, drafts(), bar.to)
-                told = f"{counted(total)} read, {new} new, {total - new} known already"
+                kept, new, out = _add_all(memory, drafts(), bar.to)
+                told = f"{counted(total)} read, {new} new, {total - new - out} known already"
+                told += f", {out} taken out here before" * bool(out)
         for line in (f"{file.name}: {told}", *_waiting(kept)):
             typer.echo(line)
         return wait_for_index(memory) if wait else 0
@@ -218,18 +219,23 @@ def _waiting(kept: Sequence[Memory]) -> list[str]:
 
 def _add_all(
     memory: MemoryManager, drafts: Iterator[Draft], progress: Callable[[int], None]
-) -> tuple[Memories, int]:
-    """Add drafts in batches; returns the quarantined memories and the number of new ones."""
-    done = new = 0
+) -> tuple[Memories, int, int]:
+    """Add drafts in batches.
+
+    Returns:
+        The quarantined memories, the number of new ones, and of those that stay away.
+    """
+    done = new = out = 0
     waiting = Memories()
     while batch := list(islice(drafts, BATCH)):
         began = system_clock()
         kept = memory.add_many(batch)
         waiting += [one for one in kept if one.status is Status.QUARANTINED]
         new += len({one.id for one in kept if one.created_at >= began})
+        out += len(batch) - len(kept)
         done += len(batch)
         progress(done)
-    return waiting, new
+    return waiting, new, out
 
 
 @command(

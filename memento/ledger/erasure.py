@@ -1,9 +1,9 @@
 """Taking memories out of the ledger for good.
 
-An erased memory leaves its row id in ``erased``, and a turn also a digest (see ``replays``), and
-nothing else: caches of every process learn of it by the revision, and the row id is never given
-again. The work left to do on the files is noted in ``meta`` in the same transaction, so that it is
-done even if this process dies.
+An erased memory leaves its row id in ``erased``, and what may be given or read again also digests
+(see ``replays`` and ``copies``), and nothing else: caches of every process learn of it by the
+revision, and the row id is never given again. The work left to do on the files is noted in ``meta``
+in the same transaction, so that it is done even if this process dies.
 
 A few memories are deleted in one transaction (`erase`). Very many are marked in one, which hides
 them from every reader, and their rows are deleted in others, so that no writer waits long.
@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from memento.errors import NotFound
 from memento.ledger import (
+    copies,
     links,
     loop_rows,
     memories,
@@ -153,6 +154,7 @@ def delete(db: Session, docids: list[int]) -> dict[str, int]:
     whether they were made yet depends on the background thread.
     """
     replays.note(db, docids)
+    copies.note(db, docids)
     counts = {"full text": db.words.remove(docids)} | dict.fromkeys(_OF_ROW, 0)
     for table, columns in _OF_ROW.items():
         for key in columns:

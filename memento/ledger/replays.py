@@ -11,7 +11,7 @@ check the guess.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from typing import NamedTuple, TypeVar
 
@@ -69,16 +69,21 @@ class Away(NamedTuple):
 def note(db: Session, docids: Iterable[int]) -> None:
     """Note the turns among some rows that are about to be deleted. Inside a transaction."""
     which = listed(docids)
-    noted: list[tuple[int, tuple[str, ...]]] = []
+    gone: list[tuple[int, tuple[str, ...]]] = []
     for docid, name, told in _states(db, which):
         ns = docid >> SEQ_BITS
-        noted.append((ns, (name, told.said)))
+        gone.append((ns, (name, told.said)))
         if told.after is not None:
-            noted.append((ns, (name, told.said, told.after)))
-    noted += [(docid >> SEQ_BITS, (role, words)) for docid, role, words in _nameless(db, which)]
-    key = namespaces.make(db) if noted else b""
+            gone.append((ns, (name, told.said, told.after)))
+    gone += [(docid >> SEQ_BITS, (role, words)) for docid, role, words in _nameless(db, which)]
+    put(db, gone)
+
+
+def put(db: Session, said: Sequence[tuple[int, tuple[str, ...]]]) -> None:
+    """Note digests of what is erased, each with its namespace. Inside a transaction."""
+    key = namespaces.make(db) if said else b""
     query = f"INSERT INTO erased_turns (ns, turn) VALUES (?, ?) {SKIP_IF_THERE}"
-    db.executemany(query, [(ns, _digest(key, *parts)) for ns, parts in noted])
+    db.executemany(query, [(ns, _digest(key, *parts)) for ns, parts in said])
 
 
 def _states(db: Session, docids: str) -> Iterator[tuple[int, str, Told]]:
@@ -117,17 +122,39 @@ def away(db: Session, ns: int, turns: Mapping[str, Told]) -> Away:
     """Tell which turns were erased or forgotten, of ids to what tells them now."""
     found = _erased(db, ns, turns)
     query = (
-        f"SELECT docid, metadata FROM memories WHERE ns = ? AND id {one_of()}"
-        f" AND status = '{Status.FORGOTTEN.value}' AND {NOT_ERASED}"
+        f"SELECT docid, id, metadata, status FROM memories WHERE ns = ? AND id {one_of()}"
+        f" AND {NOT_ERASED}"
     )
-    rows = db.execute(query, (ns, listed(turns))).fetchall()
-    hidden = [docid for docid, metadata in rows if mapping_in(metadata).get(SAID) != ""]
-    for _, name, told in _states(db, listed(hidden)) if hidden else ():
+    stored = db.execute(query, (ns, listed(turns))).fetchall()
+    hidden = {docid: mapping_in(said) for docid, _, said, status in stored if _is_hidden(status)}
+    replaced = [docid for docid, said in hidden.items() if said.get(SAID) != ""]
+    for _, name, told in _states(db, listed(replaced)) if replaced else ():
         if told.said == turns[name].said:
             found.words.add(name)
             if told.after is not None and told.after == turns[name].after:
                 found.places.add(name)
+    edited = {docid: name for docid, name, *_ in stored if docid not in hidden}
+    for docid, said in _hidden_last(db, edited):
+        if turns[edited[docid]].said == said:
+            found.words.add(edited[docid])
     return found
+
+
+def _is_hidden(status: str) -> bool:
+    return status == Status.FORGOTTEN.value
+
+
+def _hidden_last(db: Session, docids: Iterable[int]) -> Iterator[tuple[int, str]]:
+    """Yield what turns said when they were hidden, and did not say since: row id and digest."""
+    query = (
+        f"SELECT docid, status, earlier FROM versions WHERE docid {one_of()} AND docid IN"
+        f" (SELECT docid FROM versions WHERE docid {one_of()} AND status = ?) ORDER BY docid, rev"
+    )
+    which = listed(docids)
+    last: dict[tuple[int, str], str] = {}
+    for docid, status, spelt in db.execute(query, (which, which, Status.FORGOTTEN.value)):
+        last[docid, str(mapping_in(mapping_in(spelt).get("metadata")).get(SAID))] = status
+    return (one for one, status in last.items() if _is_hidden(status))
 
 
 def erased(db: Session, ns: int, turns: Mapping[str, str]) -> set[str]:
@@ -136,11 +163,11 @@ def erased(db: Session, ns: int, turns: Mapping[str, str]) -> set[str]:
 
 
 def _erased(db: Session, ns: int, turns: Mapping[str, Told]) -> Away:
-    words = _noted(db, ns, [(name, told.said) for name, told in turns.items()])
+    words = noted(db, ns, [(name, told.said) for name, told in turns.items()])
     stood = [
         (name, told.said, told.after) for name, told in turns.items() if told.after is not None
     ]
-    return Away({name for name, *_ in words}, {name for name, *_ in _noted(db, ns, stood)})
+    return Away({name for name, *_ in words}, {name for name, *_ in noted(db, ns, stood)})
 
 
 def nameless_gone(db: Session, ns: int, turns: Collection[tuple[str, str]]) -> set[tuple[str, str]]:
@@ -151,11 +178,11 @@ def nameless_gone(db: Session, ns: int, turns: Collection[tuple[str, str]]) -> s
     )
     hidden = listed([docid for (docid,) in db.execute(query, (ns,))])
     forgotten = {(role, words) for _, role, words in _nameless(db, hidden)}
-    return forgotten.intersection(turns) | {*_noted(db, ns, turns)}
+    return forgotten.intersection(turns) | {*noted(db, ns, turns)}
 
 
-def _noted(db: Session, ns: int, asked: Iterable[T]) -> list[T]:
-    """Return what is among the digests of erased turns."""
+def noted(db: Session, ns: int, asked: Iterable[T]) -> list[T]:
+    """Return what is among the digests of what was erased."""
     key = namespaces.read(db)
     if key is None:
         return []

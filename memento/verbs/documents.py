@@ -13,7 +13,6 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from difflib import SequenceMatcher
 from hashlib import sha256
-from itertools import takewhile
 from pathlib import Path
 from typing import Any, Literal
 
@@ -37,7 +36,7 @@ from memento.ingest.formats import Format
 from memento.ingest.paragraphs import PART_LIMIT, parts, without_front_matter
 from memento.ingest.paragraphs import Part as Passage
 from memento.ingest.source import lines, plain_name
-from memento.ledger import changes, links, memories, past
+from memento.ledger import copies, links, memories
 from memento.ledger.contract import Session
 from memento.ledger.filters import filters_of
 from memento.ledger.rows import PINNED, Row, mapping_in, sound, to_memory
@@ -64,10 +63,6 @@ BATCH = 500
 """Most parts of a document written in one transaction."""
 DOCUMENT, HEADING = "document", "heading"
 """Metadata of parts, beside the number: the document's name, and the headings above the part."""
-_OF_ITSELF = frozenset({"add_document", "sweep", "undo"})
-"""Verbs that hide a part without anybody asking for it."""
-_BY_HAND = frozenset({"update", "correct", "move", "promote"})
-"""Verbs by which somebody changes a part: it stays as they left it."""
 _FORMATS = (Format.TEXT, Format.MARKDOWN)
 _CURRENT, _ASIDE = having("current"), having("by_name")
 _SAME = ("text", "tier", "kind", "importance", "actor", "occurred_at")
@@ -106,11 +101,12 @@ class Documents(Part):
 
         A document is identified by its name, session, scope and namespace. Adding it again
         unchanged does nothing. Adding a changed version keeps equal parts, supersedes parts that
-        were replaced, and forgets parts that were removed, so ``restore`` brings these back. A part
-        that you forgot stays forgotten, even if the document still contains it. A document from an
-        untrusted source never hides an active part. If the call is interrupted, repeat it to
-        complete it. Everything that a call replaced and forgot is one run: ``undo(run=...)``
-        restores the document.
+        were replaced, and forgets parts that were removed, so ``restore`` brings these back.
+        Sentences that were erased, forgotten by another call (until ``restore``), corrected or
+        reworded stay out, under whatever heading and in whatever part the document now contains
+        them. A document from an untrusted source never hides an active part. If the call is
+        interrupted, repeat it to complete it. Everything that a call replaced and forgot is one
+        run: ``undo(run=...)`` restores the document.
 
         Args:
             document: The text, or the ``pathlib.Path`` of a text or Markdown file, which may be
@@ -135,7 +131,7 @@ class Documents(Part):
                 hundred; see ``memento.protocols.Progress``.
 
         Returns:
-            The parts, in order.
+            The parts, in order; none for one of which all was erased.
 
         Raises:
             InvalidInput: If a value cannot be accepted, the file cannot be read, or it is a
@@ -212,11 +208,10 @@ def _split(
 
 def _keep(view: View, name: str, drafts: Sequence[Draft], progress: Progress | None) -> list[Row]:
     """Store a document, or bring the stored one up to date; returns its parts in order."""
-    before = _stored(view, name, drafts[0])
+    before, author = _stored(view, name, drafts[0]), check_source(drafts[0].source).kind
     known = {row.id: row for row in before}
-    wanted = {draft.id for draft in drafts}
-    away = _left_alone(view, drafts)
-    author, heads = check_source(drafts[0].source).kind, _heads(view, away.values())
+    drafts, away, left = _left_alone(view, drafts, known)
+    wanted, heads = {draft.id for draft in drafts}, _heads(view, left)
     gone = [
         row for row in before if not (row.id in wanted | heads or Trust.outranks(row.trust, author))
     ]
@@ -236,45 +231,50 @@ def _keep(view: View, name: str, drafts: Sequence[Draft], progress: Progress | N
         if progress is not None:
             progress(total - len(changed) + start, total)
         part = changed[start : start + BATCH]
-        rows = view.engine.add(view.namespace, part, replace=True, verb="add_document", run=run)
-        known |= {row.id: row for row in rows}
+        rows = view.add_again(part, replace=True, verb="add_document", run=run)
+        known |= {row.id: row for row in rows if row is not None}
     superseded = {memory_id for draft in changed for memory_id in draft.supersedes}
     _hide(view, [row.docid for row in gone if row.id not in superseded], run)
     if progress is not None:
         progress(total, total)
     known |= away
-    return [known[draft.id or ""] for draft in drafts]
+    return [known[name] for draft in drafts if (name := draft.id or "") in known]
 
 
-def _left_alone(view: View, drafts: Sequence[Draft]) -> dict[str, Row]:
-    """Return the parts that stay as somebody left them, by id: hidden, corrected, changed."""
+def _left_alone(
+    view: View, drafts: Sequence[Draft], known: Mapping[str, Row]
+) -> tuple[list[Draft], dict[str, Row], list[Row]]:
+    """Leave out what was taken out of the document, in whatever part it stands now.
 
-    def is_left(db: Session, row: Row) -> bool:
-        verbs = _verbs(db, row)
-        if row.status == Status.FORGOTTEN:
-            return next(verbs, None) not in _OF_ITSELF
-        return not _BY_HAND.isdisjoint(takewhile(lambda verb: verb != "add_document", verbs))
+    Returns:
+        What is left; by id the memories that stand for parts, as somebody left them: hidden,
+        corrected, changed; and all such memories.
+    """
+    of_all = drafts[0]
 
-    ids = [draft.id or "" for draft in drafts]
-    found = view.ask(
-        lambda c, ns: {
-            name: row for name, row in memories.by_ids(c, ns, ids).items() if is_left(c, row)
-        }
-    )
-    return found or {}
+    def look(db: Session, ns: int) -> tuple[dict[str, copies.Left], dict[str, Row]]:
+        rows = memories.by_ids(db, ns, [draft.id or "" for draft in drafts])
+        away = {name: row for name, row in rows.items() if copies.by_somebody(db, row)}
+        fresh = {one.id or "": one.text for one in drafts if one.id not in {**known, **away}}
+        return copies.left(db, ns, [copies.source_of(of_all), of_all.session], fresh), away
+
+    found, away = view.ask(look) or ({}, {})
+    there: list[Draft] = []
+    for draft in drafts:
+        left = found.get(draft.id or "")
+        if left is not None and left.text:
+            named = id_of_content(DOCUMENT, draft.id, left.text)
+            there.append(replace(draft, text=left.text, id=named))
+        elif left is None or left.rows:
+            there.append(draft)
+            away |= {} if left is None else {draft.id or "": left.rows[0]}
+    return there, away, [*away.values(), *(row for one in found.values() for row in one.rows)]
 
 
 def _heads(view: View, rows: Iterable[Row]) -> set[str]:
     """Return the ids of what corrects parts in the end: such a memory is no part itself."""
     found = view.ask(lambda c, _: {links.head(c, row) for row in rows})
     return found or set()
-
-
-def _verbs(db: Session, row: Row) -> Iterator[str | None]:
-    """Yield the verbs that changed a memory, the last first; None where nothing tells it."""
-    for _, number, _ in reversed(past.numbered(db, row.docid)):
-        change = None if number is None else changes.find(db, row.ns, number)
-        yield None if change is None else change.kind
 
 
 def _text_of(document: object, given: str | None) -> tuple[str, Format]:

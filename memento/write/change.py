@@ -37,6 +37,7 @@ from memento.text.words import cues
 from memento.types import Event, Kind, Reason, Status, Tier, Trust
 from memento.write import folding, locks, slots, trust
 from memento.write.steps import (
+    ACCEPTED,
     FOUND,
     INDEXED,
     SLOT_HOLDING,
@@ -176,10 +177,11 @@ def _set_fields(work: Work, memory_id: str, asked: Accepted) -> Row:
     changes = _changes(row, wanted, asked)
     if not changes:
         return row
-    least = Trust.least([Trust(row.trust), asked.author]).value
+    reworded = "text" in changes and asked.author is Trust.USER and row.status in ACCEPTED
+    least = asked.author.value if reworded else Trust.least([Trust(row.trust), asked.author]).value
     if least != row.trust:
         changes["trust"] = least
-        changes |= locks.lost(work, row, changes.get("pinned", row.pinned))
+        changes |= {} if reworded else locks.lost(work, row, changes.get("pinned", row.pinned))
     kind, pinned = changes.get("kind", row.kind), bool(changes.get("pinned", row.pinned))
     trust.check_standing(least, kind, pinned=pinned, untrusted=untrusted)
     if "importance" in changes:

@@ -19,6 +19,7 @@ from memento.base.scopes import resolved
 from memento.errors import IdConflict, TurnErased, UntrustedSource
 from memento.ledger import changes as recorded
 from memento.ledger import (
+    copies,
     erasure,
     links,
     memories,
@@ -32,7 +33,7 @@ from memento.ledger.contract import Work
 from memento.ledger.replays import SAID, TURN
 from memento.ledger.rows import LOCKS, NAMES, Row, identity, is_sound, mapping_in, sound
 from memento.status import having
-from memento.types import Event, Kind, Reason, Status, Tier, Trust
+from memento.types import Draft, Event, Kind, Reason, Status, Tier, Trust
 from memento.write import locks, slots, trust
 from memento.write.merge import MAX_STATES, may_add, merged
 from memento.write.steps import (
@@ -100,6 +101,14 @@ def _refuse_replays(work: Work, entries: Sequence[Entry]) -> None:
     said = {row.id: str(mapping_in(row.metadata).get(SAID)) for row in turns}
     if erased := replays.erased(work.db, work.ns, said):
         raise TurnErased(erased)
+
+
+def refuse_copies(work: Work, drafts: Sequence[Draft]) -> None:
+    """Refuse what a source brings again and somebody takes out at the same moment."""
+    ids = [draft.id for draft in drafts if draft.id is not None]
+    erasure.make_way(work.db, work.ns, ids)
+    if gone := copies.taken_out(work.db, work.ns, drafts):
+        raise TurnErased(gone)
 
 
 def _is_kept_turn(row: Row) -> bool:
@@ -173,12 +182,10 @@ def _write_run(work: Work, run: Sequence[Entry]) -> list[Row]:
             known[entry.row.id] = entry.row
             known.setdefault(_content_of(entry.row), entry.row)
             fresh.append(entry)
-        elif found.content_hash != entry.row.content_hash:
-            raise IdConflict(entry.row.id)
-        else:
+        elif found.content_hash == entry.row.content_hash:
             repeated.append((entry, found))
-            if _claims_nothing(entry, found):
-                continue
+        if found is not None and _claims_nothing(work, entry, found):
+            continue
         settled.append((entry, rows[-1]))
     recorded.insert_rows(work, [(entry.row, entry.text) for entry in fresh])
     for entry, row in repeated:
@@ -191,10 +198,21 @@ def _write_run(work: Work, run: Sequence[Entry]) -> list[Row]:
     return rows
 
 
-def _claims_nothing(entry: Entry, found: Row) -> bool:
+def _was_changed(work: Work, entry: Entry, found: Row) -> bool:
+    """Tell whether a memory said what its source brings again, until somebody changed it here."""
+    if entry.row.source_uri is None or entry.row.source_uri != found.source_uri:
+        return False
+    before = [state.text for state, *_ in past.numbered(work.db, found.docid)]
+    return entry.row.text in before and copies.by_somebody(work.db, found)
+
+
+def _claims_nothing(work: Work, entry: Entry, found: Row) -> bool:
     """Tell whether a repeat takes no place: a retry has done so, and what waits stays as it is."""
     if entry.chosen_id:
         sound(found, entry.row.id)
+    another = found.content_hash != entry.row.content_hash
+    if another and not _was_changed(work, entry, found):
+        raise IdConflict(entry.row.id)
     return entry.chosen_id or found.status == Status.QUARANTINED
 
 

@@ -10,7 +10,7 @@ change              who holds the slot afterwards
 ``add``             the new value, unless it is dated and held before the present one: then it
                     becomes history, between the values that began before and after it
 ``update``          the memory whose scope was changed
-``approve``         the approved memory
+``approve``         the approved memory, unless it began before the present one: then as above
 ``restore``         the present holder, unless its time is over; ``unarchive`` and ``undo`` alike
 ``revert``          a copy of the value before, which begins now
 ``promote``         the memory that moved to the wider scope
@@ -236,7 +236,12 @@ def take_place(work: Work, entry: Entry, row: Row) -> None:
     if "valid_from" in entry.derived:
         contend(work, row, by=entry.by)
     else:
-        contend(work, row, wins=partial(_is_present, work, row), by=entry.by)
+        contend_in_time(work, row, by=entry.by)
+
+
+def contend_in_time(work: Work, row: Row, *, by: str | None) -> bool:
+    """Settle who holds a slot: the memory, unless it held only before the present one began."""
+    return contend(work, row, wins=partial(_is_present, work, row), by=by)
 
 
 def give_back(work: Work, row: Row) -> list[Row]:

@@ -148,7 +148,9 @@ def check_standing(trust: str, kind: str, *, pinned: bool, untrusted: Collection
 def approve(work: Work, memory_id: str, seen: Memory | int | None) -> Row:
     """Let a quarantined memory be found; it takes its slot and the place of what it supersedes.
 
-    Its source stays what it was. A memory that is not quarantined is returned as it is.
+    A value that began before the present one goes into the history of the slot instead: the user
+    may have said the newer one knowing it. Its source stays what it was. A memory that is not
+    quarantined is returned as it is.
 
     Args:
         work: The transaction.
@@ -170,8 +172,8 @@ def approve(work: Work, memory_id: str, seen: Memory | int | None) -> Row:
     for old in links.proposed(work.db, row.docid):
         if old.status in SLOT_HOLDING:
             slots.supersede(work, old, row, by=Trust.USER)
-    slots.contend(work, row, by=Trust.USER)
-    return in_ring(work, row)
+    active = slots.contend_in_time(work, row, by=Trust.USER)
+    return in_ring(work, row) if active else row
 
 
 def _check_read(work: Work, row: Row, seen: Memory | int | None) -> None:

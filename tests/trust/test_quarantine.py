@@ -329,14 +329,16 @@ def test_who_is_not_trusted_changes_nothing_that_counts(memory):
 
 
 def test_a_change_is_trusted_like_who_makes_it(memory):
-    """The agent's words stay the agent's if the user rewords them; it cannot reword the user's."""
+    """An agent rewords its own words and never the user's, nor what the user reworded."""
     mine = memory.add("Rami drinks tea")
     agents = memory.add("Rami drinks milk", source="agent")
     with pytest.raises(UntrustedSource):
         memory.update(mine.id, text="Rami drinks rum", source="agent")
     assert memory.get(mine.id) == mine
-    assert memory.update(agents.id, text="Rami drinks water").source.kind is Trust.AGENT
-    assert memory.update(agents.id, text="Rami drinks rum", source="agent").version == 3
+    assert memory.update(agents.id, text="Rami drinks rum", source="agent").version == 2
+    assert memory.update(agents.id, text="Rami drinks water").source.kind is Trust.USER
+    with pytest.raises(UntrustedSource):
+        memory.update(agents.id, text="Rami drinks rum", source="agent")
 
 
 def test_a_page_replaces_its_own_words(memory):
