@@ -226,9 +226,11 @@ def _collect(look: Look, room: _Room) -> tuple[list[Candidate], Mapping[str, Map
     known, least = np.zeros(0, np.intp), 1.0
     while True:
         gathered = gather(look, arm, cap)
-        if only_named or (look.called and asks_no_more(look.query, look.called)):
+        if only_named:
             by_name = np.sort(in_order(gathered.named, evidence.BY_NAME, 1.0))
             gathered = replace(gathered, rows=by_name, more=False)
+        elif look.called and asks_no_more(look.query, look.called):
+            gathered = replace(gathered, rows=_related(look, gathered))
         ranks = {name: {**at, **ranks[name]} if ranks else at for name, at in gathered.arms.items()}
         judged = judge(look, gathered, known, least)
         for places, bar in judged.stages():
@@ -244,6 +246,18 @@ def _collect(look: Look, room: _Room) -> tuple[list[Candidate], Mapping[str, Map
         known, least = np.union1d(known, judged.rows), min([least, *judged.scores.tolist()])
         arm *= WIDER
         cap = max(cap, arm)
+
+
+def _related(look: Look, gathered: Gathered) -> Rows:
+    """Keep the candidates that have the name or a word of it, or are nearer than by chance.
+
+    Asked for a name alone, an answer is sure of what bears it, and has little to say of the rest.
+    """
+    rows = gathered.rows
+    kept = np.isin(rows, list(gathered.named)) | (gathered.words.score[rows] > 0)
+    if look.meaning is not None:
+        kept |= look.meaning.of(rows).best > judging.noise(int(np.count_nonzero(look.mask)))
+    return rows[kept]
 
 
 def _candidates(
