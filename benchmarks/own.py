@@ -269,8 +269,8 @@ def names(embedder: Embedder | None) -> Outcome:
                     outcome.misses.append(miss(one[asked], wanted, found))
     cases_right = held["alone"] + held["first"]
     note = (
-        f"{len(cases_right)} cases; nothing else asked, first, and alone by name: {percent(held['alone']):.3g} %; "
-        f"more asked, first: {percent(held['first']):.3g} %"
+        f"{len(cases_right)} cases; nothing else asked, first, and alone by name: "
+        f"{percent(held['alone']):.3g} %; more asked, first: {percent(held['first']):.3g} %"
     )
     alike = f"{len(held['unlike'])} words and half phrases that look alike"
     outcome.figures += [

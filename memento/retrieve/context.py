@@ -111,7 +111,7 @@ class Look:
 
     @cached_property
     def called(self) -> list[Called]:
-        """The names in the question; a mistyped one only of what is near the question in meaning."""
+        """The names in the question; a mistyped one only of what is near it in meaning."""
         found = [
             replace(one, rows=tuple(filter(self._may_be_meant, one.rows))) if one.typos else one
             for one in self._names_in(self.mask)
