@@ -59,7 +59,8 @@ zanotowane zanotowałem zanotowałam zapisane zapisałem zapisałam rozumiem zro
 noterat förstått uppfattat noteret forstået notert forstått selvä kiitti tamam anlaşıldı anladım
 kaydettim teşekkürler
 承知しました 承知いたしました わかりました 分かりました 了解しました 了解いたしました
-かしこまりました 覚えました 覚えておきます メモしました 明白 明白了 知道了 收到 收到了 记住了 记下了 没问题 了解了
+かしこまりました 覚えました 覚えておきます メモしました 明白 明白了 知道了 收到
+收到了 记住了 记下了 没问题 了解了
 알겠습니다 알겠어요 기억할게요 메모했습니다
 """  # noqa: RUF001 - Turkish
 _ACKNOWLEDGING = _PHATIC.union(_ACKNOWLEDGING_WORDS.split())

@@ -75,6 +75,21 @@ def test_retrieve_explains_itself(memento):
     assert "the query's words, in it and in the turns beside it" in explained
 
 
+def test_explain_has_one_wording(memento, tmp_path):
+    """``hit.explain()`` returns the words that --explain prints."""
+    for text in ("the kettle is blue", "the teapot is blue", "blue is the kettle of Ada"):
+        add(memento, text, "--tier", "medium")
+    printed = " ".join(memento("retrieve", "blue kettle", "--explain").out.split())
+    with MemoryManager(tmp_path / "agent_memory", embedder=None) as memory:
+        found = memory.retrieve("blue kettle")
+        for hit in found:
+            assert all(" ".join(line.split()) in printed for line in hit.explain().split("\n"))
+        assert all(
+            " ".join(line.split()) in printed for line in found[0].explain(found[1]).split("\n")
+        )
+        assert found.sure() in printed
+
+
 def test_retrieve_filters(memento):
     """Tier, kind, scope, session, tag and time each leave out what does not pass."""
     add(memento, "blue kettle", "--tier", "long", "--kind", "rule", "--at", "2024-01-01")
