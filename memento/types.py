@@ -392,7 +392,7 @@ class Beside:
 _EXACT = "exact"
 _NAMED = "the query names its key or an alias: before all hits that are not named"
 _LITERAL = "it has the exact quotation or identifier: before all hits that do not"
-_BECAUSE = {
+BECAUSE = {
     "window": "the query's words, in it and in the turns beside it",
     "cover": "share of the query's words that are there",
     "meaning": "close in meaning",
@@ -551,7 +551,7 @@ class Hit:
         ]
         for name, value in sorted(pieces, key=lambda piece: (-piece[1], piece[0])):
             bar = (BLOCK * round(2 * value)).ljust(7)
-            yield f"{value:+.2f} {bar} {_BECAUSE.get(name, name)}"
+            yield f"{value:+.2f} {bar} {BECAUSE.get(name, name)}"
 
     def _lead(self, after: Hit) -> str:
         """Say what puts it before the hit after it."""
@@ -563,9 +563,7 @@ class Hit:
             if name != _EXACT
         }
         first = sorted(gaps.items(), key=lambda gap: (-gap[1], gap[0]))[:_REASONS]
-        told = [
-            f"{_BECAUSE.get(name, name)} ({gap:+.2f})" for name, gap in first if gap >= _TELLING
-        ]
+        told = [f"{BECAUSE.get(name, name)} ({gap:+.2f})" for name, gap in first if gap >= _TELLING]
         if sum(gaps.values()) < 0 or not told:
             return "before the next: newer than a similar one, or not the question"
         return f"before the next: {'; '.join(told)}"

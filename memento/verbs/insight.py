@@ -59,7 +59,7 @@ MOST = 1_000
 EVERY = 1_000_000
 """Most memories that ``health`` counts."""
 NEAR_BEST = 0.2
-"""Share of the best confidence that a memory of a dossier has at least; less is of another topic."""
+"""Least share of the best confidence; a memory with less is of another topic than the dossier."""
 JUNK = 3
 """Forgotten memories of one source from which it is a sign of junk."""
 AGE = timedelta(days=30)

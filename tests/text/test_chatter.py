@@ -28,14 +28,16 @@ ACKNOWLEDGING = [
     "OK.", "Noted.", "Noted, thanks!", "Got it, I'll remember that.", "I've noted that down.",
     "Understood.", "Will do!", "You're welcome!", "Roger that", "I'll keep that in mind.",
     "Happy to help!", "My pleasure.", "Verstanden, danke!", "Ist notiert.", "Wird gemacht.",
-    "Kein Problem", "Gern geschehen", "C'est noté.", "C’est noté, merci !", "Bien reçu.",
+    "Kein Problem", "Gern geschehen", "C'est noté.", "C\u2019est noté, merci !", "Bien reçu.",
     "De rien", "Entendido.", "Tomo nota.", "De nada.", "Capito, grazie!", "Va bene.", "Preso nota.",
     "Genoteerd.", "Begrepen, dank je wel!", "Anotado.", "Entendido, obrigado!", "Combinado.",
-    "Rozumiem.", "Понял, спасибо!", "Tamam, anladım.", "承知しました。", "明白了", "알겠습니다", "👍", "",
+    "Rozumiem.", "Понял, спасибо!", "Tamam, teşekkürler", "承知しました。", "明白了",
+    "알겠습니다", "👍", "",
 ]  # fmt: skip
 TELLING = [
     "Lisbon.", "In the evening.", "Yes, at noon.", "No, in Porto", "Noted: gate 4", "Blue", "5",
-    "Thanks for the bike", "We have a dog", "Mein Hund", "Ho un cane", "Tengo un perro", "Ada", "好书",
+    "Thanks for the bike", "We have a dog", "Mein Hund", "Ho un cane", "Tengo un perro", "Ada",
+    "好书",
     "Happy birthday Ada", "My memory is bad", "Done with Acme", "I don't like it", "Noted?",
     "Estoy de acuerdo con Ana", "We got married", "I'm happy", "ok ok ok ok ok ok ok ok ok",
 ]  # fmt: skip
