@@ -234,7 +234,9 @@ def _collect(look: Look, room: _Room) -> tuple[list[Candidate], Mapping[str, Map
             by_name = np.sort(in_order(gathered.named, evidence.BY_NAME, 1.0))
             gathered = replace(gathered, rows=by_name, more=False)
         elif look.called and asks_no_more(look.query, look.called):
-            gathered = replace(gathered, rows=_related(look, gathered))
+            related = _related(look, gathered)  # fewer than a search proposes are all there are
+            more = gathered.more and len(related) >= arm
+            gathered = replace(gathered, rows=related, more=more)
         ranks = {name: {**at, **ranks[name]} if ranks else at for name, at in gathered.arms.items()}
         judged = judge(look, gathered, known, least)
         for places, bar in judged.stages():
