@@ -10,8 +10,8 @@ filled and asked through the public interface alone. Floor and aim hold for the 
     languages    20 facts and 20 questions in each of eight languages, alone and all in one store;
                  in Arabic 20 more, written after its stemmer was done
     pairs        200 statements, each later corrected: is the correction first?
-    names        memories called by key or alias, mistyped or not: first, and alone if nothing
-                 else is asked; a word that only looks alike is no name
+    names        memories called by key or alias, mistyped or not: first, and of names alone
+                 nothing else; a word that only looks alike is no name
     identifiers  200 ticket numbers, paths, hashes ... among 10,000 memories: is the one first?
     off-topic    AUC of ``Retrieval.confidence``: a conversation's own questions against those of
                  the next conversation, put in the names of this one
@@ -261,16 +261,16 @@ def names(embedder: Embedder | None) -> Outcome:
     with store(names_drafts(known), embedder) as memory:
         for n, one in enumerate(known):
             for asked, right in held.items():
-                match = "names" if asked == "unlike" else "auto"
-                found = memory.retrieve(one[asked], LIMIT, match=match, record=False)
-                right.append(called_rightly(asked, f"named-{n}", ids(found)))
+                by_name = ids(memory.retrieve(one[asked], LIMIT, match="names", record=False))
+                found = memory.retrieve(one[asked], LIMIT, record=False)
+                right.append(called_rightly(asked, f"named-{n}", by_name, ids(found)))
                 if not right[-1]:
                     wanted = f"{asked}: {one['text']} ({one['key']}, {one['aliases']})"
                     outcome.misses.append(miss(one[asked], wanted, found))
     cases_right = held["alone"] + held["first"]
     note = (
-        f"{len(cases_right)} cases; nothing else asked, alone: {percent(held['alone']):.3g} %; "
-        f"more asked, first: {percent(held['first']):.3g} %"
+        f"{len(cases_right)} cases; nothing else asked, first, and alone by name: "
+        f"{percent(held['alone']):.3g} %; more asked, first: {percent(held['first']):.3g} %"
     )
     alike = f"{len(held['unlike'])} words and half phrases that look alike"
     outcome.figures += [
@@ -289,11 +289,14 @@ def names(embedder: Embedder | None) -> Outcome:
     return outcome
 
 
-def called_rightly(asked: str, wanted: str, found: Sequence[str]) -> bool:
-    """Tell whether a call by name was answered as it should be."""
+def called_rightly(asked: str, wanted: str, named: Sequence[str], found: Sequence[str]) -> bool:
+    """Tell whether a call by name was answered as it should be.
+
+    A name alone finds what bears it first, and with ``match="names"`` nothing else.
+    """
     if asked == "unlike":
-        return wanted not in found
-    return list(found) == [wanted] if asked == "alone" else list(found[:1]) == [wanted]
+        return wanted not in named
+    return list(found[:1]) == [wanted] and (asked != "alone" or list(named) == [wanted])
 
 
 # Identifiers

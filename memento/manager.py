@@ -595,7 +595,7 @@ class MemoryManager(Part):
                 list, a count, a comparison, an order or a summary; see ``RetrieveConfig``. A larger
                 ``k`` only appends hits; the earlier ones and their order stay the same (but may
                 list more ids in ``folded``).
-            match: ``"auto"`` prefers memories whose key or alias the query names; ``"names"``
+            match: ``"auto"`` puts memories whose key or alias the query names first; ``"names"``
                 returns only those; ``"text"`` ignores names.
             as_of: Only memories that were valid at this moment, with the text that they had then;
                 including superseded ones.

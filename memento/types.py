@@ -433,6 +433,41 @@ class Beside:
     uses: tuple[float, ...]
 
 
+_EXACT = "exact"
+_NAMED = "the query names its key or an alias: before all hits that are not named"
+_LITERAL = "it has the exact quotation or identifier: before all hits that do not"
+BECAUSE = {
+    "window": "the query's words, in it and in the turns beside it",
+    "cover": "share of the query's words that are there",
+    "meaning": "close in meaning",
+    "own_meaning": "close in meaning by itself",
+    "session_meaning": "its conversation is close in meaning",
+    "speaker": "said by the person asked about",
+    "calendar": "said around the time asked about",
+    "said_date": "mentions the time asked about",
+    "when": "has a word about time",
+    "digit": "has a number",
+    "first_person": "speaks in the first person",
+    "user": "not said by an assistant or a tool",
+    "opens": "opens its conversation",
+    "standing": "a standing instruction",
+    "form": "has the kind of answer that is asked for",
+    "answers": "follows a question like this one",
+    "importance": "important",
+    "use": "used often or lately",
+    "belief": "confirmed or doubted",
+    "worth": "worth keeping",
+    "associated": "used together with others that were found",
+    "levelled": "its lead is evened out, as use says more than small differences",
+    "reranked": "reads like the answer to the reranker",
+}
+"""Each piece of evidence in words; the names are those of `RetrieveConfig.weights`."""
+BLOCK = "\N{FULL BLOCK}"
+_TELLING = 0.01  # evidence below this is not worth a line
+_BY_NAME = 0.5  # value of `exact` above which the query names a memory
+_REASONS = 3
+
+
 @dataclass(frozen=True, slots=True)
 class Hit:
     """A memory found by ``retrieve``.
@@ -454,6 +489,8 @@ class Hit:
             of the query's words that no memory has; ``noise``, the cosine that the nearest of as
             many unrelated memories would have.
         newer: Id of a newer memory about the same thing that reports a change, or None.
+        until: When the last statement that was learned from this message was superseded, UTC, if
+            none of them holds any more; then ``newer`` is what superseded it. None otherwise.
         belief: Estimated probability that the memory is right, (0, 1), from its source and the
             feedback on it; see ``feedback.belief``. None in answers about an earlier moment
             (``known_at``).
@@ -474,6 +511,7 @@ class Hit:
     passage: str | None = None
     signs: Mapping[str, float] = field(default_factory=dict)
     newer: str | None = None
+    until: datetime | None = None
     belief: float | None = None
     fading: bool = False
     beside: Beside | None = field(default=None, repr=False, compare=False)
@@ -517,21 +555,63 @@ class Hit:
         }
         return {"score": said.pop("score"), **self.memory.to_dict(), **said}
 
-    def explain(self) -> str:
-        """Explain in a few lines why this memory was found, strongest evidence first."""
-        lines = [f"score {self.score:.3f}, confidence {self.confidence:.2f}, {self.tier} tier"]
-        if self.ranks:
-            found = ", ".join(f"{name} #{rank}" for name, rank in sorted(self.ranks.items()))
-            lines.append(f"found by {found}")
-        strongest = sorted(self.terms.items(), key=lambda term: (-abs(term[1]), term[0]))
-        lines += [f"  {value:+.2f}  {name}" for name, value in strongest if value]
-        if self.folded:
-            lines.append(f"stands for {len(self.folded)} near-identical more")
-        if self.newer:
-            lines.append(f"a newer one exists: {self.newer}")
-        if self.conflicts:
-            lines.append(f"conflicts with: {', '.join(self.conflicts)}")
-        return "\n".join(lines)
+    def explain(self, after: Hit | None = None) -> str:
+        """Explain in a few lines why this memory was found, strongest evidence first.
+
+        These are the words that ``memento retrieve --explain`` prints.
+
+        Args:
+            after: The hit after it; then the last line says what puts this one before it.
+        """
+        lines = [self._certainty(), *self._evidence()]
+        return "\n".join(lines if after is None else [*lines, self._lead(after)])
+
+    def _certainty(self) -> str:
+        """Say how sure it is, and why."""
+        signs = self.signs
+        told = [
+            f"cosine {signs['cosine']:.2f}" if "cosine" in signs else "",
+            f"{signs['cover']:.0%} of the query's words" if "cover" in signs else "",
+            f"{signs['share']:.0%} of all evidence" if "share" in signs else "",
+            f"{signs['unknown']:.0%} of the words unknown" if signs.get("unknown") else "",
+        ]
+        ranks = ", ".join(f"{name} #{rank}" for name, rank in sorted(self.ranks.items()))
+        parts = [
+            ", ".join(filter(None, told)),
+            f"found by {ranks}" if ranks else "",
+            f"stands for {len(self.folded)} more that say the same" if self.folded else "",
+            f"a newer one exists: {self.newer}" if self.newer else "",
+            f"in conflict with {', '.join(self.conflicts)}" if self.conflicts else "",
+        ]
+        return f"{self.confidence:.0%} sure: {'; '.join(filter(None, parts))}"
+
+    def _evidence(self) -> Iterator[str]:
+        """Yield a line for each piece of evidence, the strongest first."""
+        if named := self.terms.get(_EXACT):
+            yield _NAMED if named > _BY_NAME else _LITERAL
+        pieces = [
+            (name, value)
+            for name, value in self.terms.items()
+            if name != _EXACT and abs(value) >= _TELLING
+        ]
+        for name, value in sorted(pieces, key=lambda piece: (-piece[1], piece[0])):
+            bar = (BLOCK * round(2 * value)).ljust(7)
+            yield f"{value:+.2f} {bar} {BECAUSE.get(name, name)}"
+
+    def _lead(self, after: Hit) -> str:
+        """Say what puts it before the hit after it."""
+        if (self.terms.get(_EXACT) or 0) > (after.terms.get(_EXACT) or 0):
+            return "before the next: the query names it"
+        gaps = {
+            name: self.terms.get(name, 0) - after.terms.get(name, 0)
+            for name in self.terms.keys() | after.terms.keys()
+            if name != _EXACT
+        }
+        first = sorted(gaps.items(), key=lambda gap: (-gap[1], gap[0]))[:_REASONS]
+        told = [f"{BECAUSE.get(name, name)} ({gap:+.2f})" for name, gap in first if gap >= _TELLING]
+        if sum(gaps.values()) < 0 or not told:
+            return "before the next: newer than a similar one, or not the question"
+        return f"before the next: {'; '.join(told)}"
 
 
 _NESTED = ("memory", "beside")
@@ -640,10 +720,16 @@ class Retrieval(Sequence[Hit]):
     def explain(self) -> str:
         """Explain why each hit was found and which tiers could not be searched."""
         blocks = [
-            f"{rank}. {hit.text}\n{hit.explain()}" for rank, hit in enumerate(self.hits, start=1)
-        ] or ["nothing found"]
+            f"{rank}. {hit.text}\n{hit.explain(*self.hits[rank : rank + 1])}"
+            for rank, hit in enumerate(self.hits, start=1)
+        ]
         blocks += [f"not asked: {tier} ({why})" for tier, why in sorted(self.missing.items())]
-        return "\n\n".join(blocks)
+        return "\n\n".join([*blocks, self.sure()])
+
+    def sure(self) -> str:
+        """Say how sure it is that the answer is among the hits."""
+        found = f"{self.confidence:.0%} sure that an answer is among them"
+        return found if self.hits else "nothing found"
 
 
 @dataclass(frozen=True, slots=True)

@@ -283,13 +283,18 @@ def list_conflicts(
         bool, option("--resolved", help="The pairs that were settled instead.")
     ] = False,
     limit: Annotated[int, option("--limit", help="Most pairs.")] = 20,
-) -> None:
+) -> Shown:
     """List pairs of memories that seem to contradict each other, the newest first."""
-    for one in memory.slots.conflicts(status="resolved" if resolved else "open", limit=limit):
-        typer.echo(f"{one.relation}{': ' if one.reason else ''}{one.reason}")
+    found = memory.slots.conflicts(status="resolved" if resolved else "open", limit=limit)
+    lines: list[str] = []
+    for one in found:
+        lines.append(f"{one.relation}{': ' if one.reason else ''}{one.reason}")
         for name, end in (("a", one.a), ("b", one.b)):
             mark = "  (higher)" if end.id == one.higher else ""
-            typer.echo(f"  {name}  {end.id}  {end.valid_from:%Y-%m-%d}  {one_line(end.text)}{mark}")
+            lines.append(
+                f"  {name}  {end.id}  {end.valid_from:%Y-%m-%d}  {one_line(end.text)}{mark}"
+            )
+    return Shown(found, lines, empty="no conflicts")
 
 
 @command(app, f"memento resolve {ID} {ID[:-1]}1 --keep b")

@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -343,12 +343,12 @@ def usage(
     memory: MemoryManager,
     *,
     since: Annotated[
-        datetime | None, option("--since", help="First day (UTC).", formats=["%Y-%m-%d"])
+        datetime | None,
+        option("--since", parser=moment_of, metavar="MOMENT", help="Its day (UTC) is the first."),
     ] = None,
 ) -> Shown:
     """Show how much language models were used, and what is left of the day."""
-    first = None if since is None else since.replace(tzinfo=UTC)
-    used = memory.store.usage(first)
+    used = memory.store.usage(since)
     lines = [
         f"{one_line(name)}: {one.calls} requests, {one.tokens_in} tokens sent, "
         f"{one.tokens_out} received, {one.failures} failures, {one.seconds:.1f} s"

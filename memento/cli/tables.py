@@ -18,6 +18,7 @@ from rich.table import Table
 from rich.text import Text
 
 from memento.base.display import one_line, plain, spelt
+from memento.types import BLOCK
 
 if TYPE_CHECKING:
     from memento.types import Finding, Hit, Memory, Related, Retrieval, SlotValue, Version
@@ -28,40 +29,6 @@ PIPE_WIDTH = 100
 
 WHO = 11
 """Characters for a speaker's name in a line of facts."""
-
-EXACT = "exact"
-NAMED = "the query names its key or an alias: before all hits that are not named"
-LITERAL = "it has the exact quotation or identifier: before all hits that do not"
-BECAUSE = {
-    "window": "the query's words, in it and in the turns beside it",
-    "cover": "share of the query's words that are there",
-    "meaning": "close in meaning",
-    "own_meaning": "close in meaning by itself",
-    "session_meaning": "its conversation is close in meaning",
-    "speaker": "said by the person asked about",
-    "calendar": "said around the time asked about",
-    "said_date": "mentions the time asked about",
-    "when": "has a word about time",
-    "digit": "has a number",
-    "first_person": "speaks in the first person",
-    "user": "not said by an assistant or a tool",
-    "opens": "opens its conversation",
-    "standing": "a standing instruction",
-    "form": "has the kind of answer that is asked for",
-    "answers": "follows a question like this one",
-    "importance": "important",
-    "use": "used often or lately",
-    "belief": "confirmed or doubted",
-    "worth": "worth keeping",
-    "associated": "used together with others that were found",
-    "levelled": "its lead is evened out, as use says more than small differences",
-    "reranked": "reads like the answer to the reranker",
-}
-"""Each piece of evidence in words; the names are those of `evidence.Weights`."""
-BLOCK = "\N{FULL BLOCK}"
-_TELLING = 0.01  # evidence below this is not worth a line
-_BY_NAME = 0.5  # value of `exact` above which the query names a memory
-_REASONS = 3
 
 LINKS = {
     ("supersedes", True): "supersedes",
@@ -112,84 +79,16 @@ def hits(found: Sequence[Hit]) -> Group:
 
 
 def explained(found: Retrieval) -> Group:
-    """Lay out hits with the evidence for each, in words, and why it is before the next one.
-
-    Evidence that all hits have equally is listed once, at the end: it does not affect their order.
-    """
-    alike = _alike(found.hits)
+    """Lay out hits with the evidence for each, in words, and why it is before the next one."""
     blocks: list[Any] = [_header(" #  score  ")]
     for rank, hit in enumerate(found, start=1):
-        lines = [_certainty(hit), *_evidence(hit, alike)]
-        if rank < len(found):
-            lines.append(_lead(rank, hit, found[rank], alike))
+        told = Text(plain(hit.explain(*found[rank : rank + 1])))
+        told.highlight_regex(f"{BLOCK}+", "blue")
+        told.highlight_regex(r"\A.*", "dim")
         entry = _entry(f"{rank:>2}  {hit.score:.2f}   ", hit.memory, hit.passage)
-        blocks += [entry, Padding(Group(*lines), (0, 0, 1, 4), expand=False)]
-    if alike:
-        shared = ", ".join(f"{BECAUSE[name]} ({value:+.2f})" for name, value in alike.items())
-        blocks.append(Text(f"the same for all: {shared}", "dim"))
-    told = f"{found.confidence:.0%} sure that an answer is among them"
-    blocks.append(Text(told if found else "nothing found", "dim"))
+        blocks += [entry, Padding(told, (0, 0, 1, 4), expand=False)]
+    blocks.append(Text(plain(found.sure()), "dim"))
     return Group(*blocks)
-
-
-def _alike(found: Sequence[Hit]) -> dict[str, float]:
-    """Return the evidence that several hits all have to the same degree."""
-    if len(found) < 2:  # noqa: PLR2004 - one hit has nothing in common
-        return {}
-    first = found[0].terms
-    return {
-        name: value
-        for name, value in first.items()
-        if name != EXACT and all(abs(hit.terms.get(name, 0) - value) < _TELLING for hit in found)
-    }
-
-
-def _certainty(hit: Hit) -> Text:
-    """Say how sure the hit is, and why."""
-    signs, line = hit.signs, f"{hit.confidence:.0%} sure"
-    told = [
-        f"cosine {signs['cosine']:.2f}" if "cosine" in signs else "",
-        f"{signs['cover']:.0%} of the query's words" if "cover" in signs else "",
-        f"{signs['share']:.0%} of all evidence" if "share" in signs else "",
-        f"{signs['unknown']:.0%} of the words unknown" if signs.get("unknown") else "",
-    ]
-    ranks = ", ".join(f"{name} #{rank}" for name, rank in sorted(hit.ranks.items()))
-    folded = f"; stands for {len(hit.folded)} more that say the same" if hit.folded else ""
-    folded += f"; a newer one exists: {hit.newer}" if hit.newer else ""
-    read = ", ".join(filter(None, told))
-    return Text(f"{line}: {read}; found by {ranks}{folded}" if ranks else f"{line}: {read}", "dim")
-
-
-def _evidence(hit: Hit, alike: Mapping[str, float]) -> Iterator[Text]:
-    """Yield a line for each piece of evidence, the strongest first."""
-    if named := hit.terms.get(EXACT):
-        yield Text(NAMED if named > _BY_NAME else LITERAL, "bold")
-    pieces = [
-        (name, value)
-        for name, value in hit.terms.items()
-        if name not in alike and name != EXACT and abs(value) >= _TELLING
-    ]
-    for name, value in sorted(pieces, key=lambda piece: (-piece[1], piece[0])):
-        line = Text(f"{value:+.2f} ")
-        line.append((BLOCK * round(2 * value)).ljust(7) + " ", "blue")
-        line.append(BECAUSE.get(name, name))
-        yield line
-
-
-def _lead(rank: int, hit: Hit, after: Hit, alike: Mapping[str, float]) -> Text:
-    """Say what puts a hit before the one after it."""
-    if (hit.terms.get(EXACT) or 0) > (after.terms.get(EXACT) or 0):
-        return Text(f"before {rank + 1}: the query names it", "italic")
-    gaps = {
-        name: hit.terms.get(name, 0) - after.terms.get(name, 0)
-        for name in hit.terms.keys() | after.terms.keys()
-        if name not in alike and name != EXACT
-    }
-    first = sorted(gaps.items(), key=lambda gap: (-gap[1], gap[0]))[:_REASONS]
-    told = [f"{BECAUSE.get(name, name)} ({gap:+.2f})" for name, gap in first if gap >= _TELLING]
-    if sum(gaps.values()) < 0 or not told:
-        return Text(f"before {rank + 1}: newer than a similar one, or not the question", "italic")
-    return Text(f"before {rank + 1}: {'; '.join(told)}", "italic")
 
 
 def memories(found: Iterable[Memory]) -> Group:

@@ -170,18 +170,20 @@ class Entry:
         memory: The memory.
         turns: The visible memories that it was derived from.
         earlier: Earlier values of its slot, oldest first.
+        until: When the last statement that was learned from it was superseded, as ``Hit.until``.
     """
 
     memory: Memory
     turns: tuple[Memory, ...]
     earlier: tuple[SlotValue, ...]
+    until: datetime | None = None
 
     __repr__ = display.brief
 
 
 @dataclass(frozen=True, slots=True)
 class Dossier:
-    """Everything that is known about a topic, each memory with its sources.
+    """What is known about a topic, each memory with its sources.
 
     Attributes:
         topic: The topic as given.
@@ -203,7 +205,8 @@ class Dossier:
         """Return it as text, one finding per line."""
         lines = [one_line(self.topic)]
         for entry in self.entries:
-            lines.append(f"- {one_line(entry.memory.text)}  [{entry.memory.id}]")
+            held = "" if entry.until is None else f"until {entry.until:%Y-%m-%d}: "
+            lines.append(f"- {held}{one_line(entry.memory.text)}  [{entry.memory.id}]")
             lines += [f"    said: {one_line(turn.text)}  [{turn.id}]" for turn in entry.turns]
             lines += [
                 f"    until {value.until:%Y-%m-%d}: {one_line(value.memory.text)}"

@@ -22,11 +22,11 @@ from memento.ledger import dialect, rows
 from memento.ledger.contract import Session, Work
 from memento.ledger.dialect import each_of, listed, one_of
 from memento.ledger.predicate import Filters, predicate
-from memento.ledger.rows import STATE, Row, State, column, docid_range, first, single
+from memento.ledger.rows import STATE, Row, State, column, docid_range, first, single, strings_in
 from memento.ledger.schema import SEQ_BITS, SEQ_MASK
 from memento.status import check_transition, having, sql, sql_lacking
 from memento.text.words import Columns
-from memento.types import Event, Reason
+from memento.types import Event, Kind, Reason
 
 # Beside row ids the namespace is compared as ``+ns``: past eight of them SQLite would rather go
 # through all rows of the namespace by some index that begins with it.
@@ -411,6 +411,48 @@ def versions(db: Session, row: Row) -> list[State]:
 def of_source(db: Session, ns: int, uri: str) -> list[Row]:
     """Return the memories whose source has an address, in order of arrival."""
     return list(rows.select(db, "ns = ? AND source_uri = ? ORDER BY docid", (ns, uri)))
+
+
+LEARNT_WITHIN = 1_024
+"""Rows after a message among which are the statements that were learnt from it: they are written
+with it, after the other messages of the same call."""
+
+
+def outdated(db: Session, ns: int, turns: Mapping[str, int], now: int) -> dict[str, Outdated]:
+    """Find the messages of which every statement that was learnt was superseded by now.
+
+    Args:
+        db: The store.
+        ns: Namespace number.
+        turns: Ids of messages to their row ids.
+        now: Microseconds.
+
+    Returns:
+        Such ids, each with what superseded the last of its statements.
+    """
+    query = (
+        f"SELECT status, valid_until, superseded_by, source_parents FROM memories WHERE ns = ?"
+        f" AND source_parents <> '[]' AND kind <> '{Kind.ARTICLE}' AND {sql('found', 'ended')}"
+        " AND docid BETWEEN ? AND ?"
+    )
+    found: dict[str, Outdated] = {}
+    for name, docid in turns.items():
+        learnt = [
+            Outdated(until or 0, by) if status in having("ended") else None
+            for status, until, by, parents in db.execute(query, (ns, docid, docid + LEARNT_WITHIN))
+            if name in strings_in(parents)
+        ]
+        ends = [one for one in learnt if one is not None and one.by is not None]
+        if ends and len(ends) == len(learnt) and (last := max(ends)).until <= now:
+            found[name] = last
+    return found
+
+
+class Outdated(NamedTuple):
+    """When the last statement of a message was superseded, microseconds, and by which memory."""
+
+    until: int
+    by: str
 
 
 def derivations(db: Session, ns: int) -> Iterator[tuple[str, str]]:

@@ -210,6 +210,7 @@ class _Said:
         speakers: Names of those who said it, in order.
         ids: Ids of the memories that say it, best first.
         against: When a memory was said that contradicts it and stands higher, or None.
+        until: When it was superseded, or all that was learnt from it; None if it holds.
         owner: Labels of the namespace that shares it; none if it is of the own namespace.
     """
 
@@ -218,6 +219,7 @@ class _Said:
     speakers: tuple[str, ...] = ()
     ids: tuple[str, ...] = ()
     against: datetime | None = None
+    until: datetime | None = None
     owner: tuple[str, ...] = ()
 
 
@@ -303,6 +305,7 @@ def _folded(
                 memory=memory,
                 text=_shown(hit, cut),
                 against=next(opposed, None) or outside.get(memory.id),
+                until=memory.valid_until if memory.status is Status.SUPERSEDED else hit.until,
                 owner=memory.namespace if hit.shared else (),
             )
         speaker = memory.actor or memory.role
@@ -387,9 +390,12 @@ def _record(one: _Said, text: str, *, ids: bool, zone: tzinfo, brief: bool = Fal
     record: dict[str, Any] = {"id": memory.id} if ids else {}
     record["text"] = text
     if not brief:
+        record["kind"] = memory.kind.value
+        if memory.key is not None:
+            record["key"] = memory.key
         record["when"] = day_in(zone, memory.occurred_at).isoformat()
-        if memory.status is Status.SUPERSEDED and memory.valid_until is not None:
-            record["until"] = day_in(zone, memory.valid_until).isoformat()
+        if one.until is not None:
+            record["until"] = day_in(zone, one.until).isoformat()
         if one.against is not None:
             record["contradicted_by"] = day_in(zone, one.against).isoformat()
         if one.speakers:

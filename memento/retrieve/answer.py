@@ -10,14 +10,16 @@ import numpy as np
 
 from memento.retrieve import evidence, judging, order
 from memento.retrieve.candidates import Candidate, said
-from memento.retrieve.columns import Rows, Snapshot
+from memento.retrieve.columns import KINDS, Mask, Rows, Snapshot
 from memento.retrieve.context import Look
 from memento.retrieve.gather import Gathered, asks_no_more, gather, in_order
 from memento.retrieve.inputs import WIDER
 from memento.retrieve.judging import Judged, judge
 from memento.retrieve.passage import excerpt, passage
 from memento.text import words as spelling
+from memento.text.chatter import is_acknowledgement
 from memento.text.personal import asks_of_oneself
+from memento.types import Kind
 
 ARM = 200
 """Candidates that each search proposes at first. 30 loses 3 points of any@10 on BEAM 500K, 400
@@ -49,6 +51,8 @@ def within(ranked: Sequence[T], k: int, tokens: int | None, cost: Callable[[T], 
 
 _QUESTION = np.uint32(spelling.Cue.QUESTION)
 _SURE = 10  # hits that give the confidence of the whole answer
+_EPISODE = KINDS[Kind.EPISODE]
+_FEW_WORDS = 24  # of a turn that may only acknowledge, with its speaker and tags
 _MARKS = 8  # characters of English that cost as much as the two marks around a passage
 
 
@@ -232,16 +236,20 @@ def _collect(look: Look, room: _Room) -> tuple[list[Candidate], Mapping[str, Map
     known, least = np.zeros(0, np.intp), 1.0
     while True:
         gathered = gather(look, arm, cap)
-        if only_named or (look.called and asks_no_more(look.query, look.called)):
+        if only_named:
             by_name = np.sort(in_order(gathered.named, evidence.BY_NAME, 1.0))
             gathered = replace(gathered, rows=by_name, more=False)
+        elif look.called and asks_no_more(look.query, look.called):
+            related = _related(look, gathered)  # fewer than a search proposes are all there are
+            more = gathered.more and len(related) >= arm
+            gathered = replace(gathered, rows=related, more=more)
         ranks = {name: {**at, **ranks[name]} if ranks else at for name, at in gathered.arms.items()}
         judged = judge(look, gathered, known, least)
         for places, bar in judged.stages():
-            best = list(_candidates(places, look, gathered, judged))
-            rows = [one.row for one in best]
-            texts = look.texts.read(rows)
-            answer.take(best, said(texts, rows), bar)
+            texts = look.texts.read(judged.rows[places].tolist())
+            telling = places[_telling(look, judged.rows[places], texts)]
+            best = list(_candidates(telling, look, gathered, judged))
+            answer.take(best, said(texts, [one.row for one in best]), bar)
             if room.full(answer.hits):
                 return answer.hits, ranks
         if not gathered.more:
@@ -250,6 +258,28 @@ def _collect(look: Look, room: _Room) -> tuple[list[Candidate], Mapping[str, Map
         known, least = np.union1d(known, judged.rows), min([least, *judged.scores.tolist()])
         arm *= WIDER
         cap = max(cap, arm)
+
+
+def _telling(look: Look, rows: Rows, texts: Mapping[int, str]) -> Mask:
+    """Leave out turns that only acknowledge what was said before them: they answer nothing."""
+    turn = (look.snap.kind[rows] == _EPISODE) | (look.snap.session[rows] >= 0)
+    short = turn & (look.snap.words[rows] <= _FEW_WORDS)
+    for at in np.flatnonzero(short).tolist():
+        short[at] = is_acknowledgement(texts[int(rows[at])])
+    telling: Mask = ~short
+    return telling
+
+
+def _related(look: Look, gathered: Gathered) -> Rows:
+    """Keep the candidates that have the name or a word of it, or are nearer than by chance.
+
+    Asked for a name alone, an answer is sure of what bears it, and has little to say of the rest.
+    """
+    rows = gathered.rows
+    kept = np.isin(rows, list(gathered.named)) | (gathered.words.score[rows] > 0)
+    if look.meaning is not None:
+        kept |= look.meaning.of(rows).best > judging.noise(int(np.count_nonzero(look.mask)))
+    return rows[kept]
 
 
 def _candidates(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from memento.embed.common_words import is_common
 from memento.text.words import content, terms
 
 MIN_TYPO = 4
@@ -12,8 +13,10 @@ MIN_TYPO = 4
 _ALIKE = 2  # first letters that a mistyped word keeps
 
 Phrase = tuple[str, ...]
-Named = tuple[int, Sequence[Sequence[str]]]
-"""A row, and the names it is called by, each as words."""
+Name = tuple[Sequence[str], bool]
+"""A name as words, and whether a typing error in it is forgiven."""
+Named = tuple[int, Sequence[Name]]
+"""A row, and the names it is called by."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +43,13 @@ class Names:
         """Set the names of a row, replacing those it had.
 
         A key, the slot it fills, is found in full or by its last segment, an alias only in full.
+        A typing error is forgiven in a whole name and in several words, not in one word that only
+        ends a key: too many words are one letter away from it.
         """
         self._heard.drop(row)
         self._unheard.drop(row)
         bearers = self._heard if heard else self._unheard
-        bearers.put(row, tuple(dict.fromkeys(_phrases(key, aliases))))
+        bearers.put(row, tuple(_names(key, aliases).items()))
 
     def state(self) -> tuple[list[Named], list[Named]]:
         """Return the names of the heard rows, and those of the others."""
@@ -54,7 +59,7 @@ class Names:
         """Set the names of rows that have none yet, as `state` returned them."""
         for bearers, named in ((self._heard, heard), (self._unheard, unheard)):
             for row, phrases in named:
-                bearers.put(row, tuple(tuple(phrase) for phrase in phrases))
+                bearers.put(row, tuple((tuple(phrase), whole) for phrase, whole in phrases))
 
     def called(
         self,
@@ -86,34 +91,40 @@ class _Bearers:
 
     Attributes:
         rows: Name to the rows with that name.
-        words: First letters to the words of names that begin with them, each with its frequency.
+        whole: The same of the names in which a typing error is forgiven.
+        words: First letters to the words of these that begin with them, each with its frequency.
         longest: First word to the number of words of the longest name so far that begins with it.
     """
 
     def __init__(self) -> None:
         self.rows: dict[Phrase, list[int]] = {}
+        self.whole: dict[Phrase, list[int]] = {}
         self.words: dict[str, dict[str, int]] = {}
         self.longest: dict[str, int] = {}
-        self._phrases: dict[int, tuple[Phrase, ...]] = {}
+        self._names: dict[int, tuple[tuple[Phrase, bool], ...]] = {}
 
-    def put(self, row: int, phrases: tuple[Phrase, ...]) -> None:
+    def put(self, row: int, names: tuple[tuple[Phrase, bool], ...]) -> None:
         """Set the names of a row that has no names yet."""
-        for phrase in phrases:
+        for phrase, whole in names:
             self.rows.setdefault(phrase, []).append(row)
-            self._spell(phrase, +1)
+            if whole:
+                self.whole.setdefault(phrase, []).append(row)
+                self._spell(phrase, +1)
             self.longest[phrase[0]] = max(self.longest.get(phrase[0], 0), len(phrase))
-        if phrases:
-            self._phrases[row] = phrases
+        if names:
+            self._names[row] = names
 
     def state(self) -> list[Named]:
         """Return the rows that have names, in order, with them."""
-        return sorted(self._phrases.items())
+        return sorted(self._names.items())
 
     def drop(self, row: int) -> None:
         """Remove the names of a row, if it has any."""
-        for phrase in self._phrases.pop(row, ()):
-            self.rows[phrase] = [other for other in self.rows[phrase] if other != row]
-            self._spell(phrase, -1)
+        for phrase, whole in self._names.pop(row, ()):
+            self.rows[phrase].remove(row)
+            if whole:
+                self.whole[phrase].remove(row)
+                self._spell(phrase, -1)
 
     def _spell(self, phrase: Phrase, count: int) -> None:
         for word in phrase:
@@ -149,25 +160,23 @@ class _Search:
         for length in range(min(max(begun), len(self._spelt) - start), 0, -1):
             matches = list(self._matching(self._spelt[start : start + length]))
             for typos, phrase in sorted(matches):
-                rows = tuple(row for one in self._bearers for row in one.rows.get(phrase, ()))
+                rows = tuple(self._rows(phrase, mistyped=typos > 0))
                 if self._shown is not None:
                     rows = tuple(filter(self._shown, rows))
                 if rows:
                     yield Called(rows, length, typos, start)
 
-    def _known(self, phrase: Phrase) -> bool:
-        return any(phrase in one.rows for one in self._bearers)
+    def _rows(self, phrase: Phrase, *, mistyped: bool) -> Iterator[int]:
+        for one in self._bearers:
+            yield from (one.whole if mistyped else one.rows).get(phrase, ())
 
     def _matching(self, spellings: Sequence[Sequence[str]]) -> Iterator[tuple[int, Phrase]]:
-        """Yield (typing errors, phrase) for each known phrase with at most one error in total."""
+        """Yield (typing errors, phrase) for each phrase with at most one error in total."""
         exact = tuple(options[0] for options in spellings)
-        if self._known(exact):
-            yield 0, exact
+        yield 0, exact
         for at, options in enumerate(spellings):
             for other in options[1:]:
-                phrase = (*exact[:at], other, *exact[at + 1 :])
-                if self._known(phrase):
-                    yield 1, phrase
+                yield 1, (*exact[:at], other, *exact[at + 1 :])
 
     def _spellings(self, word: str) -> Iterator[str]:
         yield word
@@ -178,14 +187,19 @@ class _Search:
             return
         if not any(word in known for known in alike):
             near = {other for known in alike for other in known if one_edit(word, other)}
+            single = word.removesuffix("s")
+            if near and (is_common(word) or is_common(single)):
+                near &= {f"{word}s", single}  # "back" is no typing error for "bank"
             yield from sorted(near)
 
 
-def _phrases(key: str | None, aliases: Sequence[str]) -> Iterator[Phrase]:
-    spoken = [key, key.rsplit("/", 1)[-1]] if key is not None else []
-    for name in [*spoken, *aliases]:
-        if phrase := tuple(terms(name)):
-            yield phrase
+def _names(key: str | None, aliases: Sequence[str]) -> dict[Phrase, bool]:
+    """Return the names of a memory, and whether a typing error in each is forgiven."""
+    whole = [tuple(terms(name)) for name in (*([] if key is None else [key]), *aliases)]
+    found = {phrase: True for phrase in whole if phrase}
+    if key is not None and (last := tuple(terms(key.rsplit("/", 1)[-1]))):
+        found.setdefault(last, len(last) > 1)
+    return found
 
 
 def one_edit(one: str, other: str) -> bool:

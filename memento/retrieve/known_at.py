@@ -201,6 +201,8 @@ class PastNearest:
 class PastSearcher(Searcher):
     """Answers one request from what was recorded by a moment, with the caches of a searcher."""
 
+    _sees_present = False
+
     def __init__(self, present: Searcher, moment: int) -> None:
         self.__dict__.update(present.__dict__)
         self._moment = moment

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from memento.base.clock import from_micros
 from memento.base.scopes import contains
 from memento.check import (
     check_count,
@@ -33,7 +34,7 @@ from memento.ledger import memories, past, vectors
 from memento.ledger.contract import Ledger, Session
 from memento.ledger.links import Linked, linked_in
 from memento.ledger.predicate import Filters
-from memento.ledger.rows import Row, damaged, is_sound, strings_in, to_memory
+from memento.ledger.rows import Row, damaged, docid_of, is_sound, strings_in, to_memory
 from memento.ledger.schema import SEQ_MASK
 from memento.retrieve import judging, spellings
 from memento.retrieve.answer import Found, Ranking, find
@@ -53,7 +54,7 @@ from memento.retrieve.visible import allow, chosen, needs_ledger, set_aside
 from memento.status import having
 from memento.text import former_question
 from memento.tiers.store_embedder import StoreEmbedder
-from memento.types import Hit, Retrieval, Tier
+from memento.types import Hit, Kind, Retrieval, Tier
 
 if TYPE_CHECKING:
     from memento.protocols import Reranker
@@ -73,6 +74,8 @@ message alone, and each memory costs a seek."""
 _FEW_LACK = 8
 """If less than one row in so many has no vector, nobody counts which of them are active."""
 _FOUND = frozenset(having("found"))
+_SAID = (Kind.EPISODE, Kind.QUESTION)
+"""Kinds of the messages of a conversation."""
 _GARBLED = (KeyError, TypeError, ValueError, OverflowError)
 """Errors from reading a row that was damaged on the disk."""
 
@@ -132,6 +135,9 @@ class Searcher:
         long: Returns the long tier if it is open; with True it is opened if it is not, later.
         trouble: Returns the problems of the indexer in a namespace: part to reason.
     """
+
+    _sees_present = True
+    """Whether an answer shows memories as they are, not as they were."""
 
     def __init__(
         self,
@@ -495,7 +501,21 @@ class Searcher:
         pairs = [(shown[one.docid], one.terms) for one in found]
         told = life.told(pairs, weighed=ranking.weighed) if life else []
         hits = [_hit(source.labels, shown, *one) for one in zip_longest(found, told)]
-        return tuple(hits if source.members is None else _counted(hits, found, source.members))
+        if source.members is not None:
+            return tuple(_counted(hits, found, source.members))
+        if filters.as_of is None and self._sees_present:
+            return tuple(self._dated(source.ns, hits, filters.now))
+        return tuple(hits)
+
+    def _dated(self, ns: int, hits: Sequence[Hit], now: int) -> Iterator[Hit]:
+        """Note in messages that nothing which was learnt from them holds any more."""
+        turns = {one.id: docid_of(ns, one.memory.seq) for one in hits if one.memory.kind in _SAID}
+        found: Mapping[str, memories.Outdated] = {}
+        if turns:
+            found = self._ledger.read(lambda c: memories.outdated(c, ns, turns, now))
+        for one in hits:
+            end = found.get(one.id)
+            yield one if end is None else replace(one, until=from_micros(end.until), newer=end.by)
 
     def _read(
         self, source: LedgerSource, docids: Sequence[int], filters: Filters

@@ -136,7 +136,9 @@ def _as_shared(hit: Hit) -> Hit:
     kind = Trust.least([Trust.AGENT, memory.source.kind])
     source = Source(kind, memory.source.uri, memory.source.model)
     seen = replace(memory, source=source)
-    return replace(hit, memory=seen, folded=(), newer=None, beside=None, conflicts=(), shared=True)
+    return replace(
+        hit, memory=seen, folded=(), newer=None, until=None, beside=None, conflicts=(), shared=True
+    )
 
 
 def _timed(found: Retrieval, answers: Sequence[Retrieval], began: float) -> Retrieval:

@@ -1,6 +1,7 @@
-"""Recognise inputs that ask for nothing: greetings, thanks, short reactions. Pure.
+"""Recognise what says nothing: greetings, thanks, short reactions, acknowledgements. Pure.
 
-No memory bears on "ok" or "thanks, that is all!", whatever word or vector it shares with one.
+No memory bears on "ok" or "thanks, that is all!", whatever word or vector it shares with one, and a
+turn that says "Noted." or "C'est noté, merci !" answers nothing.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from memento.text.words import words
 MOST_WORDS = 8
 """Longer inputs say something, even if every word of them is common."""
 
+_LONGEST = 80
+"""Characters; a longer turn says something."""
 _WORD = re.compile(r"\w+")
 _PHATIC_WORDS = """
 righto rightio ta tata cheerio howdy yo aye morning mornin evenin okey
@@ -38,6 +41,59 @@ tarde tudo je wel
 _BESIDE = frozenset(_BESIDE_WORDS.split())
 """Words that may stand beside the others, but mean something when alone."""
 _EITHER = _PHATIC | _BESIDE
+
+
+_ACKNOWLEDGING_WORDS = """
+noted understood acknowledged roger copy received remembered saved stored recorded logged confirmed
+remember pleasure appreciate appreciated done do welcome worries problem help
+notiert vermerkt verstanden gemerkt gespeichert erledigt einverstanden gerne gern passt merke
+notiere geschehen mache wird
+noté note entendu compris reçu enregistré retenu volontiers souviendrai plaisir rien problème fait
+anotado apuntado entendido recibido guardado acuerdo nada gusto anoto apunto nota cuenta hecho
+listo memorizado problema
+annotato segnato capito ricevuto inteso accordo prego salvato memorizzato registrato fatto
+genoteerd begrepen bedankt oké duidelijk opgeslagen onthouden graag gedaan probleem
+recebido combinado registado registrado salvo percebido entendi tá feito
+zanotowane zanotowałem zanotowałam zapisane zapisałem zapisałam rozumiem zrozumiałem jasne
+понял поняла понятно принято записал записала запомнил запомнила ясно пожалуйста договорились учту
+noterat förstått uppfattat noteret forstået notert forstått selvä kiitti tamam anlaşıldı anladım
+kaydettim teşekkürler
+承知しました 承知いたしました わかりました 分かりました 了解しました 了解いたしました
+かしこまりました 覚えました 覚えておきます メモしました 明白 明白了 知道了 收到
+收到了 记住了 记下了 没问题 了解了
+알겠습니다 알겠어요 기억할게요 메모했습니다
+"""  # noqa: RUF001 - Turkish
+_ACKNOWLEDGING = _PHATIC.union(_ACKNOWLEDGING_WORDS.split())
+_LINKING_WORDS = """
+i ve ll m d re have has am are be been my your me us this these it its keep make get down memory lot
+let know not any anything if need don can happy glad can
+ich mir das es ist habe hab mach wurde dir mich sehr kein keine ordnung in gemacht klingt dafür dich
+c j l est ai ce bien tout pas de du d en compte avec je me vous te
+lo la le he ha está esta tomo tendré en con sin muy todo todos mucho muchísimas
+ho preso presa va di con piacere nessun molto tutto
+je het is dat dit geen komt heb ik
+o os as está com prazer sem foi muito eu um
+mam to nie ma za co się dobrze я все всё это не за что det är jag har den
+"""
+_LINKING = _EITHER.union(_ACKNOWLEDGING, _LINKING_WORDS.split())
+"""Words that may stand beside those that acknowledge."""
+
+
+def is_acknowledgement(text: str) -> bool:
+    """Tell whether a turn only acknowledges what was said before it, greets or thanks.
+
+    >>> is_acknowledgement("Noted, thanks!"), is_acknowledgement("Das habe ich mir gemerkt.")
+    (True, True)
+    >>> is_acknowledgement("Noted: gate 4."), is_acknowledgement("Yes, at noon.")
+    (False, False)
+    """
+    if "?" in text or len(text) > _LONGEST:
+        return False
+    spoken = _WORD.findall(text.casefold())
+    said = set(spoken)
+    return len(spoken) <= MOST_WORDS and (
+        not said or (said <= _LINKING and not said.isdisjoint(_ACKNOWLEDGING))
+    )
 
 
 def is_chatter(text: str) -> bool:

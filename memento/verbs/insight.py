@@ -34,6 +34,7 @@ from memento.prompt.policy_values import TOKENS, Policy
 from memento.status import having
 from memento.text.sentences import merely_asks
 from memento.types import (
+    Hit,
     Kind,
     Memories,
     Memory,
@@ -58,6 +59,8 @@ MOST = 1_000
 """Most memories that one overview reads with all that belongs to them."""
 EVERY = 1_000_000
 """Most memories that ``health`` counts."""
+NEAR_BEST = 0.2
+"""Least share of the best confidence; a memory with less is of another topic than the dossier."""
 JUNK = 3
 """Forgotten memories of one source from which it is a sign of junk."""
 AGE = timedelta(days=30)
@@ -219,7 +222,8 @@ class Insight(Part):
             InvalidInput: If an argument cannot be accepted.
         """
         found = self._view.retrieve(topic, None, tokens=tokens, record=False, shared=False)
-        entries = [self._entry(hit.memory) for hit in found]
+        least = NEAR_BEST * max((hit.confidence for hit in found), default=0.0)
+        entries = [self._entry(hit) for hit in found if hit.confidence >= least]
         told = {turn.id for entry in entries for turn in entry.turns}
         kept = tuple(entry for entry in entries if entry.memory.id not in told)
         return Dossier(topic, kept, found.confidence)
@@ -333,8 +337,9 @@ class Insight(Part):
             return Memories()
         return self._view.listed(filters_of(self._view.engine.now(), ids=ids), limit=EVERY)
 
-    def _entry(self, memory: Memory) -> Entry:
+    def _entry(self, hit: Hit) -> Entry:
         """Describe a memory of a dossier."""
+        memory = hit.memory
         visible = having("found", "ended")
         turns = [one for _, one in self._stored(memory.source.parents) if one.status in visible]
         values: Sequence[SlotValue] = ()
@@ -342,7 +347,7 @@ class Insight(Part):
             slot, now = (memory.key, memory.scope), self._view.engine.now()
             values = self._view.values(lambda c, ns: slot_rows.values(c, ns, slot, now))
         earlier = [one for one in values if one.memory.status is Status.SUPERSEDED]
-        return Entry(memory, tuple(turns), tuple(earlier))
+        return Entry(memory, tuple(turns), tuple(earlier), hit.until)
 
     def _conflicts(self, active: Sequence[Memory]) -> Iterator[tuple[Memory, Memory]]:
         """Yield the pairs of some memories that contradict each other, in order of arrival."""

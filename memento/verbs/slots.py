@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from time import monotonic
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 from memento.base.lazy import later
@@ -32,6 +33,8 @@ SlotValues = list[SlotValue]
 """Named here, because inside some classes ``list`` is a method."""
 
 
+_PATIENCE = 5.0
+"""Seconds for which ``conflicts`` compares the statements that wait: 1,000 of them and more."""
 ConflictStatus: TypeAlias = Literal["open", "resolved"]
 Keep: TypeAlias = Literal["a", "b", "both", "neither"]
 
@@ -117,9 +120,9 @@ class Slots(Part):
     def conflicts(self, *, status: ConflictStatus = "open", limit: int = 100) -> list[Conflict]:
         """List pairs of memories that seem to contradict each other, newest first.
 
-        Each new statement is compared with earlier ones in the background; ``flush(wait=True)``
-        waits for that. A statement that reports a change supersedes what it names (see
-        ``Conflicts``). Other conflicts are flagged, and both memories stay.
+        Each new statement is compared with earlier ones in the background; those that still wait
+        are compared first, for a few seconds at most. A statement that reports a change supersedes
+        what it names (see ``Conflicts``). Other conflicts are flagged, and both memories stay.
 
         Args:
             status: ``open``, or ``resolved`` for settled pairs.
@@ -133,17 +136,17 @@ class Slots(Part):
         >>> with tempfile.TemporaryDirectory() as tmp, MemoryManager(tmp, embedder=None) as memory:
         ...     first = memory.add("My editor is Vim")
         ...     second = memory.add("My editor is Helix")
-        ...     memory.flush(wait=True)
         ...     [(one.a.text, one.reason) for one in memory.slots.conflicts()]
         ...     settled = memory.slots.resolve(second.id, first.id, keep="a")
         ...     len(memory.slots.conflicts()), memory.get(first.id).status.value
-        True
         [('My editor is Helix', 'another editor')]
         (0, 'superseded')
         """
         check_word("status", status, get_args(ConflictStatus))
         most = check_count("limit", limit)
         relations = links.CONFLICTS if status == "open" else [links.RESOLVED]
+        if (ns := self._view.ns) is not None:
+            self._view.engine.background.statements.compare(ns, monotonic() + _PATIENCE)
 
         def read(session: Session, ns: int) -> list[tuple[Row, Row, str]]:
             pairs = links.newest(session, ns, relations, most)

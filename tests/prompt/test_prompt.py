@@ -171,10 +171,30 @@ def test_nothing_found_is_an_empty_string() -> None:
 
 
 def test_a_record_says_who_when_and_from_where() -> None:
-    """Speaker and day are always told; the origin if it is neither user nor agent."""
+    """Kind, speaker and day are always told; the origin if it is neither user nor agent."""
     web = memory("Rain.", actor="Ada", role="user", source=Source(Trust.WEB))
     (record,) = parse(render([web], nonce=NONCE), NONCE)
-    assert record == {"text": "Rain.", "when": "2025-03-04", "by": "Ada", "source": "web"}
+    assert record == {
+        "text": "Rain.",
+        "kind": "fact",
+        "when": "2025-03-04",
+        "by": "Ada",
+        "source": "web",
+    }
+
+
+def test_a_record_says_which_slot_it_fills() -> None:
+    """So that a model can fill it again; what would close the block is escaped in a key too."""
+    kept = memory("Vim", key="user/<editor>", kind=Kind.PREFERENCE)
+    (record,) = parse(render([kept], nonce=NONCE, ids=True), NONCE)
+    assert (record["key"], record["kind"]) == ("user/<editor>", "preference")
+
+
+@given(tokens=st.integers(1, 400), key=st.text("abc/", min_size=1, max_size=80))
+def test_a_block_with_keys_fits_its_budget(tokens: int, key: str) -> None:
+    """However long the keys are."""
+    found = [memory(f"fact {n} about tea", key=f"{key}/{n}") for n in range(5)]
+    assert len(render(found, nonce=NONCE, tokens=tokens, count_tokens=len)) <= tokens
 
 
 def test_what_several_said_is_one_record() -> None:

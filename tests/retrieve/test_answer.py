@@ -322,9 +322,9 @@ def keyed(shelf):
 @pytest.mark.parametrize(
     ("query", "expected"),
     [
-        ("editor", ["vim"]),
-        ("what is the editor?", ["vim"]),
-        ("user/editor", ["vim"]),
+        ("editor", ["vim", "Which editor is best, editor wars, editor editor"]),
+        ("what is the editor?", ["vim", "Which editor is best, editor wars, editor editor"]),
+        ("user/editor", ["vim", "Which editor is best, editor wars, editor editor"]),
         ("favourite colour", ["teal"]),
         ("favorite_colour", ["teal"]),
         ("preferred hue", ["teal"]),
@@ -333,8 +333,41 @@ def keyed(shelf):
     ],
 )
 def test_a_name_alone(keyed, query, expected):
-    """A query that is a name and nothing else gives the memory of that name alone."""
+    """A query that is a name and nothing else gives its memory first, then what has its words."""
     assert keyed.hits(query) == expected
+
+
+@given(
+    key=st.sampled_from(["ferry", "travel/ferry", "a/b/ferry"]),
+    before=st.integers(0, 3),
+    after=st.integers(0, 3),
+    ask=st.sampled_from(["ferry", "Ferry?", "what about the ferry", "the ferry"]),
+)
+def test_a_name_hides_nothing_that_has_the_word(key, before, after, ask):
+    """Wherever the slot stands among memories with its word, it is first and they all follow."""
+    shelf = Shelf()
+    others = [f"Trip {n}: we missed the ferry by {n} minutes" for n in range(before + after)]
+    for text in others[:before]:
+        shelf.add(text)
+    shelf.add("Leaves at nine from pier three", key=key)
+    for text in others[before:]:
+        shelf.add(text)
+    first, *rest = shelf.hits(ask, k=20)
+    assert first == "Leaves at nine from pier three"
+    assert sorted(rest) == others
+
+
+MISSPELT = np.eye(2, dtype=np.float32)[0]
+FAR = np.eye(2, dtype=np.float32)[1]
+
+
+@pytest.mark.parametrize(("vector", "found"), [(MISSPELT, True), (FAR, False)])
+def test_a_typing_error_needs_meaning(shelf, vector, found):
+    """A mistyped name lifts only what is nearer to the question in meaning than by chance."""
+    shelf.embed({shelf.add("teal", aliases=("preferred hue",)): vector, shelf.add("Rain"): FAR})
+    hits = shelf.find("prefered hue", MISSPELT, match="names").found
+    assert bool(hits) is found
+    assert shelf.find("preferred hue", MISSPELT, match="names").found
 
 
 def test_a_name_and_more(keyed):

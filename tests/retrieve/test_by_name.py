@@ -32,6 +32,10 @@ def names():
         ("the big k", {3}),
         ("rate limit", {4}),
         ("rate limits", {4}),
+        ("rate limt", {4}),
+        ("which edtor", set()),
+        ("user edtor", {0}),
+        ("which kubernetez", {3}),
         ("cats", set()),
         ("cut", set()),
         ("cat", {5}),
@@ -42,6 +46,37 @@ def names():
 def test_called(names, query, rows):
     """Names are found by whole words, with one typing error in longer ones."""
     assert {row for name in names.called(query.split()) for row in name.rows} == rows
+
+
+@pytest.mark.parametrize(
+    ("key", "said"),
+    [
+        ("user/bank", "I am back"),
+        ("user/bank", "what did I write back then"),
+        ("home/boiler", "who likes broiler chicken"),
+        ("bank", "back"),
+        ("food/bread", "the broad view"),
+        ("user/mouse", "a new house or moose"),
+        ("horse", "of course the house"),
+        ("team/lead", "read and load it"),
+    ],
+)
+def test_another_word_is_no_typing_error(key, said):
+    """A word of the language that is one letter away from a key does not name it."""
+    known = Names()
+    known.put(0, key, ())
+    assert not known.called(said.split())
+
+
+def test_a_shorter_name_is_found_as_written():
+    """One word at the end of a key is no whole name, so no typing error in it is forgiven."""
+    known = Names()
+    known.put(0, "infra/kubernetes", ())
+    known.put(1, "other", ["Kubernetes"])
+    assert [one.rows for one in known.called(["kubernetes"])] == [(0, 1)]
+    assert [one.rows for one in known.called(["kubernets"])] == [(1,)]
+    known.put(1, "other", ())
+    assert not known.called(["kubernets"])
 
 
 def test_renamed(names):

@@ -75,6 +75,18 @@ def test_retrieve_explains_itself(memento):
     assert "the query's words, in it and in the turns beside it" in explained
 
 
+def test_explain_has_one_wording(memento, tmp_path):
+    """``hit.explain()`` returns the words that --explain prints."""
+    for text in ("the kettle is blue", "the teapot is blue", "blue is the kettle of Ada"):
+        add(memento, text, "--tier", "medium")
+    printed = " ".join(memento("retrieve", "blue kettle", "--explain").out.split())
+    with MemoryManager(tmp_path / "agent_memory", embedder=None) as memory:
+        found = memory.retrieve("blue kettle")
+        told = [found.sure(), found[0].explain(found[1]), *(hit.explain() for hit in found)]
+        lines = [" ".join(line.split()) for one in told for line in one.split("\n")]
+        assert [line for line in lines if line not in printed] == []
+
+
 def test_retrieve_filters(memento):
     """Tier, kind, scope, session, tag and time each leave out what does not pass."""
     add(memento, "blue kettle", "--tier", "long", "--kind", "rule", "--at", "2024-01-01")

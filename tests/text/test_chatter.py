@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memento import MemoryManager
-from memento.text.chatter import is_chatter
+from memento.text.chatter import is_acknowledgement, is_chatter
 
 IDLE = [
     "ok", "Ok!", "thanks", "Thanks, that is all!", "thank you so much", "haha nice one", "lol",
@@ -22,6 +22,51 @@ ASKING = [
     "nice restaurants", "hello world program", "is the door code right", "see the contract",
     "ok ok ok ok ok ok ok ok ok", "gute Zahnärzte", "merci de me dire où", "谢谢你的书", "うんどう",
 ]  # fmt: skip
+
+
+ACKNOWLEDGING = [
+    "OK.", "Noted.", "Noted, thanks!", "Got it, I'll remember that.", "I've noted that down.",
+    "Understood.", "Will do!", "You're welcome!", "Roger that", "I'll keep that in mind.",
+    "Happy to help!", "My pleasure.", "Verstanden, danke!", "Ist notiert.", "Wird gemacht.",
+    "Kein Problem", "Gern geschehen", "C'est noté.", "C\u2019est noté, merci !", "Bien reçu.",
+    "De rien", "Entendido.", "Tomo nota.", "De nada.", "Capito, grazie!", "Va bene.", "Preso nota.",
+    "Genoteerd.", "Begrepen, dank je wel!", "Anotado.", "Entendido, obrigado!", "Combinado.",
+    "Rozumiem.", "Понял, спасибо!", "Tamam, teşekkürler", "承知しました。", "明白了",
+    "알겠습니다", "👍", "",
+]  # fmt: skip
+TELLING = [
+    "Lisbon.", "In the evening.", "Yes, at noon.", "No, in Porto", "Noted: gate 4", "Blue", "5",
+    "Thanks for the bike", "We have a dog", "Mein Hund", "Ho un cane", "Tengo un perro", "Ada",
+    "好书",
+    "Happy birthday Ada", "My memory is bad", "Done with Acme", "I don't like it", "Noted?",
+    "Estoy de acuerdo con Ana", "We got married", "I'm happy", "ok ok ok ok ok ok ok ok ok",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ACKNOWLEDGING)
+def test_acknowledges(text):
+    """A turn without a word of content, in the languages that the product reads."""
+    assert is_acknowledgement(text)
+
+
+@pytest.mark.parametrize("text", TELLING)
+def test_tells_something(text):
+    """One word of content is enough, also in an answer of one word."""
+    assert not is_acknowledgement(text)
+
+
+@pytest.mark.parametrize("reply", ["OK.", "Noted.", "Thanks!", "C'est noté.", "Entendido."])
+def test_an_acknowledgement_is_never_shown(tmp_path, reply):
+    """Neither found nor recalled nor in a prompt, though few other memories compete."""
+    with MemoryManager(tmp_path / "s", embedder=None) as memory:
+        memory.observe("The kettle is blue.", reply, session="s")
+        memory.observe("The teapot is red.", reply, session="s")
+        memory.add(reply, session="s", role="assistant")
+        for query in ("Where is the kettle?", "kettle", reply, f"{reply} kettle", "yesterday"):
+            assert reply not in [hit.text for hit in memory.retrieve(query, 10)]
+            assert reply not in memory.prompt(query)
+            told = memory.recall([{"role": "user", "content": query}], min_confidence=0)
+            assert reply not in [hit.text for hit in told.hits]
 
 
 @pytest.mark.parametrize("text", IDLE)

@@ -38,6 +38,24 @@ def test_a_statement_that_names_the_old_value_supersedes_it(memory):
     assert memory.slots.conflicts() == []
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("My landlord is Mr Adler", "My landlord is Ms Baum"),
+        ("The rent is 560 euros", "The rent is 640 euros"),
+        ("My editor is Vim", "My editor is Helix"),
+    ],
+)
+@pytest.mark.parametrize("embedder", [None, HashEmbedder(16)], ids=["text", "hybrid"])
+def test_a_conflict_is_flagged_at_once(tmp_path, embedder, old, new):
+    """Right after two statements were added, and told once only."""
+    with MemoryManager(tmp_path / "s", embedder=embedder) as memory:
+        one, other = memory.add(old), memory.add(new)
+        (found,) = memory.slots.conflicts()
+        assert {found.a.id, found.b.id} == {one.id, other.id}
+        assert len(memory.slots.conflicts()) == 1
+
+
 def test_no_text_is_read_while_others_wait_to_write(memory, monkeypatch):
     """A memory that comes after the texts were read is left to the next transaction of the pass."""
     read_ahead, settle_next = settling.read_ahead, settling.settle_next
@@ -100,8 +118,9 @@ def test_no_namespace_is_held_back_for_ever(memory, monkeypatch, busy):
         memory.add(text).id for text in ("My desk is in the hall", "My desk is not in the hall")
     ]
     chores.settle()
-    assert memory.slots.conflicts() == []
+    assert memory._engine.ledger.read(lambda c: claim_rows.behind(c, memory._view.ns))
     assert statuses(memory, *late) == ["active", "active"]
+    assert len(memory.slots.conflicts()) == 1  # whoever asks does not wait for a turn
 
 
 def test_memories_get_vectors_while_very_many_statements_wait(open_memory, monkeypatch):
