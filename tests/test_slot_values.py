@@ -107,7 +107,7 @@ class TestValue:
         assert memory.value("home", as_of=first.valid_from).id == first.id
 
     def test_what_is_quarantined_is_no_value(self, memory, clock):
-        """Not of a free slot and not of a taken one; once approved it is."""
+        """Not of a free slot and not of a taken one; once approved it is of its time."""
         page = memory.add("Gouda", key="home", source="web")
         assert memory.value("home") is None
         assert memory.slots.history("home") == []
@@ -115,7 +115,8 @@ class TestValue:
         assert memory.value("home").id == kept.id
         assert held(memory) == [("Utrecht", 1, None, "present")]
         memory.quarantine.approve(page.id)
-        assert memory.value("home").id == page.id
+        assert memory.value("home").id == kept.id
+        assert memory.value("home", as_of=page.valid_from).id == page.id
 
     def test_a_slot_is_a_key_in_a_scope_of_a_namespace(self, memory, clock):
         """Another scope, an outer one, another namespace and one below: other slots."""

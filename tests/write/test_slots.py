@@ -24,6 +24,6 @@ def test_the_holder_is_looked_up_where_it_is_settled():
     """Only what settles who holds, gives a place back or fits in a former value looks it up."""
     assert callers("slot_rows.holder") == {"contend", "give_back", "hold_again", "fit"}
     assert callers("contend", "slots.contend") == {
-        "take_place", "settle", "_set_fields", "approve", "_hold_again", "revert", "_carry_out",
-        "promote", "rescope",
+        "take_place", "settle", "_set_fields", "contend_in_time", "_hold_again", "revert",
+        "_carry_out", "promote", "rescope",
     }  # fmt: skip
