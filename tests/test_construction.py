@@ -105,7 +105,7 @@ def test_a_copy_is_a_view_of_the_same_store(memory, way):
     """Frameworks copy what they are given: both see and close the one store."""
     view = way(memory.of("a", "b"))
     kept = view.add("said to the copy")
-    assert (type(view), view.namespace, view.store.root) == (
+    assert (type(view), view.store.namespace, view.store.root) == (
         MemoryManager,
         ("a", "b"),
         memory.store.root,
