@@ -341,7 +341,7 @@ class MomentUnknown(StoreError):
 
     def __init__(self, path: Path | str, moment: datetime, latest: datetime) -> None:
         made = f"the backup was made at {latest.isoformat()}"
-        super().__init__(path, f"it does not reach {moment.isoformat()}: {made}")
+        super().__init__(path, f"does not reach {moment.isoformat()}: {made}")
         self.moment = moment
         self.latest = latest
 

@@ -399,10 +399,10 @@ def test_verdicts_of_the_quarantine_are_not_undone(memory):
     page = memory.add("a page", source="web")
     memory.quarantine.approve(page.id)
     assert last(memory).kind == "approve"
-    with pytest.raises(NothingToUndo, match="verdict"):
+    with pytest.raises(NothingToUndo, match="approved or rejected"):
         memory.undo(last(memory).number)
     memory.quarantine.reject(memory.add("another page", source="web").id)
-    with pytest.raises(NothingToUndo, match="verdict"):
+    with pytest.raises(NothingToUndo, match="approved or rejected"):
         memory.undo(last(memory).number)
 
 
