@@ -8,6 +8,7 @@ word is kept as such, never as a rule. One namespace is in sight, and no argumen
 from __future__ import annotations
 
 import logging
+import os
 import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -16,6 +17,7 @@ from datetime import tzinfo
 from typing import Any, NamedTuple
 
 from memento import Hit, Kind, Memory, MemoryManager, Source, Trust
+from memento.base.home import VARIABLE, root_option
 from memento.base.scopes import parse_scope
 from memento.check import check_count, said_moment, shown
 from memento.errors import InvalidInput, MementoError, NotFound, StoreError, UntrustedSource
@@ -231,7 +233,22 @@ class Doors:
         kept = self.memory.add(
             text, kind=Kind(kind), key=key, scope=scope, session=self._session, source=self._source
         )
-        return _kept(kept, before, text)
+        return self._kept(kept, before, text)
+
+    def _kept(self, kept: Memory, before: Memory | None, text: str) -> str:
+        """Say what became of a text."""
+        note = _left_out(kept, text)
+        if kept.status is Status.QUARANTINED:
+            return f"{kept.id} waits for the user: {self._command('quarantine', 'list')}.{note}"
+        if before is not None and Trust.outranks(before.source.kind, kept.source.kind):
+            stays = f"Remembered as {kept.id}, in conflict with {before.id}, which the user said"
+            settle = f"until the user settles it: {self._command('conflicts')}"
+            return f"{stays} and which holds {settle}.{note}"
+        if kept.reinforced:
+            return f"Known already as {kept.id}.{note}"
+        if before is not None and before.id != kept.id:
+            return f"Remembered as {kept.id}; it replaces {before.id}.{note}"
+        return f"Remembered as {kept.id}.{note}"
 
     @property
     def _source(self) -> Source:
@@ -250,7 +267,7 @@ class Doors:
                 source=self._source,
                 supersedes=id,
             )
-            return _kept(kept, before, text)
+            return self._kept(kept, before, text)
         return f"Corrected {kept.id}; its history is kept.{_left_out(kept, text)}"
 
     def _forget(self, id: str) -> str:  # noqa: A002 - as above
@@ -258,9 +275,14 @@ class Doors:
             gone = self.memory.forget(id, source=Trust.AGENT).id
         except UntrustedSource as error:
             raise InvalidInput(
-                "id", f"{id!r} is not yours to forget; the user can: `memento forget {id}`"
+                "id", f"{id!r} is not yours to forget; the user can: {self._command('forget', id)}"
             ) from error
-        return f"Forgotten {gone}; `memento restore {gone}` brings it back."
+        return f"Forgotten {gone}; {self._command('restore', gone)} brings it back."
+
+    def _command(self, *words: str) -> str:
+        """Write the command line by which the user reaches this store in a shell of their own."""
+        theirs = {name: value for name, value in os.environ.items() if name != VARIABLE}
+        return f"`memento {' '.join(words)}{root_option(self.memory.store.root, theirs)}`"
 
     def _history(self, id: str) -> str:  # noqa: A002 - as above
         present = self.memory.get(id)
@@ -287,21 +309,6 @@ class Doors:
         block = render(found, nonce=nonce, tokens=self._tokens, ids=True, cut=cut, zone=zone)
         left = len(found) - max(0, block.count("\n") - _FRAME)
         return f"{block}\n{left} more did not fit; ask for fewer." if left else block
-
-
-def _kept(kept: Memory, before: Memory | None, text: str) -> str:
-    """Say what became of a text."""
-    note = _left_out(kept, text)
-    if kept.status is Status.QUARANTINED:
-        return f"{kept.id} waits for the user: `memento quarantine list`.{note}"
-    if before is not None and Trust.outranks(before.source.kind, kept.source.kind):
-        stays = f"Remembered as {kept.id}, in conflict with {before.id}, which the user said"
-        return f"{stays} and which holds until the user settles it: `memento conflicts`.{note}"
-    if kept.reinforced:
-        return f"Known already as {kept.id}.{note}"
-    if before is not None and before.id != kept.id:
-        return f"Remembered as {kept.id}; it replaces {before.id}.{note}"
-    return f"Remembered as {kept.id}.{note}"
 
 
 def _left_out(kept: Memory, text: str) -> str:

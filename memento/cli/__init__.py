@@ -41,6 +41,7 @@ from memento.cli.output import (
     unwritten,
     warn,
 )
+from memento.cli.store import root_option
 from memento.errors import InvalidInput, MementoError, NotFound, StoreError
 from memento.text.when import seconds_of
 
@@ -120,6 +121,7 @@ def main(args: Sequence[str] | None = None) -> int:
 
 
 def _run(args: Sequence[str]) -> int:
+    root_option.set("")
     logging.getLogger("memento").addHandler(logging.NullHandler())
     logging.getLogger("memento.ledger.lite.gate").addHandler(_WAITS)
     for stream in (sys.stdout, sys.stderr):

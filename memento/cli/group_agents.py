@@ -6,7 +6,6 @@ import json
 import logging
 import os
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -54,7 +53,7 @@ def mcp(
     if everywhere and scope is not None:
         raise InvalidInput("--everywhere", "contradicts --scope")
     doors = Doors(
-        replace(store, make=not read_only).open,
+        store._replace(make=not read_only).open,
         scope=("" if everywhere else project_scope(_here())) if scope is None else scope,
         session=next((said for name in SESSIONS if (said := os.environ.get(name))), None),
         read_only=read_only,

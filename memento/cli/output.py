@@ -19,6 +19,7 @@ import typer
 from memento import MemoryManager
 from memento.admit.redact import redact_value
 from memento.base.display import data, plain
+from memento.cli.store import with_root
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -81,7 +82,7 @@ def spoken(message: str) -> str:
     """Write a message of the library on one line, in words for the command line."""
     for python, ours in SPOKEN:
         message = message.replace(python, ours)
-    return " ".join(message.split())
+    return with_root(" ".join(message.split()))
 
 
 def warn(message: str) -> None:
