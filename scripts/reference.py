@@ -21,7 +21,7 @@ import memento
 from memento import check, config, errors, types
 from memento.admit import importance
 from memento.cli import __doc__ as cli_words
-from memento.cli import app
+from memento.cli.program import app
 from memento.dynamics import formulas
 from memento.dynamics import settings as dynamics_config
 from memento.insight import findings as insights

@@ -11,7 +11,6 @@ import json
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import typer
@@ -108,7 +107,7 @@ def option(*names: str, help: str, **more: Any) -> Any:  # noqa: A002 - typer's 
 
 
 Root = Annotated[
-    Path | None,
+    str | None,
     option(
         "--root",
         envvar=VARIABLE,

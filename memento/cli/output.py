@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import json
-import logging
 import os
 import sys
 from collections import Counter
@@ -88,14 +87,6 @@ def spoken(message: str) -> str:
 def warn(message: str) -> None:
     """Write one line to stderr, in words for the command line."""
     typer.echo(f"memento: {spoken(message)}", err=True)
-
-
-class Told(logging.Handler):
-    """Log handler that prints the library's log on stderr, such as that it is waiting."""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Write one line."""
-        warn(record.getMessage())
 
 
 def counted(count: int) -> str:

@@ -35,7 +35,7 @@ class Store(NamedTuple):
         make: Whether it is made if it is not there.
     """
 
-    named: Path | None = None
+    named: str | None = None
     namespace: str = "default"
     embedder: str = "default"
     make: bool = False
@@ -43,7 +43,7 @@ class Store(NamedTuple):
     @property
     def root(self) -> Path:
         """Its folder."""
-        return home.default_root() if self.named is None else self.named
+        return home.default_root() if self.named is None else Path(self.named)
 
     @property
     def exists(self) -> bool:
