@@ -52,14 +52,14 @@ def _run(args: Sequence[str]) -> int:
 
         sys.stdout.write(f"memento {__version__}\n")
         return 0
-    if list(args[:1]) == ["mcp"] and _served(args[1:]):
-        return 0
+    if list(args[:1]) == ["mcp"] and (status := _served(args[1:])) is not None:
+        return status
     from memento.cli.program import run  # noqa: PLC0415 - see main
 
     return run(args)
 
 
-def _served(args: Sequence[str]) -> bool:
+def _served(args: Sequence[str]) -> int | None:
     """Serve an agent if the command line is plain; a mistake in it is left to the command."""
     from memento.cli import logs, mcp  # noqa: PLC0415 - see main
     from memento.errors import InvalidInput  # noqa: PLC0415 - see main
@@ -68,9 +68,14 @@ def _served(args: Sequence[str]) -> bool:
         settings = mcp.settings_of(args)
         doors = None if settings is None else mcp.doors_of(settings)
     except InvalidInput:
-        return False
+        return None
     if doors is None:
-        return False
+        return None
     logs.attach()
-    mcp.serve(doors)
-    return True
+    try:
+        mcp.serve(doors)
+    except KeyboardInterrupt:
+        from memento.cli.output import interrupted  # noqa: PLC0415 - see main
+
+        return interrupted()
+    return 0

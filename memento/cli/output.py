@@ -89,6 +89,12 @@ def warn(message: str) -> None:
     typer.echo(f"memento: {spoken(message)}", err=True)
 
 
+def interrupted() -> int:
+    """Say that an interruption loses nothing; return the exit status."""
+    warn("interrupted; everything reported as done is kept, and running it again is safe")
+    return INTERRUPTED
+
+
 def counted(count: int) -> str:
     """Return a number of memories as text.
 

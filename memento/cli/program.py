@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from enum import Enum
 from functools import partial
 from importlib import import_module
 from typing import Annotated, Any, cast
@@ -20,7 +19,7 @@ from memento.cli.output import (
     STORE,
     USAGE,
     fail,
-    warn,
+    interrupted,
 )
 from memento.cli.store import root_option
 from memento.errors import InvalidInput, MementoError, NotFound, StoreError
@@ -60,7 +59,7 @@ class _Commands(dict[str, Any]):
         return found
 
     def get(self, name: str, default: Any = None) -> Any:
-        return self[name] if name in self else default
+        return self[name] if name in self else default  # noqa: SIM401 - this is what `get` does
 
     def values(self) -> Any:
         return [self[name] for name in self]
@@ -83,34 +82,43 @@ def _made(name: str, group: str) -> Any:
     if alone.registered_groups:
         made = made.commands[name]
     for one in (made, *getattr(made, "commands", {}).values()):
-        _quicken(one)
+        one.get_params = partial(_quick_params, one.get_params)
     return made
 
 
-def _quicken(command: Any) -> None:
+def _quick_params(given: Callable[[Any], list[Any]], context: Any) -> list[Any]:
+    return _quick(given(context))
+
+
+def _quick(options: list[Any]) -> list[Any]:
     """Let text, and options that are not given, pass as they are.
 
-    Typer since 0.25 has pydantic check each of them, which takes longer to import than all else.
+    Recent versions of Typer have pydantic check each, which takes longer to import than all else.
     """
-    for one in command.params:
+    for one in options:
         kind = getattr(getattr(one, "type_descriptor", None), "annotation", None)
-        if kind is not None and one.callback is None:
+        if kind is not None and "process_value" not in vars(one):
             one.process_value = partial(_processed, one, kind, one.process_value)
+    return options
 
 
 def _processed(
-    parameter: Any, kind: object, checked: Callable[[Any, Any], Any], context: Any, value: Any
+    option: Any, kind: object, checked: Callable[[Any, Any], Any], context: Any, value: Any
 ) -> Any:
-    several = parameter.multiple or parameter.nargs == -1
-    if value is None and not parameter.required:
-        return () if several else None
-    if kind is str and isinstance(value, str) and value:
-        return value
-    if kind == list[str] and isinstance(value, tuple) and value and {*map(type, value)} == {str}:
-        return value
-    if isinstance(kind, type) and issubclass(kind, Enum) and isinstance(value, kind):
-        return value
-    return checked(context, value)
+    """Return the value of an option as Typer does."""
+    several = option.multiple or option.nargs == -1
+    if value is None and not option.required:
+        value = () if several else None
+    elif not _fits(value, kind):
+        return checked(context, value)
+    return value if option.callback is None else option.callback(context, option, value)
+
+
+def _fits(value: object, kind: object) -> bool:
+    """Tell whether a value is of its option's type already: text, or a default of an enum."""
+    if isinstance(value, list | tuple):
+        return kind == list[str] and {*map(type, value)} == {str}
+    return isinstance(kind, type) and type(value) is kind and issubclass(kind, str)
 
 
 class _Program(typer.core.TyperGroup):
@@ -120,10 +128,9 @@ class _Program(typer.core.TyperGroup):
         super().__init__(**given)
         self.commands = _Commands()
 
-    def make_context(self, *args: Any, **given: Any) -> Any:
-        """Begin to read a command line; here the options are complete."""
-        _quicken(self)
-        return super().make_context(*args, **given)
+    def get_params(self, context: Any) -> list[Any]:
+        """List the options, that of the help included."""
+        return _quick(super().get_params(context))
 
 
 app = typer.Typer(
@@ -179,7 +186,7 @@ def run(args: Sequence[str]) -> int:
     except typer.Abort:
         return fail("nothing was done", INTERRUPTED, as_json=as_json)
     if status == INTERRUPTED:
-        warn("interrupted; everything reported as done is kept, and running it again is safe")
+        return interrupted()
     return status if isinstance(status, int) else 0
 
 
