@@ -19,7 +19,7 @@ from memento import MemoryManager
 from memento.base.clock import system_clock
 from memento.base.home import VARIABLE
 from memento.cli.output import Shown
-from memento.cli.store import Store
+from memento.cli.store import Store as Store  # noqa: PLC0414 - the groups take it from here
 from memento.config import Config
 from memento.errors import InvalidInput
 from memento.ledger.filters import Filtering
