@@ -114,7 +114,8 @@ _HOMES = {
 """Modules of memento, each with the public names that it has."""
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 _MODULES = {
-    "aio", "check", "config", "errors", "prompt", "protocols", "settings", "testing", "types",
+    "aio", "check", "config", "conversation", "errors", "prompt", "protocols", "settings",
+    "testing", "types",
 }  # fmt: skip
 """Modules that are there after ``import memento`` alone."""
 

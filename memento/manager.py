@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
 from memento import conversation
 from memento.admit.draft import drafts_of
 from memento.base.clock import system_clock
+from memento.base.home import default_root
 from memento.base.lazy import later
 from memento.base.scopes import DEFAULT_NAMESPACE, parse_namespace
 from memento.check import (
@@ -101,7 +102,9 @@ class MemoryManager(Part):
     managers work side by side like two processes; then one of them feeds Chroma for all.
 
     Args:
-        root: Folder of the store; created if missing.
+        root: Folder of the store; created if missing. None for the default: ``$MEMENTO_ROOT``,
+            else the folder ``agent_memory`` here or above, else ``memento`` in the user's data
+            folder.
         namespace: Who can see these memories: one label or several. A manager sees only its own
             namespace; ``of`` returns a view of another.
         config: Settings, all of them; None for those of the store's ``memento.toml``, the user's
@@ -131,7 +134,7 @@ class MemoryManager(Part):
 
     def __init__(
         self,
-        root: str | Path = "agent_memory",
+        root: str | Path | None = None,
         *,
         namespace: str | Sequence[str] = DEFAULT_NAMESPACE,
         config: Config | None = None,
@@ -140,6 +143,7 @@ class MemoryManager(Part):
         reranker: Reranker | None = None,
     ) -> None:
         labels = parse_namespace(namespace)
+        root = default_root() if root is None else root
         config = load(root).config if config is None else config
         clock = system_clock if clock is None else clock
         super().__init__(View(hold(root, config, embedder, clock, reranker), labels))

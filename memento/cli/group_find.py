@@ -13,7 +13,6 @@ import typer
 from memento import MemoryManager
 from memento.base.display import one_line
 from memento.cli.options import (
-    HERE,
     ID,
     AsJson,
     Filters,
@@ -298,7 +297,7 @@ def wonder(
 
 
 @command(app, "memento namespaces", "memento namespaces --root ~/notes --json")
-def namespaces(*, as_json: AsJson = False, root: Root = HERE) -> int:
+def namespaces(*, as_json: AsJson = False, root: Root = None) -> int:
     """List the namespaces of the store, each with its number of active memories."""
     with Store(root, embedder="none").open() as memory:
         found = memory.store.namespaces()

@@ -16,7 +16,7 @@ from memento.base.display import cut, one_line
 from memento.base.files import new_file, path_of
 from memento.base.plain import composed
 from memento.check import MOST_NAMED
-from memento.cli.options import HERE, ID, AsJson, Ids, Root, Store, command, given, option
+from memento.cli.options import ID, AsJson, Ids, Root, Store, command, given, option
 from memento.cli.output import NOT_WELL, Shown, as_text, counted, each, wait_for_index, warn
 from memento.errors import InvalidInput, NotFound
 from memento.settings import load
@@ -309,7 +309,7 @@ def _receipt(done: Erasure, *, derived: bool) -> Iterator[str]:
 
 
 @command(app, "memento salvage", "memento salvage --root ~/notes --json")
-def salvage(*, as_json: AsJson = False, root: Root = HERE) -> int:
+def salvage(*, as_json: AsJson = False, root: Root = None) -> int:
     """Make a new store from the intact memories of a damaged one. Exits with 1 if any was lost.
 
     Use it if `memento doctor` finds damage in the ledger, or the ledger cannot be opened. The

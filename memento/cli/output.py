@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import json
-import logging
 import os
 import sys
 from collections import Counter
@@ -19,6 +18,7 @@ import typer
 from memento import MemoryManager
 from memento.admit.redact import redact_value
 from memento.base.display import data, plain
+from memento.cli.store import with_root
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -81,7 +81,7 @@ def spoken(message: str) -> str:
     """Write a message of the library on one line, in words for the command line."""
     for python, ours in SPOKEN:
         message = message.replace(python, ours)
-    return " ".join(message.split())
+    return with_root(" ".join(message.split()))
 
 
 def warn(message: str) -> None:
@@ -89,12 +89,10 @@ def warn(message: str) -> None:
     typer.echo(f"memento: {spoken(message)}", err=True)
 
 
-class Told(logging.Handler):
-    """Log handler that prints the library's log on stderr, such as that it is waiting."""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Write one line."""
-        warn(record.getMessage())
+def interrupted() -> int:
+    """Say that an interruption loses nothing; return the exit status."""
+    warn("interrupted; everything reported as done is kept, and running it again is safe")
+    return INTERRUPTED
 
 
 def counted(count: int) -> str:

@@ -11,7 +11,9 @@ from datetime import UTC, datetime
 import pytest
 
 from memento import MemoryManager, __version__
-from memento.cli import group_remember, main, moment_of, seconds_of, tables
+from memento.cli import group_remember, main, tables
+from memento.cli.options import moment_of
+from memento.text.when import seconds_of
 
 COMMANDS = [
     "add", "retrieve", "prompt", "get", "ingest", "recent", "list", "forget", "restore",
