@@ -360,20 +360,3 @@ def _sleep_lines(found: Tick) -> Iterator[str]:
         yield "not done yet: the next call goes on"
 
 
-@command(app, "memento stale", "memento stale --kind fact --limit 20")
-def stale(
-    memory: MemoryManager,
-    *,
-    kinds: Annotated[
-        list[Kind] | None, option("--kind", help="Only this kind; repeatable.")
-    ] = None,
-    limit: Annotated[int, option("--limit", help="Most memories.")] = 20,
-) -> Shown:
-    """List memories that somebody should look at: expired, doubted, or nearly forgotten."""
-    found = memory.sleep.stale(kinds=[kind.value for kind in kinds or ()] or None, limit=limit)
-    lines = (
-        f"{one.memory.id}  {', '.join(one.reasons)} ({one.retention:.0%} left)"
-        f"  {one_line(one.memory.text)}"
-        for one in found
-    )
-    return Shown(found, lines, empty="")
