@@ -6,6 +6,10 @@ Exit status: 0 success (also if nothing was found), 1 a problem was found or wor
 (``doctor``, ``reindex``), 2 the command or a value in it cannot be accepted, 3 no such memory,
 4 the store cannot be used, 5 any other error of memento, 130 interrupted. An error is one line on
 stderr that says what to do; with ``--json`` it is a JSON object with ``error`` and ``status``.
+
+With ``--json`` every command prints one object: a thing with its fields, or several things under
+the name of what they are (``memories``, ``hits``, ``changes``, ``sessions`` ...). ``notes`` are the
+lines that say what else happened, such as what was replaced; it is absent if there are none.
 """
 
 from __future__ import annotations
@@ -21,12 +25,15 @@ import typer
 from memento.cli import (
     group_agents,
     group_correct,
+    group_edit,
     group_find,
+    group_insight,
     group_maintain,
     group_remember,
     group_rules,
     group_sessions,
 )
+from memento.cli.menu import Menu
 from memento.cli.options import epilog, moment_of, option
 from memento.cli.output import (
     ABSENT,
@@ -56,6 +63,7 @@ _WAITS = Told()
 
 app = typer.Typer(
     name="memento",
+    cls=Menu,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
@@ -63,6 +71,8 @@ app = typer.Typer(
 for family in (
     group_remember,
     group_find,
+    group_insight,
+    group_edit,
     group_correct,
     group_rules,
     group_sessions,
@@ -87,6 +97,7 @@ def _show_version(wanted: bool) -> None:
         'memento add "Rami is allergic to nuts" --tier long',
         'memento retrieve "what can Rami not eat?"',
         "memento ingest chat.jsonl",
+        "memento help retrieve",
     ),
 )
 def memento(
@@ -94,7 +105,7 @@ def memento(
     *,
     version: Annotated[  # noqa: ARG001 - acted on in its callback
         bool,
-        option("--version", help="Print the version.", callback=_show_version, is_eager=True),
+        option("--version", "-V", help="Print the version.", callback=_show_version, is_eager=True),
     ] = False,
 ) -> None:
     """Tiered memory for AI agents: durable, found by words and by meaning, offline."""

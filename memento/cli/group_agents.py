@@ -47,7 +47,10 @@ def mcp(
         bool, option("--print-tools", help="Print what a model is told, and end.")
     ] = False,
 ) -> None:
-    """Serve an agent that speaks MCP, over standard input and output, until it leaves."""
+    """Serve an agent that speaks MCP.
+
+    Over standard input and output, until the agent leaves.
+    """
     from memento_mcp import Doors, serve_stdio  # noqa: PLC0415 - the other commands need none of it
     from memento_mcp._project import project_scope  # noqa: PLC0415 - as above
 
@@ -97,7 +100,10 @@ def demo(
         option("--root", metavar="FOLDER", help="Keep the store here; a temporary one if not."),
     ] = None,
 ) -> None:
-    """Remember a conversation, answer questions about it, and show the source of each answer."""
+    """See it at work on a conversation, in a minute.
+
+    It remembers the conversation, answers questions about it and shows the source of each answer.
+    """
     from memento.cli.demo import run  # noqa: PLC0415 - used by this command only
 
     run(root)

@@ -23,7 +23,7 @@ from memento.upkeep.backup import restore as restore_file
 from memento.write.undo import VERDICTS
 
 if TYPE_CHECKING:
-    from memento.insight.findings import Conflict
+    from memento.verbs.slots import Conflict
 
 app = typer.Typer()
 
@@ -99,7 +99,9 @@ def restore(
     with store.open() as memory:
         back = [] if source is None else memory.quarantine.restore_source(source)
         shown = each(memory, what, memory.restore)
-    return shown if source is None else Shown({"memories": back}, [f"{one.id}  {one.status}" for one in back])
+    if source is None:
+        return shown
+    return Shown({"memories": back}, [f"{one.id}  {one.status}" for one in back])
 
 
 def _from_file(file: Path, root: Path, *, at: datetime | None, set_aside: bool) -> Shown:
@@ -210,8 +212,8 @@ def undo(
         left = [f"{short(name)}  {_why(memory, why)}" for name, why in done.left.items()]
     made = ", ".join(map(str, done.changes))
     redo = f"; `memento undo {made}` takes that back" if len(done.changes) == 1 else ""
-    lines = [f"{counted(len(done.memories))} set back" + (f" by change {made}{redo}" if made else "")]
-    return Shown(done, lines + left)
+    by = f" by change {made}{redo}" if made else ""
+    return Shown(done, [f"{counted(len(done.memories))} set back{by}", *left])
 
 
 def _last(memory: MemoryManager, *, yes: bool) -> int:
@@ -228,7 +230,8 @@ def _last(memory: MemoryManager, *, yes: bool) -> int:
         warn(line)
     if not yes:
         if not sys.stdin.isatty():
-            raise InvalidInput("--yes", f"is needed without a terminal, or the number {found.number}")
+            problem = f"is needed without a terminal, or the number {found.number}"
+            raise InvalidInput("--yes", problem)
         if not typer.confirm("Undo this?", err=True):
             raise typer.Abort
     return found.number
@@ -298,9 +301,7 @@ def list_conflicts(
             ends = memory.slots.resolve(a, b, keep.value)
             return Shown({"memories": ends}, [f"{end.id}  {end.status}" for end in ends])
         found = memory.slots.conflicts(status="resolved" if resolved else "open", limit=limit)
-        waiting = sum(memory.store.stats().backlog.values())
-    behind = [] if resolved or not waiting else [f"{counted(waiting)} not compared yet"]
-    return Shown({"conflicts": found}, _pairs(found), empty="no conflicts", notes=behind)
+    return Shown({"conflicts": found}, _pairs(found), empty="no conflicts")
 
 
 def _pairs(found: Sequence[Conflict]) -> Iterator[str]:
@@ -341,5 +342,3 @@ def feedback(
         for one in found
     )
     return Shown({"beliefs": found}, lines)
-
-

@@ -85,7 +85,7 @@ def set_(
     ] = None,
     expires_in: Annotated[
         float | None,
-        option("--expires-in", parser=_expiry, metavar="TIME", help="Hide it then: 12h, 7d, never."),
+        option("--expires-in", parser=_expiry, metavar="TIME", help="Hide it after: 7d, never."),
     ] = None,
     pin: Annotated[bool | None, option("--pin/--no-pin", help="Never fades, or does.")] = None,
     lock: Annotated[
@@ -149,7 +149,7 @@ def _signed(now: Iterable[str], name: str, given: Sequence[str]) -> list[str]:
     for one in given:
         sign, word = (one[0], one[1:]) if one[:1] in {"+", "-"} else ("+", one)
         if sign == "-" and word not in left:
-            raise InvalidInput(name, f"{word!r:.60} is not there; it has {', '.join(left) or 'none'}")
+            raise InvalidInput(name, f"{word!r:.60} is not among {left}")
         left = [other for other in left if other != word] + [word] * (sign == "+")
     return left
 
@@ -212,7 +212,7 @@ def edit(memory: MemoryManager, id: Id) -> Shown:  # noqa: A002 - the field's ow
         if key != (old.key or ""):
             new = _rekeyed(memory, new, key)
     except (tomllib.TOMLDecodeError, InvalidInput) as error:
-        raise InvalidInput(str(file), f"{error}; nothing was changed, and the file is kept") from None
+        raise InvalidInput(str(file), f"{error}; nothing changed, the file is kept") from None
     file.unlink()
     return one_memory(new)
 
@@ -275,7 +275,7 @@ def _changes(old: Memory, wanted: Mapping[str, Any], text: str) -> dict[str, Any
         if name != "key" and _toml(value) != _toml(getattr(old, name))
     }
     if "aliases" in changes:
-        changes |= _aliases(old, changes.pop("aliases"))
+        changes |= _aliases(old, changes.pop("aliases") or ())
     if "expires_at" in changes:
         at = changes.pop("expires_at")
         changes["expires_in"] = None if at is None else at - datetime.now(UTC)

@@ -61,7 +61,7 @@ def retrieve(
     *,
     k: Annotated[
         str,
-        option("-n", "-k", "--count", metavar="N", help="Most hits; auto for what the query wants."),
+        option("-n", "-k", "--count", metavar="N", help="Most hits; auto: what the query wants."),
     ] = "5",
     match: Annotated[
         Match, option("--match", help="Prefer, require or ignore named keys and aliases.")
@@ -122,7 +122,9 @@ def prompt(
     *,
     k: Annotated[
         str,
-        option("-n", "-k", "--count", metavar="N", help="Most memories; auto: what the query wants."),
+        option(
+            "-n", "-k", "--count", metavar="N", help="Most of them; auto: what the query wants."
+        ),
     ] = "auto",
     tokens: Annotated[
         int, option("--tokens", help="Most tokens of the block; 0 for no limit.")
@@ -132,7 +134,8 @@ def prompt(
 ) -> Shown:
     """Print the memories relevant to QUERY for a prompt.
 
-    It is a block that fits into any prompt; nothing is printed if none is found. No stored text can break out of the block. Of a long memory it shows the relevant passage.
+    It is a block that fits into any prompt; nothing is printed if none is found. No stored text can
+    break out of it. Of a long memory it shows the relevant passage.
     """
     block = memory.prompt(
         " ".join(query),
@@ -182,7 +185,7 @@ def list_(
     offset: Annotated[int, option("--offset", help="Memories to skip first.")] = 0,
     columns: Annotated[
         Any,
-        option("--columns", parser=columns_of, metavar="NAMES", help="Fields, such as id,key,text."),
+        option("--columns", parser=columns_of, metavar="NAMES", help="Fields, such as id,key."),
     ] = None,
     csv: Annotated[bool, option("--csv", help="Print CSV with a header.")] = False,
     nl: Annotated[bool, option("--nl", help="Print a JSON object a line.")] = False,
@@ -199,8 +202,9 @@ def list_(
         raise InvalidInput("--csv", "contradicts --nl")
     names = columns or COLUMNS
     if nl:
-        chosen = ({n: one.to_dict()[n] for n in names} if columns else one.to_dict() for one in found)
-        return Shown({"memories": found}, (json.dumps(data(one)) for one in chosen), empty="")
+        rows = ({name: one.to_dict()[name] for name in names} for one in found)
+        lines = (json.dumps(data(row), ensure_ascii=False) for row in (rows if columns else found))
+        return Shown({"memories": found}, lines, empty="")
     if csv:
         return Shown({"memories": found}, _csv(found, names), empty="")
     if columns and found:
@@ -298,5 +302,3 @@ def history(
         assert id is not None  # noqa: S101 - checked above
         states = memory.changes.history(memory.store.full_id(id), chain=chain)
         return Shown({"states": states}, lambda tables: tables.versions(states))
-
-

@@ -103,7 +103,9 @@ def wonder(
     return Shown({"questions": found}, lines, empty="nothing is missing")
 
 
-@command(insight, "memento insight diff --since yesterday", "memento insight diff --since 7d --json")
+@command(
+    insight, "memento insight diff --since yesterday", "memento insight diff --since 7d --json"
+)
 def diff(
     memory: MemoryManager,
     *,

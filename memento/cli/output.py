@@ -6,9 +6,9 @@ import errno
 import json
 import logging
 import os
+import re
 import sys
 from collections import Counter
-import re
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -168,7 +168,9 @@ def masked(value: Any) -> Any:
 
 def memories(found: Sequence[Memory], empty: str = "nothing here") -> Shown:
     """Show memories, a line each."""
-    return Shown({"memories": found}, (lambda tables: tables.memories(found)) if found else (), empty)
+    return Shown(
+        {"memories": found}, (lambda tables: tables.memories(found)) if found else (), empty
+    )
 
 
 def one_memory(found: Memory) -> Shown:

@@ -6,25 +6,33 @@ memory reaches the terminal.
 
 from __future__ import annotations
 
+import os
+import pydoc
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import datetime
 from typing import IO, TYPE_CHECKING, Any, TextIO, cast
 
+from rich.cells import cell_len
 from rich.console import Console, Group
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from memento.base.display import one_line, plain, spelt
+from memento.cli.output import moment, short
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from memento.types import Finding, Hit, Memory, Related, Retrieval, SlotValue, Version
     from memento.upkeep.lineage import Stats
 
 PIPE_WIDTH = 100
 """Columns of a table if the output is not a terminal."""
+
+LABEL = 20
+"""Most characters of a key or of tags in a line of a list; they are cut, the text is not."""
 
 WHO = 11
 """Characters for a speaker's name in a line of facts."""
@@ -73,11 +81,6 @@ LINKS = {
 
 STYLES = {"short": "cyan", "medium": "yellow", "long": "green"}
 """Colour of each tier."""
-
-
-def moment(at: datetime | None) -> str:
-    """Format a moment to the minute, UTC; ``""`` for None."""
-    return "" if at is None else at.strftime("%Y-%m-%d %H:%M")
 
 
 def console(*, error: bool = False) -> Console:
@@ -192,9 +195,60 @@ def _lead(rank: int, hit: Hit, after: Hit, alike: Mapping[str, float]) -> Text:
     return Text(f"before {rank + 1}: {'; '.join(told)}", "italic")
 
 
-def memories(found: Iterable[Memory]) -> Group:
-    """Lay out memories in the order given: a line of facts and the text below it."""
-    return Group(_header(), *(_entry("", memory) for memory in found))
+def show(found: RenderableType) -> None:
+    """Print a table; on a terminal that is lower than it, in the user's pager."""
+    out = console()
+    if not (out.is_terminal and sys.stdin.isatty()):
+        out.print(found)
+        return
+    with out.capture() as drawn:
+        out.print(found)
+    text = drawn.get()
+    if text.count("\n") < out.height:
+        out.file.write(text)
+        return
+    os.environ.setdefault("LESS", "FRX")  # colours, and no pager for one page
+    pydoc.pager(text)
+
+
+def memories(found: Sequence[Memory]) -> RenderableType:
+    """Lay out memories, a line each: id, day, key or tags, and text, which is never cut.
+
+    On a terminal a long text goes on below itself; in a pipe it is one line.
+    """
+    rows = [
+        (short(one.id), moment(one.occurred_at)[:10], _label(one), one_line(one.text))
+        for one in found
+    ]
+    return _rows(rows, ("dim", "", "cyan"))
+
+
+def chosen(found: Sequence[Memory], names: Sequence[str]) -> RenderableType:
+    """Lay out the fields of memories that the user names, a memory a line."""
+    rows = (map(spelt, map(one.to_dict().get, names)) for one in found)
+    return _rows([[one_line(cell) or "-" for cell in row] for row in rows])
+
+
+def _rows(rows: Sequence[Sequence[str]], styles: Sequence[str] = ()) -> RenderableType:
+    """Lay out rows; all columns but the last are as wide as they need, up to ``LABEL``."""
+    if not sys.stdout.isatty():
+        lines = ("  ".join(filter(None, row)) for row in rows)
+        return Group(*(Text(line, no_wrap=True, overflow="ignore") for line in lines))
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    *columns, _ = zip(*rows, strict=True)
+    for number, column in enumerate(columns):
+        style = styles[number] if number < len(styles) else ""
+        width = min(max(map(cell_len, column)), max(LABEL, 36 * (number == 0)))
+        table.add_column(width=width, no_wrap=True, overflow="ellipsis", style=style)
+    table.add_column(overflow="fold")
+    for row in rows:
+        table.add_row(*map(Text, row))
+    return table
+
+
+def _label(found: Memory) -> str:
+    """Name what a memory is filed under: its key, else its tags."""
+    return one_line(found.key or " ".join(f"#{tag}" for tag in found.tags))
 
 
 def memory(found: Memory) -> Table:
@@ -223,33 +277,31 @@ def _link(one: Related) -> Group:
     return Group(Text(words), Padding(_entry("", one.memory), (0, 0, 0, 2), expand=False))
 
 
-def versions(found: Iterable[Version]) -> Table:
-    """Lay out the states of one memory."""
-    table = _table("", "status", "tier", "until (UTC)", "by", "text")
-    for version in found:
-        table.add_row(
-            str(version.version),
-            version.status.value,
-            _tier(version.tier.value),
-            moment(version.until),
-            version.reason,
-            Text(plain(version.text)),
-        )
-    return table
+def versions(found: Iterable[Version]) -> Group:
+    """Lay out the states of one memory: a line of facts, and the text below it."""
+    return Group(*(_state(one) for one in found))
 
 
-def slot_values(found: Iterable[SlotValue]) -> Table:
-    """Lay out the values of a slot."""
-    table = _table("since (UTC)", "until (UTC)", "", "id", "text")
-    for one in found:
-        table.add_row(
-            moment(one.since),
-            moment(one.until),
-            one.reason,
-            Text(one_line(one.memory.id), "dim"),
-            Text(plain(one.memory.text)),
-        )
-    return table
+def _state(one: Version) -> Group:
+    by = "" if one.by is None else f" by {one.by}"
+    until = f"until {moment(one.until)}  {one.reason}{by}" if one.until else "present"
+    facts = f"{one.version:>3}  {one.status:<11} {one.tier:<6}  {until}"
+    return _block(facts, one.text)
+
+
+def slot_values(found: Iterable[SlotValue]) -> Group:
+    """Lay out the values of a slot: a line of facts, and the text below it."""
+    return Group(*(_value(one) for one in found))
+
+
+def _value(one: SlotValue) -> Group:
+    until = f" to {moment(one.until)}" if one.until else ""
+    facts = f"{short(one.memory.id)}  from {moment(one.since)}{until}  {one.reason}"
+    return _block(facts, one.memory.text)
+
+
+def _block(facts: str, text: str) -> Group:
+    return Group(Text(facts, "dim"), Padding(Text(plain(text)), (0, 0, 0, 4), expand=False))
 
 
 def stats(found: Stats, where: str) -> Table:
@@ -328,7 +380,3 @@ def _entry(lead: str, memory: Memory, passage: str | None = None) -> Group:
     facts.append(f"  {moment(memory.occurred_at)[:10]}  {who:<{WHO}}  ")
     facts.append(one_line(memory.id), "dim")
     return Group(facts, Padding(Text(plain(passage or memory.text)), (0, 0, 0, 4), expand=False))
-
-
-def _tier(tier: str) -> Text:
-    return Text(tier, STYLES[tier])

@@ -207,14 +207,14 @@ def test_feedback_and_strength(memento):
     told = memento("feedback", memory_id, "--wrong", "--note", "at eight")
     assert told.out == f"{memory_id}  wrong, believed to 57% (before any: 80%)\n"
     assert memento("feedback", memory_id, "--useful", "--json").data[0]["mean"] > 0.57
-    said = memento("strength", memory_id).out
+    said = memento("insight", "strength", memory_id).out
     assert "belief     59% (before any verdict 80%)" in said
     assert said.count(" by user") == 2
-    data = memento("strength", memory_id, "--json").data
+    data = memento("insight", "strength", memory_id, "--json").data
     assert (data["strength"]["uses"], data["belief"]["evidence"][0]["note"]) == (1.0, "at eight")
     assert memento("feedback", memory_id).status == 2
     assert memento("feedback", memory_id, "--right", "--wrong").status == 2
-    assert memento("strength", "nobody").status == 3
+    assert memento("insight", "strength", "nobody").status == 3
 
 
 def test_stats_counts(memento):

@@ -14,7 +14,7 @@ def test_a_turn_is_learnt_from_and_shown(memento):
 
 def test_a_dry_run_says_what_would_be_replaced_and_writes_nothing(memento):
     """Class, slot, reasons, and the memory whose place it would take."""
-    (rule,) = memento("direct", "Use pip", "--json").data
+    (rule,) = memento("rules", "direct", "Use pip", "--json").data
     told = memento("observe", "--user", "No, use uv instead of pip", "--dry-run").out
     assert f"replaced ({rule['id']}): use uv instead of pip" in told
     assert "slot python/package-manager" in told
@@ -55,6 +55,6 @@ def test_a_transcript_is_read_from_stdin(memento, monkeypatch):
 
 def test_rules_are_stated(memento):
     """Locked, with a condition."""
-    (rule,) = memento("direct", "Be brief", "--lock", "--condition", "in chats", "--json").data
+    (rule,) = memento("rules", "direct", "Be brief", "--lock", "--condition", "in chats", "--json").data
     assert (rule["kind"], rule["lock"], rule["condition"]) == ("rule", "user", "in chats")
-    assert "Be brief" in memento("direct", "Be brief", "--condition", "in letters").out
+    assert "Be brief" in memento("rules", "direct", "Be brief", "--condition", "in letters").out

@@ -42,13 +42,13 @@ def test_a_scope_is_shared_and_taken_back(memento):
 def test_a_rule_of_several_scopes_is_moved_up(memento):
     """Listed first, moved when its id is given."""
     assert memento("add", "x").status == 0
-    assert memento("promote").out == "nothing here\n"
+    assert memento("scopes", "promotable").out == "nothing here\n"
     for name in ("p/a", "p/b", "p/c"):
         memento("add", "Never commit .env files", "--kind", "rule", "--scope", name)
-    (group,) = memento("promote", "--json").data
+    (group,) = memento("scopes", "promotable", "--json").data
     assert group["scope"] == "p"
-    assert "to p:\n" in memento("promote").out
+    assert "to p:\n" in memento("scopes", "promotable").out
     one = group["memories"][0]["id"]
-    assert memento("promote", one, "--scope", "p").out == f"{one}  p\n"
-    assert memento("promote").out == "nothing here\n"
-    assert memento("promote", one, "--scope", "q").status == 2
+    assert memento("scopes", "promotable", one, "--scope", "p").out == f"{one}  p\n"
+    assert memento("scopes", "promotable").out == "nothing here\n"
+    assert memento("scopes", "promotable", one, "--scope", "q").status == 2

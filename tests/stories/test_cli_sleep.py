@@ -47,15 +47,15 @@ def test_the_archive_takes_short_ids(run):
 def test_strength_and_feedback_take_short_ids(run):
     """Like the other commands."""
     assert "used, believed" in run("feedback", "in-the-shed", "--useful")
-    assert "uses" in run("strength", "in-the-shed")
+    assert "uses" in run("insight", "strength", "in-the-shed")
 
 
 def test_stale_says_why(run):
     """A memory that is believed less than before is one that somebody should look at."""
-    assert run("stale") == ""
+    assert run("insight", "stale") == ""
     run("feedback", "in-the-shed", "--wrong")
-    assert "bike-in-the-shed  doubted" in run("stale")
-    assert json.loads(run("stale", "--json"))[0]["reasons"] == ["doubted"]
+    assert "bike-in-the-shed  doubted" in run("insight", "stale")
+    assert json.loads(run("insight", "stale", "--json"))[0]["reasons"] == ["doubted"]
 
 
 def test_articles_are_written_when_they_are_asked_for(run):

@@ -51,8 +51,8 @@ def test_the_difference_since_a_moment(memento):
     old = added(memento, "the kettle is blue")
     memento("correct", old, "the kettle is red")
     added(memento, "a door")
-    found = memento("diff", "--since", "1h", "--json").data
+    found = memento("insight", "diff", "--since", "1h", "--json").data
     assert len(found["added"]) == 3
-    assert "+ added" in memento("diff", "--since", "1h").out
-    assert "nothing here" in memento("diff", "--since", "2020-01-01", "--until", "2020-01-02").out
-    assert memento("diff").status == 2
+    assert "+ added" in memento("insight", "diff", "--since", "1h").out
+    assert "nothing here" in memento("insight", "diff", "--since", "2020-01-01", "--until", "2020-01-02").out
+    assert memento("insight", "diff").status == 2
