@@ -21,7 +21,7 @@ def test_the_overviews_print_lines_and_json(memento):
     one = memento("add", "the kettle is blue", "--json").data["id"]
     memento("correct", one, "the kettle is red")
     assert "the kettle is red" in memento("insight", "timeline", "kettle").out
-    assert [part["what"] for part in memento("insight", "timeline", "--by", "recorded", "--json").data] == [
+    assert [part["what"] for part in memento("insight", "timeline", "--by", "recorded", "--json").data["moments"]] == [
         "recorded", "superseded", "recorded",
     ]  # fmt: skip
     assert "until" in memento("insight", "lineage", one).out
@@ -30,7 +30,7 @@ def test_the_overviews_print_lines_and_json(memento):
     assert memento("insight", "dossier", "kettle", "--json").data["entries"]
     assert "1 active memories: 1 fact" in memento("insight", "health").out
     assert memento("insight", "health", "--json").data["active"] == 1
-    assert memento("insight", "wonder", "--json").data == []
+    assert memento("insight", "wonder", "--json").data["questions"] == []
     assert "nothing is missing" in memento("insight", "wonder").out
     assert "nothing here" in memento("insight", "timeline", "--namespace", "nobody").out
     assert memento("insight", "lineage", "nobody").status == 3

@@ -14,7 +14,7 @@ def test_a_session_from_its_start_to_its_end(memento):
     assert "interrupted  s1  paint the door" in memento("session", "list", "--open").out
     assert memento("session", "end", "s1", "--summary", "The door is green").out.startswith("ended")
     assert memento("session", "end", "s1").out == "ended\n"
-    assert memento("session", "list", "--ended", "--json").data[0]["state"] == "ended"
+    assert memento("session", "list", "--ended", "--json").data["sessions"][0]["state"] == "ended"
     assert memento("session", "list", "--open").out == "nothing here\n"
     assert memento("session", "resume").out == "nothing here\n"
 
