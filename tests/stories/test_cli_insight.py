@@ -21,7 +21,8 @@ def test_the_overviews_print_lines_and_json(memento):
     one = memento("add", "the kettle is blue", "--json").data["id"]
     memento("correct", one, "the kettle is red")
     assert "the kettle is red" in memento("insight", "timeline", "kettle").out
-    assert [part["what"] for part in memento("insight", "timeline", "--by", "recorded", "--json").data["moments"]] == [
+    moments = memento("insight", "timeline", "--by", "recorded", "--json").data["moments"]
+    assert [part["what"] for part in moments] == [
         "recorded", "superseded", "recorded",
     ]  # fmt: skip
     assert "until" in memento("insight", "lineage", one).out

@@ -35,7 +35,9 @@ def test_a_secret_is_printed_nowhere(memento):
 def test_a_dry_run_needs_no_store(memento):
     """It says what a new store would learn, and makes none."""
     told = memento("observe", "--user", "My name is Priya.", "--dry-run", "--json").data
-    assert [(one["action"], one["candidate"]["key"]) for one in told["would"]] == [("new", "user/name")]
+    assert [(one["action"], one["candidate"]["key"]) for one in told["would"]] == [
+        ("new", "user/name")
+    ]
     assert memento("list").status != 0
 
 
@@ -55,6 +57,8 @@ def test_a_transcript_is_read_from_stdin(memento, monkeypatch):
 
 def test_rules_are_stated(memento):
     """Locked, with a condition."""
-    (rule,) = memento("rules", "direct", "Be brief", "--lock", "--condition", "in chats", "--json").data["memories"]
+    (rule,) = memento(
+        "rules", "direct", "Be brief", "--lock", "--condition", "in chats", "--json"
+    ).data["memories"]
     assert (rule["kind"], rule["lock"], rule["condition"]) == ("rule", "user", "in chats")
     assert "Be brief" in memento("rules", "direct", "Be brief", "--condition", "in letters").out

@@ -13,9 +13,9 @@ def test_two_clocks(memento):
     memento("forget", added["id"])
     known = memento("retrieve", "who leads the team?", "--known-at", then, "--json").data
     assert [hit["text"] for hit in known["hits"]] == ["Lena leads the team"]
-    assert [one["status"] for one in memento("list", "--known-at", then, "--json").data["memories"]] == [
-        "active"
-    ]
+    assert [
+        one["status"] for one in memento("list", "--known-at", then, "--json").data["memories"]
+    ] == ["active"]
     assert memento("list", "--as-of", then, "--json").data["memories"] == []
     value = memento("value", "lead", "--known-at", then, "--json").data
     assert value["text"] == "Lena leads the team"

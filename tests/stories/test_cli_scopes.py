@@ -9,7 +9,9 @@ def test_scopes_from_their_names_to_a_merge(memento):
     assert made.out == "     0  p/shop  Shop  also: web shop\n"
     memento("add", "The web shop sells tea", "--scope", "p/shop")
     assert memento("scopes", "infer", "ask", "the", "web", "shop").out == "0.90  p/shop  (named)\n"
-    found = memento("scopes", "infer", "ask", "--context", "folder=/src/shop", "--json").data["scopes"]
+    found = memento("scopes", "infer", "ask", "--context", "folder=/src/shop", "--json").data[
+        "scopes"
+    ]
     assert found[0]["path"] == "p/shop"
     assert memento("scopes", "infer", "nothing").out == "nothing found\n"
     assert memento("scopes", "merge", "p/shop", "p/site").out == "1 memory moved\n"

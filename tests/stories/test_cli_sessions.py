@@ -6,7 +6,9 @@ from __future__ import annotations
 def test_a_session_from_its_start_to_its_end(memento):
     """Each command says what it did, and ``--json`` gives the values."""
     assert memento("session", "start", "s1", "--goal", "paint the door").out == "s1\n"
-    said = memento("session", "checkpoint", "s1", "--done", "sand", "--next", "primer", "--next", "paint")
+    said = memento(
+        "session", "checkpoint", "s1", "--done", "sand", "--next", "primer", "--next", "paint"
+    )
     assert said.out == "checkpoint 1 of s1\n"
     found = memento("session", "resume", "--json").data
     assert found["checkpoint"]["next"] == ["primer", "paint"]
@@ -42,7 +44,8 @@ def test_the_policy_on_the_command_line(memento):
     assert '- "Use metric units"' in tail
     assert memento("rules", "policy", "--for", "Now we cook soup").out == head + tail
     assert (
-        f"zone 2 (Standing instructions of the user): {rule}" in memento("rules", "policy", "--explain").out
+        f"zone 2 (Standing instructions of the user): {rule}"
+        in memento("rules", "policy", "--explain").out
     )
     assert memento("rules", "policy", "--json").data["memories"][0]["id"] == rule
     assert memento("rules", "policy", "--tail").out == "nothing here\n"

@@ -25,7 +25,9 @@ def everything():
     """Yield (words, command) for each command, those of groups too."""
     for name, one in commands().items():
         yield name, one
-        yield from ((f"{name} {inner}", deep) for inner, deep in getattr(one, "commands", {}).items())
+        yield from (
+            (f"{name} {inner}", deep) for inner, deep in getattr(one, "commands", {}).items()
+        )
 
 
 def test_the_list_of_commands_is_short_and_in_sections():
@@ -36,7 +38,7 @@ def test_the_list_of_commands_is_short_and_in_sections():
     assert len(SECTIONS["Remember"] + SECTIONS["Find"]) >= 8
 
 
-@pytest.mark.parametrize(("words", "command"), everything())
+@pytest.mark.parametrize(("words", "command"), [*everything()])
 def test_a_summary_is_not_cut(words, command):
     """It is one line of at most 55 characters, so that it stands whole at 80 columns."""
     summary = (command.help or "").split("\n\n")[0]

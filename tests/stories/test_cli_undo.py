@@ -39,7 +39,10 @@ def test_what_stands_in_the_way_is_named(memento):
     memento("forget", old)
     memento("restore", old)
     left = memento("undo", "1")
-    assert (left.status, f"{old[-8:]}  left as it is: change 2 (forget) came later" in left.out) == (0, True)
+    assert (
+        left.status,
+        f"{old[-8:]}  left as it is: change 2 (forget) came later" in left.out,
+    ) == (0, True)
     assert memento("undo", "1", "--force", "--json").data["undone"] == [2, 1]
     refused = memento("undo", "9")
     assert (refused.status, "has no change 9" in refused.err) == (5, True)
@@ -54,5 +57,8 @@ def test_the_difference_since_a_moment(memento):
     found = memento("insight", "diff", "--since", "1h", "--json").data
     assert len(found["added"]) == 3
     assert "+ added" in memento("insight", "diff", "--since", "1h").out
-    assert "nothing here" in memento("insight", "diff", "--since", "2020-01-01", "--until", "2020-01-02").out
+    assert (
+        "nothing here"
+        in memento("insight", "diff", "--since", "2020-01-01", "--until", "2020-01-02").out
+    )
     assert memento("insight", "diff").status == 2
