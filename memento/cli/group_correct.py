@@ -44,7 +44,7 @@ def forget(
         bool, option("--dry-run", help="With --source: only report what would be hidden.")
     ] = False,
 ) -> Shown:
-    """Hide memories at once; `memento restore` brings them back.
+    """Hide memories; `memento restore` brings them back.
 
     With --source, hides all memories from that address and those derived from them.
     """
@@ -84,7 +84,7 @@ def restore(
         bool, option("--set-aside", help="With FILE: rename an existing store and keep it.")
     ] = False,
 ) -> Shown:
-    """Bring forgotten memories back, or a store from a backup.
+    """Bring back forgotten memories, or a whole backup.
 
     A single argument that names a file, or any argument with --at or --set-aside, is a backup;
     everything else is an id. With --source, brings back what `memento forget --source` hid.
@@ -289,7 +289,7 @@ def list_conflicts(
     ] = False,
     limit: Annotated[int, option("-n", "--limit", help="Most pairs.")] = 20,
 ) -> Shown:
-    """List memories that contradict each other, or settle a pair.
+    """List contradictions, or settle one.
 
     The newest pair comes first. A pair that was settled is never listed again.
     """

@@ -46,7 +46,10 @@ def reason(
     scope: Scopes = None,
     within: Within = None,
 ) -> Shown:
-    """Find chains of memories that share names and lead from QUERY to an answer."""
+    """Find an answer that takes several memories.
+
+    They are chains of memories that share names and lead from QUERY to the answer.
+    """
     asked = " ".join(question)
     return explained(
         memory.insight.reason(asked, hops=hops, k=k, scope=scope or None, within=within or None)
@@ -80,13 +83,19 @@ def lineage(memory: MemoryManager, id: Id) -> Shown:  # noqa: A002 - the field's
 
 @command(insight, "memento insight dossier Northwind", 'memento insight dossier "the move" --json')
 def dossier(memory: MemoryManager, topic: Query) -> Shown:
-    """Show what is known about a topic: each memory with its turns and earlier values."""
+    """Show what is known about a topic.
+
+    Each memory has the turns it comes from and its earlier values.
+    """
     return explained(memory.insight.dossier(" ".join(topic)))
 
 
 @command(insight, "memento insight health", "memento insight health --within project/x --json")
 def health(memory: MemoryManager, *, within: Below = None) -> Shown:
-    """Show what is in doubt: conflicts, what is overdue, never used or without a source."""
+    """Show what is in doubt.
+
+    Conflicts, and what is overdue, never used or without a source.
+    """
     return explained(memory.insight.health(within))
 
 
@@ -97,7 +106,7 @@ def wonder(
     *,
     limit: Annotated[int, option("-n", "--limit", help="Most to show.")] = 8,
 ) -> Shown:
-    """List what the memories show to be missing, each with a question to ask."""
+    """List what is missing, each with a question to ask."""
     found = memory.insight.wonder(" ".join(topic or ()) or None, limit=limit)
     lines = (f"{one.kind:<10}  {one_line(one.question)}" for one in found)
     return Shown({"questions": found}, lines, empty="nothing is missing")
@@ -117,7 +126,10 @@ def diff(
         option("--until", parser=moment_of, metavar="MOMENT", help="Later moment; now if absent."),
     ] = None,
 ) -> Shown:
-    """Show what was recorded, changed, hidden and brought back between two moments."""
+    """Show what changed between two moments.
+
+    What was recorded, changed, hidden and brought back.
+    """
     found = memory.changes.diff(since, until)
     return Shown(found, _diff_lines(found))
 
@@ -143,7 +155,10 @@ def strength(
     memory: MemoryManager,
     id: Id,  # noqa: A002 - the field's own name
 ) -> Shown:
-    """Show how much a memory was used, how far it is believed, and every verdict on it."""
+    """Show how much a memory is used and believed.
+
+    With every verdict on it.
+    """
     name = memory.store.full_id(id)
     found, belief = memory.feedback.strength(name), memory.feedback.belief(name)
     return Shown({"strength": found, "belief": belief}, _strength_lines(found, belief))
@@ -171,7 +186,10 @@ def stale(
     ] = None,
     limit: Annotated[int, option("-n", "--limit", help="Most memories.")] = 20,
 ) -> Shown:
-    """List memories that somebody should look at: expired, doubted, or nearly forgotten."""
+    """List memories that somebody should look at.
+
+    They are expired, doubted or nearly forgotten.
+    """
     found = memory.sleep.stale(kinds=[kind.value for kind in kinds or ()] or None, limit=limit)
     lines = (
         f"{one.memory.id}  {', '.join(one.reasons)} ({one.retention:.0%} left)"

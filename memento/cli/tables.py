@@ -234,7 +234,7 @@ def _rows(rows: Sequence[Sequence[str]], styles: Sequence[str] = ()) -> Renderab
     if not sys.stdout.isatty():
         lines = ("  ".join(filter(None, row)) for row in rows)
         return Group(*(Text(line, no_wrap=True, overflow="ignore") for line in lines))
-    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0), pad_edge=False)
     *columns, _ = zip(*rows, strict=True)
     for number, column in enumerate(columns):
         style = styles[number] if number < len(styles) else ""
