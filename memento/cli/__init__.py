@@ -132,7 +132,9 @@ def main(args: Sequence[str] | None = None) -> int:
 
 def _run(args: Sequence[str]) -> int:
     logging.getLogger("memento").addHandler(logging.NullHandler())
-    logging.getLogger("memento.ledger.lite.gate").addHandler(_WAITS)
+    _WAITS.said.clear()
+    for name in ("memento.ledger.lite.gate", "memento.ingest.source"):
+        logging.getLogger(name).addHandler(_WAITS)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that is not UTF-8

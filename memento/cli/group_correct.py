@@ -25,6 +25,9 @@ from memento.write.undo import VERDICTS
 if TYPE_CHECKING:
     from memento.verbs.slots import Conflict
 
+COMPARING = 10.0
+"""Longest time that ``conflicts`` waits until new memories are compared, seconds."""
+
 app = typer.Typer()
 
 FromSource = Annotated[
@@ -300,8 +303,10 @@ def list_conflicts(
             a, b = map(memory.store.full_id, pair or ())
             ends = memory.slots.resolve(a, b, keep.value)
             return Shown({"memories": ends}, [f"{end.id}  {end.status}" for end in ends])
+        whole = resolved or memory.flush(wait=True, timeout=COMPARING)
         found = memory.slots.conflicts(status="resolved" if resolved else "open", limit=limit)
-    return Shown({"conflicts": found}, _pairs(found), empty="no conflicts")
+    behind = [] if whole else ["new memories are still being compared: ask again"]
+    return Shown({"conflicts": found}, _pairs(found), empty="no conflicts", notes=behind)
 
 
 def _pairs(found: Sequence[Conflict]) -> Iterator[str]:

@@ -201,6 +201,8 @@ def ingest(
     With --document, a text or Markdown file is kept in numbered parts. After a change of the file,
     run it again: new parts supersede the old ones, and parts that are gone are hidden.
     """
+    if file.is_dir():
+        raise InvalidInput("FILE", f"{file} is a folder; give the files in it, one at a time")
     from memento import ingest as files  # noqa: PLC0415 - used by this command only
     from memento.cli import tables  # noqa: PLC0415 - rich is slow to load
 

@@ -99,11 +99,22 @@ def warn(message: str) -> None:
 
 
 class Told(logging.Handler):
-    """Log handler that prints the library's log on stderr, such as that it is waiting."""
+    """Log handler that prints the library's log on stderr, such as that it is waiting.
+
+    Attributes:
+        said: Lines of this command, each of which is printed once.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.said: set[str] = set()
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write one line."""
-        warn(record.getMessage())
+        line = record.getMessage()
+        if line not in self.said:
+            self.said.add(line)
+            warn(line)
 
 
 def counted(count: int, one: str = "memory") -> str:

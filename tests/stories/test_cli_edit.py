@@ -1,4 +1,4 @@
-"""Changing memories in place: `set` by options, `edit` in an editor, and `undo` without a number."""
+"""Changing memories in place: `set` by options, `edit` in an editor; and `undo`."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def test_an_unchanged_file_changes_nothing(memento, editor, text):
 @pytest.mark.parametrize(
     ("pair", "says"),
     [
-        ("pinned = false=>pinned = maybe", "line 8"),
+        ("pinned = false=>pinned = maybe", "line 9"),
         ('tier = "=>tier = "far', "tier"),
         ("importance=>imprtance", "imprtance"),
         ("+++\n=>---\n", "between two lines of +++"),
@@ -188,7 +188,7 @@ def test_undo_takes_back_the_last_change(memento):
     assert f"replaces {one[-8:]}: The rent is 560 euros (undo: `memento undo 1`)" in told.out
     memento("set", one, "--tag", "+old")
     done = memento("undo", "--yes")
-    assert f"{one[-8:]} is again superseded: The rent is 560 euros" in done.err
+    assert f"{one[-8:]} is again: The rent is 560 euros" in done.err
     assert memento("value", "rent", "--json").data["text"] == "The rent is 640 euros"
     done = memento("undo", "--yes")
     assert "is forgotten: The rent is 640 euros" in done.err

@@ -314,3 +314,41 @@ def test_a_weekday_is_to_come_where_a_plan_is_due(memento):
     memento("add", "Water the plants.", "--kind", "plan", "--due", "monday")
     (kept,) = json.loads(memento("list", "--since", "yesterday", "--json").out)["memories"]
     assert datetime.fromisoformat(kept["due_at"]) > datetime.now(UTC)
+
+
+@pytest.mark.parametrize("name", ["notes.txt", "notes.md", "rows.csv", "chat.jsonl"])
+def test_a_file_in_latin_1_is_read_with_a_note(memento, name):
+    """Once, on stderr; a file that is UTF-8 up to a broken byte is refused."""
+    said = '{"role": "user", "content": "Zoë lives in Köln"}\n'
+    text = said if name == "chat.jsonl" else "id,text\n1,Zoë lives in Köln\n"
+    Path(name).write_bytes(text.encode("latin-1"))
+    ended = memento("ingest", name)
+    assert ended.status == 0
+    assert ended.err.count(f"{name} is not UTF-8; it is read as Windows-1252") == 1
+    assert "Zoë lives in Köln" in memento("list").out
+    Path("broken.txt").write_bytes("Zoë\n".encode() + b"K\xf6ln\n")
+    refused = memento("ingest", "broken.txt")
+    assert (refused.status, "broken.txt:2: is not UTF-8" in refused.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("name", "start", "says"),
+    [
+        ("a.pdf", b"%PDF-1.7\n%\xe2\xe3\n", "is a PDF"),
+        ("a.png", b"\x89PNG\r\n\x1a\n\x00", "is a PNG image"),
+        ("a.docx", b"PK\x03\x04\x14\x00", "office document"),
+        ("a.bin", b"\xe9\x01\x02\n", "is not UTF-8"),
+        ("a.utf16.txt", "Zoë".encode("utf-16"), "is not UTF-8"),
+        ("folder", None, "is a folder"),
+    ],
+)
+def test_what_is_no_text_is_named(memento, name, start, says):
+    """One line with what it is; nothing is kept."""
+    if start is None:
+        Path(name).mkdir()
+    else:
+        Path(name).write_bytes(start)
+    refused = memento("ingest", name)
+    assert (refused.status, refused.err.count("\n"), refused.out) == (2, 1, "")
+    assert says in refused.err
+    assert not Path("agent_memory").exists()
