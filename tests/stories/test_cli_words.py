@@ -13,6 +13,7 @@ import pytest
 from memento import MemoryManager, cli
 from memento.cli.output import warn
 from memento.ledger.lite import gate
+from memento.ledger.lite.library import sqlite3
 
 
 def test_a_group_without_a_command_prints_its_help(capsys):
@@ -120,6 +121,28 @@ def test_whoever_waits_for_another_writer_is_told(memento, monkeypatch):
     finally:
         gate.log.removeHandler(release)
         held.close()
+    assert ended.status == 0
+    assert ended.err == "memento: another process is writing; waiting up to 30 s for it\n"
+
+
+def test_whoever_waits_for_another_program_is_told(memento, monkeypatch):
+    """A program that knows SQLite's lock and no gate keeps us waiting as well."""
+    memento("add", "first")
+    other = sqlite3.connect("agent_memory/ledger.db", isolation_level=None, check_same_thread=False)
+    other.execute("BEGIN IMMEDIATE")
+
+    class Release(logging.Handler):
+        def emit(self, _record):
+            other.rollback()
+
+    release = Release()
+    monkeypatch.setattr(gate, "PATIENCE", 0.0)
+    gate.log.addHandler(release)
+    try:
+        ended = memento("add", "second")
+    finally:
+        gate.log.removeHandler(release)
+        other.close()
     assert ended.status == 0
     assert ended.err == "memento: another process is writing; waiting up to 30 s for it\n"
 
