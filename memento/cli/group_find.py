@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from memento import MemoryManager
-from memento.base.display import data, plain, spelt
+from memento.base.display import data, one_line, plain, spelt
 from memento.cli.options import (
     ID,
     Filters,
@@ -202,19 +202,20 @@ def list_(
         raise InvalidInput("--csv", "contradicts --nl")
     names = columns or COLUMNS
     if nl:
-        rows = ({name: one.to_dict()[name] for name in names} for one in found)
-        lines = (json.dumps(data(row), ensure_ascii=False) for row in (rows if columns else found))
+        few = ({name: one.to_dict()[name] for name in names} for one in found)
+        lines = (json.dumps(data(one), ensure_ascii=False) for one in (few if columns else found))
         return Shown({"memories": found}, lines, empty="")
     if csv:
         return Shown({"memories": found}, _csv(found, names), empty="")
-    if columns and found:
-        return Shown({"memories": found}, lambda tables: tables.chosen(found, names))
+    if columns:
+        cells = [[one_line(spelt(one.to_dict()[name])) or "-" for name in names] for one in found]
+        return Shown({"memories": found}, rows(cells), empty="")
     return memories(found, elsewhere(memory) if not found else "")
 
 
 def _csv(found: Sequence[Memory], names: Sequence[str]) -> Iterator[str]:
-    rows = ([spelt(one.to_dict()[name]) for name in names] for one in found)
-    for row in (names, *rows):
+    cells = ([spelt(one.to_dict()[name]) for name in names] for one in found)
+    for row in (names, *cells):
         line = StringIO()
         writer(line, lineterminator="").writerow(map(plain, row))
         yield line.getvalue()

@@ -15,6 +15,7 @@ from memento.cli.output import Shown, counted, moment, short
 from memento.errors import InvalidInput
 from memento.verbs.scopes import Promotion, ScopeInfo
 from memento.verbs.session_handle import TOKENS, CheckpointKind, SessionInfo
+from memento.write.session_marks import passing
 
 app = typer.Typer()
 session = group("Begin and end work, and go on with it.")
@@ -38,7 +39,8 @@ def start(
 
     Prints its name.
     """
-    info = memory.sessions.start(id, goal=goal, scope=scope).info
+    with passing():
+        info = memory.sessions.start(id, goal=goal, scope=scope).info
     return Shown(info, [one_line(info.id)])
 
 
@@ -105,17 +107,19 @@ def checkpoint(
     data: Annotated[str, option("--data", metavar="JSON", help="A JSON object of yours.")] = "{}",
 ) -> Shown:
     """Note where the work of a session stands."""
-    made = memory.sessions.checkpoint(
-        id,
-        goal=goal,
-        done=done or (),
-        next=next or (),
-        blocked=blocked or (),
-        files=files or (),
-        note=note,
-        kind=cast("CheckpointKind", kind),
-        data=_object("--data", data),
-    )
+    own = _object("--data", data)
+    with passing():
+        made = memory.sessions.checkpoint(
+            id,
+            goal=goal,
+            done=done or (),
+            next=next or (),
+            blocked=blocked or (),
+            files=files or (),
+            note=note,
+            kind=cast("CheckpointKind", kind),
+            data=own,
+        )
     return Shown(made, [f"checkpoint {made.number} of {one_line(made.session)}"])
 
 

@@ -178,10 +178,24 @@ def masked(value: Any) -> Any:
 
 
 def memories(found: Sequence[Memory], empty: str = "nothing here") -> Shown:
-    """Show memories, a line each."""
-    return Shown(
-        {"memories": found}, (lambda tables: tables.memories(found)) if found else (), empty
-    )
+    """Show memories, a line each: id, day, key or tags, and text."""
+    cells = [
+        (short(one.id), moment(one.occurred_at)[:10], _label(one), one_line(one.text))
+        for one in found
+    ]
+    return Shown({"memories": found}, rows(cells), empty)
+
+
+def rows(cells: Sequence[Sequence[str]]) -> Iterable[str] | Callable[[Any], RenderableType]:
+    """Lay out rows: in a pipe each is one line, however long its text."""
+    if cells and sys.stdout.isatty():
+        return lambda tables: tables.rows(cells)
+    return ["  ".join(filter(None, row)) for row in cells]
+
+
+def _label(found: Memory) -> str:
+    """Name what a memory is filed under: its key, else its tags."""
+    return one_line(found.key or " ".join(f"#{tag}" for tag in found.tags))
 
 
 def one_memory(found: Memory) -> Shown:

@@ -211,44 +211,19 @@ def show(found: RenderableType) -> None:
     pydoc.pager(text)
 
 
-def memories(found: Sequence[Memory]) -> RenderableType:
-    """Lay out memories, a line each: id, day, key or tags, and text, which is never cut.
-
-    On a terminal a long text goes on below itself; in a pipe it is one line.
-    """
-    rows = [
-        (short(one.id), moment(one.occurred_at)[:10], _label(one), one_line(one.text))
-        for one in found
-    ]
-    return _rows(rows, ("dim", "", "cyan"))
-
-
-def chosen(found: Sequence[Memory], names: Sequence[str]) -> RenderableType:
-    """Lay out the fields of memories that the user names, a memory a line."""
-    rows = (map(spelt, map(one.to_dict().get, names)) for one in found)
-    return _rows([[one_line(cell) or "-" for cell in row] for row in rows])
-
-
-def _rows(rows: Sequence[Sequence[str]], styles: Sequence[str] = ()) -> RenderableType:
-    """Lay out rows; all columns but the last are as wide as they need, up to ``LABEL``."""
-    if not sys.stdout.isatty():
-        lines = ("  ".join(filter(None, row)) for row in rows)
-        return Group(*(Text(line, no_wrap=True, overflow="ignore") for line in lines))
+def rows(cells: Sequence[Sequence[str]]) -> Table:
+    """Lay out rows of cells; the last one, the text, goes on below itself and is never cut."""
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0), pad_edge=False)
-    *columns, _ = zip(*rows, strict=True)
+    *columns, _ = zip(*cells, strict=True)
     for number, column in enumerate(columns):
-        style = styles[number] if number < len(styles) else ""
         width = min(max(map(cell_len, column)), max(LABEL, 36 * (number == 0)))
-        table.add_column(width=width, no_wrap=True, overflow="ellipsis", style=style)
+        if width:
+            table.add_column(width=width, no_wrap=True, overflow="ellipsis", style="dim")
     table.add_column(overflow="fold")
-    for row in rows:
-        table.add_row(*map(Text, row))
+    shown = [number for number, column in enumerate(columns) if any(column)]
+    for row in cells:
+        table.add_row(*(Text(row[number]) for number in shown), Text(row[-1]))
     return table
-
-
-def _label(found: Memory) -> str:
-    """Name what a memory is filed under: its key, else its tags."""
-    return one_line(found.key or " ".join(f"#{tag}" for tag in found.tags))
 
 
 def memory(found: Memory) -> Table:

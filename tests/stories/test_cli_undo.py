@@ -41,7 +41,7 @@ def test_what_stands_in_the_way_is_named(memento):
     left = memento("undo", "1")
     assert (
         left.status,
-        f"{old[-8:]}  left as it is: change 2 (forget) came later" in left.out,
+        f"{old[-8:]}  left as it is: change 2 (restore) came later" in left.out,
     ) == (0, True)
     assert memento("undo", "1", "--force", "--json").data["undone"] == [2, 1]
     refused = memento("undo", "9")
