@@ -27,7 +27,7 @@ from memento.cli.options import (
     moment_of,
     option,
 )
-from memento.cli.output import Shown, elsewhere, memories, one_memory, warn
+from memento.cli.output import Shown, elsewhere, memories, one_memory, rows, warn
 from memento.errors import InvalidInput, NotFound
 from memento.prompt.rendering import TOKENS
 from memento.types import Memory, Status, Tier
