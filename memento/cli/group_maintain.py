@@ -308,13 +308,13 @@ def _refuse_part(memory: MemoryManager, given: str) -> None:
 
 def _confirm(memory: MemoryManager, planned: Erasure, *, derived: bool) -> None:
     """Show the memories and ask for confirmation; refuse if stdin is not a terminal."""
+    if not sys.stdin.isatty():
+        raise InvalidInput("--yes", "is needed to erase without a terminal to ask for confirmation")
     doomed = planned.ids + (planned.derived if derived else ())
     for memory_id in doomed[:MOST_NAMED]:
         warn(f"{memory_id}  {cut(memory.get(memory_id).text, 80)}")
     if len(doomed) > MOST_NAMED:
         warn(f"... and {len(doomed) - MOST_NAMED} more")
-    if not sys.stdin.isatty():
-        raise InvalidInput("--yes", "is needed to erase without a terminal to ask for confirmation")
     if not typer.confirm(f"Erase {counted(len(doomed))} for good?", err=True):
         raise typer.Abort
 

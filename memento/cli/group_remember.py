@@ -330,9 +330,8 @@ def _foresight_lines(found: list[Foresight]) -> Iterator[str]:
         said = one.candidate
         slot = f", slot {said.key}" if said.key else ""
         others = f" ({', '.join(one.others)})" if one.others else ""
-        yield f"{one.action}{others}: {one_line(masked(said.text))}"
-        reasons = one_line(", ".join(said.reasons))
-        yield f"    {said.signal} {said.confidence:.2f}{slot}: {reasons}"
+        why = f"{said.signal}, {said.confidence:.2f}{slot}: {', '.join(said.reasons)}"
+        yield one_line(f"{one.action}{others}: {masked(said.text)!r} ({why})")
 
 
 def _transcript(text: str) -> list[dict[str, Any]]:
