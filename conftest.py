@@ -48,6 +48,7 @@ def enter_folder(namespace: dict[str, Any]) -> None:
     namespace["_folder"] = tempfile.TemporaryDirectory(prefix="memento-docs-")
     namespace["_before"] = Path.cwd()
     os.chdir(namespace["_folder"].name)
+    os.environ["MEMENTO_ROOT"] = "agent_memory"
     Path("chat.jsonl").write_text(
         '{"role": "user", "name": "Ada", "content": "The launch is on 3 May."}\n', encoding="utf-8"
     )
@@ -62,6 +63,7 @@ def leave_folder(namespace: dict[str, Any]) -> None:
         if isinstance(value, MemoryManager):
             value.close()
     os.chdir(namespace["_before"])
+    del os.environ["MEMENTO_ROOT"]
     namespace["_folder"].cleanup()
 
 

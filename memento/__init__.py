@@ -111,7 +111,17 @@ _HOMES = {
 }  # fmt: skip
 """Modules of memento, each with the public names that it has."""
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
-_MODULES = {"aio", "check", "config", "errors", "prompt", "protocols", "testing", "types"}
+_MODULES = {
+    "aio",
+    "check",
+    "config",
+    "conversation",
+    "errors",
+    "prompt",
+    "protocols",
+    "testing",
+    "types",
+}
 """Modules that are there after ``import memento`` alone."""
 
 

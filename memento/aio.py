@@ -510,7 +510,7 @@ class AsyncMemoryManager(AsyncPart[MemoryManager]):
 
     def __init__(
         self,
-        root: str | Path = "agent_memory",
+        root: str | Path | None = None,
         *,
         namespace: str | Sequence[str] = DEFAULT_NAMESPACE,
         config: Config | None = None,

@@ -828,8 +828,9 @@ class Config:
         ``MEMENTO_ALLOW_NETWORK`` (0 or 1), ``MEMENTO_TIMEZONE``, ``MEMENTO_PRESET``
         (``chatbot``, ``task agent``, ``personal assistant`` or ``researcher``), ``MEMENTO_SLEEP``
         (``idle``, ``all`` or ``off``), ``MEMENTO_OBSERVE_MODE`` (``off``, ``assist`` or ``full``),
-        ``MEMENTO_LLM_MODEL`` (such as ``openai:gpt-5-mini``), and ``MEMENTO_ROOT``,
-        ``MEMENTO_NAMESPACE`` and ``MEMENTO_EMBEDDER``, which only the command line reads.
+        ``MEMENTO_LLM_MODEL`` (such as ``openai:gpt-5-mini``). ``MEMENTO_ROOT`` names
+        the default store; ``MEMENTO_NAMESPACE`` and ``MEMENTO_EMBEDDER`` are read by the command
+        line alone.
 
         Args:
             environ: The environment; None for that of the process.

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
 from memento import conversation
 from memento.admit.draft import drafts_of
 from memento.base.clock import system_clock
+from memento.base.home import default_root
 from memento.base.lazy import later
 from memento.base.scopes import DEFAULT_NAMESPACE, parse_namespace
 from memento.check import (
@@ -99,7 +100,8 @@ class MemoryManager(Part):
     other like two processes; then one of them feeds Chroma for all.
 
     Args:
-        root: Folder of the store; created if missing.
+        root: Folder of the store; created if missing. None for the default: ``$MEMENTO_ROOT``,
+            else the folder ``agent_memory`` here or above, else one of the user's data folder.
         namespace: Who may see these memories: one label or several. A manager sees only its own
             namespace; ``of`` returns a view of another.
         config: Settings; ``Config.from_env()`` reads them from the environment.
@@ -128,7 +130,7 @@ class MemoryManager(Part):
 
     def __init__(
         self,
-        root: str | Path = "agent_memory",
+        root: str | Path | None = None,
         *,
         namespace: str | Sequence[str] = DEFAULT_NAMESPACE,
         config: Config | None = None,
@@ -139,6 +141,7 @@ class MemoryManager(Part):
         labels = parse_namespace(namespace)
         config = Config() if config is None else config
         clock = system_clock if clock is None else clock
+        root = default_root() if root is None else root
         super().__init__(View(hold(root, config, embedder, clock, reranker), labels))
         if config.llm.background:
             model_later.attend(self._view.engine)

@@ -21,7 +21,7 @@ import memento
 from memento import check, config, errors, types
 from memento.admit import importance
 from memento.cli import __doc__ as cli_words
-from memento.cli import app
+from memento.cli.program import app
 from memento.dynamics import formulas
 from memento.dynamics import settings as dynamics_config
 from memento.insight import findings as insights
@@ -47,6 +47,11 @@ the same methods, to be awaited.
 CLI_WORDS = """\
 `MEMENTO_ROOT`, `MEMENTO_NAMESPACE` and `MEMENTO_EMBEDDER` stand in for `--root`, `--namespace` and
 `--embedder`; the other `MEMENTO_*` variables are in [configuration](configuration.md).
+
+Without them, the store is the folder `agent_memory` here or in a folder above, up to your home
+folder; else `memento` in your data folder, which is `~/.local/share` unless you moved it.
+`mkdir agent_memory` gives a project a store of its own. A folder of another user is refused unless
+you name it. The same holds for `memento mcp` and `MemoryManager()`.
 
 Tiers are short, medium and long; statuses active, superseded and forgotten.
 """

@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 import pytest
 
 from memento import Config
-from memento.cli import main, moment_of
+from memento.cli import main
+from memento.cli.options import moment_of
 from memento.errors import InvalidInput
 from memento.testing import ManualClock
 

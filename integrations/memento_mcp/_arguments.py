@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-from memento.check import first_of, shown
-from memento.conversation import mended
+import memento
 
 
 def plain(schema: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
@@ -46,7 +45,7 @@ def _read(field: Mapping[str, Any], value: object, *, needed: bool) -> object:
     if isinstance(value, int | float) and not isinstance(value, bool) and kind != "integer":
         value = format(value, ".15g") if isinstance(value, float) else str(value)
     if isinstance(value, str):
-        value = mended(value)
+        value = memento.conversation.mended(value)
         word = value.strip().lower()
         if not needed and word in {"", "null", "none"}:
             return None
@@ -80,14 +79,14 @@ def faults(schema: Mapping[str, Any], given: Mapping[str, Any]) -> list[str]:
     """
     fields = schema["properties"]
     missing = [f"{name} is missing" for name in schema.get("required", ()) if name not in given]
-    known = first_of(sorted(fields))
+    known = memento.check.first_of(sorted(fields))
     return missing + [
         fault
         for name, value in given.items()
         if (
             fault := _fault(name, fields[name], value)
             if name in fields
-            else f"{shown(name)} is no argument; known: {known}"
+            else f"{memento.check.shown(name)} is no argument; known: {known}"
         )
     ]
 

@@ -3,26 +3,31 @@
 A mistake of the model's (an unknown id, a word too many) comes back as a refusal that says what to
 do; so does a store that cannot be used, since an agent goes on without its memory. The agent's
 word is kept as such, never as a rule. One namespace is in sight, and no argument names another.
+
+What memento has is named where it is used, as ``memento.Kind``: then it is imported after the
+server has answered its client.
 """
 
 from __future__ import annotations
 
 import logging
+import os
 import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import tzinfo
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from memento import Hit, Kind, Memory, MemoryManager, Source, Trust
+import memento
+from memento.base.home import VARIABLE, root_option
 from memento.base.scopes import parse_scope
-from memento.check import check_count, said_moment, shown
 from memento.errors import InvalidInput, MementoError, NotFound, StoreError, UntrustedSource
-from memento.prompt import Relevant, new_nonce, render
-from memento.types import Status
 from memento_mcp import _table
 from memento_mcp._arguments import faults, plain
+
+if TYPE_CHECKING:
+    from memento import Hit, Memory, MemoryManager, Source
 
 WAIT = 5.0
 """Seconds that ``recall`` waits at most until the newest memories can be found by meaning."""
@@ -85,10 +90,12 @@ class Doors:
         self.client = client
         self.scope = parse_scope(scope)
         self._session = session
-        self._tokens = check_count("tokens", tokens, least=100, most=MOST_TOKENS)
+        if tokens != TOKENS:
+            memento.check.check_count("tokens", tokens, least=100, most=MOST_TOKENS)
+        self._tokens = tokens
         self._lock = threading.Lock()
-        self._open = None if isinstance(memory, MemoryManager) else memory
-        self._memory = memory if isinstance(memory, MemoryManager) else None
+        self._open = memory if callable(memory) else None
+        self._memory = None if callable(memory) else memory
         offered = _table.TOOLS + (_table.MORE_TOOLS if more else ())
         self.tools = [
             tool for tool in offered if not read_only or tool["annotations"]["readOnlyHint"]
@@ -131,7 +138,7 @@ class Doors:
         """
         tool = next((tool for tool in self.tools if tool["name"] == name), None)
         if tool is None:
-            raise LookupError(f"unknown tool {shown(name)}")
+            raise LookupError(f"unknown tool {memento.check.shown(name)}")
         given = plain(tool["inputSchema"], arguments)
         if wrong := faults(tool["inputSchema"], given):
             return Answer("; ".join(wrong), refused=True)
@@ -149,11 +156,13 @@ class Doors:
         if uri == _table.RECENT:
             return self._said(lambda: self._newest(RECENT))
         if not uri.startswith(_table.MEMORY):
-            raise LookupError(f"no resource {shown(uri)}")
+            raise LookupError(f"no resource {memento.check.shown(uri)}")
 
         def whole() -> str:
             found = self.memory.get(uri.removeprefix(_table.MEMORY))
-            return render([found], nonce=new_nonce(), ids=True, zone=self._zone)
+            return memento.prompt.render(
+                [found], nonce=memento.prompt.new_nonce(), ids=True, zone=self._zone
+            )
 
         try:
             return self._said(whole, InvalidInput, NotFound)
@@ -173,7 +182,7 @@ class Doors:
         if name == "reflect":
             return self._said(lambda: f"{_table.REFLECT}\n\n{self._newest(TIDIED)}")
         if name != "recall":
-            raise LookupError(f"no prompt {shown(name)}")
+            raise LookupError(f"no prompt {memento.check.shown(name)}")
         topic = arguments.get("topic")
         if not isinstance(topic, str) or not topic.strip():
             raise LookupError("topic is missing")
@@ -211,8 +220,8 @@ class Doors:
         now = self.memory.store.clock().astimezone(self._zone)
         chosen: dict[str, Any] = {
             "kinds": kind,
-            "since": said_moment("since", since, now),
-            "until": said_moment("until", until, now),
+            "since": memento.check.said_moment("since", since, now),
+            "until": memento.check.said_moment("until", until, now),
             "scope": self.scope or None,
         }
         if not query.strip():
@@ -229,38 +238,63 @@ class Doors:
         scope = "" if everywhere else self.scope
         before = None if key is None else self.memory.value(key, scope=scope)
         kept = self.memory.add(
-            text, kind=Kind(kind), key=key, scope=scope, session=self._session, source=self._source
+            text,
+            kind=memento.Kind(kind),
+            key=key,
+            scope=scope,
+            session=self._session,
+            source=self._source,
         )
-        return _kept(kept, before, text)
+        return self._kept(kept, before, text)
+
+    def _kept(self, kept: Memory, before: Memory | None, text: str) -> str:
+        """Say what became of a text."""
+        note = _left_out(kept, text)
+        if kept.status is memento.Status.QUARANTINED:
+            return f"{kept.id} waits for the user: {self._command('quarantine', 'list')}.{note}"
+        if before is not None and memento.Trust.outranks(before.source.kind, kept.source.kind):
+            stays = f"Remembered as {kept.id}, in conflict with {before.id}, which the user said"
+            settle = f"until the user settles it: {self._command('conflicts')}"
+            return f"{stays} and which holds {settle}.{note}"
+        if kept.reinforced:
+            return f"Known already as {kept.id}.{note}"
+        if before is not None and before.id != kept.id:
+            return f"Remembered as {kept.id}; it replaces {before.id}.{note}"
+        return f"Remembered as {kept.id}.{note}"
 
     @property
     def _source(self) -> Source:
-        return Source(Trust.AGENT, f"mcp:{self.client}" if self.client else "mcp")
+        return memento.Source(memento.Trust.AGENT, f"mcp:{self.client}" if self.client else "mcp")
 
     def _correct(self, id: str, text: str) -> str:  # noqa: A002 - the argument's name in the table
         try:
-            kept = self.memory.update(id, text=text, source=Trust.AGENT)
+            kept = self.memory.update(id, text=text, source=memento.Trust.AGENT)
         except UntrustedSource:
             before = self.memory.get(id)
             kept = self.memory.add(
                 text,
-                kind=Kind.FACT if before.kind is Kind.RULE else before.kind,
+                kind=memento.Kind.FACT if before.kind is memento.Kind.RULE else before.kind,
                 scope=before.scope,
                 session=self._session,
                 source=self._source,
                 supersedes=id,
             )
-            return _kept(kept, before, text)
+            return self._kept(kept, before, text)
         return f"Corrected {kept.id}; its history is kept.{_left_out(kept, text)}"
 
     def _forget(self, id: str) -> str:  # noqa: A002 - as above
         try:
-            gone = self.memory.forget(id, source=Trust.AGENT).id
+            gone = self.memory.forget(id, source=memento.Trust.AGENT).id
         except UntrustedSource as error:
             raise InvalidInput(
-                "id", f"{id!r} is not yours to forget; the user can: `memento forget {id}`"
+                "id", f"{id!r} is not yours to forget; the user can: {self._command('forget', id)}"
             ) from error
-        return f"Forgotten {gone}; `memento restore {gone}` brings it back."
+        return f"Forgotten {gone}; {self._command('restore', gone)} brings it back."
+
+    def _command(self, *words: str) -> str:
+        """Write the command line by which the user reaches this store in a shell of their own."""
+        theirs = {name: value for name, value in os.environ.items() if name != VARIABLE}
+        return f"`memento {' '.join(words)}{root_option(self.memory.store.root, theirs)}`"
 
     def _history(self, id: str) -> str:  # noqa: A002 - as above
         present = self.memory.get(id)
@@ -271,7 +305,7 @@ class Doors:
         return self._shown(told)
 
     def _rate(self, id: str, verdict: str) -> str:  # noqa: A002 - as above
-        self.memory.feedback.rate(id, verdict=verdict, source=Trust.AGENT)
+        self.memory.feedback.rate(id, verdict=verdict, source=memento.Trust.AGENT)
         return f"Rated {id}."
 
     def _newest(self, most: int) -> str:
@@ -282,26 +316,13 @@ class Doors:
     def _shown(self, found: Sequence[Hit | Memory], query: str = "") -> str:
         """Show memories as a block of data, and say how many have no room in it."""
         config = self.memory.store.config
-        cut = Relevant(query, config.retrieve.long)
-        nonce, zone = new_nonce(), config.zone
-        block = render(found, nonce=nonce, tokens=self._tokens, ids=True, cut=cut, zone=zone)
+        cut = memento.prompt.Relevant(query, config.retrieve.long)
+        nonce, zone = memento.prompt.new_nonce(), config.zone
+        block = memento.prompt.render(
+            found, nonce=nonce, tokens=self._tokens, ids=True, cut=cut, zone=zone
+        )
         left = len(found) - max(0, block.count("\n") - _FRAME)
         return f"{block}\n{left} more did not fit; ask for fewer." if left else block
-
-
-def _kept(kept: Memory, before: Memory | None, text: str) -> str:
-    """Say what became of a text."""
-    note = _left_out(kept, text)
-    if kept.status is Status.QUARANTINED:
-        return f"{kept.id} waits for the user: `memento quarantine list`.{note}"
-    if before is not None and Trust.outranks(before.source.kind, kept.source.kind):
-        stays = f"Remembered as {kept.id}, in conflict with {before.id}, which the user said"
-        return f"{stays} and which holds until the user settles it: `memento conflicts`.{note}"
-    if kept.reinforced:
-        return f"Known already as {kept.id}.{note}"
-    if before is not None and before.id != kept.id:
-        return f"Remembered as {kept.id}; it replaces {before.id}.{note}"
-    return f"Remembered as {kept.id}.{note}"
 
 
 def _left_out(kept: Memory, text: str) -> str:

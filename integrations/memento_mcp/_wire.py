@@ -2,7 +2,7 @@
 
 In the era of the handshake (2024-11-05 to 2025-11-25) a client begins with ``initialize``. In the
 era without (2026-07-28) each request says its version in ``_meta``, and ``server/discover`` tells
-what there is. Importing an SDK would take a second before the first answer; this takes none.
+what there is. Importing an SDK would take half a second before the first answer.
 
 One thread reads, and answers at once where no store is needed. Another carries out the calls in
 the order they came: an agent that corrects itself in the next line keeps its last word.
@@ -20,8 +20,7 @@ from contextlib import suppress
 from time import monotonic
 from typing import Any, BinaryIO
 
-from memento import __version__
-from memento.check import shown
+import memento
 from memento_mcp import _table
 from memento_mcp._doors import Doors
 
@@ -37,7 +36,7 @@ PARTING = 5.0
 """Seconds that open calls have once the client is gone."""
 LISTED_FOR = 3_600_000
 """Milliseconds for which a client may keep a list; it never changes."""
-SERVER = {"name": "memento", "version": __version__}
+SERVER = {"name": "memento", "version": memento.__version__}
 CAPABILITIES: dict[str, Any] = {"tools": {}, "resources": {}, "prompts": {}}
 
 PARSE, REQUEST, METHOD, PARAMS, INTERNAL = -32700, -32600, -32601, -32602, -32603
@@ -234,7 +233,7 @@ class Server:
         modern = _is_modern(params)
         answer = _METHODS.get(method)
         if answer is None or (modern and method in _GONE):
-            raise _Refused(METHOD, f"method not found: {shown(method)}")
+            raise _Refused(METHOD, f"method not found: {memento.check.shown(method)}")
         if modern:
             _meet(self._doors, params["_meta"].get(_CLIENT))
         result = answer(self._doors, params)
@@ -253,7 +252,9 @@ def _is_modern(params: Mapping[str, Any]) -> bool:
         return False
     if asked not in MODERN:
         known = {"supported": list(MODERN), "requested": str(asked)[:60]}
-        raise _Refused(UNSUPPORTED, f"unsupported protocol version {shown(asked)}", known)
+        raise _Refused(
+            UNSUPPORTED, f"unsupported protocol version {memento.check.shown(asked)}", known
+        )
     return True
 
 

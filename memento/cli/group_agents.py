@@ -3,29 +3,22 @@
 from __future__ import annotations
 
 import json
-import logging
-import os
-import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from memento.cli.mcp import Settings, doors_of, serve
 from memento.cli.options import Store, command, option
-from memento.cli.output import warn
-from memento.errors import InvalidInput
-
-SESSIONS = ("CLAUDE_CODE_SESSION_ID", "COPILOT_AGENT_SESSION_ID")
-"""Variables in which agents say which session runs."""
+from memento.cli.store import Store
 
 app = typer.Typer()
 
 
 @command(
     app,
-    "memento mcp --root ~/.local/share/memento",
-    "claude mcp add -s user memento -- memento mcp --root ~/.local/share/memento",
+    "claude mcp add -s user memento -- memento mcp",
+    "memento mcp --root ~/notes",
     "memento mcp --print-tools",
 )
 def mcp(
@@ -51,37 +44,11 @@ def mcp(
 
     Over standard input and output, until the agent leaves.
     """
-    from memento_mcp import Doors, serve_stdio  # noqa: PLC0415 - the other commands need none of it
-    from memento_mcp._project import project_scope  # noqa: PLC0415 - as above
-
-    if everywhere and scope is not None:
-        raise InvalidInput("--everywhere", "contradicts --scope")
-    doors = Doors(
-        replace(store, make=not read_only).open,
-        scope=("" if everywhere else project_scope(_here())) if scope is None else scope,
-        session=next((said for name in SESSIONS if (said := os.environ.get(name))), None),
-        read_only=read_only,
-        more=more,
-        tokens=tokens,
-    )
+    doors = doors_of(Settings(store, scope, everywhere, read_only, more, tokens))
     if print_tools:
         _print(doors.tools)
-        return
-    logging.basicConfig(stream=sys.stderr, level=logging.WARNING)
-    if sys.stdin.isatty():
-        warn("waiting for an agent on standard input; it starts this command itself")
-    sys.stdout.flush()
-    with os.fdopen(os.dup(1), "wb") as answers:
-        os.dup2(2, 1)  # what a library prints must not stand between two messages
-        serve_stdio(doors, stdout=answers, warm=True)
-
-
-def _here() -> Path:
-    try:
-        return Path.cwd()
-    except FileNotFoundError:
-        problem = "is not given, and the working folder was removed; give it, or --everywhere"
-        raise InvalidInput("--scope", problem) from None
+    else:
+        serve(doors)
 
 
 def _print(tools: list[dict[str, Any]]) -> None:

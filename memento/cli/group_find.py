@@ -21,13 +21,13 @@ from memento.cli.options import (
     KnownAt,
     Query,
     SlotScope,
-    Store,
     command,
     count_of,
     moment_of,
     option,
 )
 from memento.cli.output import Shown, elsewhere, memories, one_memory, rows, warn
+from memento.cli.store import Store
 from memento.errors import InvalidInput, NotFound
 from memento.prompt.rendering import TOKENS
 from memento.types import Memory, Status, Tier

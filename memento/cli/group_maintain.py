@@ -16,8 +16,9 @@ from memento import MemoryManager
 from memento.base.display import cut, one_line
 from memento.base.plain import composed
 from memento.check import MOST_NAMED
-from memento.cli.options import HERE, ID, AsJson, Root, Store, command, given, option
+from memento.cli.options import ID, AsJson, Root, command, given, option
 from memento.cli.output import NOT_WELL, Shown, as_text, counted, elsewhere, wait_for_index, warn
+from memento.cli.store import Store
 from memento.errors import InvalidInput, NotFound
 from memento.sleep.tick_values import Tick
 from memento.text.when import seconds_of
@@ -346,7 +347,7 @@ def _receipt(done: Erasure, *, derived: bool) -> Iterator[str]:
 
 
 @command(app, "memento salvage", "memento salvage --root ~/notes --json")
-def salvage(*, as_json: AsJson = False, root: Root = HERE) -> int:
+def salvage(*, as_json: AsJson = False, root: Root = None) -> int:
     """Make a new store from what is left of a damaged one.
 
     Exits with 1 if any memory was lost. Use it if `memento doctor` finds damage in the ledger, or

@@ -6,7 +6,6 @@ import json
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
@@ -18,17 +17,16 @@ import typer
 from memento import MemoryManager
 from memento.base.clock import system_clock
 from memento.base.display import one_line
-from memento.base.layout import LEDGER
 from memento.cli.options import (
     Scope,
     Session,
-    Store,
     coming_moment_of,
     command,
     moment_of,
     option,
 )
 from memento.cli.output import Shown, counted, masked, short, wait_for_index, warn
+from memento.cli.store import Store, open_at, with_root
 from memento.errors import InvalidInput
 from memento.ingest import Format
 from memento.messages import is_one
@@ -242,7 +240,8 @@ def _from_stdin() -> str:
 def _waiting(kept: Sequence[Memory]) -> list[str]:
     """Say how many of the new memories are quarantined."""
     waiting = len({memory.id for memory in kept if memory.status is Status.QUARANTINED})
-    return [f"{waiting} quarantined until approved: see `memento quarantine list`"] * bool(waiting)
+    told = f"{waiting} quarantined until approved: see `memento quarantine list`"
+    return [with_root(told)] * bool(waiting)
 
 
 def _add_all(
@@ -320,8 +319,8 @@ def _foreseen(
 ) -> list[Foresight]:
     """Say what a store would learn; without a store, what a new one would."""
     with TemporaryDirectory() as empty:
-        there = store if (store.root / LEDGER).exists() else replace(store, root=Path(empty))
-        with there.open() as memory:
+        root = store.root if store.exists else Path(empty)
+        with open_at(root, store.namespace, store.embedder) as memory:
             return memory.rules.foresee(turns, session=session, scope=scope)
 
 

@@ -8,8 +8,9 @@ import typer
 
 from memento import MemoryManager
 from memento.base.display import one_line
-from memento.cli.options import ID, Ids, Session, Store, command, group, option
+from memento.cli.options import ID, Ids, Session, command, group, option
 from memento.cli.output import Shown, each, memories
+from memento.cli.store import Store
 from memento.errors import InvalidInput
 from memento.prompt.policy_values import TOKENS
 from memento.verbs.rules import RECALL, TAIL_TOKENS

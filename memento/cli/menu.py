@@ -19,7 +19,11 @@ SECTIONS = {
     ),
     "Agents": ("mcp", "demo"),
 }  # fmt: skip
-"""The commands that the help lists, by what they are for; any other one is under the last."""
+"""The commands as the help lists them, by what they are for: the module of each is
+``memento.cli.group_`` and the name of its section, but for a few."""
+
+APART = {"edit": "edit", "insight": "insight", "set": "edit"}
+"""Commands in modules of their own."""
 
 ALIASES = {
     "ask": "retrieve",
@@ -107,14 +111,11 @@ class Menu(TyperGroup):
         listed = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
         seen = {name: one for name, one in listed if one is not None and not one.hidden}
         sections = SECTIONS if ctx.parent is None else {"Commands": tuple(seen)}
-        named = {name for names in sections.values() for name in names}
-        *_, last = sections
         width = max(map(len, seen))
         for title, names in sections.items():
-            more = [name for name in seen if name not in named] if title == last else []
             rows = [
                 (name.ljust(width), seen[name].get_short_help_str(formatter.width))
-                for name in (*names, *more)
+                for name in names
                 if name in seen
             ]
             with formatter.section(title):

@@ -10,20 +10,18 @@ import inspect
 import json
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import typer
 
 from memento import MemoryManager
-from memento.base import layout
 from memento.base.clock import system_clock
+from memento.base.home import VARIABLE
 from memento.cli.menu import Menu
-from memento.cli.output import Shown, warn, zone
-from memento.config import Config
-from memento.errors import InvalidInput, StoreUnusable
+from memento.cli.output import Shown, zone
+from memento.cli.store import Store
+from memento.errors import InvalidInput
 from memento.ledger.filters import Filtering
 from memento.protocols import Clock
 from memento.text import when
@@ -115,7 +113,13 @@ def option(*names: str, help: str, **more: Any) -> Any:  # noqa: A002 - typer's 
 
 
 Root = Annotated[
-    Path, option("--root", envvar="MEMENTO_ROOT", help="Folder of the store.", metavar="FOLDER")
+    str | None,
+    option(
+        "--root",
+        envvar=VARIABLE,
+        metavar="FOLDER",
+        help="Folder of the store; else agent_memory here or above, else the user's.",
+    ),
 ]
 Namespace = Annotated[
     str,
@@ -158,36 +162,8 @@ Ids = Annotated[
     list[str], typer.Argument(metavar="ID...", help="Ids of memories, or parts of them.")
 ]
 SlotScope = Annotated[str, option("--scope", help="Scope of the slot, exactly.")]
-HERE = Path("agent_memory")
-"""Default folder of the store."""
 ID = "0198c2f0-5d7e-7a11-b0a4-3f1f0c9e2d10"
 """An id for examples."""
-
-
-@dataclass(frozen=True)
-class Store:
-    """The store that a command names; the first fields are the options."""
-
-    root: Root = HERE
-    namespace: Namespace = "default"
-    embedder: EmbedderName = "default"
-    make: bool = False
-
-    def open(self) -> MemoryManager:
-        """Open it; only a command that writes memories creates one, and says so."""
-        new = not (self.root / layout.LEDGER).exists()
-        if new and not self.make:
-            problem = "holds no store; name its folder with --root, or make one with `memento add`"
-            raise StoreUnusable(self.root, problem)
-        opened = MemoryManager(
-            self.root,
-            namespace=self.namespace.split("/"),
-            config=Config.from_env(),
-            embedder=None if self.embedder == "none" else self.embedder,
-        )
-        if new:
-            warn(f"made a new store in {self.root}")
-        return opened
 
 
 class Filters(Filtering, total=False):
@@ -271,11 +247,18 @@ def filters_of(
     }
 
 
+def _parameter(name: str, annotation: Any, default: object) -> inspect.Parameter:
+    kind = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(name, kind, default=default, annotation=annotation)
+
+
 _FILTERS = [*inspect.signature(filters_of, eval_str=True).parameters.values()][1:]
-_STORE = [*inspect.signature(Store, eval_str=True).parameters.values()][:3]
-_JSON = inspect.Parameter(
-    "as_json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=AsJson
-)
+_STORE = [
+    _parameter("named", Root, None),
+    _parameter("namespace", Namespace, "default"),
+    _parameter("embedder", EmbedderName, "default"),
+]
+_JSON = _parameter("as_json", AsJson, default=False)
 _Body = TypeVar("_Body", bound=Callable[..., "Shown | int | None"])
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import json
-import logging
 import os
 import re
 import sys
@@ -24,6 +23,7 @@ import typer
 from memento import MemoryManager
 from memento.admit.redact import redact_value
 from memento.base.display import data, one_line, plain
+from memento.cli.store import with_root
 from memento.config import Config
 from memento.errors import MementoError
 
@@ -90,7 +90,7 @@ def spoken(message: str) -> str:
     """Write a message of the library on one line, in words for the command line."""
     for python, ours in SPOKEN:
         message = message.replace(python, ours)
-    return " ".join(message.split())
+    return with_root(" ".join(message.split()))
 
 
 def warn(message: str) -> None:
@@ -98,23 +98,10 @@ def warn(message: str) -> None:
     typer.echo(f"memento: {spoken(message)}", err=True)
 
 
-class Told(logging.Handler):
-    """Log handler that prints the library's log on stderr, such as that it is waiting.
-
-    Attributes:
-        said: Lines of this command, each of which is printed once.
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.said: set[str] = set()
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Write one line."""
-        line = record.getMessage()
-        if line not in self.said:
-            self.said.add(line)
-            warn(line)
+def interrupted() -> int:
+    """Say that an interruption loses nothing; return the exit status."""
+    warn("interrupted; everything reported as done is kept, and running it again is safe")
+    return INTERRUPTED
 
 
 def counted(count: int, one: str = "memory") -> str:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from memento.base import files, layout
 from memento.base.clock import from_micros
 from memento.base.forks import whole
+from memento.base.home import default_root
 from memento.base.lazy import later
 from memento.check import check_moment
 from memento.errors import ArchiveDamaged, MomentUnknown, StoreUnusable, TargetExists
@@ -86,7 +87,7 @@ def back_up(
 
 def restore(
     file: str | Path,
-    root: str | Path = "agent_memory",
+    root: str | Path | None = None,
     *,
     at: datetime | None = None,
     set_aside: bool = False,
@@ -98,7 +99,7 @@ def restore(
 
     Args:
         file: A backup, or a copy of a ``ledger.db``, with its ``-wal`` beside it if it has one.
-        root: Folder of the store; created if missing.
+        root: Folder of the store, created if missing; None for the default of ``MemoryManager``.
         at: Set the store back to this moment, with a time zone: later memories are left out, and
             later changes are undone.
         set_aside: If ``root`` holds a store, rename its folder and keep it.
@@ -113,7 +114,10 @@ def restore(
         StoreFromTheFuture: If a newer memento wrote the backup.
         StoreError: If the store cannot be written.
     """
-    source, folder = files.path_of("file", file), folder_of(root)
+    source, folder = (
+        files.path_of("file", file),
+        folder_of(default_root() if root is None else root),
+    )
     moment = None if at is None else check_moment("at", at)
     if not source.is_file():
         raise ArchiveDamaged(source, "is not a file; give the name of a backup")
@@ -181,7 +185,7 @@ class Salvaged:
     versions: int
 
 
-def salvage(root: str | Path = "agent_memory") -> Salvaged:
+def salvage(root: str | Path | None = None) -> Salvaged:
     """Make a new store from the intact memories of a damaged one.
 
     Every page of the ledger is read by itself, even if SQLite cannot open the file, and a memory is
@@ -189,7 +193,7 @@ def salvage(root: str | Path = "agent_memory") -> Salvaged:
     store is opened. No process may have the store open.
 
     Args:
-        root: Folder of the damaged store.
+        root: Folder of the damaged store; None for the default of ``MemoryManager``.
 
     Raises:
         StoreUnusable: If there is no ledger, or nothing intact in it; it is left as it is.
@@ -197,7 +201,7 @@ def salvage(root: str | Path = "agent_memory") -> Salvaged:
         StoreBusy: If a process has it open.
         StoreError: If the new store cannot be written.
     """
-    folder = folder_of(root)
+    folder = folder_of(default_root() if root is None else root)
     ledger = folder / layout.LEDGER
     if not ledger.is_file():
         raise StoreUnusable(folder, "holds no ledger to salvage")

@@ -21,6 +21,7 @@ PUBLIC = {
     "memento.testing",
     "memento.check",  # accept or refuse one value
     "memento.status",  # what each status means
+    "memento.base.home",
     "memento.base.scopes",  # paths and namespaces
     "memento.embed",  # an embedder by name, held to its contract
     "memento.admit",  # Secrets and Redaction

@@ -38,6 +38,7 @@ Run = Callable[..., Outcome]
 def _quiet_environment(monkeypatch, tmp_path):
     for name in [name for name in os.environ if name.startswith("MEMENTO_")]:
         monkeypatch.delenv(name)
+    monkeypatch.setenv("MEMENTO_ROOT", "agent_memory")
     monkeypatch.chdir(tmp_path)
 
 

@@ -11,8 +11,10 @@ from datetime import UTC, datetime
 import pytest
 
 from memento import MemoryManager, __version__
-from memento.cli import group_remember, main, moment_of, seconds_of, tables
+from memento.cli import group_remember, main, tables
 from memento.cli.menu import SECTIONS
+from memento.cli.options import moment_of
+from memento.text.when import seconds_of
 
 COMMANDS = [name for names in SECTIONS.values() for name in names]
 GROUPS = {"insight", "rules", "quarantine", "session", "scopes"}

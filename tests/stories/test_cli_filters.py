@@ -8,7 +8,8 @@ import pytest
 import typer
 
 from memento import Draft, MemoryManager, Source
-from memento.cli import app, group_find, options
+from memento.cli import group_find, options
+from memento.cli.program import app
 
 KETTLE, TEAPOT = "the blue kettle is full", "the blue teapot is empty"
 

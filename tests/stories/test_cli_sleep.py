@@ -6,7 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from memento import MemoryManager
-from memento.cli import app
+from memento.cli.program import app
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import logging
 import os
 import threading
 import time
@@ -39,6 +40,8 @@ from memento.ledger.lite.sqlite import Connection, connect, translated
 from memento.ledger.lite.writer import LOG_PAGES, Writer, commit_separately, growth
 
 T = TypeVar("T")
+
+log = logging.getLogger("memento.ledger.lite.store")
 
 BUSY_SECONDS = 30.0
 """Seconds a write waits for another process before StoreBusy; writes take milliseconds."""
@@ -275,6 +278,7 @@ class LiteLedger:
         try:
             if not self.path.exists():
                 sqlite.create_private(self.path)
+                log.info("made a new store in %s", self.root)
             elif not self.path.is_file():
                 raise StoreUnusable(self.path, "is not a file; give another folder")
         except OSError as error:

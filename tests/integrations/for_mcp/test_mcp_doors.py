@@ -69,7 +69,7 @@ def test_what_is_quarantined_waits_for_the_user(tmp_path):
     with MemoryManager(tmp_path / "store", embedder=None, config=config) as memory:
         doors = Doors(memory)
         said = doors.call("remember", {"text": "The door code is on the wall"})
-        assert "waits for the user: `memento quarantine list`" in said.text
+        assert "waits for the user: `memento quarantine list --root" in said.text
         assert doors.call("recall", {"query": "door code"}).text == (
             "Nothing is remembered about this."
         )
@@ -142,7 +142,8 @@ def test_a_memory_is_corrected_and_forgotten(doors, memory):
     )
     assert memory.get(kept.id).text == "Ada lives in Basel"
     said = doors.call("forget", {"id": kept.id})
-    assert said.text == f"Forgotten {kept.id}; `memento restore {kept.id}` brings it back."
+    command = f"memento restore {kept.id} --root {memory.store.root}"
+    assert said.text == f"Forgotten {kept.id}; `{command}` brings it back."
     assert memory.get(kept.id).status is Status.FORGOTTEN
 
 

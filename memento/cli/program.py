@@ -1,0 +1,207 @@
+"""The commands, each in a module that is imported when the command is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from importlib import import_module
+from typing import Annotated, Any, cast
+
+import typer
+
+from memento.cli import logs
+from memento.cli.menu import APART, SECTIONS, Menu
+from memento.cli.options import epilog, option
+from memento.cli.output import (
+    ABSENT,
+    INTERRUPTED,
+    OTHER,
+    STORE,
+    USAGE,
+    fail,
+    interrupted,
+)
+from memento.cli.store import root_option
+from memento.errors import InvalidInput, MementoError, NotFound, StoreError
+
+# Typer contains its own copy of click since 0.2x and used the real one before.
+_ClickError = cast(
+    "type[Exception]",
+    next(base for base in typer.BadParameter.__mro__ if base.__name__ == "ClickException"),
+)
+
+
+class _Commands(dict[str, Any]):
+    """The commands by name, each made when it is asked for."""
+
+    def __init__(self) -> None:
+        self._homes = {
+            name: APART.get(name, title.lower())
+            for title, names in SECTIONS.items()
+            for name in names
+        }
+        super().__init__(dict.fromkeys(self._homes))
+
+    def __getitem__(self, name: str) -> Any:
+        if (found := super().__getitem__(name)) is None:
+            found = self[name] = _made(name, self._homes[name])
+        return found
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return self[name] if name in self else default  # noqa: SIM401 - this is what `get` does
+
+    def values(self) -> Any:
+        return [self[name] for name in self]
+
+    def items(self) -> Any:
+        return [(name, self[name]) for name in self]
+
+
+def _made(name: str, group: str) -> Any:
+    """Import the module of a command and let Typer make that command alone."""
+    theirs: typer.Typer = import_module(f"memento.cli.group_{group}").app
+    alone = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+    alone.registered_groups = [one for one in theirs.registered_groups if one.name == name]
+    alone.registered_commands = [
+        one
+        for one in theirs.registered_commands
+        if name == (one.name or one.callback.__name__)  # type: ignore[union-attr]  # never None
+    ]
+    made: Any = typer.main.get_command(alone)
+    if alone.registered_groups:
+        made = made.commands[name]
+    for one in (made, *getattr(made, "commands", {}).values()):
+        one.get_params = partial(_quick_params, one.get_params)
+    return made
+
+
+def _quick_params(given: Callable[[Any], list[Any]], context: Any) -> list[Any]:
+    return _quick(given(context))
+
+
+def _quick(options: list[Any]) -> list[Any]:
+    """Let text, and options that are not given, pass as they are.
+
+    Recent versions of Typer have pydantic check each, which takes longer to import than all else.
+    """
+    for one in options:
+        kind = getattr(getattr(one, "type_descriptor", None), "annotation", None)
+        if kind is not None and "process_value" not in vars(one):
+            one.process_value = partial(_processed, one, kind, one.process_value)
+    return options
+
+
+def _processed(
+    option: Any, kind: object, checked: Callable[[Any, Any], Any], context: Any, value: Any
+) -> Any:
+    """Return the value of an option as Typer does."""
+    several = option.multiple or option.nargs == -1
+    if value is None and not option.required:
+        value = () if several else None
+    elif not _fits(value, kind):
+        return checked(context, value)
+    return value if option.callback is None else option.callback(context, option, value)
+
+
+def _fits(value: object, kind: object) -> bool:
+    """Tell whether a value is of its option's type already: text, or a default of an enum."""
+    if isinstance(value, list | tuple):
+        return kind == list[str] and {*map(type, value)} == {str}
+    return isinstance(kind, type) and type(value) is kind and issubclass(kind, str)
+
+
+class _Program(Menu):
+    """The command ``memento`` itself."""
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        self.commands = _Commands()
+
+    def get_params(self, context: Any) -> list[Any]:
+        """List the options, that of the help included."""
+        return _quick(super().get_params(context))
+
+
+app = typer.Typer(
+    name="memento",
+    cls=_Program,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from memento import __version__  # noqa: PLC0415 - read only for this option
+
+        typer.echo(f"memento {__version__}")
+        raise typer.Exit
+
+
+@app.callback(
+    invoke_without_command=True,
+    epilog=epilog(
+        "memento demo",
+        'memento add "Rami is allergic to nuts" --tier long',
+        'memento retrieve "what can Rami not eat?"',
+        "memento ingest chat.jsonl",
+        "memento help retrieve",
+    ),
+)
+def memento(
+    context: typer.Context,
+    *,
+    version: Annotated[  # noqa: ARG001 - acted on in its callback
+        bool,
+        option("--version", "-V", help="Print the version.", callback=_show_version, is_eager=True),
+    ] = False,
+) -> None:
+    """Tiered memory for AI agents: durable, found by words and by meaning, offline."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+def run(args: Sequence[str]) -> int:
+    """Run a command and return its exit status."""
+    root_option.set("")
+    logs.attach()
+    as_json = _wants_json(args)
+    try:
+        status = typer.main.get_command(app).main(args, prog_name="memento", standalone_mode=False)
+    except _ClickError as error:
+        return _misused(error, as_json=as_json)
+    except MementoError as error:
+        return fail(str(error), _status_of(error), as_json=as_json)
+    except typer.Abort:
+        return fail("nothing was done", INTERRUPTED, as_json=as_json)
+    if status == INTERRUPTED:
+        return interrupted()
+    return status if isinstance(status, int) else 0
+
+
+def _wants_json(args: Sequence[str]) -> bool:
+    """Tell whether ``--json`` is among the options, before any ``--``."""
+    options = args[: args.index("--")] if "--" in args else args
+    return "--json" in options
+
+
+def _misused(error: Exception, *, as_json: bool) -> int:
+    """Report an error in the command line and where its help is; returns the exit status."""
+    if type(error).__name__ == "NoArgsIsHelpError":  # a group without a command: this is its help
+        typer.echo(error.format_message(), err=True)  # type: ignore[attr-defined]  # see below
+        return USAGE
+    context = getattr(error, "ctx", None)
+    command = "memento" if context is None else context.command_path
+    return fail(f"{_problem_of(error)}; see `{command} --help`", USAGE, as_json=as_json)
+
+
+def _problem_of(error: Exception) -> str:
+    """Return Typer's message without the name of the exception that it wraps."""
+    message: str = error.format_message()  # type: ignore[attr-defined]  # every click error has it
+    return message.replace("Value error, ", "").rstrip(".")
+
+
+def _status_of(error: MementoError) -> int:
+    statuses = {InvalidInput: USAGE, NotFound: ABSENT, StoreError: STORE}
+    return next((code for kind, code in statuses.items() if isinstance(error, kind)), OTHER)

@@ -1,0 +1,76 @@
+"""The store that a command names, or the default one. Nothing that it imports is slow."""
+
+from __future__ import annotations
+
+import re
+import sys
+from contextvars import ContextVar
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from memento.base import home, layout
+from memento.errors import StoreUnusable
+
+if TYPE_CHECKING:
+    from memento import MemoryManager
+
+root_option: ContextVar[str] = ContextVar("root_option", default="")
+"""What the command lines in a message need to reach the store that is open."""
+_COMMAND = re.compile(r"`(memento [^`]+)`")
+
+
+def with_root(message: str) -> str:
+    """Add ``--root`` to the commands that a message names, if the store is not the default one."""
+    option = root_option.get()
+    return _COMMAND.sub(lambda found: f"`{found[1]}{option}`", message) if option else message
+
+
+class Store(NamedTuple):
+    """The store of a command.
+
+    Attributes:
+        named: Its folder; None for the default.
+        namespace: Labels of the namespace, joined with "/".
+        embedder: Name of the embedder, or "none".
+        make: Whether it is made if it is not there.
+    """
+
+    named: str | None = None
+    namespace: str = "default"
+    embedder: str = "default"
+    make: bool = False
+
+    @property
+    def root(self) -> Path:
+        """Its folder."""
+        return home.default_root() if self.named is None else Path(self.named)
+
+    @property
+    def exists(self) -> bool:
+        """Whether it is there."""
+        return (self.root / layout.LEDGER).exists()
+
+    def open(self) -> MemoryManager:
+        """Open it; only a command that writes memories makes one, and says so."""
+        root, there = self.root, self.exists
+        root_option.set(home.root_option(root))
+        if not (there or self.make):
+            problem = "holds no store; name its folder with --root, or make one with `memento add`"
+            raise StoreUnusable(root, problem)
+        memory = open_at(root, self.namespace, self.embedder)
+        if not there:
+            sys.stderr.write(f"memento: made a new store in {root}\n")
+        return memory
+
+
+def open_at(root: Path, namespace: str, embedder: str) -> MemoryManager:
+    """Open the store of a folder with the settings of the environment."""
+    from memento import MemoryManager  # noqa: PLC0415 - `memento mcp` answers before it is there
+    from memento.config import Config  # noqa: PLC0415 - as above
+
+    return MemoryManager(
+        root,
+        namespace=namespace.split("/"),
+        config=Config.from_env(),
+        embedder=None if embedder == "none" else embedder,
+    )
