@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from memento.cli.mcp import Settings, doors_of, serve
-from memento.cli.options import Store, command, option
+from memento.cli.options import command, option
 from memento.cli.store import Store
 
 app = typer.Typer()
