@@ -29,7 +29,7 @@ from memento.cli.options import (
     option,
 )
 from memento.cli.output import Shown, each, one_memory, short, zone
-from memento.errors import InvalidInput
+from memento.errors import InvalidInput, MementoError
 from memento.text.when import seconds_of
 from memento.types import Kind, Memory, Tier
 
@@ -40,6 +40,8 @@ EDITED = (
     "due_at", "expires_at", "valid_until",
 )  # fmt: skip
 """Fields that ``edit`` shows above the text."""
+_MOMENTS = {"due_at", "expires_at", "valid_until"}
+_LISTS = {"tags", "aliases"}
 
 
 def _expiry(text: str) -> float:
@@ -211,7 +213,7 @@ def edit(memory: MemoryManager, id: Id) -> Shown:  # noqa: A002 - the field's ow
         new = memory.update(old.id, **changes) if changes else old
         if key != (old.key or ""):
             new = _rekeyed(memory, new, key)
-    except (tomllib.TOMLDecodeError, InvalidInput) as error:
+    except (tomllib.TOMLDecodeError, ValueError, MementoError) as error:
         raise InvalidInput(str(file), f"{error}; nothing changed, the file is kept") from None
     file.unlink()
     return one_memory(new)
@@ -264,7 +266,19 @@ def _read(text: str) -> tuple[Mapping[str, Any], str]:
     for name in wanted:
         if name not in EDITED:
             raise InvalidInput(name, f"is not one of: {', '.join(EDITED)}")
+    wanted = {name: _value(name, value) for name, value in wanted.items()}
     return wanted, "\n".join(lines[fences[1] + 1 :]).strip("\n")
+
+
+def _value(name: str, value: Any) -> Any:
+    """Check the value of a field as far as `update` does not; a moment may be in words."""
+    if name in _MOMENTS and value != "" and getattr(value, "tzinfo", None) is None:
+        return coming_moment_of(str(value))
+    if name in _LISTS and not (isinstance(value, list) and {*map(type, value)} <= {str}):
+        raise InvalidInput(name, "is a list of texts")
+    if name == "key" and not isinstance(value, str):
+        raise InvalidInput(name, "is a text")
+    return value
 
 
 def _changes(old: Memory, wanted: Mapping[str, Any], text: str) -> dict[str, Any]:

@@ -155,6 +155,14 @@ def test_an_unchanged_file_changes_nothing(memento, editor, text):
         ("pinned = false=>pinned = maybe", "line 9"),
         ('tier = "=>tier = "far', "tier"),
         ("importance=>imprtance", "imprtance"),
+        ("importance = =>importance = 7 # ", "importance"),
+        ("tags = []=>tags = 3", "tags"),
+        ("tags = []=>tags = [3]", "tags"),
+        ('key = ""=>key = 3', "key"),
+        ("pinned = false=>pinned = 3", "pinned"),
+        ('expires_at = ""=>expires_at = "sometime"', "sometime"),
+        ('due_at = ""=>due_at = [1]', "[1]"),
+        ('kind = "fact"=>kind = 3', "kind"),
         ("+++\n=>---\n", "between two lines of +++"),
     ],
 )
@@ -263,3 +271,26 @@ def test_an_empty_namespace_says_where_memories_are(memento):
         assert "1 other namespace holds 1 memory: --namespace demo" in memento(*words).out
     add(memento, "coffee", "--namespace", "acme/rami")
     assert "2 other namespaces hold 2 memories" in memento("list").out
+
+
+@pytest.mark.parametrize("moment", ["2027-01-02", "2027-01-02T00:00:00", '"2027-01-02"'])
+def test_a_moment_is_edited_as_it_is_typed(memento, editor, moment):
+    """A date or a time of TOML, or words in quotes; empty again for none."""
+    one = add(memento, "Water the plants", "--kind", "plan")
+    editor(f'valid_until = ""=>valid_until = {moment}', f'due_at = ""=>due_at = {moment}')
+    assert memento("edit", one).status == 0
+    after = shown(memento, one)
+    assert after["due_at"] == after["valid_until"] == "2027-01-02T00:00:00+00:00"
+    editor('valid_until = 2027-01-02T00:00:00+00:00=>valid_until = ""')
+    assert memento("edit", one).status == 0
+    assert shown(memento, one)["valid_until"] is None
+
+
+def test_a_locked_memory_keeps_what_was_typed(memento, editor):
+    """It is not changed, and the file with the text is named."""
+    one = add(memento, "the kettle is blue")
+    memento("set", one, "--lock")
+    editor("blue=>red")
+    refused = memento("edit", one)
+    assert (refused.status, "the file is kept" in refused.err) == (2, True)
+    assert shown(memento, one)["text"] == "the kettle is blue"

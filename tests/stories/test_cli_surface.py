@@ -9,8 +9,8 @@ import sys
 import pytest
 import typer
 
-from memento.cli import app
 from memento.cli.menu import ALIASES, ELSEWHERE, SECTIONS
+from memento.cli.program import app
 
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 LONG = "The harbour office in Porto opens at nine and closes at half past four, except on Fridays"
