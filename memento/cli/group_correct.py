@@ -15,8 +15,9 @@ import typer
 
 from memento import Change, MemoryManager
 from memento.base.display import one_line
+from memento.cli.local import moment, short
 from memento.cli.options import ID, Id, Ids, SlotScope, command, moment_of, option
-from memento.cli.output import Shown, counted, each, moment, one_memory, short, warn
+from memento.cli.output import Shown, counted, each, one_memory, warn
 from memento.cli.store import Store
 from memento.errors import InvalidInput, NotFound, NothingToUndo
 from memento.types import Event, Memory

@@ -19,6 +19,7 @@ import typer
 
 from memento import Draft, MemoryManager
 from memento.base.display import one_line
+from memento.cli.local import short, zone
 from memento.cli.options import (
     ID,
     Id,
@@ -28,7 +29,7 @@ from memento.cli.options import (
     condition_of,
     option,
 )
-from memento.cli.output import Shown, each, one_memory, short, zone
+from memento.cli.output import Shown, each, one_memory
 from memento.errors import InvalidInput, MementoError
 from memento.text.when import seconds_of
 from memento.types import Kind, Memory, Tier

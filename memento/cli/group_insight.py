@@ -11,8 +11,9 @@ import typer
 
 from memento import Diff, MemoryManager
 from memento.base.display import one_line
+from memento.cli.local import moment
 from memento.cli.options import ID, Id, Query, Scopes, Within, command, group, moment_of, option
-from memento.cli.output import Shown, explained, moment
+from memento.cli.output import Shown, explained
 from memento.types import Belief, Kind, Strength
 
 app = typer.Typer()

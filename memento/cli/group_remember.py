@@ -17,6 +17,7 @@ import typer
 from memento import MemoryManager
 from memento.base.clock import system_clock
 from memento.base.display import one_line
+from memento.cli.local import short
 from memento.cli.options import (
     Scope,
     Session,
@@ -25,7 +26,7 @@ from memento.cli.options import (
     moment_of,
     option,
 )
-from memento.cli.output import Shown, counted, masked, short, wait_for_index, warn
+from memento.cli.output import Shown, counted, masked, wait_for_index, warn
 from memento.cli.store import Store, open_at, with_root
 from memento.errors import InvalidInput
 from memento.ingest import Format

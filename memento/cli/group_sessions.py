@@ -10,8 +10,9 @@ import typer
 
 from memento import MemoryManager
 from memento.base.display import one_line
+from memento.cli.local import moment, short
 from memento.cli.options import ID, command, group, option
-from memento.cli.output import Shown, counted, moment, short
+from memento.cli.output import Shown, counted
 from memento.cli.store import Store
 from memento.errors import InvalidInput
 from memento.verbs.scopes import Promotion, ScopeInfo

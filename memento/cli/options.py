@@ -18,8 +18,9 @@ import typer
 from memento import MemoryManager
 from memento.base.clock import system_clock
 from memento.base.home import VARIABLE
+from memento.cli.local import zone
 from memento.cli.menu import Menu
-from memento.cli.output import Shown, zone
+from memento.cli.output import Shown
 from memento.cli.store import Store
 from memento.errors import InvalidInput
 from memento.ledger.filters import Filtering

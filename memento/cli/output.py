@@ -5,26 +5,21 @@ from __future__ import annotations
 import errno
 import json
 import os
-import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, tzinfo
-from functools import cache
 from io import UnsupportedOperation
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from zoneinfo import ZoneInfo
 
 import typer
 
 from memento import MemoryManager
 from memento.admit.redact import redact_value
 from memento.base.display import data, one_line, plain
+from memento.cli.local import moment, short
 from memento.cli.store import with_root
-from memento.config import Config
 from memento.errors import MementoError
 
 if TYPE_CHECKING:
@@ -35,8 +30,6 @@ if TYPE_CHECKING:
 
 NOT_WELL, USAGE, ABSENT, STORE, OTHER, INTERRUPTED = 1, 2, 3, 4, 5, 130
 
-_MADE = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
-"""An id that memento made."""
 UNWRITTEN = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF, errno.EPIPE}
 """Errors of a stream; those of the store's files are memento's own by the time they get here."""
 
@@ -211,38 +204,6 @@ def each(
                 warn(f"{before.id}  {words(before)}")
             raise
     return Shown({"memories": done}, [f"{one.id}  {words(one)}" for one in done])
-
-
-def short(memory_id: str) -> str:
-    """Return the part of an id that is shown: its last 8 characters if memento made it.
-
-    >>> short("0198c2f0-5d7e-7a11-b0a4-3f1f0c9e2d10"), short("mine")
-    ('0c9e2d10', 'mine')
-    """
-    return memory_id[-8:] if _MADE.fullmatch(memory_id) else one_line(memory_id)
-
-
-@cache
-def _zone(name: str | None, system: str | None) -> tzinfo:
-    """Return the zone of MEMENTO_TIMEZONE, else that of TZ, else the system's, else UTC."""
-    if name:
-        return Config.from_env().zone
-    with suppress(OSError, ValueError):
-        if system:
-            return ZoneInfo(system)
-        with Path("/etc/localtime").open("rb") as file:
-            return ZoneInfo.from_file(file)
-    return UTC
-
-
-def zone() -> tzinfo:
-    """Return the zone in which moments are read and shown."""
-    return _zone(os.environ.get("MEMENTO_TIMEZONE"), os.environ.get("TZ"))
-
-
-def moment(at: datetime | None) -> str:
-    """Format a moment to the second, in the user's time zone; ``""`` for None."""
-    return "" if at is None else at.astimezone(zone()).strftime("%Y-%m-%d %H:%M:%S")
 
 
 def elsewhere(memory: MemoryManager) -> str:

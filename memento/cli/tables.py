@@ -20,7 +20,7 @@ from rich.table import Table
 from rich.text import Text
 
 from memento.base.display import one_line, plain, spelt
-from memento.cli.output import moment, short
+from memento.cli.local import moment, short
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -114,7 +114,7 @@ def test_erase_does_not_guess(memento, monkeypatch):
     refused = memento("erase", "--session", "s")
     assert refused.status == 2
     assert "--yes" in refused.err
-    assert "and 2 more" in refused.err
+    assert refused.err.count("\n") == 1
     assert memento("erase").status == 2
     assert memento("erase", memory_id, "--session", "s").status == 2
     monkeypatch.setenv("MEMENTO_NAMESPACE", "default")

@@ -16,7 +16,7 @@ def test_a_dry_run_says_what_would_be_replaced_and_writes_nothing(memento):
     """Class, slot, reasons, and the memory whose place it would take."""
     (rule,) = memento("rules", "direct", "Use pip", "--json").data["memories"]
     told = memento("observe", "--user", "No, use uv instead of pip", "--dry-run").out
-    assert f"replaced ({rule['id']}): use uv instead of pip" in told
+    assert f"replaced ({rule['id']}): 'use uv instead of pip' (" in told
     assert "slot python/package-manager" in told
     assert len(memento("list", "--json").data["memories"]) == 1
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from memento import MemoryManager, cli
+from memento.cli.options import moment_of
 from memento.cli.output import warn
 from memento.ledger.lite import gate
 from memento.ledger.lite.library import sqlite3
@@ -155,7 +156,6 @@ def test_reading_from_a_terminal_says_so(memento, monkeypatch):
             return True
 
     monkeypatch.setattr("sys.stdin", Terminal("typed by hand"))
-    memento("add", "first")
     ended = memento("add", "-")
     said = ["reading from stdin; end with Ctrl-D", "made a new store in agent_memory"]
     assert ended.status == 0
@@ -261,7 +261,7 @@ def test_an_embedder_can_be_in_the_environment(memento, monkeypatch):
 def test_a_moment_may_be_relative_to_now(text, moment):
     """A word, or a length of time before now."""
     now = datetime(2025, 5, 3, 10, 20, 30, tzinfo=UTC)
-    assert cli.moment_of(text, lambda: now) == datetime.fromisoformat(moment)
+    assert moment_of(text, lambda: now) == datetime.fromisoformat(moment)
 
 
 @pytest.mark.parametrize(
@@ -271,7 +271,7 @@ def test_a_moment_may_be_relative_to_now(text, moment):
 def test_what_is_not_a_moment_is_refused(text):
     """With examples of what is."""
     with pytest.raises(ValueError, match=r"is not a moment such as .* last monday or 7d"):
-        cli.moment_of(text)
+        moment_of(text)
 
 
 def test_since_takes_a_length_of_time(memento):
