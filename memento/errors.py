@@ -203,7 +203,7 @@ class LockedMemory(MementoError):
         why = {"promoted": "; only the user may replace it"}.get(level, "")
         super().__init__(
             f"memory {memory_id!r} is locked ({level}){why}; unlock it first: "
-            "update(id, lock=None) or `memento unlock ID`"
+            "update(id, lock=None) or `memento set ID --no-lock`"
         )
         self.memory_id = memory_id
         self.level = level

@@ -6,6 +6,10 @@ Exit status: 0 success (also if nothing was found), 1 a problem was found or wor
 (``doctor``, ``reindex``), 2 the command or a value in it cannot be accepted, 3 no such memory,
 4 the store cannot be used, 5 any other error of memento, 130 interrupted. An error is one line on
 stderr that says what to do; with ``--json`` it is a JSON object with ``error`` and ``status``.
+
+With ``--json`` every command prints one object: a thing with its fields, or several things under
+the name of what they are (``memories``, ``hits``, ``changes``, ``sessions`` ...). ``notes`` are the
+lines that say what else happened, such as what was replaced; it is absent if there are none.
 """
 
 from __future__ import annotations
@@ -47,7 +51,7 @@ def main(args: Sequence[str] | None = None) -> int:
 
 
 def _run(args: Sequence[str]) -> int:
-    if list(args) == ["--version"]:
+    if list(args) in (["--version"], ["-V"], ["version"]):
         from memento import __version__  # noqa: PLC0415 - see main
 
         sys.stdout.write(f"memento {__version__}\n")

@@ -9,7 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from memento.cli.mcp import Settings, doors_of, serve
-from memento.cli.options import Store, command, option
+from memento.cli.options import command, option
+from memento.cli.store import Store
 
 app = typer.Typer()
 
@@ -39,7 +40,10 @@ def mcp(
         bool, option("--print-tools", help="Print what a model is told, and end.")
     ] = False,
 ) -> None:
-    """Serve an agent that speaks MCP, over standard input and output, until it leaves."""
+    """Serve an agent that speaks MCP.
+
+    Over standard input and output, until the agent leaves.
+    """
     doors = doors_of(Settings(store, scope, everywhere, read_only, more, tokens))
     if print_tools:
         _print(doors.tools)
@@ -63,7 +67,10 @@ def demo(
         option("--root", metavar="FOLDER", help="Keep the store here; a temporary one if not."),
     ] = None,
 ) -> None:
-    """Remember a conversation, answer questions about it, and show the source of each answer."""
+    """See it at work on a conversation, in a minute.
+
+    It remembers the conversation, answers questions about it and shows the source of each answer.
+    """
     from memento.cli.demo import run  # noqa: PLC0415 - used by this command only
 
     run(root)

@@ -2,30 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memento import Change, Diff, MemoryManager
+from memento import Change, MemoryManager
 from memento.base.display import one_line
-from memento.cli.options import ID, AsJson, Ids, KnownAt, Store, command, moment_of, option
-from memento.cli.output import Shown, counted, each, one_memory
-from memento.errors import InvalidInput
-from memento.types import Belief, Event, Strength
+from memento.cli.local import moment, short
+from memento.cli.options import ID, Id, Ids, SlotScope, command, moment_of, option
+from memento.cli.output import Shown, counted, each, one_memory, warn
+from memento.cli.store import Store
+from memento.errors import InvalidInput, NotFound, NothingToUndo
+from memento.types import Event, Memory
 from memento.upkeep.backup import restore as restore_file
+from memento.write.undo import VERDICTS
+
+if TYPE_CHECKING:
+    from memento.verbs.slots import Conflict
+
+COMPARING = 10.0
+"""Longest time that ``conflicts`` waits until new memories are compared, seconds."""
 
 app = typer.Typer()
 
 FromSource = Annotated[
     str | None, option("--source", metavar="URI", help="All memories from this address.")
 ]
-WholeId = Annotated[str, typer.Argument(metavar="ID", help="Id of the memory, or a part of it.")]
-Key = Annotated[str, typer.Argument(help="Key of the slot, such as user/editor.")]
-SlotScope = Annotated[str, option("--scope", help="Scope of the slot, exactly.")]
 
 
 @command(app, f"memento forget {ID}", "memento forget --source https://example.org/page --dry-run")
@@ -39,20 +48,22 @@ def forget(
     dry_run: Annotated[
         bool, option("--dry-run", help="With --source: only report what would be hidden.")
     ] = False,
-) -> None:
-    """Hide memories at once; `memento restore` brings them back.
+) -> Shown:
+    """Hide memories; `memento restore` brings them back.
 
     With --source, hides all memories from that address and those derived from them.
     """
     if (source is None) == (not ids) or (dry_run and source is None):
         raise InvalidInput("ID", "give either ids or --source; only --source takes --dry-run")
     with store.open() as memory:
-        each(memory, ids or (), memory.forget, lambda _one: "forgotten")
-        if source is not None:
-            found = memory.quarantine.forget_source(source, dry_run=dry_run)
-            for one in found:
-                typer.echo(f"{one.id}  {'would be forgotten' if dry_run else 'forgotten'}")
-            typer.echo(f"{counted(len(found))} from {source} or derived from it")
+        if source is None:
+            return each(memory, ids or (), memory.forget, lambda _one: "forgotten")
+        found = memory.quarantine.forget_source(source, dry_run=dry_run)
+    said = "would be forgotten" if dry_run else "forgotten"
+    lines = [f"{one.id}  {said}" for one in found]
+    return Shown(
+        {"memories": found}, [*lines, f"{counted(len(found))} from {source} or derived from it"]
+    )
 
 
 @command(
@@ -77,9 +88,8 @@ def restore(
     set_aside: Annotated[
         bool, option("--set-aside", help="With FILE: rename an existing store and keep it.")
     ] = False,
-    as_json: AsJson = False,
-) -> int:
-    """Make a store from a backup FILE, or bring forgotten memories back.
+) -> Shown:
+    """Bring back forgotten memories, or a whole backup.
 
     A single argument that names a file, or any argument with --at or --set-aside, is a backup;
     everything else is an id. With --source, brings back what `memento forget --source` hid.
@@ -90,13 +100,13 @@ def restore(
     if at is not None or set_aside or (len(what) == 1 and Path(what[0]).is_file()):
         if len(what) > 1:
             raise InvalidInput("FILE", "give one backup, not several")
-        made = _from_file(Path(what[0]), store.root, at=at, set_aside=set_aside)
-        return made.show(as_json=as_json)
+        return _from_file(Path(what[0]), store.root, at=at, set_aside=set_aside)
     with store.open() as memory:
         back = [] if source is None else memory.quarantine.restore_source(source)
-        for found in (*back, *(memory.restore(memory.store.full_id(one)) for one in what)):
-            Shown(found, [f"{found.id}  {found.status}"]).show(as_json=as_json)
-    return 0
+        shown = each(memory, what, memory.restore)
+    if source is None:
+        return shown
+    return Shown({"memories": back}, [f"{one.id}  {one.status}" for one in back])
 
 
 def _from_file(file: Path, root: Path, *, at: datetime | None, set_aside: bool) -> Shown:
@@ -110,7 +120,7 @@ def _from_file(file: Path, root: Path, *, at: datetime | None, set_aside: bool) 
 @command(app, f'memento correct {ID} "Rami lives in Oslo"')
 def correct(
     memory: MemoryManager,
-    id: WholeId,  # noqa: A002 - the field's own name
+    id: Id,  # noqa: A002 - the field's own name
     text: Annotated[str, typer.Argument(help="The right text.")],
     *,
     occurred_at: Annotated[
@@ -118,8 +128,19 @@ def correct(
         option("--when", parser=moment_of, metavar="MOMENT", help="Since when it is right."),
     ] = None,
 ) -> Shown:
-    """Replace what a memory says by a new memory; the old one stays in the history."""
-    return one_memory(memory.correct(memory.store.full_id(id), text, occurred_at=occurred_at))
+    """Replace a memory by what is right.
+
+    The new memory takes the place of the old one, which stays in the history.
+    """
+    old = memory.store.full_id(id)
+    new = memory.correct(old, text, occurred_at=occurred_at)
+    return replace(one_memory(new), notes=[replaced(memory, memory.get(old))])
+
+
+def replaced(memory: MemoryManager, old: Memory) -> str:
+    """Say which memory was replaced, and how to take that back."""
+    (last,) = memory.changes.list(id=old.id, limit=1)
+    return f"replaces {short(old.id)}: {old.text} (undo: `memento undo {last.number}`)"
 
 
 @command(app, "memento changes --since 1d", f"memento changes --id {ID}")
@@ -136,10 +157,13 @@ def changes(
     run: Annotated[int | None, option("--run", help="Of this run only.")] = None,
     limit: Annotated[int, option("-n", "--limit", help="Most changes to show.")] = 20,
 ) -> Shown:
-    """List the calls that changed memories, the newest first; `memento undo` takes them back."""
+    """List what changed memories, the newest first.
+
+    `memento undo NUMBER` takes a change back.
+    """
     name = None if id is None else memory.store.full_id(id)
     found = memory.changes.list(since=since, id=name, run=run, limit=limit)
-    return Shown(found, map(_change_line, found))
+    return Shown({"changes": found}, map(_change_line, found))
 
 
 def _change_line(one: Change) -> str:
@@ -147,14 +171,20 @@ def _change_line(one: Change) -> str:
     notes = [("run", one.run), ("undoes", one.undoes), ("undone by", one.undone_by)]
     return "; ".join(
         [
-            f"{one.number:>5}  {one.at:%Y-%m-%d %H:%M:%S}  {one.kind} by {one.by}",
+            f"{one.number:>5}  {moment(one.at)}  {one.kind} by {one.by}",
             ", ".join(f"{len(ids)} {what}" for ids, what in counts if ids),
             *(f"{what} {number}" for what, number in notes if number is not None),
         ]
     )
 
 
-@command(app, "memento undo 17", "memento undo --run 17", "memento undo 17 --force")
+@command(
+    app,
+    "memento undo",
+    "memento undo 17",
+    "memento undo --run 17 --force",
+    "memento undo --key user/editor",
+)
 def undo(
     store: Store,
     change: Annotated[
@@ -162,108 +192,82 @@ def undo(
     ] = None,
     *,
     run: Annotated[int | None, option("--run", help="All changes of this run instead.")] = None,
+    key: Annotated[
+        str | None, option("--key", help="Let the value before of this slot hold again instead.")
+    ] = None,
+    scope: SlotScope = "",
     force: Annotated[
         bool, option("--force", help="Undo first the later changes that stand in the way.")
     ] = False,
+    yes: Annotated[bool, option("--yes", "-y", help="Without a number: do not ask.")] = False,
 ) -> Shown:
-    """Set back what a change did; undoing the undo is redo. Later changes are left as they are."""
-    if (change is None) == (run is None):
-        raise InvalidInput("CHANGE", "give either the number of a change or --run")
-    with store.open() as memory:
-        done = memory.undo(change, run=run, force=force)
-    made = ", ".join(map(str, done.changes))
-    lines = [f"{counted(len(done.memories))} set back" + (f" by change {made}" if made else "")]
-    for name, why in done.left.items():
-        because = "" if why is None else f", see change {why}"
-        lines.append(f"{name}  left as it is{because}")
-    return Shown(done, lines)
+    """Take a change back: the last one, or that of a number.
 
-
-@command(app, "memento diff --since yesterday", "memento diff --since 7d --json")
-def diff(
-    memory: MemoryManager,
-    *,
-    since: Annotated[
-        datetime, option("--since", parser=moment_of, metavar="MOMENT", help="Earlier moment.")
-    ],
-    until: Annotated[
-        datetime | None,
-        option("--until", parser=moment_of, metavar="MOMENT", help="Later moment; now if absent."),
-    ] = None,
-) -> Shown:
-    """Show what was recorded, changed, hidden and brought back between two moments."""
-    found = memory.changes.diff(since, until)
-    return Shown(found, _diff_lines(found))
-
-
-def _diff_lines(found: Diff) -> Iterator[str]:
-    for part, sign in (
-        ("added", "+"),
-        ("changed", "~"),
-        ("superseded", "-"),
-        ("archived", "-"),
-        ("forgotten", "-"),
-        ("restored", "+"),
-    ):
-        for name, (before, after) in getattr(found, part).items():
-            said = one_line(after.text)
-            if part == "changed" and before is not None and before.text != after.text:
-                said = f"{one_line(before.text)} -> {said}"
-            yield f"{sign} {part:10} {name}  {said}"
-
-
-@command(app, "memento value user/editor", "memento value user/editor --as-of 2025-05-01")
-def value(
-    memory: MemoryManager,
-    key: Key,
-    *,
-    scope: SlotScope = "",
-    as_of: Annotated[
-        datetime | None,
-        option("--as-of", parser=moment_of, metavar="MOMENT", help="Its value at this moment."),
-    ] = None,
-    known_at: KnownAt = None,
-) -> Shown:
-    """Show the memory that holds a slot. Exits with 0 also if none does."""
-    return one_memory(memory.value(key, scope=scope, as_of=as_of, known_at=known_at))
-
-
-@command(
-    app,
-    f"memento history {ID}",
-    f"memento history {ID} --chain",
-    "memento history --key user/editor",
-)
-def history(
-    context: typer.Context,
-    store: Store,
-    id: Annotated[str | None, typer.Argument(help="Id of the memory, or a part of it.")] = None,  # noqa: A002 - the field's own name
-    *,
-    key: Annotated[str | None, option("--key", help="A slot, instead of an id.")] = None,
-    scope: SlotScope = "",
-    chain: Annotated[
-        bool,
-        option("--chain", help="Also of what superseded the memory, and what that superseded."),
-    ] = False,
-) -> Shown:
-    """Show every state a memory had, or every value of a slot, oldest first."""
-    if (id is None) == (key is None) or (key is None and scope) or (id is None and chain):
-        raise typer.BadParameter(
-            "pass either an id, or --key with an optional --scope", ctx=context
-        )
+    Without a number it shows what it will do, and asks. Undoing the undo is redo. What was changed
+    again later is left as it is.
+    """
+    if sum(one is not None for one in (change, run, key)) > 1:
+        raise InvalidInput("CHANGE", "give one of a number, --run and --key")
     with store.open() as memory:
         if key is not None:
-            values = memory.slots.history(key, scope=scope)
-            return Shown(values, (lambda tables: tables.slot_values(values)) if values else ())
-        assert id is not None  # noqa: S101 - checked above
-        states = memory.changes.history(memory.store.full_id(id), chain=chain)
-        return Shown(states, (lambda tables: tables.versions(states)) if states else ())
+            return one_memory(memory.slots.revert(key, scope=scope))
+        if change is None and run is None:
+            change = _last(memory, yes=yes)
+        done = memory.undo(change, run=run, force=force)
+        left = [f"{short(name)}  {_why(memory, why)}" for name, why in done.left.items()]
+    made = ", ".join(map(str, done.changes))
+    redo = f"; `memento undo {made}` takes that back" if len(done.changes) == 1 else ""
+    by = f" by change {made}{redo}" if made else ""
+    return Shown(done, [f"{counted(len(done.memories))} set back{by}", *left])
 
 
-@command(app, "memento revert user/editor")
-def revert(memory: MemoryManager, key: Key, *, scope: SlotScope = "") -> Shown:
-    """Let the value that a slot had before hold again, from now on; again undoes it."""
-    return one_memory(memory.slots.revert(key, scope=scope))
+def _last(memory: MemoryManager, *, yes: bool) -> int:
+    """Find the newest change that can be undone, and let the user agree to it."""
+    found = next((one for one in memory.changes.list(limit=1_000) if _is_open(one)), None)
+    if found is None:
+        raise NothingToUndo(None, "there is no change to undo; `memento forget ID` hides a memory")
+    newest = memory.list(newest_first=True, limit=1)
+    if newest and newest[0].created_at > found.at and newest[0].id not in found.added:
+        one = newest[0]
+        warn(f"{short(one.id)} was added since; `memento forget {short(one.id)}` takes that back")
+    warn(f"change {found.number}, {found.kind}, {moment(found.at)}")
+    for line in _plan(memory, found):
+        warn(line)
+    if not yes:
+        if not sys.stdin.isatty():
+            problem = f"is needed without a terminal, or the number {found.number}"
+            raise InvalidInput("--yes", problem)
+        if not typer.confirm("Undo this?", err=True):
+            raise typer.Abort
+    return found.number
+
+
+def _is_open(one: Change) -> bool:
+    return one.undone_by is None and one.undoes is None and one.kind not in VERDICTS
+
+
+def _plan(memory: MemoryManager, one: Change) -> Iterator[str]:
+    """Say for each memory of a change what an undo makes of it."""
+    for name in one.added:
+        with suppress(NotFound):
+            yield f"  {short(name)}  is forgotten: {memory.get(name).text}"
+    for name in one.changed:
+        with suppress(NotFound):
+            now, past = memory.get(name), memory.changes.history(name)
+            before = next((state for state in past if state.change == one.number), None)
+            if before is None:
+                continue
+            status = "" if before.status == now.status else f" {before.status}"
+            yield f"  {short(name)}  is again{status}: {before.text}"
+
+
+def _why(memory: MemoryManager, change: int | None) -> str:
+    """Say why a memory was left as it is."""
+    if change is None:
+        return "left as it is: it is locked, or another memory holds its place"
+    kinds = [one.kind for one in memory.changes.list(limit=1_000) if one.number == change]
+    kind = f" ({kinds[0]})" if kinds else ""
+    return f"left as it is: change {change}{kind} came later; --force undoes that first"
 
 
 class Keep(StrEnum):
@@ -275,39 +279,45 @@ class Keep(StrEnum):
     NEITHER = "neither"
 
 
-@command(app, "memento conflicts", "memento conflicts --resolved", name="conflicts")
+@command(app, "memento conflicts", f"memento conflicts {ID} {ID[:-1]}1 --keep b", name="conflicts")
 def list_conflicts(
-    memory: MemoryManager,
+    store: Store,
+    pair: Annotated[
+        list[str] | None, typer.Argument(metavar="[A B]", help="The pair to settle, two ids.")
+    ] = None,
     *,
+    keep: Annotated[
+        Keep | None, option("--keep", help="The one of A and B that remains, both or neither.")
+    ] = None,
     resolved: Annotated[
         bool, option("--resolved", help="The pairs that were settled instead.")
     ] = False,
-    limit: Annotated[int, option("--limit", help="Most pairs.")] = 20,
+    limit: Annotated[int, option("-n", "--limit", help="Most pairs.")] = 20,
 ) -> Shown:
-    """List pairs of memories that seem to contradict each other, the newest first."""
-    found = memory.slots.conflicts(status="resolved" if resolved else "open", limit=limit)
-    lines: list[str] = []
+    """List contradictions, or settle one.
+
+    The newest pair comes first. A pair that was settled is never listed again.
+    """
+    if (keep is None) != (not pair) or len(pair or ("A", "B")) != 2:  # noqa: PLR2004 - a pair
+        raise InvalidInput("A B", "to settle a pair, give two ids and --keep")
+    with store.open() as memory:
+        if keep is not None:
+            a, b = map(memory.store.full_id, pair or ())
+            ends = memory.slots.resolve(a, b, keep.value)
+            return Shown({"memories": ends}, [f"{end.id}  {end.status}" for end in ends])
+        whole = resolved or memory.flush(wait=True, timeout=COMPARING)
+        found = memory.slots.conflicts(status="resolved" if resolved else "open", limit=limit)
+    behind = [] if whole else ["new memories are still being compared: ask again"]
+    return Shown({"conflicts": found}, _pairs(found), empty="no conflicts", notes=behind)
+
+
+def _pairs(found: Sequence[Conflict]) -> Iterator[str]:
     for one in found:
-        lines.append(f"{one.relation}{': ' if one.reason else ''}{one.reason}")
+        yield f"{one.relation}{': ' if one.reason else ''}{one_line(one.reason)}"
         for name, end in (("a", one.a), ("b", one.b)):
             mark = "  (higher)" if end.id == one.higher else ""
-            lines.append(
-                f"  {name}  {end.id}  {end.valid_from:%Y-%m-%d}  {one_line(end.text)}{mark}"
-            )
-    return Shown(found, lines, empty="no conflicts")
-
-
-@command(app, f"memento resolve {ID} {ID[:-1]}1 --keep b")
-def resolve(
-    memory: MemoryManager,
-    a: Annotated[str, typer.Argument(help="Id of a memory.", metavar="A")],
-    b: Annotated[str, typer.Argument(help="Id of the other one.", metavar="B")],
-    *,
-    keep: Annotated[Keep, option("--keep", help="The one that remains: a, b, both or neither.")],
-) -> None:
-    """Settle a pair of memories that conflict; it is never listed again."""
-    for end in memory.slots.resolve(memory.store.full_id(a), memory.store.full_id(b), keep.value):
-        typer.echo(f"{end.id}  {end.status}")
+            day = moment(end.valid_from)[:10]
+            yield f"  {name}  {short(end.id)}  {day}  {one_line(end.text)}{mark}"
 
 
 @command(app, f"memento feedback {ID} --useful", f'memento feedback {ID} --wrong --note "It moved"')
@@ -321,7 +331,7 @@ def feedback(
     wrong: Annotated[bool, option("--wrong", help="It is wrong.")] = False,
     note: Annotated[str | None, option("--note", help="Why; kept with the verdict.")] = None,
 ) -> Shown:
-    """Say whether memories helped, or whether they are right or wrong."""
+    """Say whether memories helped, are right or are wrong."""
     said = {
         Event.USED: useful,
         Event.IGNORED: useless,
@@ -338,28 +348,4 @@ def feedback(
         f"{one.id}  {chosen[0]}, believed to {one.mean:.0%} (before any: {one.prior:.0%})"
         for one in found
     )
-    return Shown(found, lines)
-
-
-@command(app, f"memento strength {ID}")
-def strength(
-    memory: MemoryManager,
-    id: WholeId,  # noqa: A002 - the field's own name
-) -> Shown:
-    """Show how much a memory was used, how far it is believed, and every verdict on it."""
-    name = memory.store.full_id(id)
-    found, belief = memory.feedback.strength(name), memory.feedback.belief(name)
-    return Shown({"strength": found, "belief": belief}, _strength_lines(found, belief))
-
-
-def _strength_lines(found: Strength, belief: Belief) -> Iterator[str]:
-    last = "never" if found.used_at is None else f"{found.used_at:%Y-%m-%d %H:%M}"
-    yield f"uses       {found.uses:.4g}, last {last}"
-    yield f"use        {found.use:+.2f} nats"
-    yield f"belief     {belief.mean:.0%} (before any verdict {belief.prior:.0%})"
-    yield f"worth      {found.worth:+.2f}"
-    yield f"retention  {found.retention:.0%}, stability {found.stability:.0f} active days"
-    yield f"strength   short {found.short:.2f}, long {found.long:.2f}"
-    for one in belief.evidence:
-        gone = "  (retracted)" if one.retracted else ""
-        yield f"  {one.at:%Y-%m-%d %H:%M}  {one.verdict} by {one.source}{gone}"
+    return Shown({"beliefs": found}, lines)

@@ -1,33 +1,34 @@
-"""Commands that read memories, and overviews of what they say together."""
+"""Commands that find memories and show them."""
 
 from __future__ import annotations
 
-import shutil
-import sys
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterator, Sequence
+from csv import writer
+from datetime import datetime
 from enum import StrEnum
-from typing import Annotated
+from io import StringIO
+from typing import Annotated, Any
 
 import typer
 
 from memento import MemoryManager
-from memento.base.display import one_line
+from memento.base.display import data, one_line, plain, spelt
 from memento.cli.options import (
     ID,
-    AsJson,
     Filters,
     Id,
+    KnownAt,
     Query,
-    Root,
-    Scopes,
-    Session,
-    Store,
-    Within,
+    SlotScope,
     command,
     count_of,
+    moment_of,
     option,
 )
-from memento.cli.output import Shown, explained, memories, warn
+from memento.cli.output import Shown, elsewhere, memories, one_memory, rows, warn
+from memento.cli.store import Store
+from memento.errors import InvalidInput, NotFound
 from memento.prompt.rendering import TOKENS
 from memento.types import Memory, Status, Tier
 
@@ -37,11 +38,6 @@ any case."""
 
 app = typer.Typer()
 
-Topic = Annotated[
-    list[str] | None, typer.Argument(help="Only what is relevant to this, in plain words.")
-]
-Below = Annotated[str | None, option("--within", metavar="SCOPE", help="At it or below it.")]
-
 
 class Match(StrEnum):
     """Ways in which ``retrieve`` treats names in the query."""
@@ -49,13 +45,6 @@ class Match(StrEnum):
     AUTO = "auto"
     NAMES = "names"
     TEXT = "text"
-
-
-class By(StrEnum):
-    """Orders of a timeline."""
-
-    OCCURRED = "occurred"
-    RECORDED = "recorded"
 
 
 @command(
@@ -72,7 +61,7 @@ def retrieve(
     *,
     k: Annotated[
         str,
-        option("-k", "--count", metavar="N", help="Most hits; auto for what the query wants."),
+        option("-n", "-k", "--count", metavar="N", help="Most hits; auto: what the query wants."),
     ] = "5",
     match: Annotated[
         Match, option("--match", help="Prefer, require or ignore named keys and aliases.")
@@ -94,7 +83,10 @@ def retrieve(
     own: Annotated[bool, option("--own", help="Nothing that other namespaces share.")] = False,
     explain: Annotated[bool, option("--explain", help="Show why each hit was found.")] = False,
 ) -> Shown:
-    """Find the memories relevant to QUERY, best first. Exits with 0 also if none is found."""
+    """Find the memories relevant to QUERY, best first.
+
+    Exits with 0 also if none is found.
+    """
     found = memory.retrieve(
         " ".join(query),
         count_of(k),
@@ -115,7 +107,8 @@ def retrieve(
     if explain:
         return Shown(found, lambda tables: tables.explained(found))
     hits = (lambda tables: tables.hits(found)) if found else ()
-    return Shown(found, hits, empty="nothing found")
+    here = "" if found else elsewhere(memory).removeprefix("nothing here")
+    return Shown(found, hits, empty=f"nothing found{here}")
 
 
 @command(
@@ -129,17 +122,20 @@ def prompt(
     *,
     k: Annotated[
         str,
-        option("-k", "--count", metavar="N", help="Most memories; auto: what the query wants."),
+        option(
+            "-n", "-k", "--count", metavar="N", help="Most of them; auto: what the query wants."
+        ),
     ] = "auto",
     tokens: Annotated[
         int, option("--tokens", help="Most tokens of the block; 0 for no limit.")
     ] = TOKENS,
     ids: Annotated[bool, option("--ids", help="Show the id of each memory.")] = False,
     filters: Filters,
-) -> None:
-    """Print the memories relevant to QUERY as a block for any prompt; nothing if none is found.
+) -> Shown:
+    """Print the memories relevant to QUERY for a prompt.
 
-    No stored text can break out of the block. Of a long memory it shows the relevant passage.
+    It is a block that fits into any prompt; nothing is printed if none is found. No stored text can
+    break out of it. Of a long memory it shows the relevant passage.
     """
     block = memory.prompt(
         " ".join(query),
@@ -149,15 +145,80 @@ def prompt(
         wait=INDEX_SECONDS,
         **filters,
     )
-    if block:
-        typer.echo(block)
+    return Shown({"prompt": block}, [block] if block else (), empty="")
 
 
-@command(app, f"memento get {ID} --json")
-def get(memory: MemoryManager, id: Id) -> Shown:  # noqa: A002 - the field's own name
-    """Show one memory with all its fields, whatever its status."""
-    found = memory.get(memory.store.full_id(id))
-    return Shown(found, lambda tables: tables.memory(found))
+COLUMNS = ("id", "occurred_at", "tier", "kind", "status", "scope", "key", "tags", "text")
+"""Fields of a memory that ``list --csv`` writes if none are named."""
+
+
+def columns_of(text: str) -> list[str]:
+    """Read the names of fields of a memory, joined by commas."""
+    names, known = text.split(","), Memory.__dataclass_fields__
+    for name in names:
+        if name not in known:
+            raise InvalidInput("--columns", f"{name!r:.60} is not one of: {', '.join(known)}")
+    return names
+
+
+@command(
+    app,
+    "memento list --tier long",
+    "memento list --session standup --newest-first -n 5",
+    "memento list --since 7d | grep deploy",
+    "memento list --key user/editor --status superseded",
+    'memento list --where city=Utrecht --where \'{"price": {"$lt": 9}}\'',
+    "memento list --columns id,key,text --csv > memories.csv",
+    name="list",
+)
+def list_(
+    memory: MemoryManager,
+    *,
+    filters: Filters,
+    status: Annotated[
+        list[Status] | None, option("--status", help="With this status; repeatable.")
+    ] = None,
+    newest_first: Annotated[
+        bool, option("--newest-first", "--reverse", help="Reverse the order.")
+    ] = False,
+    limit: Annotated[int, option("-n", "--limit", help="Most memories.")] = 100,
+    offset: Annotated[int, option("--offset", help="Memories to skip first.")] = 0,
+    columns: Annotated[
+        Any,
+        option("--columns", parser=columns_of, metavar="NAMES", help="Fields, such as id,key."),
+    ] = None,
+    csv: Annotated[bool, option("--csv", help="Print CSV with a header.")] = False,
+    nl: Annotated[bool, option("--nl", help="Print a JSON object a line.")] = False,
+) -> Shown:
+    """List memories, a line each, in order of arrival.
+
+    A line has the last part of the id, which every command takes for the whole, the day, the key
+    or the tags, and the text. In a pipe the text is one line, however long.
+    """
+    found = memory.list(
+        status=status or None, newest_first=newest_first, limit=limit, offset=offset, **filters
+    )
+    if csv and nl:
+        raise InvalidInput("--csv", "contradicts --nl")
+    names = columns or COLUMNS
+    if nl:
+        few = ({name: one.to_dict()[name] for name in names} for one in found)
+        lines = (json.dumps(data(one), ensure_ascii=False) for one in (few if columns else found))
+        return Shown({"memories": found}, lines, empty="")
+    if csv:
+        return Shown({"memories": found}, _csv(found, names), empty="")
+    if columns:
+        cells = [[one_line(spelt(one.to_dict()[name])) or "-" for name in names] for one in found]
+        return Shown({"memories": found}, rows(cells), empty="")
+    return memories(found, elsewhere(memory) if not found else "")
+
+
+def _csv(found: Sequence[Memory], names: Sequence[str]) -> Iterator[str]:
+    cells = ([spelt(one.to_dict()[name]) for name in names] for one in found)
+    for row in (names, *cells):
+        line = StringIO()
+        writer(line, lineterminator="").writerow(map(plain, row))
+        yield line.getvalue()
 
 
 @command(app, f"memento show {ID}", "memento show door --all --json")
@@ -169,7 +230,10 @@ def show(
         bool, option("--all", help="Also related memories that are forgotten or quarantined.")
     ] = False,
 ) -> Shown:
-    """Show all that is known of one memory: its fields, every state it had, related memories."""
+    """Show all that is known of one memory.
+
+    Its fields, whatever its status; every state that it had; the memories related to it.
+    """
     found = memory.get(memory.store.full_id(id))
     past = memory.changes.history(found.id)
     linked = memory.insight.related(found.id, status=list(Status) if everything else None)
@@ -177,152 +241,65 @@ def show(
     return Shown(told, lambda tables: tables.whole(found, past, linked))
 
 
-@command(app, "memento recent", "memento recent -n 5 --session standup")
-def recent(
+@command(app, "memento value user/editor", "memento value user/editor --as-of 2025-05-01")
+def value(
     memory: MemoryManager,
+    key: Annotated[str, typer.Argument(help="Key of the slot, such as user/editor.")],
     *,
-    n: Annotated[int | None, option("-n", "--count", help="Most turns; all if not given.")] = None,
-    session: Session = None,
-) -> Shown:
-    """Show the newest turns of a session: its ring buffer, oldest first."""
-    return memories(memory.sessions.recent(n, session=session))
-
-
-@command(
-    app,
-    "memento list --tier long",
-    "memento list --status forgotten",
-    "memento list --since 7d --oneline | grep deploy",
-    "memento list --key user/editor --status superseded",
-    'memento list --where city=Utrecht --where \'{"price": {"$lt": 9}}\'',
-    "memento list --limit 1000 --json",
-    name="list",
-)
-def list_(
-    memory: MemoryManager,
-    *,
-    filters: Filters,
-    status: Annotated[
-        list[Status] | None, option("--status", help="With this status; repeatable.")
+    scope: SlotScope = "",
+    as_of: Annotated[
+        datetime | None,
+        option("--as-of", parser=moment_of, metavar="MOMENT", help="Its value at this moment."),
     ] = None,
-    newest_first: Annotated[bool, option("--newest-first", help="Reverse the order.")] = False,
-    limit: Annotated[int, option("--limit", help="Most memories.")] = 100,
-    offset: Annotated[int, option("--offset", help="Memories to skip first.")] = 0,
-    oneline: Annotated[bool, option("--oneline", help="Print one line for each memory.")] = False,
+    known_at: KnownAt = None,
 ) -> Shown:
-    """List memories in order of arrival, without ranking."""
-    found = memory.list(
-        status=status or None, newest_first=newest_first, limit=limit, offset=offset, **filters
-    )
-    return Shown(found, _lines(found)) if oneline else memories(found)
+    """Show the memory that a key names now.
+
+    Exits with 3 if there is none.
+    """
+    found = memory.value(key, scope=scope, as_of=as_of, known_at=known_at)
+    if found is None:
+        raise NoValue(key)
+    return one_memory(found)
 
 
-def _lines(found: list[Memory]) -> Iterator[str]:
-    """Yield a line for each memory: id, tier, day and text, which is cut to fit a terminal."""
-    most = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    for one in found:
-        facts = f"{one_line(one.id)}  {one.tier:<6}  {one.occurred_at:%Y-%m-%d}  "
-        yield (facts + one_line(one.text))[:most].rstrip(" ")
+class NoValue(NotFound):
+    """No memory holds the slot."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(key)
+        self.args = (f"no value for the key {key!r}; `memento stats --by key` lists the keys",)
 
 
 @command(
     app,
-    'memento reason "in which city is the office of the company of Nina Park?"',
-    'memento reason "who leads the team that owns billing-api?" --hops 2 --json',
+    f"memento history {ID}",
+    f"memento history {ID} --chain",
+    "memento history --key user/editor",
 )
-def reason(
-    memory: MemoryManager,
-    question: Query,
+def history(
+    context: typer.Context,
+    store: Store,
+    id: Annotated[str | None, typer.Argument(help="Id of the memory, or a part of it.")] = None,  # noqa: A002 - the field's own name
     *,
-    hops: Annotated[int, option("--hops", help="Most memories of a chain, 1 to 6.")] = 3,
-    k: Annotated[int, option("-k", "--count", help="Most chains.")] = 5,
-    scope: Scopes = None,
-    within: Within = None,
+    key: Annotated[str | None, option("--key", help="A slot, instead of an id.")] = None,
+    scope: SlotScope = "",
+    chain: Annotated[
+        bool,
+        option("--chain", help="Also of what superseded the memory, and what that superseded."),
+    ] = False,
 ) -> Shown:
-    """Find chains of memories that share names and lead from QUERY to an answer."""
-    asked = " ".join(question)
-    return explained(
-        memory.insight.reason(asked, hops=hops, k=k, scope=scope or None, within=within or None)
-    )
+    """Show every state of a memory, or every value of a key.
 
-
-@command(app, "memento timeline Rami", "memento timeline --by recorded -n 20")
-def timeline(
-    memory: MemoryManager,
-    topic: Topic = None,
-    *,
-    by: Annotated[By, option("--by", help="When it happened, or when it was recorded.")] = (
-        By.OCCURRED
-    ),
-    limit: Annotated[int, option("-n", "--limit", help="Most memories to read.")] = 50,
-    within: Below = None,
-) -> Shown:
-    """List what happened, oldest first."""
-    found = memory.insight.timeline(
-        " ".join(topic or ()) or None, by=by.value, limit=limit, within=within
-    )
-    lines = (f"{one.at:%Y-%m-%d %H:%M}  {one.what:<10}  {one_line(one.text)}" for one in found)
-    return Shown(found, lines)
-
-
-@command(app, f"memento lineage {ID}")
-def lineage(memory: MemoryManager, id: Id) -> Shown:  # noqa: A002 - the field's own name
-    """Show where a memory comes from and what came of it."""
-    return explained(memory.insight.lineage(memory.store.full_id(id)))
-
-
-@command(app, "memento dossier Northwind", 'memento dossier "the move" --json')
-def dossier(memory: MemoryManager, topic: Query) -> Shown:
-    """Show what is known about a topic: each memory with its turns and earlier values."""
-    return explained(memory.insight.dossier(" ".join(topic)))
-
-
-@command(app, "memento health", "memento health --within project/x --json")
-def health(memory: MemoryManager, *, within: Below = None) -> Shown:
-    """Show what is in doubt: conflicts, what is overdue, never used or without a source."""
-    return explained(memory.insight.health(within))
-
-
-@command(app, "memento wonder", "memento wonder the move --json")
-def wonder(
-    memory: MemoryManager,
-    topic: Topic = None,
-    *,
-    limit: Annotated[int, option("-n", "--limit", help="Most to show.")] = 8,
-) -> Shown:
-    """List what the memories show to be missing, each with a question to ask."""
-    found = memory.insight.wonder(" ".join(topic or ()) or None, limit=limit)
-    lines = (f"{one.kind:<10}  {one_line(one.question)}" for one in found)
-    return Shown(found, lines, empty="nothing is missing")
-
-
-@command(app, "memento namespaces", "memento namespaces --root ~/notes --json")
-def namespaces(*, as_json: AsJson = False, root: Root = None) -> int:
-    """List the namespaces of the store, each with its number of active memories."""
-    with Store(root, embedder="none").open() as memory:
-        found = memory.store.namespaces()
-    counts = {"/".join(labels): count for labels, count in found.items()}
-    return _counted(counts).show(as_json=as_json)
-
-
-@command(app, "memento sessions", "memento recent --session standup", embeds=False)
-def sessions(memory: MemoryManager) -> Shown:
-    """List the sessions, each with its number of active memories."""
-    return _counted(memory.store.counts("session"))
-
-
-@command(app, "memento tags", "memento list --tag ops", embeds=False)
-def tags(memory: MemoryManager) -> Shown:
-    """List the tags, each with its number of active memories."""
-    return _counted(memory.store.counts("tag"))
-
-
-@command(app, "memento keys", "memento keys --json", embeds=False)
-def keys(memory: MemoryManager) -> Shown:
-    """List the keys, which name slots, each with its number of active memories."""
-    return _counted(memory.store.counts("key"))
-
-
-def _counted(found: Mapping[str, int]) -> Shown:
-    """Show a line for each name, the number first."""
-    return Shown(found, [f"{count:>7}  {one_line(name)}" for name, count in found.items()])
+    The oldest comes first.
+    """
+    if (id is None) == (key is None) or (key is None and scope) or (id is None and chain):
+        raise typer.BadParameter("give either an id, or --key and perhaps --scope", ctx=context)
+    with store.open() as memory:
+        if key is not None:
+            values = memory.slots.history(key, scope=scope)
+            shown = (lambda tables: tables.slot_values(values)) if values else ()
+            return Shown({"values": values}, shown)
+        assert id is not None  # noqa: S101 - checked above
+        states = memory.changes.history(memory.store.full_id(id), chain=chain)
+        return Shown({"states": states}, lambda tables: tables.versions(states))

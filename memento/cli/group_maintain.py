@@ -5,9 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -16,13 +17,14 @@ from memento.base.display import cut, one_line
 from memento.base.files import new_file, path_of
 from memento.base.plain import composed
 from memento.check import MOST_NAMED
-from memento.cli.options import ID, AsJson, Ids, Root, Store, command, given, option
-from memento.cli.output import NOT_WELL, Shown, as_text, counted, each, wait_for_index, warn
+from memento.cli.options import ID, AsJson, Root, command, given, moment_of, option
+from memento.cli.output import NOT_WELL, Shown, as_text, counted, elsewhere, wait_for_index, warn
+from memento.cli.store import Store
 from memento.errors import InvalidInput, NotFound
 from memento.settings import load
 from memento.sleep.tick_values import Tick
 from memento.text.when import seconds_of
-from memento.types import Kind, Trust
+from memento.types import Trust
 from memento.upkeep.backup import salvage as make_anew
 from memento.upkeep.erase import Erasure
 
@@ -46,7 +48,9 @@ def backup(
     *,
     overwrite: Overwrite = False,
 ) -> Shown:
-    """Write the whole store into one file, while it is in use, and check the file.
+    """Write the whole store into one file.
+
+    It may be in use meanwhile; the file is checked.
 
     It holds every namespace. `memento restore FILE` makes a store of it again.
     """
@@ -72,7 +76,9 @@ def export(
     overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write the store as JSON Lines, which any program can read and `memento import` imports.
+    """Write the memories as JSON Lines.
+
+    Any program can read them, and `memento import` imports them.
 
     Writes all namespaces, unless --namespace or MEMENTO_NAMESPACE names one. If the export goes to
     stdout, the output of --json goes to stderr.
@@ -108,7 +114,9 @@ def import_(
     ] = Trust.IMPORT,
     as_json: AsJson = False,
 ) -> None:
-    """Import an export; if any part is refused, nothing is imported. Importing twice adds nothing.
+    """Import an export.
+
+    If any part is refused, nothing is imported. Importing twice adds nothing.
 
     Each memory goes into the namespace it comes from. With --namespace or MEMENTO_NAMESPACE, an
     export of one namespace goes into that one.
@@ -146,17 +154,40 @@ def config(store: Store) -> Shown:
     return Shown(found, [f"{one.line:<40}  # {one.source}" for one in found])
 
 
-@command(app, "memento stats", "memento stats --plot", "memento stats --svg store.svg")
+By = Literal["namespace", "session", "tag", "key"]
+"""The things by which memories are counted."""
+
+
+@command(app, "memento stats", "memento stats --by tag", "memento stats --plot")
 def stats(
     store: Store,
     *,
+    by: Annotated[
+        By | None, option("--by", help="Count the active memories of each of these instead.")
+    ] = None,
+    usage: Annotated[
+        bool, option("--usage", help="Show how much language models were used instead.")
+    ] = False,
+    since: Annotated[
+        datetime | None,
+        option("--since", parser=moment_of, metavar="MOMENT", help="First day of --usage (UTC)."),
+    ] = None,
     plot: Annotated[bool, option("--plot", help="Draw growth, tiers and strength.")] = False,
     svg: Annotated[
         Path | None, option("--svg", metavar="FILE", help="Write that drawing as SVG.")
     ] = None,
 ) -> Shown:
-    """Count the memories, by tier, and those that are not indexed yet."""
+    """Count what is in the store.
+
+    By tier, and what is not indexed yet; or by namespace, session, tag or key.
+    """
+    if (by is not None and usage) or (since is not None and not usage):
+        raise InvalidInput("--usage", "contradicts --by; --since is for --usage")
     with store.open() as memory:
+        if usage:
+            return _usage(memory, since)
+        if by is not None:
+            return _counts(memory, by)
         found = memory.store.stats()
         if plot or svg:
             from memento.cli import plots  # noqa: PLC0415 - used by this command only
@@ -167,8 +198,30 @@ def stats(
                     draft.write_text(plots.chart(shown, "memento"), "utf-8")
             if plot:
                 return Shown(found, plots.lines(shown))
+        others = [] if sum(found.tiers.values()) else [elsewhere(memory)]
     where = f"{store.namespace} in {store.root}"
-    return Shown(found, lambda tables: tables.stats(found, where))
+    return Shown(found, lambda tables: tables.stats(found, where), notes=others)
+
+
+def _counts(memory: MemoryManager, by: By) -> Shown:
+    """Show a line for each name, the number first."""
+    if by == "namespace":
+        held = memory.store.namespaces()
+        found = {"/".join(labels): count for labels, count in held.items()}
+    else:
+        found = dict(memory.store.counts(by))
+    return Shown(found, [f"{count:>7}  {one_line(name)}" for name, count in found.items()])
+
+
+def _usage(memory: MemoryManager, since: datetime | None) -> Shown:
+    used = memory.store.usage(None if since is None else since.replace(tzinfo=UTC))
+    lines = [
+        f"{one_line(name)}: {one.calls} requests, {one.tokens_in} tokens sent, "
+        f"{one.tokens_out} received, {one.failures} failures, {one.seconds:.1f} s"
+        for name, one in [*used.models.items(), ("all", used.total)]
+    ]
+    left = f"left today: {used.calls_left} requests, {used.tokens_left} tokens"
+    return Shown(used, [*lines, left])
 
 
 @command(app, "memento doctor", "memento doctor --no-repair --json")
@@ -178,14 +231,15 @@ def doctor(
     *,
     repair: Annotated[bool, option("--repair/--no-repair", help="Repair derived data.")] = True,
 ) -> Shown:
-    """Look for damage in the store. Exits with 1 if any check failed.
+    """Look for damage, and repair what can be.
 
-    Memories are never changed; data derived from them is repaired. Damaged memories are named, for
-    all namespaces unless --namespace or MEMENTO_NAMESPACE names one.
+    Exits with 1 if any check failed. Memories are never changed; data derived from them is
+    repaired. Damaged memories are named, for all namespaces unless --namespace or MEMENTO_NAMESPACE
+    names one.
     """
     found = memory.store.doctor(repair=repair, all_namespaces=not given(context, "namespace"))
     status = 0 if all(finding.ok for finding in found) else NOT_WELL
-    return Shown(found, lambda tables: tables.findings(found), status=status)
+    return Shown({"findings": found}, lambda tables: tables.findings(found), status=status)
 
 
 @command(
@@ -197,11 +251,16 @@ def reindex(
     store: Store,
     *,
     wait: Annotated[bool, option("--wait/--no-wait", help="Wait until it is done.")] = True,
-) -> int:
-    """Embed all memories again, after the embedder was changed. Exits with 1 if it got stuck."""
+) -> Shown:
+    """Embed all memories again.
+
+    For another embedder than before. Exits with 1 if it got stuck.
+    """
     with store.open() as memory:
-        typer.echo(f"{counted(memory.store.reindex())} to embed with {store.embedder}")
-        return wait_for_index(memory) if wait else 0
+        count = memory.store.reindex()
+        status = wait_for_index(memory) if wait else 0
+    line = f"{counted(count)} to embed with {store.embedder}"
+    return Shown({"to_embed": count, "embedder": store.embedder}, [line], status=status)
 
 
 @command(
@@ -239,10 +298,11 @@ def erase(
         ),
     ] = None,
 ) -> Shown:
-    """Remove memories for good, from every file of the store; unlike `forget`, it cannot be undone.
+    """Remove memories for good.
 
-    Give ids, --source, --session, or --namespace alone for all of that namespace. Exits with 1 if
-    work is left, which the next process that opens the store finishes.
+    They are gone from every file of the store; unlike `forget`, it cannot be undone. Give ids,
+    --source, --session, or --namespace alone for all of that namespace. Exits with 1 if work is
+    left, which the next process that opens the store finishes.
     """
     everything = not ids and source is None and session is None
     everything = everything and given(context, "namespace", "COMMANDLINE")
@@ -275,13 +335,13 @@ def _refuse_part(memory: MemoryManager, given: str) -> None:
 
 def _confirm(memory: MemoryManager, planned: Erasure, *, derived: bool) -> None:
     """Show the memories and ask for confirmation; refuse if stdin is not a terminal."""
+    if not sys.stdin.isatty():
+        raise InvalidInput("--yes", "is needed to erase without a terminal to ask for confirmation")
     doomed = planned.ids + (planned.derived if derived else ())
     for memory_id in doomed[:MOST_NAMED]:
         warn(f"{memory_id}  {cut(memory.get(memory_id).text, 80)}")
     if len(doomed) > MOST_NAMED:
         warn(f"... and {len(doomed) - MOST_NAMED} more")
-    if not sys.stdin.isatty():
-        raise InvalidInput("--yes", "is required without a terminal, where nobody can confirm")
     if not typer.confirm(f"Erase {counted(len(doomed))} for good?", err=True):
         raise typer.Abort
 
@@ -296,7 +356,11 @@ def _receipt(done: Erasure, *, derived: bool) -> Iterator[str]:
         yield f"{memory_id}  {'is' if done.dry_run else 'was'} locked"
     if done.dry_run:
         return
-    rows = ", ".join(f"{count} {table}" for table, count in sorted(done.rows.items()) if count)
+    rows = ", ".join(
+        counted(count) if table == "memories" else f"{count} {table}"
+        for table, count in sorted(done.rows.items())
+        if count
+    )
     yield f"{done.at.isoformat()}  {rows or 'nothing there'}"
     for word, names in (("rewritten", done.rewritten), ("removed", done.removed)):
         if names:
@@ -310,10 +374,11 @@ def _receipt(done: Erasure, *, derived: bool) -> Iterator[str]:
 
 @command(app, "memento salvage", "memento salvage --root ~/notes --json")
 def salvage(*, as_json: AsJson = False, root: Root = None) -> int:
-    """Make a new store from the intact memories of a damaged one. Exits with 1 if any was lost.
+    """Make a new store from what is left of a damaged one.
 
-    Use it if `memento doctor` finds damage in the ledger, or the ledger cannot be opened. The
-    damaged store is kept beside the new one. Close it in every process first.
+    Exits with 1 if any memory was lost. Use it if `memento doctor` finds damage in the ledger, or
+    the ledger cannot be opened. The damaged store is kept beside the new one. Close it in every
+    process first.
     """
     done = make_anew(root)
     lines = [
@@ -325,21 +390,6 @@ def salvage(*, as_json: AsJson = False, root: Root = None) -> int:
     lines.append(f"{done.aside}  the damaged store")
     status = NOT_WELL if done.lost or done.lost_links else 0
     return Shown(done, lines, status=status).show(as_json=as_json)
-
-
-@command(app, f"memento archive {ID}")
-def archive(memory: MemoryManager, ids: Ids) -> None:
-    """Set memories aside: only `--archived`, or a query that names them, finds them.
-
-    `memento unarchive` brings them back.
-    """
-    each(memory, ids, memory.sleep.archive)
-
-
-@command(app, f"memento unarchive {ID}")
-def unarchive(memory: MemoryManager, ids: Ids) -> None:
-    """Bring memories back from the archive."""
-    each(memory, ids, memory.sleep.unarchive)
 
 
 @command(
@@ -368,8 +418,9 @@ def sleep(
         bool, option("--dry-run", help="Only report what would be changed.")
     ] = False,
 ) -> Shown:
-    """Tidy up: fold near-equal statements, move memories between tiers, archive what nobody needs.
+    """Tidy up, as far as the time allows.
 
+    It folds near-equal statements, moves memories between tiers and archives what nobody needs.
     Nothing is deleted; `memento undo --run N` takes it all back. When time is up, the next call
     goes on. With `--steps articles` it writes articles: texts that quote what is known of a topic.
     """
@@ -387,22 +438,3 @@ def _sleep_lines(found: Tick) -> Iterator[str]:
         yield f"memento undo --run {found.run} takes it back"
     if not found.done and not found.skipped:
         yield "not done yet: the next call goes on"
-
-
-@command(app, "memento stale", "memento stale --kind fact --limit 20")
-def stale(
-    memory: MemoryManager,
-    *,
-    kinds: Annotated[
-        list[Kind] | None, option("--kind", help="Only this kind; repeatable.")
-    ] = None,
-    limit: Annotated[int, option("--limit", help="Most memories.")] = 20,
-) -> Shown:
-    """List memories that somebody should look at: expired, doubted, or nearly forgotten."""
-    found = memory.sleep.stale(kind=[kind.value for kind in kinds or ()] or None, limit=limit)
-    lines = (
-        f"{one.memory.id}  {', '.join(one.reasons)} ({one.retention:.0%} left)"
-        f"  {one_line(one.memory.text)}"
-        for one in found
-    )
-    return Shown(found, lines, empty="")

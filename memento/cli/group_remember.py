@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
@@ -16,17 +17,17 @@ import typer
 from memento import MemoryManager
 from memento.base.clock import system_clock
 from memento.base.display import one_line
+from memento.cli.local import short
 from memento.cli.options import (
     Scope,
     Session,
-    Store,
     coming_moment_of,
     command,
     moment_of,
     option,
 )
 from memento.cli.output import Shown, counted, masked, wait_for_index, warn
-from memento.cli.store import open_at, with_root
+from memento.cli.store import Store, open_at, with_root
 from memento.errors import InvalidInput
 from memento.ingest import Format
 from memento.messages import is_one
@@ -43,6 +44,9 @@ BATCH = 256
 *_OTHERS, _LAST = Format
 FORMATS = f"{', '.join(_OTHERS)} or {_LAST}"
 """The formats that can be read, as a sentence."""
+
+SECRET = re.compile(r"\[redacted:([\w-]+)\]")
+"""A mark in the place of a secret."""
 
 app = typer.Typer()
 
@@ -112,9 +116,13 @@ def add(
     ] = None,
     id: Annotated[str | None, option("--id", help="Your own id; makes a retry harmless.")] = None,  # noqa: A002 - the field's own name
 ) -> Shown:
-    """Remember TEXT. When the command returns, it is on the disk."""
+    """Remember TEXT.
+
+    When the command returns, it is on the disk.
+    """
     said = _from_stdin() if text == ["-"] else " ".join(text)
     with store.open() as memory:
+        began = system_clock()
         kept = memory.add(
             said,
             tier,
@@ -135,8 +143,27 @@ def add(
             supersedes=supersedes or (),
             id=id,
         )
-    line = f"{kept.id}  {kept.tier} tier, importance {kept.importance:.2f}"
-    return Shown(kept, [line, *_waiting([kept])])
+        new = kept.created_at >= began
+        notes = [
+            *(_replaced(memory, kept) if new and (key or supersedes) else ()),
+            *_left_out(kept, said),
+        ]
+    known = "" if new else ", known already"
+    line = f"{kept.id}  {kept.tier} tier, importance {kept.importance:.2f}{known}"
+    return Shown(kept, [line], notes=[*notes, *_waiting([kept])])
+
+
+def _replaced(memory: MemoryManager, kept: Memory) -> Iterator[str]:
+    """Say which memories a new one replaces, and how to take that back."""
+    for last in memory.changes.list(id=kept.id, limit=1):
+        for old in map(memory.get, last.changed):
+            yield f"replaces {short(old.id)}: {old.text} (undo: `memento undo {last.number}`)"
+
+
+def _left_out(kept: Memory, said: str) -> list[str]:
+    """Say which secrets of a text were not kept."""
+    gone = sorted(set(SECRET.findall(kept.text)) - set(SECRET.findall(said)))
+    return [f"a secret was left out ({', '.join(gone)})"] * bool(gone)
 
 
 @command(
@@ -164,8 +191,8 @@ def ingest(
         bool, option("--document", help="Follow the file: what it no longer says is hidden.")
     ] = False,
     wait: Annotated[bool, option("--wait/--no-wait", help="Wait until it is indexed.")] = True,
-) -> int:
-    """Remember a file: notes, a document or a conversation.
+) -> Shown:
+    """Remember a file: notes, or a conversation.
 
     The whole file is checked before anything is written. If it is interrupted, run it again: it
     adds only memories that are not there yet.
@@ -173,11 +200,13 @@ def ingest(
     With --document, a text or Markdown file is kept in numbered parts. After a change of the file,
     run it again: new parts supersede the old ones, and parts that are gone are hidden.
     """
+    if file.is_dir():
+        raise InvalidInput("FILE", f"{file} is a folder; give the files in it, one at a time")
+    from memento import ingest as files  # noqa: PLC0415 - used by this command only
     from memento.cli import tables  # noqa: PLC0415 - rich is slow to load
-    from memento.ingest import read  # noqa: PLC0415 - used by this command only
 
     def drafts() -> Iterator[Draft]:
-        return read(file, format, name=name, scope=scope, trust=trust)
+        return files.read(file, format, name=name, scope=scope, trust=trust)
 
     total = None if document else sum(1 for _ in drafts())
     with store.open() as memory:
@@ -193,14 +222,14 @@ def ingest(
                     progress=bar.to,
                 )
                 new = sum(one.created_at >= began for one in kept)
-                told = f"{len(kept)} parts, {new} new"
+                told = f"{counted(len(kept), 'part')}, {new} new"
             else:
                 kept, new, out = _add_all(memory, drafts(), bar.to)
                 told = f"{counted(total)} read, {new} new, {total - new - out} known already"
                 told += f", {out} taken out here before" * bool(out)
-        for line in (f"{file.name}: {told}", *_waiting(kept)):
-            typer.echo(line)
-        return wait_for_index(memory) if wait else 0
+        status = wait_for_index(memory) if wait else 0
+    read = {"file": file.name, "read": len(kept) if total is None else total, "new": new}
+    return Shown(read, [f"{file.name}: {told}"], notes=_waiting(kept), status=status)
 
 
 def _from_stdin() -> str:
@@ -264,7 +293,9 @@ def observe(
         bool, option("--dry-run", help="Only show what would be learnt, and why.")
     ] = False,
 ) -> Shown:
-    """Keep a turn of a conversation and learn from what the user states in it.
+    """Learn from what a user says in a conversation.
+
+    The turn is kept, and what the user states in it is remembered.
 
     With --mode assist or full a language model points at further sentences of the user; a dry run
     shows what is learnt without it.
@@ -280,7 +311,8 @@ def observe(
     turns = _transcript(sys.stdin.read()) if user is None else [{"role": "user", "content": user}]
     if dry_run:
         found = _foreseen(store, turns, session, scope)
-        return Shown(masked(found), _foresight_lines(found), empty="nothing to learn")
+        would = {"would": masked(found)}
+        return Shown(would, _foresight_lines(found), empty="nothing to learn")
     with store.open() as memory:
         if user is None:
             seen = memory.observe(messages=turns, session=session, scope=scope, mode=mode)
@@ -304,9 +336,8 @@ def _foresight_lines(found: list[Foresight]) -> Iterator[str]:
         said = one.candidate
         slot = f", slot {said.key}" if said.key else ""
         others = f" ({', '.join(one.others)})" if one.others else ""
-        yield f"{one.action}{others}: {one_line(masked(said.text))}"
-        reasons = one_line(", ".join(said.reasons))
-        yield f"    {said.signal} {said.confidence:.2f}{slot}: {reasons}"
+        why = f"{said.signal}, {said.confidence:.2f}{slot}: {', '.join(said.reasons)}"
+        yield one_line(f"{one.action}{others}: {masked(said.text)!r} ({why})")
 
 
 def _transcript(text: str) -> list[dict[str, Any]]:
@@ -336,44 +367,3 @@ def _message(line: str, number: int) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise InvalidInput(f"line {number}", "is not a JSON object")
     return found
-
-
-@command(app, "memento usage", "memento usage --since 2026-01-01 --json", embeds=False)
-def usage(
-    memory: MemoryManager,
-    *,
-    since: Annotated[
-        datetime | None,
-        option("--since", parser=moment_of, metavar="MOMENT", help="Its day (UTC) is the first."),
-    ] = None,
-) -> Shown:
-    """Show how much language models were used, and what is left of the day."""
-    used = memory.store.usage(since)
-    lines = [
-        f"{one_line(name)}: {one.calls} requests, {one.tokens_in} tokens sent, "
-        f"{one.tokens_out} received, {one.failures} failures, {one.seconds:.1f} s"
-        for name, one in [*used.models.items(), ("all", used.total)]
-    ]
-    left = f"left today: {used.calls_left} requests, {used.tokens_left} tokens"
-    return Shown(used, [*lines, left])
-
-
-@command(
-    app,
-    'memento direct "Never commit .env files" --lock',
-    'memento direct "Answer in German" --scope project/alpha',
-    make=True,
-)
-def direct(
-    memory: MemoryManager,
-    rules: Annotated[list[str], typer.Argument(metavar="RULE...", help="Rules, each in quotes.")],
-    *,
-    scope: Annotated[str, option("--scope", help="Where they apply.")] = "",
-    lock: Annotated[bool, option("--lock", help="Nothing but the user changes them.")] = False,
-    condition: Annotated[
-        str | None, option("--condition", help="When they apply, in words.")
-    ] = None,
-) -> Shown:
-    """State rules outright: each is stored as given."""
-    made = memory.rules.direct(rules, scope=scope, lock=lock, condition=condition)
-    return Shown(made, [f"{one.id}  {one_line(one.text)}" for one in made], empty="")

@@ -1,24 +1,28 @@
-"""Commands for rules and for what may change: the policy, locks, pins, the quarantine."""
+"""Commands for rules and for the quarantine."""
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Annotated
 
 import typer
 
 from memento import MemoryManager
-from memento.cli.options import ID, Ids, Session, Store, command, option
+from memento.base.display import one_line
+from memento.cli.options import ID, Ids, Session, command, group, option
 from memento.cli.output import Shown, each, memories
+from memento.cli.store import Store
 from memento.errors import InvalidInput
 from memento.prompt.policy_values import TOKENS
-from memento.types import Memory
 from memento.verbs.rules import RECALL, TAIL_TOKENS
 
 app = typer.Typer()
 
 
-@command(app, "memento policy", 'memento policy --for "deploy it" --explain')
+rules = group("State rules, and print those that hold.")
+app.add_typer(rules, name="rules")
+
+
+@command(rules, "memento rules policy", 'memento rules policy --for "deploy it" --explain')
 def policy(
     store: Store,
     *,
@@ -38,7 +42,10 @@ def policy(
     ] = TAIL_TOKENS,
     recall: Annotated[int, option("--recall", help="Most memories to recall.")] = RECALL,
 ) -> Shown:
-    """Print what a prompt should hold: the rules of the user, and what bears on a message."""
+    """Print the rules, and what bears on a message.
+
+    It is what the prompt of an agent should hold.
+    """
     if head + tail + explain > 1:
         raise InvalidInput("--head", "give one of --head, --tail and --explain")
     with store.open() as memory:
@@ -55,56 +62,28 @@ def policy(
     return Shown(found, [text] if text else [])
 
 
-class Level(StrEnum):
-    """Levels of a lock."""
-
-    USER = "user"
-    PROMOTED = "promoted"
-
-
-@command(app, f"memento lock {ID}")
-def lock(
-    memory: MemoryManager,
-    ids: Ids,
-    *,
-    level: Annotated[
-        Level, option("--level", help="Nothing changes it, or only the user may replace it.")
-    ] = Level.USER,
-) -> None:
-    """Lock memories: nothing updates, forgets, moves or replaces them until `memento unlock`.
-
-    `memento erase` removes a locked memory all the same.
-    """
-    each(memory, ids, lambda one: memory.update(one, lock=level.value), _protection)
-
-
-@command(app, f"memento unlock {ID}")
-def unlock(memory: MemoryManager, ids: Ids) -> None:
-    """Take the locks of memories away."""
-    each(memory, ids, lambda one: memory.update(one, lock=None), _protection)
-
-
-@command(app, f"memento pin {ID}")
-def pin(memory: MemoryManager, ids: Ids) -> None:
-    """Let memories never fade."""
-    each(memory, ids, lambda one: memory.update(one, pinned=True), _protection)
-
-
-@command(app, f"memento unpin {ID}")
-def unpin(memory: MemoryManager, ids: Ids) -> None:
-    """Let memories fade again."""
-    each(memory, ids, lambda one: memory.update(one, pinned=False), _protection)
-
-
-def _protection(found: Memory) -> str:
-    lock = "" if found.lock is None else f"locked ({found.lock})"
-    return ", ".join(filter(None, ("pinned" * found.pinned, lock))) or "neither pinned nor locked"
-
-
-quarantine = typer.Typer(
-    help="Review memories from tools, the web and imports before they are found.",
-    no_args_is_help=True,
+@command(
+    rules,
+    'memento rules direct "Never commit .env files" --lock',
+    'memento rules direct "Answer in German" --scope project/alpha',
+    make=True,
 )
+def direct(
+    memory: MemoryManager,
+    texts: Annotated[list[str], typer.Argument(metavar="RULE...", help="Rules, each in quotes.")],
+    *,
+    scope: Annotated[str, option("--scope", help="Where they apply.")] = "",
+    lock: Annotated[bool, option("--lock", help="Nothing but the user changes them.")] = False,
+    condition: Annotated[
+        str | None, option("--condition", help="When they apply, in words.")
+    ] = None,
+) -> Shown:
+    """State rules outright: each is stored as given."""
+    made = memory.rules.direct(texts, scope=scope, lock=lock, condition=condition)
+    return Shown({"memories": made}, [f"{one.id}  {one_line(one.text)}" for one in made], empty="")
+
+
+quarantine = group("Review what came from tools and the web.")
 app.add_typer(quarantine, name="quarantine")
 
 
@@ -112,7 +91,7 @@ app.add_typer(quarantine, name="quarantine")
 def list_(
     memory: MemoryManager,
     *,
-    limit: Annotated[int, option("--limit", help="Most memories.")] = 100,
+    limit: Annotated[int, option("-n", "--limit", help="Most memories.")] = 100,
     offset: Annotated[int, option("--offset", help="Memories to skip first.")] = 0,
 ) -> Shown:
     """List quarantined memories, in order of arrival."""
@@ -127,12 +106,18 @@ def approve(
     version: Annotated[
         int | None, option("--version", help="The version that you read, if it changed meanwhile.")
     ] = None,
-) -> None:
-    """Make quarantined memories active. They still cannot become rules or be pinned."""
-    each(memory, ids, lambda one: memory.quarantine.approve(one, version=version))
+) -> Shown:
+    """Make quarantined memories active.
+
+    They still cannot become rules or be pinned.
+    """
+    return each(memory, ids, lambda one: memory.quarantine.approve(one, version=version))
 
 
 @command(quarantine, f"memento quarantine reject {ID}")
-def reject(memory: MemoryManager, ids: Ids) -> None:
-    """Forget quarantined memories; `memento restore` puts them back into quarantine."""
-    each(memory, ids, memory.quarantine.reject)
+def reject(memory: MemoryManager, ids: Ids) -> Shown:
+    """Forget quarantined memories.
+
+    `memento restore` puts them back into quarantine.
+    """
+    return each(memory, ids, memory.quarantine.reject)

@@ -10,14 +10,17 @@ import typer
 
 from memento import MemoryManager
 from memento.base.display import one_line
-from memento.cli.options import ID, AsJson, Store, command, option
-from memento.cli.output import Shown
+from memento.cli.local import moment, short
+from memento.cli.options import ID, command, group, option
+from memento.cli.output import Shown, counted
+from memento.cli.store import Store
 from memento.errors import InvalidInput
 from memento.verbs.scopes import Promotion, ScopeInfo
 from memento.verbs.session_handle import TOKENS, CheckpointKind, SessionInfo
+from memento.write.session_marks import passing
 
 app = typer.Typer()
-session = typer.Typer(help="Begin, end and list sessions.", no_args_is_help=True)
+session = group("Begin and end work, and go on with it.")
 app.add_typer(session, name="session")
 
 Name = Annotated[str, typer.Argument(metavar="SESSION", help="Name of the session.")]
@@ -34,8 +37,12 @@ def start(
     goal: Annotated[str | None, option("--goal", help="The task in one sentence.")] = None,
     scope: Scope = "",
 ) -> Shown:
-    """Begin a session, or go on with one, and print its name."""
-    info = memory.sessions.start(id, goal=goal, scope=scope).info
+    """Begin a session, or go on with one.
+
+    Prints its name.
+    """
+    with passing():
+        info = memory.sessions.start(id, goal=goal, scope=scope).info
     return Shown(info, [one_line(info.id)])
 
 
@@ -52,7 +59,8 @@ def end(
     """End a session and keep a summary of it as a memory."""
     ended = memory.sessions.info(id).state == "ended"
     kept = None if ended else memory.sessions.end(id, outcome, summary)
-    return Shown(kept, ["ended" if kept is None else f"ended; kept {kept.id}"])
+    told = "ended" if kept is None else f"ended; kept {kept.id}"
+    return Shown({"memories": [] if kept is None else [kept]}, [told])
 
 
 @command(session, "memento session list --open", name="list")
@@ -69,16 +77,16 @@ def list_sessions(
 ) -> Shown:
     """List sessions, the one written to last first."""
     found = memory.sessions.list(open, scope, limit)
-    return Shown(found, map(_session_line, found))
+    return Shown({"sessions": found}, map(_session_line, found))
 
 
 def _session_line(one: SessionInfo) -> str:
     where = f"  [{one.scope}]" if one.scope else ""
     said = "" if one.goal is None else f"  {one_line(one.goal)}"
-    return f"{one.touched_at:%Y-%m-%d %H:%M}  {one.state:11}  {one_line(one.id)}{where}{said}"
+    return f"{moment(one.touched_at)}  {one.state:11}  {one_line(one.id)}{where}{said}"
 
 
-@command(app, 'memento checkpoint s1 --done fixtures --next "run the tests"', make=True)
+@command(session, 'memento session checkpoint s1 --done fixtures --next "run the tests"', make=True)
 def checkpoint(
     memory: MemoryManager,
     id: Name,  # noqa: A002 - the field's own name
@@ -101,17 +109,19 @@ def checkpoint(
     data: Annotated[str, option("--data", metavar="JSON", help="A JSON object of yours.")] = "{}",
 ) -> Shown:
     """Note where the work of a session stands."""
-    made = memory.sessions.checkpoint(
-        id,
-        goal=goal,
-        done=done or (),
-        next=next or (),
-        blocked=blocked or (),
-        files=files or (),
-        note=note,
-        kind=cast("CheckpointKind", kind),
-        data=_object("--data", data),
-    )
+    own = _object("--data", data)
+    with passing():
+        made = memory.sessions.checkpoint(
+            id,
+            goal=goal,
+            done=done or (),
+            next=next or (),
+            blocked=blocked or (),
+            files=files or (),
+            note=note,
+            kind=cast("CheckpointKind", kind),
+            data=own,
+        )
     return Shown(made, [f"checkpoint {made.number} of {one_line(made.session)}"])
 
 
@@ -126,7 +136,7 @@ def _object(name: str, text: str) -> dict[str, Any]:
     return found
 
 
-@command(app, "memento resume", "memento resume s1 --tokens 200")
+@command(session, "memento session resume", "memento session resume s1 --tokens 200")
 def resume(
     memory: MemoryManager,
     id: Annotated[  # noqa: A002 - the field's own name
@@ -137,12 +147,15 @@ def resume(
     scope: Scope = "",
     tokens: Annotated[int, option("--tokens", help="Most tokens of the block.")] = TOKENS,
 ) -> Shown:
-    """Say what was being done when a session broke off, as a block for a prompt."""
+    """Say where a session broke off.
+
+    It is a block for a prompt; without a name it is of the session that broke off last.
+    """
     found = memory.sessions.resume(id, scope=scope, tokens=tokens)
-    return Shown(found, [] if found is None else [found.text])
+    return Shown({} if found is None else found, [] if found is None else [found.text])
 
 
-scopes = typer.Typer(help="List, name, guess, merge and share scopes.", no_args_is_help=True)
+scopes = group("List, name, guess, merge and share scopes.")
 app.add_typer(scopes, name="scopes")
 
 Path = Annotated[str, typer.Argument(metavar="SCOPE", help="A path, such as project/alpha.")]
@@ -153,9 +166,12 @@ Other = Annotated[str, option("--with", help="The other namespace, labels joined
 def list_scopes(
     memory: MemoryManager,
 ) -> Shown:
-    """List the scopes, and those that other namespaces share with this one."""
+    """List the scopes, and those that others share.
+
+    Those of other namespaces are listed if they share them with this one.
+    """
     found, mine = memory.scopes.list(), memory.store.namespace
-    return Shown(found, (_scope_line(one, mine) for one in found))
+    return Shown({"scopes": found}, (_scope_line(one, mine) for one in found))
 
 
 def _scope_line(one: ScopeInfo, mine: tuple[str, ...]) -> str:
@@ -178,7 +194,7 @@ def define(
     title: Annotated[str, option("--title", help="Its name for people.")] = "",
     alias: Annotated[list[str] | None, option("--alias", help="Another name; repeatable.")] = None,
 ) -> Shown:
-    """Name a scope, so that it is guessed from a text and known by other names."""
+    """Name a scope, so that a text can be matched to it."""
     made = memory.scopes.define(path, title=title, aliases=alias or ())
     return Shown(made, [_scope_line(made, made.namespace)])
 
@@ -193,12 +209,12 @@ def infer(
         option("--context", metavar="NAME=VALUE", help="Such as folder=/src/shop; repeatable."),
     ] = None,
 ) -> Shown:
-    """Guess which scope a text belongs to, best first. Writes nothing."""
+    """Guess which scope a text belongs to, best first."""
     given = dict(_pair(one) for one in context or ())
     with store.open() as memory:
         found = memory.scopes.infer(" ".join(text), context=given)
     lines = (f"{one.confidence:.2f}  {one_line(one.path)}  ({', '.join(one.why)})" for one in found)
-    return Shown(found, lines, empty="nothing found")
+    return Shown({"scopes": found}, lines, empty="nothing found")
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -213,18 +229,23 @@ def merge(
     memory: MemoryManager,
     src: Annotated[str, typer.Argument(metavar="SOURCE", help="The scope that is merged.")],
     dst: Annotated[str, typer.Argument(metavar="TARGET", help="The scope it becomes a part of.")],
-) -> None:
-    """Move all memories of a scope into another one; `memento scopes unmerge` undoes it."""
-    typer.echo(f"{memory.scopes.merge(src, dst)} memories moved")
+) -> Shown:
+    """Move all memories of a scope into another one.
+
+    `memento scopes unmerge` undoes it.
+    """
+    moved = memory.scopes.merge(src, dst)
+    return Shown({"moved": moved}, [f"{counted(moved)} moved"])
 
 
 @command(scopes, "memento scopes unmerge web")
 def unmerge(
     memory: MemoryManager,
     src: Annotated[str, typer.Argument(metavar="SOURCE", help="The scope that was merged.")],
-) -> None:
+) -> Shown:
     """Undo a merge."""
-    typer.echo(f"{memory.scopes.unmerge(src)} memories moved back")
+    moved = memory.scopes.unmerge(src)
+    return Shown({"moved": moved}, [f"{counted(moved)} moved back"])
 
 
 @command(scopes, "memento scopes share ops --with acme/rami", make=True)
@@ -234,7 +255,10 @@ def share(
     *,
     other: Other,
 ) -> Shown:
-    """Let another namespace see the memories of a scope, and change none of them."""
+    """Let another namespace see the memories of a scope.
+
+    It can change none of them.
+    """
     made = memory.scopes.share(path, other.split("/"))
     return Shown(made, [_scope_line(made, made.namespace)])
 
@@ -245,34 +269,24 @@ def unshare(
     path: Path,
     *,
     other: Other,
-) -> None:
+) -> Shown:
     """Take a share back, at once and for every process."""
     there = memory.scopes.unshare(path, other.split("/"))
-    typer.echo("not shared any more" if there else "it was not shared")
+    return Shown({"unshared": there}, ["not shared any more" if there else "it was not shared"])
 
 
-@command(app, f"memento promote {ID} --scope team")
-def promote(
-    memory: MemoryManager,
-    id: Annotated[  # noqa: A002 - the field's own name
-        str | None,
-        typer.Argument(metavar="ID", help="The memory; if absent, list what could be promoted."),
-    ] = None,
-    *,
-    scope: Annotated[str, option("--scope", help="The wider scope; everywhere if absent.")] = "",
-    as_json: AsJson = False,
-) -> int:
-    """Move a memory to a wider scope, or list rules that several scopes have alike."""
-    if id is not None:
-        moved = memory.scopes.promote(memory.store.full_id(id), scope)
-        typer.echo(f"{moved.id}  {one_line(moved.scope or '(everywhere)')}")
-        return 0
+@command(scopes, "memento scopes promotable", f"memento set {ID} --scope team")
+def promotable(memory: MemoryManager) -> Shown:
+    """List rules that several scopes have alike.
+
+    `memento set ID --scope SCOPE` moves one of them to the wider scope.
+    """
     found = memory.scopes.promotable()
-    return Shown(found, _promotable_lines(found)).show(as_json=as_json)
+    return Shown({"promotable": found}, _promotable_lines(found))
 
 
 def _promotable_lines(found: Sequence[Promotion]) -> Iterator[str]:
-    for group in found:
-        yield f"to {one_line(group.scope or '(everywhere)')}:"
-        for one in group.memories:
-            yield f"  {one.id}  {one_line(one.scope)}  {one_line(one.text)}"
+    for one_level in found:
+        yield f"to {one_line(one_level.scope or '(everywhere)')}:"
+        for one in one_level.memories:
+            yield f"  {short(one.id)}  {one_line(one.scope)}  {one_line(one.text)}"

@@ -6,16 +6,27 @@ import logging
 
 
 class _Told(logging.Handler):
+    """Prints each line once in a command."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.said: set[str] = set()
+
     def emit(self, record: logging.LogRecord) -> None:
         from memento.cli.output import warn  # noqa: PLC0415 - most commands log nothing
 
-        warn(record.getMessage())
+        line = record.getMessage()
+        if line not in self.said:
+            self.said.add(line)
+            warn(line)
 
 
 _WAITS = _Told()
 
 
 def attach() -> None:
-    """Print that a command waits for another process, and nothing else."""
+    """Print what a user should know: that a command waits, or how a file is read."""
+    _WAITS.said.clear()
     logging.getLogger("memento").addHandler(logging.NullHandler())
-    logging.getLogger("memento.ledger.lite.gate").addHandler(_WAITS)
+    for name in ("memento.ledger.lite.gate", "memento.ingest.source"):
+        logging.getLogger(name).addHandler(_WAITS)

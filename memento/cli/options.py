@@ -18,12 +18,13 @@ import typer
 from memento import MemoryManager
 from memento.base.clock import system_clock
 from memento.base.home import VARIABLE
+from memento.cli.local import zone
+from memento.cli.menu import Menu
 from memento.cli.output import Shown
-from memento.cli.store import Store as Store  # noqa: PLC0414 - the groups take it from here
+from memento.cli.store import Store
 from memento.errors import InvalidInput
 from memento.ledger.filters import Filtering
 from memento.protocols import Clock
-from memento.settings import load
 from memento.text import when
 from memento.types import Kind, Tier
 
@@ -35,12 +36,12 @@ def given(context: typer.Context, name: str, *sources: str) -> bool:
 
 
 def moment_of(text: str, now: Clock = system_clock, *, ahead: bool = False) -> datetime:
-    """Read a moment, as ``memento.text.when`` does; one without a zone is in ``Config.timezone``.
+    """Read a moment, as ``memento.text.when`` does; one without a zone is in the user's.
 
     >>> moment_of("2025-05-01").isoformat()
     '2025-05-01T00:00:00+00:00'
     """
-    present = now().astimezone(load().config.zone)
+    present = now().astimezone(zone())
     return when.moment_of(text, present, ahead=ahead).astimezone(UTC)
 
 
@@ -73,23 +74,24 @@ def where_of(given: Sequence[str]) -> dict[str, Any]:
     """
     where: dict[str, Any] = {}
     for text in given:
-        for key, value in _condition(text).items():
+        for key, value in condition_of("--where", text).items():
             if key in where:
                 raise InvalidInput("--where", f"{key!r:.60} is named twice; use one JSON object")
             where[key] = value
     return where
 
 
-def _condition(text: str) -> dict[str, Any]:
+def condition_of(name: str, text: str) -> dict[str, Any]:
+    """Read ``KEY=VALUE``, or a JSON object, of the option of that name."""
     if text.lstrip().startswith("{"):
         try:
             found: dict[str, Any] = json.loads(text)
         except ValueError as error:
-            raise InvalidInput("--where", f"{text!r:.60} is not a JSON object: {error}") from None
+            raise InvalidInput(name, f"{text!r:.60} is not a JSON object: {error}") from None
         return found
     key, sign, value = text.partition("=")
     if not sign:
-        raise InvalidInput("--where", f"{text!r:.60} is neither KEY=VALUE nor a JSON object")
+        raise InvalidInput(name, f"{text!r:.60} is neither KEY=VALUE nor a JSON object")
     try:
         return {key: json.loads(value, parse_constant=_no_constant)}
     except ValueError:
@@ -99,6 +101,11 @@ def _condition(text: str) -> dict[str, Any]:
 def _no_constant(name: str) -> None:
     """Refuse NaN and Infinity, which Python reads and JSON does not have."""
     raise ValueError(name)
+
+
+def group(help: str) -> typer.Typer:  # noqa: A002 - typer's own word
+    """Make a group of commands with the help that it prints when none is given."""
+    return typer.Typer(cls=Menu, help=help, no_args_is_help=True)
 
 
 def option(*names: str, help: str, **more: Any) -> Any:  # noqa: A002 - typer's own word
@@ -155,6 +162,7 @@ Id = Annotated[str, typer.Argument(help="Id of the memory, or a part of it.")]
 Ids = Annotated[
     list[str], typer.Argument(metavar="ID...", help="Ids of memories, or parts of them.")
 ]
+SlotScope = Annotated[str, option("--scope", help="Scope of the slot, exactly.")]
 ID = "0198c2f0-5d7e-7a11-b0a4-3f1f0c9e2d10"
 """An id for examples."""
 

@@ -17,8 +17,10 @@ import typer
 
 from memento import MemoryManager
 from memento.admit.redact import redact_value
-from memento.base.display import data, plain
+from memento.base.display import data, one_line, plain
+from memento.cli.local import moment, short
 from memento.cli.store import with_root
+from memento.errors import MementoError
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -95,13 +97,14 @@ def interrupted() -> int:
     return INTERRUPTED
 
 
-def counted(count: int) -> str:
-    """Return a number of memories as text.
+def counted(count: int, one: str = "memory") -> str:
+    """Return a number of things as text.
 
-    >>> counted(1), counted(2)
-    ('1 memory', '2 memories')
+    >>> counted(1), counted(2), counted(1, "part"), counted(0, "part")
+    ('1 memory', '2 memories', '1 part', '0 parts')
     """
-    return f"{count} {'memory' if count == 1 else 'memories'}"
+    plural = f"{one[:-1]}ies" if one.endswith("y") else f"{one}s"
+    return f"{count:,} {one if count == 1 else plural}"
 
 
 @dataclass(frozen=True)
@@ -109,35 +112,44 @@ class Shown:
     """The result of a command, printed when its store is closed.
 
     Attributes:
-        value: Printed with --json.
+        value: Printed with --json, as one object: a value of memento with its fields, or several
+            under the name of what they are.
         words: Lines for people, or a function that lays them out with ``memento.cli.tables``, which
             loads rich and so is handed in only when needed.
         empty: The line if there are none.
         status: Exit status.
+        notes: What else happened, a line each; ``notes`` in JSON, absent if there are none.
     """
 
     value: object
     words: Iterable[str] | Callable[[Any], RenderableType]
     empty: str = "nothing here"
     status: int = 0
+    notes: Sequence[str] = ()
 
     def show(self, *, as_json: bool) -> int:
         """Print it and return the exit status."""
         if as_json:
-            typer.echo(as_text(self.value))
-        elif callable(self.words):
+            typer.echo(as_text(self.value, self.notes))
+            return self.status
+        if callable(self.words):
             from memento.cli import tables  # noqa: PLC0415 - rich is slow to load
 
-            tables.console().print(self.words(tables))
+            tables.show(self.words(tables))
         else:
             for line in [*self.words] or filter(None, [self.empty]):
                 typer.echo(line)
+        for line in self.notes:
+            typer.echo(one_line(line))
         return self.status
 
 
-def as_text(value: object) -> str:
+def as_text(value: object, notes: Sequence[str] = ()) -> str:
     """Encode a value of memento, or several, as indented JSON, with moments in ISO 8601."""
-    return json.dumps(data(value), ensure_ascii=False, indent=2)
+    said = data(value)
+    if notes:
+        said["notes"] = [*notes]
+    return json.dumps(said, ensure_ascii=False, indent=2)
 
 
 def masked(value: Any) -> Any:
@@ -145,14 +157,30 @@ def masked(value: Any) -> Any:
     return redact_value(data(value), Counter())
 
 
-def memories(found: Sequence[Memory]) -> Shown:
-    """Show memories as a table."""
-    return Shown(found, (lambda tables: tables.memories(found)) if found else ())
+def memories(found: Sequence[Memory], empty: str = "nothing here") -> Shown:
+    """Show memories, a line each: id, day, key or tags, and text."""
+    cells = [
+        (short(one.id), moment(one.occurred_at)[:10], _label(one), one_line(one.text))
+        for one in found
+    ]
+    return Shown({"memories": found}, rows(cells), empty)
 
 
-def one_memory(found: Memory | None) -> Shown:
-    """Show a memory as a table, as JSON by itself."""
-    return replace(memories([found] if found else []), value=found)
+def rows(cells: Sequence[Sequence[str]]) -> Iterable[str] | Callable[[Any], RenderableType]:
+    """Lay out rows: in a pipe each is one line, however long its text."""
+    if cells and sys.stdout.isatty():
+        return lambda tables: tables.rows(cells)
+    return ["  ".join(filter(None, row)) for row in cells]
+
+
+def _label(found: Memory) -> str:
+    """Name what a memory is filed under: its key, else its tags."""
+    return one_line(found.key or " ".join(f"#{tag}" for tag in found.tags))
+
+
+def one_memory(found: Memory) -> Shown:
+    """Show a memory as a line, as JSON by itself."""
+    return replace(memories([found]), value=found)
 
 
 def explained(found: Reasoning | Lineage | Dossier | Health) -> Shown:
@@ -165,11 +193,32 @@ def each(
     ids: Iterable[str],
     change: Callable[[str], Memory],
     words: Callable[[Memory], object] = lambda one: one.status,
-) -> None:
-    """Change memories one by one, and print what each is then."""
-    for one in ids:
-        found = change(memory.store.full_id(one))
-        typer.echo(f"{found.id}  {words(found)}")
+) -> Shown:
+    """Change memories one by one, and show what each is then; all ids are looked up first."""
+    done: list[Memory] = []
+    for one in [memory.store.full_id(part) for part in ids]:
+        try:
+            done.append(change(one))
+        except MementoError:
+            for before in done:
+                warn(f"{before.id}  {words(before)}")
+            raise
+    return Shown({"memories": done}, [f"{one.id}  {words(one)}" for one in done])
+
+
+def elsewhere(memory: MemoryManager) -> str:
+    """Say that nothing is here, and where something is if this namespace is empty."""
+    mine = memory.store.namespace
+    held = memory.store.namespaces()
+    others = {labels: count for labels, count in held.items() if labels != mine and count}
+    if held.get(mine) or not others:
+        return "nothing here"
+    if len(others) == 1:
+        ((labels, count),) = others.items()
+        name = one_line("/".join(labels))
+        return f"nothing here; 1 other namespace holds {counted(count)}: --namespace {name}"
+    held_by = f"{len(others)} other namespaces hold {counted(sum(others.values()))}"
+    return f"nothing here; {held_by}: `memento stats --by namespace`"
 
 
 def wait_for_index(memory: MemoryManager) -> int:

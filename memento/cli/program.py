@@ -8,9 +8,9 @@ from importlib import import_module
 from typing import Annotated, Any, cast
 
 import typer
-import typer.core
 
 from memento.cli import logs
+from memento.cli.menu import APART, SECTIONS, Menu
 from memento.cli.options import epilog, option
 from memento.cli.output import (
     ABSENT,
@@ -31,26 +31,15 @@ _ClickError = cast(
 )
 
 
-GROUPS = {
-    "remember": "add ingest observe usage direct",
-    "find": "retrieve prompt get show recent list reason timeline lineage dossier health wonder"
-    " namespaces sessions tags keys",
-    "correct": "forget restore correct changes undo diff value history revert conflicts resolve"
-    " feedback strength",
-    "rules": "policy lock unlock pin unpin quarantine",
-    "sessions": "checkpoint resume promote session scopes",
-    "maintain": "backup export import stats doctor reindex erase salvage archive unarchive sleep"
-    " stale",
-    "agents": "mcp demo",
-}
-"""Modules ``memento.cli.group_*``, each with its commands, in the order of the help."""
-
-
 class _Commands(dict[str, Any]):
     """The commands by name, each made when it is asked for."""
 
     def __init__(self) -> None:
-        self._homes = {name: group for group, names in GROUPS.items() for name in names.split()}
+        self._homes = {
+            name: APART.get(name, title.lower())
+            for title, names in SECTIONS.items()
+            for name in names
+        }
         super().__init__(dict.fromkeys(self._homes))
 
     def __getitem__(self, name: str) -> Any:
@@ -121,7 +110,7 @@ def _fits(value: object, kind: object) -> bool:
     return isinstance(kind, type) and type(value) is kind and issubclass(kind, str)
 
 
-class _Program(typer.core.TyperGroup):
+class _Program(Menu):
     """The command ``memento`` itself."""
 
     def __init__(self, **given: Any) -> None:
@@ -157,6 +146,7 @@ def _show_version(wanted: bool) -> None:
         'memento add "Rami is allergic to nuts" --tier long',
         'memento retrieve "what can Rami not eat?"',
         "memento ingest chat.jsonl",
+        "memento help retrieve",
     ),
 )
 def memento(
@@ -164,7 +154,7 @@ def memento(
     *,
     version: Annotated[  # noqa: ARG001 - acted on in its callback
         bool,
-        option("--version", help="Print the version.", callback=_show_version, is_eager=True),
+        option("--version", "-V", help="Print the version.", callback=_show_version, is_eager=True),
     ] = False,
 ) -> None:
     """Tiered memory for AI agents: durable, found by words and by meaning, offline."""

@@ -6,26 +6,34 @@ memory reaches the terminal.
 
 from __future__ import annotations
 
+import os
+import pydoc
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import datetime
 from typing import IO, TYPE_CHECKING, Any, TextIO, cast
 
+from rich.cells import cell_len
 from rich.console import Console, Group
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from memento.base.display import one_line, plain, spelt
+from memento.cli.local import moment, short
 from memento.types import BLOCK
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from memento.types import Finding, Hit, Memory, Related, Retrieval, SlotValue, Version
     from memento.upkeep.lineage import Stats
 
 PIPE_WIDTH = 100
 """Columns of a table if the output is not a terminal."""
+
+LABEL = 20
+"""Most characters of a key or of tags in a line of a list; they are cut, the text is not."""
 
 WHO = 11
 """Characters for a speaker's name in a line of facts."""
@@ -40,11 +48,6 @@ LINKS = {
 
 STYLES = {"short": "cyan", "medium": "yellow", "long": "green"}
 """Colour of each tier."""
-
-
-def moment(at: datetime | None) -> str:
-    """Format a moment to the minute, UTC; ``""`` for None."""
-    return "" if at is None else at.strftime("%Y-%m-%d %H:%M")
 
 
 def console(*, error: bool = False) -> Console:
@@ -91,9 +94,35 @@ def explained(found: Retrieval) -> Group:
     return Group(*blocks)
 
 
-def memories(found: Iterable[Memory]) -> Group:
-    """Lay out memories in the order given: a line of facts and the text below it."""
-    return Group(_header(), *(_entry("", memory) for memory in found))
+def show(found: RenderableType) -> None:
+    """Print a table; on a terminal that is lower than it, in the user's pager."""
+    out = console()
+    if not (out.is_terminal and sys.stdin.isatty()):
+        out.print(found)
+        return
+    with out.capture() as drawn:
+        out.print(found)
+    text = drawn.get()
+    if text.count("\n") < out.height:
+        out.file.write(text)
+        return
+    os.environ.setdefault("LESS", "FRX")  # colours, and no pager for one page
+    pydoc.pager(text)
+
+
+def rows(cells: Sequence[Sequence[str]]) -> Table:
+    """Lay out rows of cells; the last one, the text, goes on below itself and is never cut."""
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0), pad_edge=False)
+    *columns, _ = zip(*cells, strict=True)
+    for number, column in enumerate(columns):
+        width = min(max(map(cell_len, column)), max(LABEL, 36 * (number == 0)))
+        if width:
+            table.add_column(width=width, no_wrap=True, overflow="ellipsis", style="dim")
+    table.add_column(overflow="fold")
+    shown = [number for number, column in enumerate(columns) if any(column)]
+    for row in cells:
+        table.add_row(*(Text(row[number]) for number in shown), Text(row[-1]))
+    return table
 
 
 def memory(found: Memory) -> Table:
@@ -122,33 +151,31 @@ def _link(one: Related) -> Group:
     return Group(Text(words), Padding(_entry("", one.memory), (0, 0, 0, 2), expand=False))
 
 
-def versions(found: Iterable[Version]) -> Table:
-    """Lay out the states of one memory."""
-    table = _table("", "status", "tier", "until (UTC)", "by", "text")
-    for version in found:
-        table.add_row(
-            str(version.version),
-            version.status.value,
-            _tier(version.tier.value),
-            moment(version.until),
-            version.reason,
-            Text(plain(version.text)),
-        )
-    return table
+def versions(found: Iterable[Version]) -> Group:
+    """Lay out the states of one memory: a line of facts, and the text below it."""
+    return Group(*(_state(one) for one in found))
 
 
-def slot_values(found: Iterable[SlotValue]) -> Table:
-    """Lay out the values of a slot."""
-    table = _table("since (UTC)", "until (UTC)", "", "id", "text")
-    for one in found:
-        table.add_row(
-            moment(one.since),
-            moment(one.until),
-            one.reason,
-            Text(one_line(one.memory.id), "dim"),
-            Text(plain(one.memory.text)),
-        )
-    return table
+def _state(one: Version) -> Group:
+    by = "" if one.by is None else f" by {one.by}"
+    until = f"until {moment(one.until)}  {one.reason}{by}" if one.until else "present"
+    facts = f"{one.version:>3}  {one.status:<11} {one.tier:<6}  {until}"
+    return _block(facts, one.text)
+
+
+def slot_values(found: Iterable[SlotValue]) -> Group:
+    """Lay out the values of a slot: a line of facts, and the text below it."""
+    return Group(*(_value(one) for one in found))
+
+
+def _value(one: SlotValue) -> Group:
+    until = f" to {moment(one.until)}" if one.until else ""
+    facts = f"{short(one.memory.id)}  from {moment(one.since)}{until}  {one.reason}"
+    return _block(facts, one.memory.text)
+
+
+def _block(facts: str, text: str) -> Group:
+    return Group(Text(facts, "dim"), Padding(Text(plain(text)), (0, 0, 0, 4), expand=False))
 
 
 def stats(found: Stats, where: str) -> Table:
@@ -227,7 +254,3 @@ def _entry(lead: str, memory: Memory, passage: str | None = None) -> Group:
     facts.append(f"  {moment(memory.occurred_at)[:10]}  {who:<{WHO}}  ")
     facts.append(one_line(memory.id), "dim")
     return Group(facts, Padding(Text(plain(passage or memory.text)), (0, 0, 0, 4), expand=False))
-
-
-def _tier(tier: str) -> Text:
-    return Text(tier, STYLES[tier])

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import logging
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from gzip import GzipFile
@@ -20,9 +22,22 @@ LINE_BYTES = 16 * 1024 * 1024
 """Longest line that is read; a few kB of gzip can hold a line of any length."""
 UNPACKED_BYTES = 64 * 1024 * 1024
 """Largest ``.json`` file that is unpacked from gzip: it is one value, and is held in memory."""
+KINDS = {
+    b"%PDF": "a PDF",
+    b"\x89PNG": "a PNG image",
+    b"\xff\xd8\xff": "a JPEG image",
+    b"PK\x03\x04": "a ZIP archive or an office document",
+}
+"""Files that are often taken for text, by how they begin."""
+OLD = "cp1252"
+"""Encoding of files that are not UTF-8; Latin-1 with the signs that Windows has besides."""
+_TEXT = bytes([9, 10, 12, 13, *range(32, 127), *range(128, 256)])
+"""Bytes that text of that encoding has."""
 JSON_SUFFIXES = frozenset({".json", ".jsonl", ".ndjson"})
 _CONVERSATIONS = ("messages", "conversations", "conversation", "session_1")
 """Fields of a JSON record that hold a whole conversation, whatever other fields it has."""
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +67,7 @@ def lines(path: Path, most: int = LINE_BYTES) -> Iterator[tuple[FilePlace, str]]
     A line of more than ``most`` bytes is refused, and never read whole.
     """
     number, name = 0, path.name or str(path)
+    reading = _Decoder(name)
     if "\0" in str(path):
         raise InvalidInput("path", "holds a NUL character")
     try:
@@ -62,21 +78,47 @@ def lines(path: Path, most: int = LINE_BYTES) -> Iterator[tuple[FilePlace, str]]
                 place = FilePlace(f"{name}:{number}")
                 if len(line) > most:
                     raise place.error(f"is longer than {most:,} bytes; break the line")
-                yield place, _decoded(line, place, first=number == 1)
+                yield place, reading.text(line, place, first=number == 1)
     except (OSError, EOFError, zlib.error) as error:  # a missing file, a folder, a torn archive
         after = f" after line {number}" if number else ""
         why = getattr(error, "strerror", None) or error
         raise FilePlace(f"{name}{after}").error(f"cannot be read: {why}") from error
 
 
-def _decoded(line: bytes, place: FilePlace, *, first: bool) -> str:
-    try:
-        text = line.decode("utf-8-sig" if first else "utf-8")
-    except UnicodeDecodeError as error:
-        raise place.error("is not UTF-8 text") from error
-    if "\0" in text:
-        raise place.error("contains a NUL character; is it a text file?")
-    return text.rstrip("\r\n")
+class _Decoder:
+    """Decodes the lines of a file: UTF-8, or Windows-1252 if no line before was truly UTF-8."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._encoding = ""
+
+    def text(self, line: bytes, place: FilePlace, *, first: bool) -> str:
+        """Decode a line, without its end."""
+        if first and (kind := next((KINDS[sign] for sign in KINDS if line.startswith(sign)), None)):
+            raise place.error(f"is {kind}, not text; convert it to text first")
+        text = self._decoded(line, place, first=first)
+        if "\0" in text:
+            raise place.error("holds a NUL character; is it a text file?")
+        return text.rstrip("\r\n")
+
+    def _decoded(self, line: bytes, place: FilePlace, *, first: bool) -> str:
+        if line.isascii():
+            return line.decode("ascii")
+        if self._encoding != OLD:
+            with suppress(UnicodeDecodeError):
+                text = line.decode("utf-8-sig" if first else "utf-8")
+                self._encoding = "utf-8"
+                return text
+        if self._encoding == "utf-8" or line.translate(None, _TEXT):
+            raise place.error("is not UTF-8 text")
+        try:
+            text = line.decode(OLD)
+        except UnicodeDecodeError as error:
+            raise place.error("is not UTF-8 text") from error
+        if not self._encoding:
+            log.warning("%s is not UTF-8; it is read as Windows-1252 (Latin-1)", self._name)
+        self._encoding = OLD
+        return text
 
 
 def values(path: Path) -> Iterator[tuple[FilePlace, Any]]:

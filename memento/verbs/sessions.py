@@ -170,15 +170,11 @@ class Sessions(Part):
         clean = Redaction(self._view.engine.config.secrets)
         said, path = clean.name("goal", said), parse_scope(scope)
 
+        owner = session_marks.name(self._view.engine.ledger)
+
         def job(work: Work) -> None:
             namespaces.make(work.db)
-            session_marks.begin(
-                work,
-                name,
-                goal=said,
-                scope=path,
-                owner=session_marks.name(self._view.engine.ledger),
-            )
+            session_marks.begin(work, name, goal=said, scope=path, owner=owner)
 
         self._view.write(job)
         return Session(self._view, name)
@@ -261,12 +257,9 @@ class Sessions(Part):
             "data": json.loads(clean.json("data", session_handle.data(data))),
         }
         keep = self._view.engine.config.sessions.checkpoints
+        owner = session_marks.name(self._view.engine.ledger)
         return _checkpoint(
-            self._view.write(
-                lambda work: session_marks.note(
-                    work, name, body, session_marks.name(self._view.engine.ledger), keep
-                )
-            )
+            self._view.write(lambda work: session_marks.note(work, name, body, owner, keep))
         )
 
     def resume(

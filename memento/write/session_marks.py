@@ -6,6 +6,8 @@ import json
 import os
 import weakref
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import replace
 from functools import cache
 from itertools import count
@@ -21,6 +23,9 @@ from memento.ledger.session_rows import Begun, Noted
 
 NOBODY = ""
 """The owner of a session that nobody works on."""
+COMMAND = "command"
+"""The owner of a session of the command line, whose processes end at once: it is open until it has
+been idle for long, and yet somebody may go on with it."""
 
 _PROC = Path("/proc")
 _STARTED = 19
@@ -43,8 +48,23 @@ _ledgers: weakref.WeakValueDictionary[str, Ledger] = weakref.WeakValueDictionary
 """The open stores of this process by number: looked up, never gone through."""
 
 
+_passing = ContextVar("_passing", default=False)
+
+
+@contextmanager
+def passing() -> Iterator[None]:
+    """Let what is begun meanwhile belong to no process: this one ends with its command."""
+    token = _passing.set(True)
+    try:
+        yield
+    finally:
+        _passing.reset(token)
+
+
 def name(ledger: Ledger) -> str:
     """Name this process and its open store."""
+    if _passing.get():
+        return COMMAND
     number = _open.get(ledger)
     if number is None:
         number = _open[ledger] = next(_numbers)
@@ -61,7 +81,7 @@ def is_gone(owner: str) -> bool:
         boot, space, process, start, number = owner.split(":")
         pid = int(process)
     except ValueError:
-        return True  # nobody, or damage
+        return owner != COMMAND  # nobody, or damage
     if boot != _place().split(":")[0]:
         return True
     if space != _place().split(":")[1]:
@@ -211,7 +231,7 @@ def interrupted(
     """
     for one in within(db, ns, scope, open_only=True):
         has_task = one.goal is not None or rows.checkpoints(db, ns, one.id, 1)
-        if has_task and is_interrupted(one, now, settings):
+        if has_task and (one.owner == COMMAND or is_interrupted(one, now, settings)):
             return one
     return None
 

@@ -82,9 +82,9 @@ def test_on_the_command_line(tmp_path, monkeypatch, capsys, server):
     out = capsys.readouterr().out
     assert said in out
     assert "1 requests, 11 tokens sent, 7 received" in out
-    assert main(["usage"]) == 0
+    assert main(["stats", "--usage"]) == 0
     assert "openai:stub: 1 requests, 11 tokens sent, 7 received" in capsys.readouterr().out
-    assert main(["usage", "--json", "--since", "2020-01-01"]) == 0
+    assert main(["stats", "--usage", "--json", "--since", "2020-01-01"]) == 0
     assert json.loads(capsys.readouterr().out)["total"]["calls"] == 1
     monkeypatch.setenv("MEMENTO_OBSERVE_MODE", "full")
     server.script = [(401, {})]

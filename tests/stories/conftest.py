@@ -28,7 +28,7 @@ class Outcome:
         return json.loads(self.out)
 
 
-BARE = {"demo", "backup", "config", "erase", "export", "keys", "namespaces", "sessions", "tags"}
+BARE = {"demo", "backup", "config", "erase", "export", "help", "version"}
 """Commands that have no use for an embedder and do not take one."""
 
 Run = Callable[..., Outcome]

@@ -8,17 +8,17 @@ def test_a_turn_is_learnt_from_and_shown(memento):
     """Its statement is stored; the next value of the slot replaces it."""
     assert "slot user/name" in memento("observe", "--user", "My name is Priya.").out
     assert "Call me Sam." in memento("observe", "Call me Sam.").out
-    (one,) = memento("list", "--key", "user/name", "--json").data
+    (one,) = memento("list", "--key", "user/name", "--json").data["memories"]
     assert (one["text"], one["signal"]) == ("My name is Priya.", "identity")
 
 
 def test_a_dry_run_says_what_would_be_replaced_and_writes_nothing(memento):
     """Class, slot, reasons, and the memory whose place it would take."""
-    (rule,) = memento("direct", "Use pip", "--json").data
+    (rule,) = memento("rules", "direct", "Use pip", "--json").data["memories"]
     told = memento("observe", "--user", "No, use uv instead of pip", "--dry-run").out
-    assert f"replaced ({rule['id']}): use uv instead of pip" in told
+    assert f"replaced ({rule['id']}): 'use uv instead of pip' (" in told
     assert "slot python/package-manager" in told
-    assert len(memento("list", "--json").data) == 1
+    assert len(memento("list", "--json").data["memories"]) == 1
 
 
 def test_a_secret_is_printed_nowhere(memento):
@@ -35,7 +35,9 @@ def test_a_secret_is_printed_nowhere(memento):
 def test_a_dry_run_needs_no_store(memento):
     """It says what a new store would learn, and makes none."""
     told = memento("observe", "--user", "My name is Priya.", "--dry-run", "--json").data
-    assert [(one["action"], one["candidate"]["key"]) for one in told] == [("new", "user/name")]
+    assert [(one["action"], one["candidate"]["key"]) for one in told["would"]] == [
+        ("new", "user/name")
+    ]
     assert memento("list").status != 0
 
 
@@ -55,6 +57,8 @@ def test_a_transcript_is_read_from_stdin(memento, monkeypatch):
 
 def test_rules_are_stated(memento):
     """Locked, with a condition."""
-    (rule,) = memento("direct", "Be brief", "--lock", "--condition", "in chats", "--json").data
+    (rule,) = memento(
+        "rules", "direct", "Be brief", "--lock", "--condition", "in chats", "--json"
+    ).data["memories"]
     assert (rule["kind"], rule["lock"], rule["condition"]) == ("rule", "user", "in chats")
-    assert "Be brief" in memento("direct", "Be brief", "--condition", "in letters").out
+    assert "Be brief" in memento("rules", "direct", "Be brief", "--condition", "in letters").out

@@ -13,10 +13,10 @@ def test_two_clocks(memento):
     memento("forget", added["id"])
     known = memento("retrieve", "who leads the team?", "--known-at", then, "--json").data
     assert [hit["text"] for hit in known["hits"]] == ["Lena leads the team"]
-    assert [one["status"] for one in memento("list", "--known-at", then, "--json").data] == [
-        "active"
-    ]
-    assert memento("list", "--as-of", then, "--json").data == []
+    assert [
+        one["status"] for one in memento("list", "--known-at", then, "--json").data["memories"]
+    ] == ["active"]
+    assert memento("list", "--as-of", then, "--json").data["memories"] == []
     value = memento("value", "lead", "--known-at", then, "--json").data
     assert value["text"] == "Lena leads the team"
     later = memento("list", "--known-at", "2999-01-01")
@@ -26,16 +26,13 @@ def test_two_clocks(memento):
 def test_locks(memento):
     """A locked memory is refused by its id, and the message names the command that helps."""
     memory_id = memento("add", "Never deploy on a Friday", "--json").data["id"]
-    assert "pinned" in memento("pin", memory_id).out
-    assert "pinned, locked (user)" in memento("lock", memory_id).out
+    assert "locked" in memento("set", memory_id, "--lock").out
     refused = memento("forget", memory_id)
     assert refused.status == 5
-    assert "memento unlock" in refused.err
-    assert memento("unpin", memory_id).status == 5
-    assert "pinned" in memento("unlock", memory_id).out
-    assert "neither pinned nor locked" in memento("unpin", memory_id).out
-    assert "locked (promoted)" in memento("lock", memory_id, "--level", "promoted").out
+    assert "memento set ID --no-lock" in refused.err
+    assert "pinned" not in memento("set", memory_id, "--no-pin").out
+    assert "pinned" in memento("set", memory_id, "--no-lock", "--pin").out
     assert memento("forget", memory_id).status == 0
     memory_id = memento("add", "The gate code is 1904", "--json").data["id"]
-    memento("lock", memory_id)
+    memento("set", memory_id, "--lock")
     assert f"{memory_id}  was locked" in memento("erase", memory_id, "--yes").out

@@ -30,32 +30,32 @@ def test_sleep_says_what_it_does_and_can_be_undone(run):
     assert "duplicates looked at 2, changed 1" in run("sleep", "--dry-run")
     said = run("sleep", "--seconds", "5")
     assert "memento undo --run 1 takes it back" in said
-    assert json.loads(run("list", "--json"))[0]["id"] == "bike-always-there"
+    assert json.loads(run("list", "--json"))["memories"][0]["id"] == "bike-always-there"
     run("undo", "--run", "1")
-    assert len(json.loads(run("list", "--json"))) == 2
+    assert len(json.loads(run("list", "--json"))["memories"]) == 2
     assert json.loads(run("sleep", "--json"))["done"] is True
 
 
 def test_the_archive_takes_short_ids(run):
     """A part of an id is enough; what is archived is found on request."""
-    assert "archived" in run("archive", "in-the-shed")
+    assert "archived" in run("set", "in-the-shed", "--archived")
     assert "in-the-shed" not in run("retrieve", "blue bike", "--json")
     assert "in-the-shed" in run("retrieve", "blue bike", "--json", "--archived")
-    assert "active" in run("unarchive", "in-the-shed")
+    assert "active" in run("set", "in-the-shed", "--no-archived")
 
 
 def test_strength_and_feedback_take_short_ids(run):
     """Like the other commands."""
     assert "used, believed" in run("feedback", "in-the-shed", "--useful")
-    assert "uses" in run("strength", "in-the-shed")
+    assert "uses" in run("insight", "strength", "in-the-shed")
 
 
 def test_stale_says_why(run):
     """A memory that is believed less than before is one that somebody should look at."""
-    assert run("stale") == ""
+    assert run("insight", "stale") == "nothing is stale\n"
     run("feedback", "in-the-shed", "--wrong")
-    assert "bike-in-the-shed  doubted" in run("stale")
-    assert json.loads(run("stale", "--json"))[0]["reasons"] == ["doubted"]
+    assert "bike-in-the-shed  doubted" in run("insight", "stale")
+    assert json.loads(run("insight", "stale", "--json"))["stale"][0]["reasons"] == ["doubted"]
 
 
 def test_articles_are_written_when_they_are_asked_for(run):
@@ -64,6 +64,6 @@ def test_articles_are_written_when_they_are_asked_for(run):
         run("add", f"The {place} of the old mill has a wooden door")
     assert "articles" not in run("sleep")
     assert "articles   looked at" in run("sleep", "--steps", "articles")
-    (article,) = json.loads(run("list", "--kind", "article", "--json"))
+    (article,) = json.loads(run("list", "--kind", "article", "--json"))["memories"]
     assert "wooden door" in article["text"]
     assert "quotes (active)" in run("show", article["id"])

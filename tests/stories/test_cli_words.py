@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 
 from memento import MemoryManager, cli
+from memento.cli.options import moment_of
 from memento.cli.output import warn
 from memento.ledger.lite import gate
+from memento.ledger.lite.library import sqlite3
 
 
 def test_a_group_without_a_command_prints_its_help(capsys):
@@ -51,7 +53,7 @@ def test_an_unknown_embedder_exits_with_2(memento):
 def test_add_joins_words_as_retrieve_does(memento):
     """Quotes are a matter of taste."""
     assert memento("add", "Rami", "eats", "no", "nuts").status == 0
-    (kept,) = json.loads(memento("list", "--json").out)
+    (kept,) = json.loads(memento("list", "--json").out)["memories"]
     assert kept["text"] == "Rami eats no nuts"
 
 
@@ -65,8 +67,8 @@ def test_one_is_one_memory(memento):
 def test_a_pipe_gets_no_blanks_at_the_end_of_lines(memento):
     """Tables do not pad what goes into a file; texts of several lines neither."""
     memento("add", "first line\nsecond, longer line\nthird")
-    (kept,) = json.loads(memento("list", "--json").out)
-    for words in (("list",), ("get", kept["id"]), ("stats",), ("history", kept["id"])):
+    (kept,) = json.loads(memento("list", "--json").out)["memories"]
+    for words in (("list",), ("show", kept["id"]), ("stats",), ("history", kept["id"])):
         shown = memento(*words).out
         assert [line for line in shown.splitlines() if line != line.rstrip()] == []
         assert shown
@@ -124,6 +126,28 @@ def test_whoever_waits_for_another_writer_is_told(memento, monkeypatch):
     assert ended.err == "memento: another process is writing; waiting up to 30 s for it\n"
 
 
+def test_whoever_waits_for_another_program_is_told(memento, monkeypatch):
+    """A program that knows SQLite's lock and no gate keeps us waiting as well."""
+    memento("add", "first")
+    other = sqlite3.connect("agent_memory/ledger.db", isolation_level=None, check_same_thread=False)
+    other.execute("BEGIN IMMEDIATE")
+
+    class Release(logging.Handler):
+        def emit(self, _record):
+            other.rollback()
+
+    release = Release()
+    monkeypatch.setattr(gate, "PATIENCE", 0.0)
+    gate.log.addHandler(release)
+    try:
+        ended = memento("add", "second")
+    finally:
+        gate.log.removeHandler(release)
+        other.close()
+    assert ended.status == 0
+    assert ended.err == "memento: another process is writing; waiting up to 30 s for it\n"
+
+
 def test_reading_from_a_terminal_says_so(memento, monkeypatch):
     """Nothing else would tell why nothing happens."""
 
@@ -143,21 +167,21 @@ def test_reading_from_a_terminal_says_so(memento, monkeypatch):
 def test_json_is_the_same_everywhere(memento):
     """One implementation, ``to_dict``: a memory has the same fields in each command."""
     memento("add", "Rami drinks tea", "--id", "tea")
-    (listed,) = json.loads(memento("list", "--json").out)
+    (listed,) = json.loads(memento("list", "--json").out)["memories"]
     answer = json.loads(memento("retrieve", "tea", "--json").out)
-    got = json.loads(memento("get", "tea", "--json").out)
+    got = json.loads(memento("show", "tea", "--json").out)["memory"]
     assert listed == got
     assert {name: answer["hits"][0][name] for name in got} == got
 
 
 def test_one_line_for_each_memory(memento):
-    """For grep and awk: the id first, and a text of several lines on one."""
-    memento("add", "first line\nsecond \x1b[31mline", "--id", "a", "--tier", "long")
-    memento("add", "another " + "x" * 300, "--id", "b", "--tier", "medium")
-    first, second = memento("list", "--oneline").out.splitlines()
-    assert first.split()[:2] == ["a", "long"]
-    assert first.endswith("  first line second \N{REPLACEMENT CHARACTER}[31mline")
-    assert second.endswith("x" * 300)
+    """For grep and awk: the id first, and a text of several lines on one, however long."""
+    memento("add", "first line\nsecond \x1b[31mline", "--id", "a", "--tag", "t")
+    memento("add", "another " + "x" * 300)
+    first, second = memento("list").out.splitlines()
+    assert first.split()[0] == "a"
+    assert first.endswith("  #t  first line second \N{REPLACEMENT CHARACTER}[31mline")
+    assert second.endswith("  another " + "x" * 300)
 
 
 def test_what_exists_can_be_listed(memento):
@@ -165,19 +189,18 @@ def test_what_exists_can_be_listed(memento):
     memento("add", "one", "--session", "standup", "--tag", "ops", "--key", "rami/editor")
     memento("add", "two", "--session", "standup", "--tag", "ops", "--tag", "a\x1bb")
     memento("add", "three", "--namespace", "acme/rami")
-    for command, said in (
-        ("sessions", {"standup": 2}),
-        ("tags", {"a\x1bb": 1, "ops": 2}),
-        ("keys", {"rami/editor": 1}),
-        ("namespaces", {"acme/rami": 1, "default": 2}),
+    for thing, said in (
+        ("session", {"standup": 2}),
+        ("tag", {"a\x1bb": 1, "ops": 2}),
+        ("key", {"rami/editor": 1}),
+        ("namespace", {"acme/rami": 1, "default": 2}),
     ):
-        ended = memento(command, "--json")
-        assert json.loads(ended.out) == said
-        lines = [line.split(None, 1) for line in memento(command).out.splitlines()]
-        assert len(lines) == len(said)
+        assert memento("stats", "--by", thing, "--json").data == said
+        shown = memento("stats", "--by", thing).out
+        lines = [line.split(None, 1) for line in shown.splitlines()]
         assert [int(count) for count, _ in lines] == list(said.values())
-        assert "\x1b" not in memento(command).out
-    assert memento("keys", "--namespace", "acme/rami").out == "nothing here\n"
+        assert "\x1b" not in shown
+    assert memento("stats", "--by", "key", "--namespace", "acme/rami").out == "nothing here\n"
 
 
 def test_an_embedder_can_be_in_the_environment(memento, monkeypatch):
@@ -238,7 +261,7 @@ def test_an_embedder_can_be_in_the_environment(memento, monkeypatch):
 def test_a_moment_may_be_relative_to_now(text, moment):
     """A word, or a length of time before now."""
     now = datetime(2025, 5, 3, 10, 20, 30, tzinfo=UTC)
-    assert cli.moment_of(text, lambda: now) == datetime.fromisoformat(moment)
+    assert moment_of(text, lambda: now) == datetime.fromisoformat(moment)
 
 
 @pytest.mark.parametrize(
@@ -248,14 +271,14 @@ def test_a_moment_may_be_relative_to_now(text, moment):
 def test_what_is_not_a_moment_is_refused(text):
     """With examples of what is."""
     with pytest.raises(ValueError, match=r"is not a moment such as .* last monday or 7d"):
-        cli.moment_of(text)
+        moment_of(text)
 
 
 def test_since_takes_a_length_of_time(memento):
     """Only what was said in the last week."""
     memento("add", "long ago", "--at", "30d")
     memento("add", "lately", "--at", "yesterday")
-    found = json.loads(memento("list", "--since", "7d", "--json").out)
+    found = json.loads(memento("list", "--since", "7d", "--json").out)["memories"]
     assert [one["text"] for one in found] == ["lately"]
 
 
@@ -264,14 +287,14 @@ def test_since_takes_the_times_of_questions(memento, since):
     """What a question may name, an option may too."""
     memento("add", "long ago", "--at", "500d")
     memento("add", "now")
-    found = json.loads(memento("list", "--since", since, "--json").out)
+    found = json.loads(memento("list", "--since", since, "--json").out)["memories"]
     assert [one["text"] for one in found] == ["now"]
 
 
 @pytest.mark.parametrize(
     ("words", "status"),
     [
-        (("get", "nope", "--json"), 3),
+        (("show", "nope", "--json"), 3),
         (("list", "--limit", "x", "--json"), 2),
         (("add", " ", "--json"), 2),
         (("list", "--json", "--root", "nowhere"), 4),
@@ -289,7 +312,7 @@ def test_an_error_is_json_if_the_output_would_be(memento, words, status):
 def test_a_text_that_looks_like_an_option_is_not_one(memento):
     """After ``--`` no word asks for JSON."""
     memento("add", "one")
-    ended = memento("get", "--embedder", "none", "--", "nope", "--json")
+    ended = memento("show", "--embedder", "none", "--", "nope", "--json")
     assert ended.err.startswith("memento: ")
 
 
@@ -314,5 +337,43 @@ def test_messages_about_an_absent_embedder_name_the_option(memento):
 def test_a_weekday_is_to_come_where_a_plan_is_due(memento):
     """``--due monday`` is the next one, ``--since monday`` the last."""
     memento("add", "Water the plants.", "--kind", "plan", "--due", "monday")
-    (kept,) = json.loads(memento("list", "--since", "yesterday", "--json").out)
+    (kept,) = json.loads(memento("list", "--since", "yesterday", "--json").out)["memories"]
     assert datetime.fromisoformat(kept["due_at"]) > datetime.now(UTC)
+
+
+@pytest.mark.parametrize("name", ["notes.txt", "notes.md", "rows.csv", "chat.jsonl"])
+def test_a_file_in_latin_1_is_read_with_a_note(memento, name):
+    """Once, on stderr; a file that is UTF-8 up to a broken byte is refused."""
+    said = '{"role": "user", "content": "Zoë lives in Köln"}\n'
+    text = said if name == "chat.jsonl" else "id,text\n1,Zoë lives in Köln\n"
+    Path(name).write_bytes(text.encode("latin-1"))
+    ended = memento("ingest", name)
+    assert ended.status == 0
+    assert ended.err.count(f"{name} is not UTF-8; it is read as Windows-1252") == 1
+    assert "Zoë lives in Köln" in memento("list").out
+    Path("broken.txt").write_bytes("Zoë\n".encode() + b"K\xf6ln\n")
+    refused = memento("ingest", "broken.txt")
+    assert (refused.status, "broken.txt:2: is not UTF-8" in refused.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("name", "start", "says"),
+    [
+        ("a.pdf", b"%PDF-1.7\n%\xe2\xe3\n", "is a PDF"),
+        ("a.png", b"\x89PNG\r\n\x1a\n\x00", "is a PNG image"),
+        ("a.docx", b"PK\x03\x04\x14\x00", "office document"),
+        ("a.bin", b"\xe9\x01\x02\n", "is not UTF-8"),
+        ("a.utf16.txt", "Zoë".encode("utf-16"), "is not UTF-8"),
+        ("folder", None, "is a folder"),
+    ],
+)
+def test_what_is_no_text_is_named(memento, name, start, says):
+    """One line with what it is; nothing is kept."""
+    if start is None:
+        Path(name).mkdir()
+    else:
+        Path(name).write_bytes(start)
+    refused = memento("ingest", name)
+    assert (refused.status, refused.err.count("\n"), refused.out) == (2, 1, "")
+    assert says in refused.err
+    assert not Path("agent_memory").exists()

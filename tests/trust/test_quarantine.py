@@ -466,7 +466,7 @@ def test_the_command_line(tmp_path, capsys):
     assert "2 quarantined until approved" in said
     assert "nothing found" in run("retrieve", "moon").out
     assert "cheese" in run("retrieve", "moon", "--quarantined").out
-    waiting = json.loads(run("quarantine", "list", "--json").out)
+    waiting = json.loads(run("quarantine", "list", "--json").out)["memories"]
     first, second = (one["id"] for one in waiting)
     assert run("quarantine", "approve", first).out == f"{first}  active\n"
     assert run("quarantine", "reject", second).out == f"{second}  forgotten\n"

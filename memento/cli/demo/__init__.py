@@ -17,7 +17,8 @@ from rich.text import Text
 from memento import MemoryManager, ingest
 from memento.base.display import plain
 from memento.cli.demo import story
-from memento.cli.tables import STYLES, console, moment
+from memento.cli.local import moment
+from memento.cli.tables import STYLES, console
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -38,7 +38,7 @@ class Gate:
 
     def __init__(self, ledger: Path, seconds: float) -> None:
         self._ledger = ledger
-        self._seconds = seconds
+        self.seconds = seconds
         self._wait: _Wait | None = None
         self._alone = False
         path = ledger.with_name(layout.TURN)
@@ -99,13 +99,11 @@ class Gate:
             wait = self._wait = _Wait(self._queue, self._turn)
         try:
             wait.start()
-            first = min(PATIENCE, self._seconds)
+            first = min(PATIENCE, self.seconds)
             came = wait.finished.wait(first)
             if not came:
-                log.warning(
-                    "another process is writing; waiting up to %.0f s for it", self._seconds
-                )
-                came = wait.finished.wait(self._seconds - first) or not wait.abandon()
+                tell(self.seconds)
+                came = wait.finished.wait(self.seconds - first) or not wait.abandon()
         except BaseException:  # mostly an interruption: the thread must not keep the locks
             if not wait.abandon():
                 self._wait = None
@@ -115,6 +113,11 @@ class Gate:
         self._wait = None
         if wait.error is not None:
             raise wait.error
+
+
+def tell(seconds: float) -> None:
+    """Say that we wait for another process."""
+    log.warning("another process is writing; waiting up to %.0f s for it", seconds)
 
 
 def is_taken(ledger: Path) -> bool:

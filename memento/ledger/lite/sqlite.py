@@ -27,6 +27,7 @@ from memento.errors import (
     StoreUnusable,
 )
 from memento.ledger import schema
+from memento.ledger.lite import gate
 from memento.ledger.lite.fulltext import LiteWords
 from memento.ledger.lite.library import Error, sqlite3
 
@@ -172,6 +173,22 @@ def _enter_wal(connection: Connection, busy_seconds: float) -> None:
             time.sleep(0.005)
         else:
             return
+
+
+def begin(connection: Connection, busy_seconds: float) -> None:
+    """Begin to write; say so if a program that knows no gate keeps us waiting for long."""
+    first = min(gate.PATIENCE, busy_seconds)
+    connection.execute(f"PRAGMA busy_timeout={round(first * 1000)}")
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+    except sqlite3.OperationalError as error:
+        if "locked" not in str(error):
+            raise
+        gate.tell(busy_seconds)
+    finally:
+        connection.execute(f"PRAGMA busy_timeout={round(busy_seconds * 1000)}")
+    if not connection.in_transaction:
+        connection.execute("BEGIN IMMEDIATE")
 
 
 def explain(path: Path, error: sqlite3.Error | UnicodeDecodeError) -> StoreError:

@@ -27,7 +27,7 @@ from memento.errors import StoreClosed, StoreError, StoreGone
 from memento.ledger.lite.gate import Gate
 from memento.ledger.lite.library import Error
 from memento.ledger.lite.presence import Presence
-from memento.ledger.lite.sqlite import Connection, explain, translated
+from memento.ledger.lite.sqlite import Connection, begin, explain, translated
 
 T = TypeVar("T")
 
@@ -353,7 +353,7 @@ class Writer:
             self._look()
         try:
             self._roll_back()
-            execute("BEGIN IMMEDIATE")
+            begin(self._connection, self._gate.seconds)
             if len(group) == 1:
                 group[0].run(self._connection)
             else:

@@ -1,0 +1,297 @@
+"""Commands that change a memory in place: ``set`` by options, ``edit`` in the user's editor."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import shlex
+import subprocess
+import tempfile
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from memento import Draft, MemoryManager
+from memento.base.display import one_line
+from memento.cli.local import short, zone
+from memento.cli.options import (
+    ID,
+    Id,
+    Ids,
+    coming_moment_of,
+    command,
+    condition_of,
+    option,
+)
+from memento.cli.output import Shown, each, one_memory
+from memento.errors import InvalidInput, MementoError
+from memento.text.when import seconds_of
+from memento.types import Kind, Memory, Tier
+
+app = typer.Typer()
+
+EDITED = (
+    "tier", "kind", "importance", "scope", "key", "tags", "aliases", "pinned", "condition",
+    "due_at", "expires_at", "valid_until",
+)  # fmt: skip
+"""Fields that ``edit`` shows above the text."""
+_MOMENTS = {"due_at", "expires_at", "valid_until"}
+_LISTS = {"tags", "aliases"}
+
+
+def _expiry(text: str) -> float:
+    """Read a length of time, or ``never``."""
+    return math.inf if text == "never" else seconds_of(text)
+
+
+@command(
+    app,
+    f"memento set {ID} --tag +ops --tag -draft --tier long",
+    f"memento set {ID} --pin --lock",
+    f"memento set {ID} --expires-in 7d --importance 0.9",
+    f"memento set {ID} --archived",
+    name="set",
+)
+def set_(
+    memory: MemoryManager,
+    ids: Ids,
+    *,
+    tag: Annotated[
+        list[str] | None, option("--tag", help="+NAME adds a tag, -NAME removes it; repeatable.")
+    ] = None,
+    alias: Annotated[
+        list[str] | None, option("--alias", help="+NAME adds a name, -NAME removes it; repeatable.")
+    ] = None,
+    metadata: Annotated[
+        list[str] | None,
+        option("--metadata", metavar="NAME=VALUE", help="Its own field; -NAME removes it."),
+    ] = None,
+    tier: Annotated[Tier | None, option("--tier", help="The tier that it moves to.")] = None,
+    kind: Annotated[Kind | None, option("--kind", help="Kind of statement.")] = None,
+    importance: Annotated[float | None, option("--importance", help="From 0 to 1.")] = None,
+    scope: Annotated[str | None, option("--scope", help="Where it applies; '' everywhere.")] = None,
+    key: Annotated[
+        str | None, option("--key", help="The slot that a new memory of the same text fills.")
+    ] = None,
+    condition: Annotated[
+        str | None, option("--condition", help="When a rule applies, in words; '' always.")
+    ] = None,
+    due_at: Annotated[
+        datetime | None,
+        option("--due", parser=coming_moment_of, metavar="MOMENT", help="When a plan is due."),
+    ] = None,
+    expires_in: Annotated[
+        float | None,
+        option("--expires-in", parser=_expiry, metavar="TIME", help="Hide it after: 7d, never."),
+    ] = None,
+    pin: Annotated[bool | None, option("--pin/--no-pin", help="Never fades, or does.")] = None,
+    lock: Annotated[
+        bool | None, option("--lock/--no-lock", help="Nothing changes it, or anything may.")
+    ] = None,
+    archived: Annotated[
+        bool | None, option("--archived/--no-archived", help="Set it aside, or bring it back.")
+    ] = None,
+) -> Shown:
+    """Change tags, tier, expiry, pin, lock or scope.
+
+    The text is changed by `memento edit` and `memento correct`. A locked memory is changed by
+    nobody but the user, and first unlocked; `memento erase` removes it all the same. An archived
+    one is found by --archived, or a query that names it.
+    """
+    given: dict[str, Any] = {
+        "tier": tier,
+        "kind": kind,
+        "importance": importance,
+        "scope": scope,
+        "due_at": due_at,
+        "pinned": pin,
+    }
+    fixed = {name: value for name, value in given.items() if value is not None}
+    if condition is not None:
+        fixed["condition"] = condition or None
+    if expires_in is not None:
+        fixed["expires_in"] = None if expires_in == math.inf else expires_in
+    if lock is not None:
+        fixed["lock"] = "user" if lock else None
+    lists = any((tag, alias, metadata))
+    if not fixed and not lists and key is None and archived is None:
+        raise InvalidInput("ID", "say what to set, such as --tag +NAME or --pin")
+
+    def change(name: str) -> Memory:
+        old = memory.get(name)
+        if archived is False:
+            old = memory.sleep.unarchive(name)
+        own = _lists(old, tag or (), alias or (), metadata or ()) if lists else {}
+        if fixed or own:
+            old = memory.update(name, **fixed, **own)
+        if key is not None and key != old.key:
+            old = _rekeyed(memory, old, key)
+        return memory.sleep.archive(old.id) if archived else old
+
+    return each(memory, ids, change, _state)
+
+
+def _state(found: Memory) -> str:
+    """Say what can be set and is, on one line."""
+    parts = [found.status.value, found.tier.value, f"importance {found.importance:.2f}"]
+    parts += ["pinned"] * found.pinned + ["locked"] * (found.lock is not None)
+    parts += [f"key {found.key}"] * bool(found.key) + [f"#{tag}" for tag in found.tags]
+    parts += [f"in {found.scope}"] * bool(found.scope)
+    return one_line(", ".join(parts))
+
+
+def _signed(now: Iterable[str], name: str, given: Sequence[str]) -> list[str]:
+    """Return the names with those of +NAME, without those of -NAME."""
+    left = list(now)
+    for one in given:
+        sign, word = (one[0], one[1:]) if one[:1] in {"+", "-"} else ("+", one)
+        if sign == "-" and word not in left:
+            raise InvalidInput(name, f"{word!r:.60} is not among {left}")
+        left = [other for other in left if other != word] + [word] * (sign == "+")
+    return left
+
+
+def _lists(
+    old: Memory, tags: Sequence[str], aliases: Sequence[str], metadata: Sequence[str]
+) -> dict[str, Any]:
+    """Work out the tags, names and fields of a memory after the signed ones."""
+    changes: dict[str, Any] = {}
+    if tags:
+        changes["tags"] = _signed(old.tags, "--tag", tags)
+    if aliases:
+        changes |= _aliases(old, _signed(old.aliases, "--alias", aliases))
+    if metadata:
+        own = dict(old.metadata)
+        for one in metadata:
+            if one.startswith("-"):
+                own.pop(one[1:], None)
+            else:
+                own |= condition_of("--metadata", one)
+        changes["metadata"] = own
+    return changes
+
+
+def _aliases(old: Memory, wanted: Sequence[str]) -> dict[str, Any]:
+    added = [one for one in wanted if one not in old.aliases]
+    gone = [one for one in old.aliases if one not in wanted]
+    return {"add_aliases": added, "remove_aliases": gone}
+
+
+def _rekeyed(memory: MemoryManager, old: Memory, key: str) -> Memory:
+    """Put a memory into another slot: a new one of the same content supersedes it."""
+    names = {field.name for field in fields(Draft)} & {field.name for field in fields(Memory)}
+    same = {name: getattr(old, name) for name in names - {"id", "key"}}
+    expires = None if old.expires_at is None else old.expires_at - datetime.now(UTC)
+    (new,) = memory.add_many(
+        [Draft(**same, key=key or None, expires_in=expires, supersedes=old.id)]
+    )
+    return new
+
+
+@command(app, f"memento edit {ID}")
+def edit(memory: MemoryManager, id: Id) -> Shown:  # noqa: A002 - the field's own name
+    """Change a memory in your editor.
+
+    $VISUAL or $EDITOR opens its fields and its text; what you change there is applied. Nothing
+    changes if the file is left as it was, or emptied. `memento undo` takes it back.
+    """
+    old = memory.get(memory.store.full_id(id))
+    before = _written(old)
+    file, after = _edited(before, old)
+    if not after.strip() or after == before:
+        file.unlink()
+        return Shown({"memories": []}, [], empty="nothing was changed")
+    try:
+        wanted, text = _read(after)
+        changes = _changes(old, wanted, text)
+        key = wanted.get("key", "")
+        new = memory.update(old.id, **changes) if changes else old
+        if key != (old.key or ""):
+            new = _rekeyed(memory, new, key)
+    except (tomllib.TOMLDecodeError, ValueError, MementoError) as error:
+        raise InvalidInput(str(file), f"{error}; nothing changed, the file is kept") from None
+    file.unlink()
+    return one_memory(new)
+
+
+def _written(found: Memory) -> str:
+    """Write the fields of a memory as TOML between two fences, and its text."""
+    said = {name: getattr(found, name) for name in EDITED}
+    lines = [f"{name} = {_toml(value)}" for name, value in said.items()]
+    return "\n".join(["+++", *lines, "+++", found.text, ""])
+
+
+def _toml(value: Any) -> str:
+    """Write a value as TOML has it; what is not set is an empty string."""
+    if isinstance(value, datetime):
+        return value.astimezone(zone()).isoformat()
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(_toml, value))}]"
+    return json.dumps("" if value is None else value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _edited(text: str, old: Memory) -> tuple[Path, str]:
+    """Let the user edit a text; returns the file and what it then holds."""
+    number, name = tempfile.mkstemp(".md", f"memento-{short(old.id)[:20]}-".replace("/", "-"))
+    file = Path(name)
+    with os.fdopen(number, "w", encoding="utf-8") as out:
+        out.write(text)
+    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
+    try:
+        status = subprocess.run([*shlex.split(editor), name], check=False).returncode  # noqa: S603 - the user's own
+    except OSError as error:
+        file.unlink()
+        raise InvalidInput("$EDITOR", f"{editor!r:.60} cannot be run: {error.strerror}") from None
+    if status:
+        file.unlink()
+        raise InvalidInput("$EDITOR", f"{editor!r:.60} ended with {status}; nothing was changed")
+    try:
+        return file, file.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise InvalidInput(name, "is not UTF-8 text; nothing was changed") from None
+
+
+def _read(text: str) -> tuple[Mapping[str, Any], str]:
+    """Read the fields and the text of an edited memory."""
+    lines = text.split("\n")
+    fences = [number for number, line in enumerate(lines) if line.rstrip() == "+++"][:2]
+    if len(fences) != 2 or fences[0]:  # noqa: PLR2004 - one at each end
+        raise InvalidInput("line 1", "the fields stand between two lines of +++")
+    wanted = tomllib.loads("\n".join(["", *lines[1 : fences[1]]]))
+    for name in wanted:
+        if name not in EDITED:
+            raise InvalidInput(name, f"is not one of: {', '.join(EDITED)}")
+    wanted = {name: _value(name, value) for name, value in wanted.items()}
+    return wanted, "\n".join(lines[fences[1] + 1 :]).strip("\n")
+
+
+def _value(name: str, value: Any) -> Any:
+    """Check the value of a field as far as `update` does not; a moment may be in words."""
+    if name in _MOMENTS and value != "" and getattr(value, "tzinfo", None) is None:
+        return coming_moment_of(str(value))
+    if name in _LISTS and not (isinstance(value, list) and {*map(type, value)} <= {str}):
+        raise InvalidInput(name, "is a list of texts")
+    if name == "key" and not isinstance(value, str):
+        raise InvalidInput(name, "is a text")
+    return value
+
+
+def _changes(old: Memory, wanted: Mapping[str, Any], text: str) -> dict[str, Any]:
+    """Work out the arguments of an update from the fields that differ; a line less is no change."""
+    changes = {
+        name: (value if value != "" or name == "scope" else None)
+        for name, value in wanted.items()
+        if name != "key" and _toml(value) != _toml(getattr(old, name))
+    }
+    if "aliases" in changes:
+        changes |= _aliases(old, changes.pop("aliases") or ())
+    if "expires_at" in changes:
+        at = changes.pop("expires_at")
+        changes["expires_in"] = None if at is None else at - datetime.now(UTC)
+    return changes | ({"text": text} if text and text != old.text.strip("\n") else {})

@@ -1,0 +1,200 @@
+"""Overviews: what the memories say together, where they come from and what is in doubt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from memento import Diff, MemoryManager
+from memento.base.display import one_line
+from memento.cli.local import moment
+from memento.cli.options import ID, Id, Query, Scopes, Within, command, group, moment_of, option
+from memento.cli.output import Shown, explained
+from memento.types import Belief, Kind, Strength
+
+app = typer.Typer()
+insight = group("See what the memories say together.")
+app.add_typer(insight, name="insight")
+
+Topic = Annotated[
+    list[str] | None, typer.Argument(help="Only what is relevant to this, in plain words.")
+]
+Below = Annotated[str | None, option("--within", metavar="SCOPE", help="At it or below it.")]
+
+
+class By(StrEnum):
+    """Orders of a timeline."""
+
+    OCCURRED = "occurred"
+    RECORDED = "recorded"
+
+
+@command(
+    insight,
+    'memento insight reason "in which city is the office of the company of Nina Park?"',
+    'memento insight reason "who leads the team that owns billing-api?" --hops 2 --json',
+)
+def reason(
+    memory: MemoryManager,
+    question: Query,
+    *,
+    hops: Annotated[int, option("--hops", help="Most memories of a chain, 1 to 6.")] = 3,
+    k: Annotated[int, option("-n", "-k", "--count", help="Most chains.")] = 5,
+    scope: Scopes = None,
+    within: Within = None,
+) -> Shown:
+    """Find an answer that takes several memories.
+
+    They are chains of memories that share names and lead from QUERY to the answer.
+    """
+    asked = " ".join(question)
+    return explained(
+        memory.insight.reason(asked, hops=hops, k=k, scope=scope or None, within=within or None)
+    )
+
+
+@command(insight, "memento insight timeline Rami", "memento insight timeline --by recorded -n 20")
+def timeline(
+    memory: MemoryManager,
+    topic: Topic = None,
+    *,
+    by: Annotated[By, option("--by", help="When it happened, or when it was recorded.")] = (
+        By.OCCURRED
+    ),
+    limit: Annotated[int, option("-n", "--limit", help="Most memories to read.")] = 50,
+    within: Below = None,
+) -> Shown:
+    """List what happened, oldest first."""
+    found = memory.insight.timeline(
+        " ".join(topic or ()) or None, by=by.value, limit=limit, within=within
+    )
+    lines = (f"{moment(one.at)}  {one.what:<10}  {one_line(one.text)}" for one in found)
+    return Shown({"moments": found}, lines)
+
+
+@command(insight, f"memento insight lineage {ID}")
+def lineage(memory: MemoryManager, id: Id) -> Shown:  # noqa: A002 - the field's own name
+    """Show where a memory comes from and what came of it."""
+    return explained(memory.insight.lineage(memory.store.full_id(id)))
+
+
+@command(insight, "memento insight dossier Northwind", 'memento insight dossier "the move" --json')
+def dossier(memory: MemoryManager, topic: Query) -> Shown:
+    """Show what is known about a topic.
+
+    Each memory has the turns it comes from and its earlier values.
+    """
+    return explained(memory.insight.dossier(" ".join(topic)))
+
+
+@command(insight, "memento insight health", "memento insight health --within project/x --json")
+def health(memory: MemoryManager, *, within: Below = None) -> Shown:
+    """Show what is in doubt.
+
+    Conflicts, and what is overdue, never used or without a source.
+    """
+    return explained(memory.insight.health(within))
+
+
+@command(insight, "memento insight wonder", "memento insight wonder the move --json")
+def wonder(
+    memory: MemoryManager,
+    topic: Topic = None,
+    *,
+    limit: Annotated[int, option("-n", "--limit", help="Most to show.")] = 8,
+) -> Shown:
+    """List what is missing, each with a question to ask."""
+    found = memory.insight.wonder(" ".join(topic or ()) or None, limit=limit)
+    lines = (f"{one.kind:<10}  {one_line(one.question)}" for one in found)
+    return Shown({"questions": found}, lines, empty="nothing is missing")
+
+
+@command(
+    insight, "memento insight diff --since yesterday", "memento insight diff --since 7d --json"
+)
+def diff(
+    memory: MemoryManager,
+    *,
+    since: Annotated[
+        datetime, option("--since", parser=moment_of, metavar="MOMENT", help="Earlier moment.")
+    ],
+    until: Annotated[
+        datetime | None,
+        option("--until", parser=moment_of, metavar="MOMENT", help="Later moment; now if absent."),
+    ] = None,
+) -> Shown:
+    """Show what changed between two moments.
+
+    What was recorded, changed, hidden and brought back.
+    """
+    found = memory.changes.diff(since, until)
+    return Shown(found, _diff_lines(found))
+
+
+def _diff_lines(found: Diff) -> Iterator[str]:
+    for part, sign in (
+        ("added", "+"),
+        ("changed", "~"),
+        ("superseded", "-"),
+        ("archived", "-"),
+        ("forgotten", "-"),
+        ("restored", "+"),
+    ):
+        for name, (before, after) in getattr(found, part).items():
+            said = one_line(after.text)
+            if part == "changed" and before is not None and before.text != after.text:
+                said = f"{one_line(before.text)} -> {said}"
+            yield f"{sign} {part:10} {name}  {said}"
+
+
+@command(insight, f"memento insight strength {ID}")
+def strength(
+    memory: MemoryManager,
+    id: Id,  # noqa: A002 - the field's own name
+) -> Shown:
+    """Show how much a memory is used and believed.
+
+    With every verdict on it.
+    """
+    name = memory.store.full_id(id)
+    found, belief = memory.feedback.strength(name), memory.feedback.belief(name)
+    return Shown({"strength": found, "belief": belief}, _strength_lines(found, belief))
+
+
+def _strength_lines(found: Strength, belief: Belief) -> Iterator[str]:
+    last = "never" if found.used_at is None else f"{moment(found.used_at)}"
+    yield f"uses       {found.uses:.4g}, last {last}"
+    yield f"use        {found.use:+.2f} nats"
+    yield f"belief     {belief.mean:.0%} (before any verdict {belief.prior:.0%})"
+    yield f"worth      {found.worth:+.2f}"
+    yield f"retention  {found.retention:.0%}, stability {found.stability:.0f} active days"
+    yield f"strength   short {found.short:.2f}, long {found.long:.2f}"
+    for one in belief.evidence:
+        gone = "  (retracted)" if one.retracted else ""
+        yield f"  {moment(one.at)}  {one.verdict} by {one.source}{gone}"
+
+
+@command(insight, "memento insight stale", "memento insight stale --kind fact --limit 20")
+def stale(
+    memory: MemoryManager,
+    *,
+    kinds: Annotated[
+        list[Kind] | None, option("--kind", help="Only this kind; repeatable.")
+    ] = None,
+    limit: Annotated[int, option("-n", "--limit", help="Most memories.")] = 20,
+) -> Shown:
+    """List memories that somebody should look at.
+
+    They are expired, doubted or nearly forgotten.
+    """
+    found = memory.sleep.stale(kind=[kind.value for kind in kinds or ()] or None, limit=limit)
+    lines = (
+        f"{one.memory.id}  {', '.join(one.reasons)} ({one.retention:.0%} left)"
+        f"  {one_line(one.memory.text)}"
+        for one in found
+    )
+    return Shown({"stale": found}, lines, empty="nothing is stale")

@@ -1,0 +1,122 @@
+"""The list of commands: its sections, other names for them, and where a missing one went."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from typer.core import TyperGroup
+
+SECTIONS = {
+    "Remember": ("add", "ingest", "observe"),
+    "Find": ("retrieve", "list", "show", "value", "history", "prompt", "insight"),
+    "Correct": (
+        "edit", "set", "correct", "forget", "restore", "undo", "changes", "conflicts", "feedback",
+    ),
+    "Rules": ("rules", "quarantine"),
+    "Sessions": ("session", "scopes"),
+    "Maintain": (
+        "stats", "doctor", "sleep", "backup", "export", "import", "erase", "reindex", "salvage",
+    ),
+    "Agents": ("mcp", "demo"),
+}  # fmt: skip
+"""The commands as the help lists them, by what they are for: the module of each is
+``memento.cli.group_`` and the name of its section, but for a few."""
+
+APART = {"edit": "edit", "insight": "insight", "set": "edit"}
+"""Commands in modules of their own."""
+
+ALIASES = {
+    "ask": "retrieve",
+    "cat": "show",
+    "delete": "forget",
+    "find": "retrieve",
+    "get": "show",
+    "log": "changes",
+    "ls": "list",
+    "memories": "list",
+    "note": "add",
+    "query": "retrieve",
+    "recall": "retrieve",
+    "remember": "add",
+    "remove": "forget",
+    "resolve": "conflicts",
+    "rm": "forget",
+    "save": "add",
+    "search": "retrieve",
+    "status": "stats",
+    "update": "edit",
+    "vi": "edit",
+}
+"""Words that people type for a command; the help does not list them."""
+
+ELSEWHERE = {
+    "archive": "set ID --archived",
+    "checkpoint": "session checkpoint",
+    "diff": "insight diff",
+    "direct": "rules direct",
+    "dossier": "insight dossier",
+    "expire": "set ID --expires-in TIME",
+    "health": "insight health",
+    "keys": "stats --by key",
+    "lineage": "insight lineage",
+    "lock": "set ID --lock",
+    "move": "set ID --tier TIER",
+    "namespaces": "stats --by namespace",
+    "pin": "set ID --pin",
+    "policy": "rules policy",
+    "promote": "set ID --scope SCOPE",
+    "reason": "insight reason",
+    "recent": "list --session SESSION --newest-first",
+    "redo": "undo NUMBER, with the number of the undo",
+    "resume": "session resume",
+    "revert": "undo --key KEY",
+    "sessions": "stats --by session",
+    "stale": "insight stale",
+    "strength": "insight strength",
+    "tag": "set ID --tag +NAME",
+    "tags": "stats --by tag",
+    "timeline": "insight timeline",
+    "touch": "set ID --expires-in TIME",
+    "unarchive": "set ID --no-archived",
+    "unlock": "set ID --no-lock",
+    "unpin": "set ID --no-pin",
+    "untag": "set ID --tag -NAME",
+    "usage": "stats --usage",
+    "wonder": "insight wonder",
+}
+"""Words for what is a part of another command, and how to type that."""
+
+
+class Menu(TyperGroup):
+    """A list of commands in sections, which knows their other names."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Replace another name by the command's own, and ``help X`` by ``X --help``."""
+        if args and args[0] == "help" and "help" not in self.commands:
+            args = [*args[1:], "--help"]
+        elif args and args[0] == "version" and ctx.parent is None:
+            args = ["--version"]
+        if args and args[0] not in self.commands and ALIASES.get(args[0]) in self.commands:
+            args = [ALIASES[args[0]], *args[1:]]
+        return super().parse_args(ctx, args)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find a command; of what is a part of another one, say how to type it."""
+        if ctx.parent is None and args[0] not in self.commands and args[0] in ELSEWHERE:
+            ctx.fail(f"type `memento {ELSEWHERE[args[0]]}` for {args[0]!r}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write each section with its commands and their summaries."""
+        listed = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        seen = {name: one for name, one in listed if one is not None and not one.hidden}
+        sections = SECTIONS if ctx.parent is None else {"Commands": tuple(seen)}
+        width = max(map(len, seen))
+        for title, names in sections.items():
+            rows = [
+                (name.ljust(width), seen[name].get_short_help_str(formatter.width))
+                for name in names
+                if name in seen
+            ]
+            with formatter.section(title):
+                formatter.write_dl(rows)
