@@ -63,9 +63,7 @@ def measure(root: str) -> dict[str, float]:
     }
     for command in commands.values():
         seconds(command)  # the first compiles, and makes the store
-    found = {
-        name: min(seconds(command) for _ in range(RUNS)) for name, command in commands.items()
-    }
+    found = {name: min(seconds(command) for _ in range(RUNS)) for name, command in commands.items()}
     return found | {"mcp": min(ready() for _ in range(RUNS))}
 
 
