@@ -177,9 +177,8 @@ def test_the_command_line_lists_the_days_of_the_zone(diary, monkeypatch, capsys)
     monkeypatch.setenv("MEMENTO_TIMEZONE", TOKYO)
     options = ["--since", "2025-03-14", "--json", "--root", root, "--embedder", "none"]
     assert main(["list", *options]) == 0
-    assert [one["text"] for one in json.loads(capsys.readouterr().out)] == [
-        "The boiler was repaired"
-    ]
+    (listed,) = json.loads(capsys.readouterr().out)["memories"]
+    assert listed["text"] == "The boiler was repaired"
 
 
 def test_a_wrong_variable_is_named(monkeypatch, tmp_path, capsys):

@@ -114,7 +114,7 @@ def read(
         Drafts with ``id`` and ``source`` set.
 
     Raises:
-        InvalidInput: If the file cannot be read, is not UTF-8, or holds a value that does not
+        InvalidInput: If the file cannot be read, is not text, or holds a value that does not
             fit; the message names file and line (in a ``.json`` file the place within the
             value). Raised at the call, or while iterating, for errors further on in the file.
     """

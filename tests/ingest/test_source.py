@@ -52,11 +52,13 @@ def test_malformed_files_are_named(file, tmp_path, name, content, said):
     assert problem(path).startswith(f"path: {said}")
 
 
-def test_bytes_that_are_not_utf8_are_an_error(tmp_path):
-    """A file in another encoding is refused with the first line that shows it."""
+def test_a_broken_byte_of_utf8_is_an_error(tmp_path):
+    """A file that is UTF-8 up to a line is refused with that line; one in Latin-1 is read."""
     path = tmp_path / "latin.txt"
-    path.write_bytes("fine\ncafé\n".encode("latin-1"))
+    path.write_bytes("café\n".encode() + "café\n".encode("latin-1"))
     assert problem(path) == "path: latin.txt:2: is not UTF-8 text"
+    path.write_bytes("fine\ncafé\n".encode("latin-1"))
+    assert [text for _, text in source.lines(path)] == ["fine", "café"]
 
 
 def test_a_torn_archive_is_an_error(tmp_path):
