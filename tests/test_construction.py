@@ -111,7 +111,7 @@ def test_a_copy_is_a_view_of_the_same_store(memory, way):
         memory.store.root,
     )
     assert memory.of("a", "b").get(kept.id) == kept
-    assert way({"deep": [memory]})["deep"][0].root == memory.store.root
+    assert way({"deep": [memory]})["deep"][0].store.root == memory.store.root
     view.close()
     assert memory.store.closed
 
