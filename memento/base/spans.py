@@ -38,7 +38,7 @@ def traced(
             ) as span:
                 try:
                     result = call(*args, **kwargs)
-                except BaseException as error:
+                except BaseException as error:  # also an interruption ends the span
                     span.set_attribute("error.type", type(error).__name__)
                     span.set_status(trace.StatusCode.ERROR)
                     raise
