@@ -15,7 +15,7 @@ SECTIONS = {
     "Rules": ("rules", "quarantine"),
     "Sessions": ("session", "scopes"),
     "Maintain": (
-        "stats", "doctor", "sleep", "backup", "export", "import", "erase", "reindex", "salvage",
+        "stats", "doctor", "sleep", "backup", "export", "import", "erase", "reindex", "salvage", "config",
     ),
     "Agents": ("mcp", "demo"),
 }  # fmt: skip
