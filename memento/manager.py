@@ -97,6 +97,25 @@ class MemoryManager(Part):
     thread-safe. Use the manager as a context manager, or call ``close``; a manager without
     references is closed automatically.
 
+    Which method to call:
+
+    =========================================  ==================================================
+    to store one statement, or many            ``add``, ``add_many``
+    to store a conversation and learn from it  ``observe``; to store it only: ``keep``
+    to store a document or an export           ``documents``
+    to find memories                           ``retrieve``; as text for a prompt: ``prompt``
+    to find them for the next turn of a chat   ``recall``
+    to look up                                 ``get`` by id, ``value`` by key, ``list`` by filter
+    to change                                  ``update`` fields, ``correct`` what is wrong
+    to hide and bring back                     ``forget``, ``forget_many``, ``restore``, ``undo``
+    to wait for the background, and to end     ``flush``, ``close``
+    for another user                           ``of``
+    =========================================  ==================================================
+
+    The parts: ``store`` (backup, export, erase, statistics), ``documents``, ``changes`` (history),
+    ``slots`` (values by key, conflicts), ``rules``, ``sessions``, ``scopes``, ``quarantine``,
+    ``feedback``, ``insight`` (timeline, dossier) and ``sleep`` (tidy up).
+
     Managers that a process opens on the same folder share files, threads and caches if their
     ``config`` is equal and their embedder, clock and reranker are the same objects or names. Other
     managers work side by side like two processes; then one of them feeds Chroma for all.
