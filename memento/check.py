@@ -20,7 +20,6 @@ from memento.base.clock import to_micros
 from memento.base.plain import composed
 from memento.errors import InvalidInput
 from memento.protocols import Progress
-from memento.text.when import moment_of
 from memento.types import Source, Trust
 
 E = TypeVar("E", bound=StrEnum)
@@ -104,8 +103,12 @@ def said_moment(field: str, text: str | None, now: datetime) -> datetime | None:
         text: The words; None for no moment.
         now: The present, in the time zone of a moment that names none.
     """
+    if text is None:
+        return None
+    from memento.text.when import moment_of  # noqa: PLC0415 - its tables take long to load
+
     try:
-        return None if text is None else moment_of(text, now)
+        return moment_of(text, now)
     except ValueError as error:
         raise InvalidInput(field, str(error)) from None
 

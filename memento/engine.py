@@ -28,6 +28,7 @@ from memento.background import Background
 from memento.base import layout
 from memento.base.clock import to_micros
 from memento.base.forks import whole
+from memento.base.lazy import later
 from memento.config import Config
 from memento.embed import check as check_embedder
 from memento.errors import (
@@ -53,10 +54,7 @@ from memento.tiers.queue import Wish
 from memento.tiers.ring import ShortTier
 from memento.tiers.store_embedder import StoreEmbedder
 from memento.types import Draft, Finding, Tier, Trust
-from memento.upkeep import doctor
 from memento.upkeep.erase import Eraser, Erasure
-from memento.upkeep.import_ import Imported, Sessions, import_from
-from memento.upkeep.import_lines import Terms
 from memento.write.remember import remember
 from memento.write.steps import Change, Run
 
@@ -65,6 +63,12 @@ if TYPE_CHECKING:
     from memento.retrieve.searcher import Searcher
     from memento.tiers.chroma import LongSample
     from memento.tiers.long_tier import LongTier
+    from memento.upkeep import doctor, import_, import_lines
+    from memento.upkeep.import_ import Imported, Sessions
+else:
+    doctor = later("memento.upkeep.doctor")
+    import_ = later("memento.upkeep.import_")
+    import_lines = later("memento.upkeep.import_lines")
 
 log = logging.getLogger("memento.engine")
 
@@ -440,10 +444,10 @@ class Engine:
     ) -> Imported:
         """Import an export; see ``upkeep.import_``."""
         config = self.config
-        terms = Terms(config.limits, self.rules, config.secrets, trust, self.now())
+        terms = import_lines.Terms(config.limits, self.rules, config.secrets, trust, self.now())
         sessions: Sessions = {}
         try:
-            return import_from(
+            return import_.import_from(
                 self.ledger,
                 source,
                 into=into,

@@ -32,7 +32,7 @@ LONGEST = 4 << 20
 """Longest line that is read, bytes."""
 WAITING = 256
 """Most calls that wait for their turn; then nothing is read until one is done."""
-PARTING = 5.0
+PARTING = 15.0
 """Seconds that open calls have once the client is gone."""
 LISTED_FOR = 3_600_000
 """Milliseconds for which a client may keep a list; it never changes."""
@@ -82,7 +82,7 @@ def serve_stdio(
     stdout: BinaryIO | None = None,
     warm: bool = False,
 ) -> None:
-    """Serve one client until its stream ends; open calls then have five seconds.
+    """Serve one client until its stream ends; open calls then have 15 seconds.
 
     Nothing else may write to ``stdout`` meanwhile.
 
