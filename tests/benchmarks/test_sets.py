@@ -125,13 +125,14 @@ def test_names_are_swapped_as_words():
 
 
 @pytest.mark.parametrize(
-    ("asked", "found", "right"),
-    [("alone", ["a"], True), ("alone", ["a", "b"], False), ("first", ["a", "b"], True),
-     ("first", [], False), ("unlike", ["b"], True), ("unlike", ["b", "a"], False)],
+    ("asked", "named", "found", "right"),
+    [("alone", ["a"], ["a", "b"], True), ("alone", ["a", "b"], ["a", "b"], False),
+     ("alone", ["a"], ["b", "a"], False), ("first", [], ["a", "b"], True),
+     ("first", [], [], False), ("unlike", ["b"], [], True), ("unlike", ["b", "a"], [], False)],
 )  # fmt: skip
-def test_a_call_by_name_is_judged(asked, found, right):
+def test_a_call_by_name_is_judged(asked, named, found, right):
     """Alone, first, or not at all."""
-    assert own.called_rightly(asked, "a", found) is right
+    assert own.called_rightly(asked, "a", named, found) is right
 
 
 def test_the_groups_run_without_an_embedder():
