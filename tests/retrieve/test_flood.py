@@ -79,8 +79,8 @@ def test_a_flood_in_quarantine_moves_no_score(tea):
 def test_what_a_filter_leaves_out_hides_nothing(good):
     """A filter is no choice among what was found, but of where to look."""
     flood(good, tags=["bob"])
-    assert found(good, tags="ada") == [["good"]] * len(QUESTIONS)
-    assert all("good" not in answer for answer in found(good, tags="bob"))
+    assert found(good, tag="ada") == [["good"]] * len(QUESTIONS)
+    assert all("good" not in answer for answer in found(good, tag="bob"))
 
 
 QUESTION = "does Rami drink tea in Zanzibar?"

@@ -134,8 +134,8 @@ def test_filters_hold_for_former_values(garage):
     garage.add("We drive a lorry", key="work/car", scope="work")
     question = "what car did we have before"
     assert texts(garage, question, within="work") == ["We drive a van", "We drive a lorry"]
-    assert texts(garage, question, tags="fleet") == ["We drive a van"]
-    assert texts(garage, question, kinds="rule") == []
+    assert texts(garage, question, tag="fleet") == ["We drive a van"]
+    assert texts(garage, question, kind="rule") == []
     assert CARS[1] not in texts(garage, question, as_of=datetime(2025, 1, 1, 12, tzinfo=UTC), k=10)
 
 

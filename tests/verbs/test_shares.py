@@ -131,7 +131,7 @@ class TestSeen:
         assert shown(rami, within="shop") == []
         assert "blue" in shown(rami, within=["ops", "shop"])
         assert shown(rami, within="ops/night") == []
-        assert shown(rami, kinds="rule") == []
+        assert shown(rami, kind="rule") == []
         assert shown(rami, session="s") == []
         assert "blue" not in shown(rami, without=["blue"])
         assert "blue" in shown(rami, "blue pipeline", match="names")

@@ -134,7 +134,7 @@ def test_learns_from_what_the_user_says(manager, fake_model, mode):
     assert manager.value("style/indent").text == "use spaces."
     run(agent, mode, "Write a loop.", thread("two"))
     assert "use spaces" in "".join(message.text for message in model.shown[-1])
-    assert kept(manager, kinds="rule") == ["use spaces."]
+    assert kept(manager, kind="rule") == ["use spaces."]
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -145,7 +145,7 @@ def test_learns_without_a_thread(manager, fake_model, mode):
     )
     for text in ("Please use tabs.", "No, use spaces.", "No, use spaces."):
         run(agent, mode, text, {})
-    assert kept(manager, kinds="rule") == ["use spaces."]
+    assert kept(manager, kind="rule") == ["use spaces."]
     assert manager.value("style/indent").text == "use spaces."
 
 
@@ -153,7 +153,7 @@ def test_learns_nothing_from_another_agent(manager, fake_model):
     """A subagent's human messages are an LLM's; and without turns there is nothing to learn."""
     memory = MementoMiddleware(manager, observe=True, speaker="agent")
     create_agent(fake_model("Done."), middleware=[memory]).invoke(said("Please use tabs."))
-    assert kept(manager, kinds="rule") == []
+    assert kept(manager, kind="rule") == []
     with pytest.raises(InvalidInput, match="observe: needs save"):
         MementoMiddleware(manager, observe=True, save=False)
 
@@ -209,7 +209,7 @@ def test_past_questions_do_not_crowd_out_the_fact(manager, fake_model):
         run(agent, "invoke", f"Hi! What does Ada ride {n}?", thread(f"t{n}"))
     run(agent, "invoke", "What does Ada ride?", thread("now"))
     assert "red Brompton" in block_of(model.shown[-1])
-    assert len(kept(manager, kinds="question")) == 13
+    assert len(kept(manager, kind="question")) == 13
 
 
 @pytest.mark.parametrize(
@@ -249,7 +249,7 @@ def test_tools_are_called_and_each_message_is_kept_once(manager, fake_model):
     model = fake_model(AIMessage("Let me look.", tool_calls=calls), "Take an umbrella.")
     agent = create_agent(model, [weather], middleware=[MementoMiddleware(manager)])
     agent.invoke(said("Will Ada in Oslo need an umbrella?"))
-    assert kept(manager, tiers="short") == [
+    assert kept(manager, tier="short") == [
         "Will Ada in Oslo need an umbrella?",
         "Let me look.",
         "Take an umbrella.",
@@ -1165,7 +1165,7 @@ def test_the_policy_is_in_the_system_message_and_before_the_text(manager, fake_m
     assert '"Use metric units"' in asked
     assert second[1].text == "We cook soup in which pot?"
     assert 'new, rule of the user: "Answer in French"' in second[-1].text
-    assert not any("policy" in text for text in kept(manager, kinds="episode"))
+    assert not any("policy" in text for text in kept(manager, kind="episode"))
     assert manager.sessions.list()[0].id == "t"
 
 

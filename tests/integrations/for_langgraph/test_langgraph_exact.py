@@ -217,40 +217,40 @@ def _created_first(store: Any) -> bool:
 
 
 EXCEPTIONS: dict[str, tuple[Callable[[Any], Any], Any]] = {
-    "a tuple comes back as a list": (lambda s: _got(s, {"a": (1, 2)}), {"a": [1, 2]}),
+    "A tuple comes back as a list": (lambda s: _got(s, {"a": (1, 2)}), {"a": [1, 2]}),
     "refused (bytes": (lambda s: _got(s, {"a": b"x"}), InvalidInput),
     "numbers that JSON lacks": (lambda s: _got(s, {"a": float("nan")}), InvalidInput),
     "keys that are not strings": (lambda s: _got(s, {1: 2}), InvalidInput),
-    "with a NUL": (lambda s: _got(s, {"a": "\0"}), InvalidInput),
-    "so are values and keys": (
+    "so are invalid characters": (lambda s: _got(s, {"a": "\0"}), InvalidInput),
+    "invalid characters": (
         lambda s: s.put(("a",), "\0", {}) or s.get(("a",), "\0").key,
         InvalidInput,
     ),
-    "or half a character": (lambda s: _got(s, {"a": "\ud800"}), InvalidInput),
+    "are invalid characters": (lambda s: _got(s, {"a": "\ud800"}), InvalidInput),
     "at most `Config.limits.metadata_bytes`": (
         lambda s: _got(s, {"a": "x" * 1_100_000}),
         InvalidInput,
     ),
     "the field `__memento__`": (lambda s: _got(s, {"__memento__": 1}), InvalidInput),
-    "a value is a copy": (_mutated, {"n": [1]}),
-    "a batch is all or nothing": (_half_bad, 0),
-    "`created_at` is when": (_created_first, True),
-    "in the order in which their keys were first put": (_order, ["1", "2", "3"]),
+    "Values are copies": (_mutated, {"n": [1]}),
+    "A batch is all or nothing": (_half_bad, 0),
+    "`created_at` is the time of a key's first put": (_created_first, True),
+    "ordered by the first put of their keys": (_order, ["1", "2", "3"]),
     "or that was only read": (_read_only_looked_at, []),
     "is neither greater nor less": (lambda s: _searched(s, filter={"x": {"$gt": 1}}), []),
     "replaced by a marker": (
         lambda s: _got(s, {"password": "hunter2"}),
         {"password": "[redacted:password]"},
     ),
-    "a filter that asks for one of them": (
+    "a filter for one of them": (
         lambda s: _searched(s, filter={"password": "hunter2"}),
         [],
     ),
-    "the items that bear on it": (lambda s: _searched(s, query="zebra"), []),
+    "returns only relevant items": (lambda s: _searched(s, query="zebra"), []),
     "only spaces or punctuation finds nothing": (lambda s: _searched(s, query=" ?"), []),
-    "a negative `limit` or `offset`": (lambda s: _searched(s, limit=-1), InvalidInput),
+    "A negative `limit` or `offset`": (lambda s: _searched(s, limit=-1), InvalidInput),
     "at most 256 characters": (lambda s: _got(s, {}, ("x",) * 200), InvalidInput),
-    "an unknown operator": (lambda s: _searched(s, filter={"text": {"$in": []}}), InvalidInput),
+    "An unknown operator": (lambda s: _searched(s, filter={"text": {"$in": []}}), InvalidInput),
 }
 """Words of the page that name an exception to what, and ours."""
 
