@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
@@ -27,7 +26,7 @@ from memento.cli.options import (
     moment_of,
     option,
 )
-from memento.cli.output import Shown, counted, masked, wait_for_index, warn
+from memento.cli.output import USAGE, Shown, counted, masked, wait_for_index, warn
 from memento.errors import InvalidInput
 from memento.ingest import Format
 from memento.messages import is_one
@@ -36,10 +35,7 @@ from memento.text.when import seconds_of
 from memento.types import Kind, Memory, Source, Status, Tier, Trust
 
 if TYPE_CHECKING:
-    from memento.types import Draft
-
-BATCH = 256
-"""Most drafts of a file written in one transaction."""
+    from memento.verbs.ingesting import Ingested
 
 *_OTHERS, _LAST = Format
 FORMATS = f"{', '.join(_OTHERS)} or {_LAST}"
@@ -142,17 +138,18 @@ def add(
 
 @command(
     app,
-    "memento ingest chat.jsonl",
-    "memento ingest notes.md --scope project/alpha",
+    "memento ingest chatgpt-export.zip",
+    "memento ingest notes/ diary.md --scope project/alpha",
+    'memento ingest "WhatsApp Chat with Ilse.txt" --me Ada',
+    "memento ingest people.csv --map text=note,actor=name",
     "memento ingest contract.md --document",
-    "memento ingest export.json --format sharegpt --no-wait",
-    "memento ingest page.md --trust web --name https://example.org/page",
     make=True,
 )
 def ingest(
     store: Store,
-    file: Annotated[
-        Path, typer.Argument(help="Text, Markdown, HTML, CSV, JSON or JSON Lines; may be gzipped.")
+    files: Annotated[
+        list[str],
+        typer.Argument(metavar="FILE...", help="Files, folders, .zip archives, or - for stdin."),
     ],
     *,
     format: Annotated[str | None, option("--format", help=f"{FORMATS}; detected if none.")] = None,  # noqa: A002 - the word for it
@@ -161,46 +158,105 @@ def ingest(
     ] = None,
     scope: Scope = "",
     trust: Origin = Trust.USER,
+    me: Annotated[
+        str | None, option("--me", help="Your name, id or address in chats of several people.")
+    ] = None,
+    map: Annotated[  # noqa: A002 - the word for it
+        list[str] | None,
+        option("--map", metavar="FIELD=COLUMN", help="Column that fills a field; repeatable."),
+    ] = None,
     document: Annotated[
         bool, option("--document", help="Follow the file: what it no longer says is hidden.")
     ] = False,
     wait: Annotated[bool, option("--wait/--no-wait", help="Wait until it is indexed.")] = True,
 ) -> int:
-    """Remember a file: notes, a document or a conversation.
+    """Remember files: notes, exports of chats and of other memories, tables.
 
-    The whole file is checked before anything is written. If it is interrupted, run it again: it
-    adds only memories that are not there yet.
+    What a file is, is told by its content. All of a file is checked before anything of it is
+    written. If it is interrupted, run it again: it adds only memories that are not there yet, and
+    so does the next export.
+
+    What other people said waits in quarantine; --me says which of them you are.
 
     With --document, a text or Markdown file is kept in numbered parts. After a change of the file,
     run it again: new parts supersede the old ones, and parts that are gone are hidden.
     """
     from memento.cli import tables  # noqa: PLC0415 - rich is slow to load
-    from memento.ingest import read  # noqa: PLC0415 - used by this command only
+    from memento.ingest import survey  # noqa: PLC0415 - used by this command only
+    from memento.ingest.readers.tables import parse_map  # noqa: PLC0415 - likewise
 
-    def drafts() -> Iterator[Draft]:
-        return read(file, format, name=name, scope=scope, trust=trust)
-
-    total = None if document else sum(1 for _ in drafts())
+    if document:
+        for file in files:
+            _follow(store, Path(file), name, format, scope, trust)
+        with store.open() as memory:
+            return wait_for_index(memory) if wait else 0
+    with tables.Bar("reading", 0).drawn() as bar:
+        looked = survey(
+            *files,
+            format=format,
+            name=name,
+            scope=scope,
+            trust=trust,
+            me=me,
+            map=parse_map(map or []),
+            progress=bar.to,
+        )
+    failed = any(one.problem and not one.left_out for one in looked.found)
+    if not any(one.format for one in looked.found):
+        for one in looked.found:
+            warn(one.problem)
+        return USAGE if failed or not looked.found else 0
     with store.open() as memory:
-        with tables.Bar("adding", total).drawn() as bar:
-            if total is None:
-                began = system_clock()
-                kept = memory.documents.add(
-                    file,
-                    name=name,
-                    format=cast("Literal['text', 'markdown'] | None", format),  # refused if not
-                    scope=scope,
-                    source=Source(trust),
-                    progress=bar.to,
-                )
-                new = sum(one.created_at >= began for one in kept)
-                told = f"{len(kept)} parts, {new} new"
-            else:
-                kept, new = _add_all(memory, drafts(), bar.to)
-                told = f"{counted(total)} read, {new} new, {total - new} known already"
-        for line in (f"{file.name}: {told}", *_waiting(kept)):
+        with tables.Bar("adding", 0).drawn() as bar:
+            reports = memory.documents.ingest(looked, progress=bar.to, told=_tell)
+        waiting = sum(one.waiting for one in reports)
+        for line in _quarantined(waiting):
             typer.echo(line)
-        return wait_for_index(memory) if wait else 0
+        status = wait_for_index(memory) if wait else 0
+    return USAGE if failed else status
+
+
+def _tell(one: Ingested) -> None:
+    """Print what became of a file."""
+    if one.problem:
+        warn(f"left out: {one.problem}" if one.left_out else one.problem)
+        return
+    known = one.read - one.new - one.changed
+    changed = [f"{one.changed} changed"] * bool(one.changed)
+    what = [one.called] * one.is_export
+    said = ", ".join(
+        [*what, f"{counted(one.read)} read", f"{one.new} new", *changed, f"{known} known already"]
+    )
+    typer.echo(f"{one.name}: {said}")
+    for note in one.notes:
+        warn(f"{one.name}: {note}")
+
+
+def _follow(
+    store: Store,
+    file: Path,
+    name: str | None,
+    format: str | None,
+    scope: str,
+    trust: Trust,
+) -> None:
+    """Keep a document in parts that follow the file."""
+    from memento.cli import tables  # noqa: PLC0415 - rich is slow to load
+
+    with store.open() as memory:
+        began = system_clock()
+        with tables.Bar("adding").drawn() as bar:
+            kept = memory.documents.add(
+                file,
+                name=name,
+                format=cast("Literal['text', 'markdown'] | None", format),  # refused if not
+                scope=scope,
+                source=Source(trust),
+                progress=bar.to,
+            )
+        new = sum(one.created_at >= began for one in kept)
+        for line in (f"{file.name}: {len(kept)} parts, {new} new", *_waiting(kept)):
+            typer.echo(line)
 
 
 def _from_stdin() -> str:
@@ -212,24 +268,11 @@ def _from_stdin() -> str:
 
 def _waiting(kept: Sequence[Memory]) -> list[str]:
     """Say how many of the new memories are quarantined."""
-    waiting = len({memory.id for memory in kept if memory.status is Status.QUARANTINED})
+    return _quarantined(len({one.id for one in kept if one.status is Status.QUARANTINED}))
+
+
+def _quarantined(waiting: int) -> list[str]:
     return [f"{waiting} quarantined until approved: see `memento quarantine list`"] * bool(waiting)
-
-
-def _add_all(
-    memory: MemoryManager, drafts: Iterator[Draft], progress: Callable[[int], None]
-) -> tuple[list[Memory], int]:
-    """Add drafts in batches; returns the quarantined memories and the number of new ones."""
-    done = new = 0
-    waiting: list[Memory] = []
-    while batch := list(islice(drafts, BATCH)):
-        began = system_clock()
-        kept = memory.add_many(batch)
-        waiting += [one for one in kept if one.status is Status.QUARANTINED]
-        new += len({one.id for one in kept if one.created_at >= began})
-        done += len(batch)
-        progress(done)
-    return waiting, new
 
 
 @command(

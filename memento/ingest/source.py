@@ -6,7 +6,7 @@ import json
 import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
@@ -70,7 +70,7 @@ class Item:
     """
 
     name: str
-    raw: Callable[[], BinaryIO]
+    raw: Callable[[], AbstractContextManager[BinaryIO]]
     size: int = 0
     folder: str = ""
     tree: Mapping[str, Item] = field(default_factory=dict, repr=False)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from difflib import SequenceMatcher
@@ -37,6 +37,7 @@ from memento.ingest.formats import Format
 from memento.ingest.paragraphs import PART_LIMIT, parts, without_front_matter
 from memento.ingest.paragraphs import Part as Passage
 from memento.ingest.source import lines, plain_name
+from memento.ingest.survey import Survey
 from memento.ledger import changes, links, memories, past
 from memento.ledger.contract import Session
 from memento.ledger.filters import filters_of
@@ -55,6 +56,7 @@ from memento.types import (
     Trust,
     TrustName,
 )
+from memento.verbs.ingesting import Ingested, ingest
 from memento.views import PART, Memories, Part, View, id_of_content
 from memento.write import change, locks
 from memento.write.steps import Run
@@ -67,7 +69,8 @@ _OF_ITSELF = frozenset({"add_document", "sweep", "undo"})
 """Verbs that hide a part without anybody asking for it."""
 _BY_HAND = frozenset({"update", "correct", "move", "promote"})
 """Verbs by which somebody changes a part: it stays as they left it."""
-_FORMATS = (Format.TEXT, Format.MARKDOWN)
+_READ = (Format.TEXT, Format.MARKDOWN)
+_MARKDOWN = (Format.MARKDOWN, Format.BASIC_MEMORY, Format.MEMPALACE)
 _CURRENT, _ASIDE = having("current"), having("by_name")
 _SAME = ("text", "tier", "kind", "importance", "actor", "occurred_at")
 """Fields in which a stored part and a draft are compared, if the draft has a value."""
@@ -75,6 +78,46 @@ _SAME = ("text", "tier", "kind", "importance", "actor", "occurred_at")
 
 class Documents(Part):
     """Texts of any length, kept in parts that are found one by one: ``memory.documents``."""
+
+    def ingest(
+        self,
+        survey: Survey,
+        *,
+        progress: Progress | None = None,
+        told: Callable[[Ingested], object] | None = None,
+    ) -> list[Ingested]:
+        """Store what is in files: notes, exports of chats and of other memories, tables.
+
+        Each memory has an id made of the one it has in its file, or of its text. So the same file
+        again adds nothing, the next export of a chat adds what is new, and a call that was
+        interrupted is completed by the same call. What was changed or forgotten here stays so.
+        Notes that name others as ``[[links]]`` are linked to them.
+
+        Args:
+            survey: What ``memento.ingest.survey`` found in the files.
+            progress: Called with the number of memories that are done, and of all.
+            told: Called with the report of each file as soon as it is done.
+
+        Returns:
+            A report for each file, or for each export of several files.
+
+        Raises:
+            SecretFound: If it holds a secret and ``Config.secrets`` says to refuse it.
+            StoreError: If it could not be written.
+
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from memento import MemoryManager
+        >>> from memento.ingest import survey
+        >>> with tempfile.TemporaryDirectory() as tmp, MemoryManager(tmp, embedder=None) as memory:
+        ...     note = Path(tmp, "boat.md")
+        ...     _ = note.write_text("The boat is called Petrel.")
+        ...     found = survey(note)
+        ...     [(one.read, one.new) for _ in range(2) for one in memory.documents.ingest(found)]
+        [(1, 1), (1, 0)]
+        """
+        check_progress(progress)
+        return ingest(self._view, survey, progress, told)
 
     def add(
         self,
@@ -284,11 +327,12 @@ def _text_of(document: object, given: str | None) -> tuple[str, Format]:
         text = "\n".join(document.splitlines())
     elif isinstance(document, Path):
         kind = kind or detect(document)
-        text = "\n".join(line for _, line in lines(document)) if kind in _FORMATS else ""
+        kind = Format.MARKDOWN if kind in _MARKDOWN else kind
+        text = "\n".join(line for _, line in lines(document)) if kind in _READ else ""
     else:
         problem = f"must be a text or a pathlib.Path, not {type_name(document)}"
         raise InvalidInput("document", problem)
-    if kind not in _FORMATS:
+    if kind not in _READ:
         problem = f"{kind} is not text or markdown; read it with memento.ingest.read and add_many"
         raise InvalidInput("format", problem)
     return text, kind

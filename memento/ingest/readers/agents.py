@@ -10,7 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from memento.ingest.readers.common import How, Talk, fields, items, moment, spoken, text_blocks, word
+from memento.ingest.readers.common import (
+    How,
+    Talk,
+    fields,
+    items,
+    moment,
+    spoken,
+    text_blocks,
+    word,
+)
 from memento.ingest.source import Head, Item, values, whole_lines
 from memento.types import Draft
 
@@ -125,7 +134,9 @@ def _copilot(lines: _Lines) -> Iterator[_Turn]:
 def is_opencode(head: Head) -> bool:
     """It is what ``opencode export`` prints: a session, and messages with their parts."""
     message = fields(next(iter(items(head.first.get("messages"))), None))
-    return "info" in head.first and ("parts" in message or "directory" in fields(head.first["info"]))
+    return "info" in head.first and (
+        "parts" in message or "directory" in fields(head.first["info"])
+    )
 
 
 def _opencode(documents: _Lines) -> Iterator[_Turn]:
@@ -138,7 +149,7 @@ def _opencode(documents: _Lines) -> Iterator[_Turn]:
                 for part in items(fields(one).get("parts"))
                 if not (fields(part).get("synthetic") or fields(part).get("ignored"))
             ]
-            if about.get("role") in ("user", "assistant") and not about.get("summary") is True:
+            if about.get("role") in ("user", "assistant") and about.get("summary") is not True:
                 at = fields(about.get("time")).get("created")
                 own_id, session = word(about.get("id")), word(info.get("id"))
                 folder = word(info.get("directory"))

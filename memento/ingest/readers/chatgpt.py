@@ -52,9 +52,7 @@ def _newest_leaf(tree: Mapping[str, Any]) -> str | None:
     return max(dated, key=dated.__getitem__) if dated else next(reversed(times), None)
 
 
-def _said(
-    talk: Talk, node: str, message: Mapping[str, Any], began: object
-) -> Iterator[Draft]:
+def _said(talk: Talk, node: str, message: Mapping[str, Any], began: object) -> Iterator[Draft]:
     author, content = fields(message.get("author")), fields(message.get("content"))
     more = fields(message.get("metadata"))
     role = _ROLES.get(word(author.get("role")))

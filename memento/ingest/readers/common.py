@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from memento.base.blocks import hide
@@ -148,10 +149,8 @@ def text_blocks(content: object, kinds: frozenset[str] = frozenset({"text"})) ->
 def moment(value: object) -> datetime | None:
     """Read ISO 8601 text, or seconds or milliseconds since 1970; None for anything else."""
     if isinstance(value, str):
-        try:
+        with suppress(ValueError):
             value = float(value)
-        except ValueError:
-            pass
     if isinstance(value, int | float) and not isinstance(value, bool):
         value = value / 1000 if abs(value) >= _MILLISECONDS else value
     try:
@@ -174,11 +173,3 @@ def word(value: object) -> str:
     """Return a string, or a number as one; ``""`` for any other value."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return value if isinstance(value, str) else str(value) if is_number else ""
-
-
-def utc(*parts: int) -> datetime | None:
-    """Make a moment; None for a day that is in no calendar."""
-    try:
-        return datetime(*parts, tzinfo=UTC)  # type: ignore[misc]  # as many as a line has
-    except ValueError:
-        return None

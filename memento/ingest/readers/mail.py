@@ -9,7 +9,6 @@ from email import message_from_bytes, policy
 from email.message import EmailMessage
 from email.utils import parseaddr, parsedate_to_datetime
 from hashlib import sha256
-from typing import cast
 
 from memento.ingest.readers.common import How, Talk
 from memento.ingest.readers.pages import html_blocks
@@ -24,22 +23,18 @@ _QUOTED_BY = re.compile(r".{0,200}(?:wrote|schrieb|écrit|escribió|ha scritto)\
 _AWAY = frozenset({"spam", "trash"})
 
 
-def is_mbox(head: Head) -> bool:
-    """It begins with an envelope and the fields of a message."""
-    first, _, rest = head.data.partition(b"\n")
-    return bool(_BEGIN.match(first)) and bool(_FIELD.match(rest[:100].decode("ascii", "replace")))
-
-
 def is_mail(head: Head) -> bool:
-    """It is one message by its name and its first field."""
-    return head.suffix == ".eml" and bool(_FIELD.match(head.text))
+    """It begins with an envelope and the fields of a message, or is one message by its name."""
+    first, _, rest = head.data.partition(b"\n")
+    fields = rest[:100].decode("ascii", "replace") if _BEGIN.match(first) else head.text
+    return bool(_FIELD.match(fields)) and (fields is not head.text or head.suffix == ".eml")
 
 
 def read_mail(item: Item, how: How) -> Iterator[Draft]:
     """Read each message: what was written, without what is quoted, attached or signed."""
     for data in _messages(item):
         try:
-            yield from _said(cast("EmailMessage", message_from_bytes(data, policy=policy.default)), data, how)
+            yield from _said(message_from_bytes(data, policy=policy.default), data, how)
         except (ValueError, LookupError, AttributeError, TypeError, RecursionError):
             how.note("a damaged message was left out")  # a field that the parser cannot take
 

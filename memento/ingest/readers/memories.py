@@ -16,19 +16,18 @@ _DRAWER = re.compile(r"## (\S+)\s*")
 _FIELD = re.compile(r"\| (Source|Filed|Added by) \| (.*) \|\s*")
 
 
-def _fact(text: str, system: str, own_id: str, *, aliases: str = "", **more: Any) -> Draft:
-    at = moment(more.pop("at", None))
-    tags = more.pop("tags", ())
+def _fact(text: str, system: str, own_id: str, more: dict[str, Any], **given: Any) -> Draft:
+    """Make a fact of another system; ``at`` is its time as it stands there."""
+    at = moment(given.pop("at", None))
     metadata = {name: value for name, value in more.items() if value not in (None, "", [], {})}
     return Draft(
         text,
         kind=Kind.FACT,
-        aliases=tag(aliases),
         source=Source(Trust.AGENT, system),
-        tags=tags,
         metadata=metadata,
         occurred_at=at,
         id=f"{system} {own_id}",
+        **given,
     )
 
 
@@ -48,13 +47,15 @@ def read_mem0(item: Item, _how: How) -> Iterator[Draft]:
             names = ("user_id", "agent_id", "run_id", "categories", "metadata")
             own_id = word(one.get("id")) or word(one.get("hash")) or text
             more = {name: one.get(name) for name in names}
-            yield _fact(text, "mem0", own_id, at=one.get("created_at"), **more)
+            yield _fact(text, "mem0", own_id, more, at=one.get("created_at"))
 
 
 def is_server_memory(head: Head) -> bool:
     """Its lines are entities and relations, or it is a graph of both."""
     first = head.first
-    line = first.get("type") in ("entity", "relation") and ("entityType" in first or "relationType" in first)
+    line = first.get("type") in ("entity", "relation") and (
+        "entityType" in first or "relationType" in first
+    )
     return line or first.keys() >= {"entities", "relations"}
 
 
@@ -64,7 +65,7 @@ def read_server_memory(item: Item, _how: How) -> Iterator[Draft]:
         if "relationType" in node:
             ends = [word(node.get("from")), word(node.get("to"))]
             text = " ".join([ends[0], word(node["relationType"]).replace("_", " "), ends[1]])
-            yield _fact(text, "server-memory", text, links=ends)
+            yield _fact(text, "server-memory", text, {LINKS: ends})
             continue
         name = word(node.get("name"))
         for said in items(node.get("observations")):
@@ -73,13 +74,17 @@ def read_server_memory(item: Item, _how: How) -> Iterator[Draft]:
                 continue
             whole = text if name.casefold() in text.casefold() else f"{name}: {text}"
             more = {CALLED: name, "entity_type": word(node.get("entityType"))}
-            yield _fact(whole, "server-memory", f"{name} {text}", aliases=name, **more)
+            yield _fact(whole, "server-memory", f"{name} {text}", more, aliases=tag(name))
 
 
 def _graph(item: Item) -> Iterator[Mapping[str, Any]]:
     for _, value in values(item):
         whole = fields(value)
-        nodes = [whole] if "type" in whole else [*items(whole.get("entities")), *items(whole.get("relations"))]
+        nodes = (
+            [whole]
+            if "type" in whole
+            else [*items(whole.get("entities")), *items(whole.get("relations"))]
+        )
         yield from map(fields, nodes)
 
 
@@ -105,5 +110,5 @@ def read_mempalace(item: Item, _how: How) -> Iterator[Draft]:
         elif line.strip() == "---" and drawer and "".join(quoted).strip():
             more = {"wing": wing, "room": room, "file": about.get("Source")}
             text, tags = "\n".join(quoted).strip(), (*tag(wing), *tag(room))
-            yield _fact(text, "mempalace", drawer, at=about.get("Filed"), tags=tags, **more)
+            yield _fact(text, "mempalace", drawer, more, at=about.get("Filed"), tags=tags)
             drawer = ""

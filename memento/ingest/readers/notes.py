@@ -91,8 +91,7 @@ def _observed(row: str, title: str, like: Draft) -> Iterator[Draft]:
         return
     text, tags = _TAG.sub("", seen[2]).strip(), tuple(_TAG.findall(seen[2]))
     more = {"category": seen[1], **({"context": seen[3]} if seen[3] else {})}
-    for draft in _facts(text, _with(like, tags, more), ()):
-        yield draft
+    yield from _facts(text, _with(like, tags, more), ())
 
 
 def _with(like: Draft, tags: Iterable[str], metadata: Mapping[str, Any]) -> Draft:
@@ -138,12 +137,13 @@ def _fields(header: list[str], how: How) -> dict[str, Any]:
         return {}
     import yaml  # noqa: PLC0415 - for notes with a header only
 
-    text = "\n".join(header)
+    text, found = "\n".join(header), None
     try:
-        if any(isinstance(one, yaml.AliasEvent) for one in yaml.parse(text, yaml.SafeLoader)):
-            raise yaml.YAMLError  # a few of these make a header of any size
-        found = yaml.load(text, yaml.BaseLoader)  # noqa: S506 - texts, lists and mappings only
+        events = yaml.parse(text, yaml.SafeLoader)
+        if not any(isinstance(one, yaml.AliasEvent) for one in events):  # a few fill any memory
+            found = yaml.load(text, yaml.BaseLoader)  # noqa: S506 - texts, lists and mappings only
     except (yaml.YAMLError, ValueError, RecursionError):
+        found = None
+    if found is None:
         how.note("a header that is not plain YAML was left out")
-        return {}
     return found if isinstance(found, dict) and all(isinstance(key, str) for key in found) else {}

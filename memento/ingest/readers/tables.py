@@ -6,6 +6,7 @@ import codecs
 import csv
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import chain, repeat
 from typing import Any
 
@@ -60,9 +61,7 @@ def _check_columns(how: How, header: list[str], place: FilePlace) -> None:
         raise place.error(f"has no column {', '.join(missing)}; it has {', '.join(header)}")
 
 
-def _mapped(
-    record: Mapping[str, Any], how: How, place: FilePlace, item: Item
-) -> Iterator[Draft]:
+def _mapped(record: Mapping[str, Any], how: How, place: FilePlace, item: Item) -> Iterator[Draft]:
     """Yield the draft of a record; a record without a text has nothing to remember."""
     given = {name: _value(name, _at(record, path)) for name, path in how.map.items()}
     given = {name: value for name, value in given.items() if value not in (None, "", [])}
@@ -70,14 +69,9 @@ def _mapped(
         how.note("rows without a text were left out")
         return
     own_id = given.pop("id", None)
-    draft = draft_of(given, place, item.plain_name)
-    yield draft if own_id is None else _named(draft, f"{item.plain_name} {own_id}")
-
-
-def _named(draft: Draft, own_id: str) -> Draft:
-    from dataclasses import replace  # noqa: PLC0415
-
-    return replace(draft, id=own_id)
+    yield replace(
+        draft_of(given, place, item.plain_name), id=None if own_id is None else str(own_id)
+    )
 
 
 def _at(record: Mapping[str, Any], path: str) -> Any:

@@ -61,8 +61,9 @@ def _said(
     )
 
 
-
 def _text(content: object) -> str:
     """Return the words of a message; bold ones, links and mentions are parts of their own."""
     parts = [content] if isinstance(content, str) else items(content)
-    return "".join(part if isinstance(part, str) else word(fields(part).get("text")) for part in parts)
+    return "".join(
+        part if isinstance(part, str) else word(fields(part).get("text")) for part in parts
+    )

@@ -27,8 +27,7 @@ _BEGINNINGS: tuple[tuple[bytes, str], ...] = (
 _FIELDS: tuple[tuple[frozenset[str], str], ...] = (
     (
         frozenset({"prompt_template", "docs"}),
-        "projects of a claude.ai export, not its conversations; give conversations.json, or the "
-        "documents of a project as files",
+        "projects of a claude.ai export, not its conversations; give conversations.json",
     ),
     (
         frozenset({"conversation_id", "share_id"}),

@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import UTC, datetime
 from hashlib import sha256
 from itertools import pairwise
 from pathlib import PurePosixPath
 
-from memento.ingest.readers.common import How, Talk, unmarked, utc
+from memento.ingest.readers.common import How, Talk, unmarked
 from memento.ingest.source import Head, Item, lines
 from memento.types import Draft
 
@@ -36,7 +36,9 @@ _DELETED = re.compile(
     re.IGNORECASE,
 )
 _EDITED = re.compile(r"\s*\u200e?<[^<>\n]{1,60}>\s*$")
-_TITLE = re.compile(r"WhatsApp[ -]Chat(?: with| mit| - )?\s*|Chat de WhatsApp con\s*", re.IGNORECASE)
+_TITLE = re.compile(
+    r"WhatsApp[ -]Chat(?: with| mit| - )?\s*|Chat de WhatsApp con\s*", re.IGNORECASE
+)
 _ORDERS = {"day first": (1, 0), "month first": (0, 1)}
 """Order of day and month to where the month and the day stand."""
 
@@ -111,7 +113,10 @@ def _order(item: Item, how: How) -> str:
     if days or any("." in one[0] for one in stamps[:1]):
         return "month first" if days < 0 else "day first"
     back = {
-        order: sum(a > b for a, b in pairwise([(c, *(int((a, b)[at]) for at in where)) for a, b, c in dates]))
+        order: sum(
+            a > b
+            for a, b in pairwise([(c, *(int((a, b)[at]) for at in where)) for a, b, c in dates])
+        )
         for order, where in _ORDERS.items()
     }
     if back["day first"] == back["month first"]:
@@ -131,4 +136,8 @@ def _when(stamp: re.Match[str], order: str) -> datetime | None:
     hour = int(stamp["hour"])
     if stamp["half"]:
         hour = hour % 12 + (12 if stamp["half"].lower() == "p" else 0)
-    return utc(year, month, day, hour, int(stamp["minute"]), int(stamp["second"] or 0))
+    minute, second = int(stamp["minute"]), int(stamp["second"] or 0)
+    try:
+        return datetime(year, month, day, hour, minute, second, tzinfo=UTC)
+    except ValueError:
+        return None  # a day that is in no calendar
