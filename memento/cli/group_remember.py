@@ -236,7 +236,7 @@ def _follow(
     store: Store,
     file: Path,
     name: str | None,
-    format: str | None,
+    format: str | None,  # noqa: A002 - the word for it
     scope: str,
     trust: Trust,
 ) -> None:

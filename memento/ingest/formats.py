@@ -31,7 +31,7 @@ from memento.ingest.readers import (
     whatsapp,
 )
 from memento.ingest.readers.common import How
-from memento.ingest.source import LINES_SUFFIXES, FilePlace, Head, Item
+from memento.ingest.source import LINES_SUFFIXES, FilePlace, Head, Item, values
 from memento.messages import trust_of
 from memento.types import Draft, Source, Trust, TrustName
 
@@ -150,11 +150,8 @@ def detect(path: str | Path | Item) -> Format:
     if named is None and (said := unread.known(head)):
         raise place.error(f"is {said}")
     found = named or next((one for one in Format if one.recognises(head)), None)
-    if found is None and not head.records:
-        raise place.error(
-            "is not JSON, though its name says so" if head.text.strip() else "is empty"
-        )
     if found is None:
+        next(values(item), None)  # if it is not JSON, this says where
         raise place.error(
             "has no known shape: it is no export that memento reads, no message or list of "
             "messages, and has no field text; name its fields with --map text=FIELD"

@@ -20,6 +20,7 @@ from memento.types import Draft
 COLUMN_CHARS = 100
 """Most characters of a column's name; each row repeats it, and a short row could be any length."""
 SEPARATORS = (",", ";", "\t")
+_QUOTED = re.compile(r'"[^"]*"')
 _NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?")
 _TIMES = frozenset({"occurred_at", "valid_until", "due_at"})
 _LISTS = frozenset({"tags", "aliases"})
@@ -99,8 +100,8 @@ def _rows(item: Item, how: How) -> Iterator[tuple[FilePlace, list[str]]]:
     encoding = _encoding(item, how)
     rest = (f"{line}\n" for _, line in lines(item, encoding=encoding))
     first = next(rest, "")
-    widths = {mark: len(next(csv.reader([first], delimiter=mark), [])) for mark in SEPARATORS}
-    separator = "\t" if item.suffix == ".tsv" else max(SEPARATORS, key=widths.__getitem__)
+    marks = _QUOTED.sub("", first)
+    separator = "\t" if item.suffix == ".tsv" else max(SEPARATORS, key=marks.count)
     reader = csv.reader(chain([first], rest), delimiter=separator)
     try:
         for row in reader:
