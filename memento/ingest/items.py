@@ -12,6 +12,7 @@ from pathlib import Path, PurePosixPath
 from stat import S_IFMT, S_IFREG
 from tempfile import SpooledTemporaryFile
 from typing import BinaryIO, cast
+from weakref import finalize
 
 from memento.base.files import open_regular
 from memento.check import MAX_DEPTH
@@ -71,6 +72,7 @@ def _standard_input() -> Item:
         spool.seek(0)
         yield cast("BinaryIO", spool)
 
+    finalize(again, spool.close)
     return Item("stdin", again, size)
 
 

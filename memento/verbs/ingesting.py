@@ -124,7 +124,7 @@ class _Adding:
 
     def _edit(self, draft: Draft, row: Row) -> bool:
         """Take over the text of a message that was edited where it comes from, and not here."""
-        edited = (draft.metadata.get("edited") or "hash" in draft.metadata) and row.version == 1
+        edited = draft.metadata.get("edited") and row.version == 1
         if not edited or row.status not in (Status.ACTIVE, Status.QUARANTINED):
             return False
         text = self._redaction.text("text", storable("text", draft.text))

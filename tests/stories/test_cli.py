@@ -12,6 +12,8 @@ import pytest
 
 from memento import MemoryManager, __version__
 from memento.cli import main, moment_of, seconds_of, tables
+from memento.verbs import ingesting
+from memento.views import View
 
 COMMANDS = [
     "add", "retrieve", "prompt", "get", "ingest", "recent", "list", "forget", "restore",

@@ -46,7 +46,8 @@ def read_mem0(item: Item, _how: How) -> Iterator[Draft]:
         if text:
             names = ("user_id", "agent_id", "run_id", "categories", "metadata")
             own_id = word(one.get("id")) or word(one.get("hash")) or text
-            more = {name: one.get(name) for name in names}
+            edited = one.get("updated_at") not in (None, one.get("created_at"))
+            more = {**{name: one.get(name) for name in names}, "edited": edited or None}
             yield _fact(text, "mem0", own_id, more, at=one.get("created_at"))
 
 
