@@ -15,12 +15,30 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
-WORDS = "the boat sails to Porto with tea and a red quince that Ilse planted in spring".split()
+from memento import MemoryManager
+from memento.ingest import survey
+from memento.protocols import Progress
+
+WORDS = (
+    "boat",
+    "sails",
+    "to",
+    "Porto",
+    "with",
+    "tea",
+    "and",
+    "a",
+    "red",
+    "quince",
+    "Ilse",
+    "planted",
+)
 
 
-def conversations(megabytes: int):
+def conversations(megabytes: int) -> Iterator[str]:
     """Yield conversations of ChatGPT, as JSON, up to a size."""
     rng, written, number = random.Random(7), 0, 0
     while written < megabytes * 1_000_000:
@@ -59,12 +77,9 @@ def conversation(rng: random.Random, number: int) -> dict:
 
 def child(path: str, root: str) -> None:
     """Ingest the export; print what it took."""
-    from memento import MemoryManager
-    from memento.ingest import survey
-
     steps = {"reading": 0, "adding": 0}
 
-    def step(name: str):
+    def step(name: str) -> Progress:
         return lambda _done, _total: steps.__setitem__(name, steps[name] + 1)
 
     began = time.monotonic()
@@ -90,7 +105,9 @@ def main() -> None:
                 file.write(f"{',' if number else '['}\n{text}")
             file.write("]\n")
         print(f"{path.stat().st_size / 1e6:.0f} MB", flush=True)
-        subprocess.run([sys.executable, __file__, str(path), str(Path(folder, "store"))], check=True)
+        subprocess.run(
+            [sys.executable, __file__, str(path), str(Path(folder, "store"))], check=True
+        )
 
 
 if __name__ == "__main__":

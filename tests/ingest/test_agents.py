@@ -61,7 +61,7 @@ CODEX = [
             "type": "message",
             "role": "user",
             "content": [{"type": "input_text", "text": "<environment_context>no"}],
-            "internal_chat_message_metadata_passthrough": {"content_item_kinds": ["environments.x"]},
+            "internal_chat_message_metadata_passthrough": {"content_item_kinds": ["hooks.x"]},
         },
     },
     {
@@ -94,6 +94,7 @@ GEMINI = [
     {"$set": {"messages": [{"id": "2", "type": "gemini", "content": [{"text": "Done."}]}]}},
     {"id": "3", "type": "info", "content": "no"},
 ]
+WHOLE = {**GEMINI[0], "messages": [GEMINI[1], {**GEMINI[2], "content": "Done."}]}
 COPILOT = [
     {
         "type": "session.start",
@@ -148,7 +149,7 @@ def test_only_what_was_said_is_read(file, agent):
     ("name", "value", "format_"),
     [
         ("session.json", OPENCODE, Format.OPENCODE),
-        ("session.json", {**GEMINI[0], "messages": [*GEMINI[1:2], {**GEMINI[2], "content": "Done."}]}, Format.GEMINI),
+        ("session.json", WHOLE, Format.GEMINI),
     ],
 )
 def test_a_session_in_one_document_is_read(file, name, value, format_):
@@ -160,14 +161,19 @@ def test_a_session_in_one_document_is_read(file, name, value, format_):
 
 def test_an_older_codex_log_is_read(file):
     """Its lines have no payload, and tags around what the agent put in."""
-    old = [
+
+    def old(role, kind, text):
+        return {"type": "message", "role": role, "content": [{"type": kind, "text": text}]}
+
+    put_in = "<environment_context>no</environment_context>"
+    log = [
         {"id": "s1", "timestamp": "t", "instructions": None},
-        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "<environment_context>no</environment_context>"}]},
-        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Use uv"}]},
+        old("user", "input_text", put_in),
+        old("user", "input_text", "Use uv"),
         {"record_type": "state"},
-        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Done."}]},
-    ]  # fmt: skip
-    assert said(read(file("rollout.jsonl", lines(*old)))) == SAID
+        old("assistant", "output_text", "Done."),
+    ]
+    assert said(read(file("rollout.jsonl", lines(*log)))) == SAID
 
 
 @pytest.mark.parametrize("agent", LOGS)

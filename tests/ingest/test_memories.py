@@ -86,8 +86,8 @@ def test_mem0_is_read(file, whole):
 @pytest.mark.parametrize("form", ["memory.jsonl", "memory.json", "graph.json"])
 def test_server_memory_is_read(file, form):
     """A fact for each observation and relation, which names whom it is about."""
-    graph = {"entities": GRAPH[:2], "relations": GRAPH[2:]}
-    bare = {key: [{k: v for k, v in one.items() if k != "type"} for one in some] for key, some in graph.items()}
+    untyped = [{key: one[key] for key in one if key != "type"} for one in GRAPH]
+    bare = {"entities": untyped[:2], "relations": untyped[2:]}
     path = file(form, bare if form == "graph.json" else lines(*GRAPH))
     assert detect(path) is Format.SERVER_MEMORY
     drafts = [*read(path)]
@@ -211,8 +211,9 @@ def test_fields_of_records_fill_fields(file):
 
 def test_a_column_that_is_not_there_is_named(file):
     """So is a map that is not written as one, and one for a file that has no fields."""
-    assert "no column body; it has a, b" in problem(file("t.csv", "a,b\n1,2\n"), map={"text": "body"})
-    assert "tables and JSON records" in problem(file("t.md", "x"), format="markdown", map={"text": "body"})
+    body = {"text": "body"}
+    assert "no column body; it has a, b" in problem(file("t.csv", "a,b\n1,2\n"), map=body)
+    assert "tables and JSON" in problem(file("t.md", "x"), format="markdown", map=body)
     with pytest.raises(InvalidInput, match="field=column"):
         parse_map(["body"])
 

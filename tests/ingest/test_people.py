@@ -271,7 +271,7 @@ From spam Wed May  1 12:00:00 2024
 
 
 def test_mail_is_read_without_what_is_quoted(file):
-    """A memory a message: what was written, by whom, in which thread; no quotation, no signature."""
+    """A memory a message: what was written, by whom, in which thread; nothing quoted or signed."""
     path = file("mail.mbox", MBOX)
     assert detect(path) is Format.MAIL
     drafts = [*read(path, me="ada@example.org")]

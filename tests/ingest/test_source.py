@@ -120,21 +120,24 @@ def streamed(monkeypatch):
     monkeypatch.setattr(source, "HEAD_BYTES", 60)
 
 
+@pytest.mark.usefixtures("streamed")
 @pytest.mark.parametrize("name", ["a.json", "a.json.gz"])
-def test_a_large_document_is_read_record_by_record(file, streamed, name):
+def test_a_large_document_is_read_record_by_record(file, name):
     """A document too large to be held gives the same drafts, packed or not."""
     records = [{"text": f"number {n}", "metadata": {"n": n, "x": 0.5}} for n in range(50)]
     found = [(one.text, one.metadata) for one in read(file(name, records))]
     assert found == [(one["text"], one["metadata"]) for one in records]
 
 
+@pytest.mark.usefixtures("streamed")
 @pytest.mark.parametrize("broken", ['[{"text": "a"}, {"text": ', '[{"text": "a"}, {"text": }, {}]'])
-def test_a_large_document_that_is_torn_is_an_error(file, streamed, broken):
+def test_a_large_document_that_is_torn_is_an_error(file, broken):
     """What is not JSON further on is refused by the name of the file."""
     assert problem(file("a.json", broken + " " * 100)).startswith("path: a.json: is not JSON")
 
 
-def test_a_record_without_end_is_not_held(file, streamed, monkeypatch):
+@pytest.mark.usefixtures("streamed")
+def test_a_record_without_end_is_not_held(file, monkeypatch):
     """One record of a large document has a bound."""
     monkeypatch.setattr(source, "RECORD_BYTES", 1_000_000)
     path = file("a.json", [{"text": "a"}, {"text": "x" * 2_000_000}])

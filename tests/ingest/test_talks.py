@@ -1,4 +1,4 @@
-"""Exports of ChatGPT and of claude.ai: whose words, which branch, which moment, and nothing else."""
+"""Exports of ChatGPT and of claude.ai: whose words, which branch, which moment."""
 
 import json
 import zipfile
