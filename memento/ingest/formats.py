@@ -151,7 +151,8 @@ def detect(path: str | Path | Item) -> Format:
         raise place.error(f"is {said}")
     found = named or next((one for one in Format if one.recognises(head)), None)
     if found is None:
-        next(values(item), None)  # if it is not JSON, this says where
+        for _ in values(item):
+            pass  # if it is not JSON, this says where
         raise place.error(
             "has no known shape: it is no export that memento reads, no message or list of "
             "messages, and has no field text; name its fields with --map text=FIELD"
