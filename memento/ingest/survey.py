@@ -159,6 +159,8 @@ def _under(item: Item, roots: Iterable[str]) -> bool:
 
 _TREES = (Format.CHATGPT, Format.CLAUDE, Format.SLACK, Format.TELEGRAM, Format.WHATSAPP)
 """Exports that come with other files."""
+_PEOPLE = (Format.SLACK, Format.TELEGRAM, Format.WHATSAPP, Format.MAIL)
+"""Formats in which somebody has to say who the user is."""
 
 
 def _root(item: Item) -> str:
@@ -181,7 +183,9 @@ def _counted(looked: Survey, one: Found, watch: _Watch) -> Found:
         return one
     how = replace(looked.how, notes={})
     try:
-        count = sum(1 for _ in replace(looked, how=how).drafts(watch.over(one)))
+        mine = [draft.role == "user" for draft in replace(looked, how=how).drafts(watch.over(one))]
     except InvalidInput as error:
         return replace(one, format=None, problem=error.problem)
-    return replace(one, count=count, notes=tuple(how.notes))
+    if how.me is not None and one.format in _PEOPLE and not any(mine):
+        how.note(f"nobody in it is called {how.me}")
+    return replace(one, count=len(mine), notes=tuple(how.notes))

@@ -78,6 +78,13 @@ def test_slack_without_a_name_holds_nothing_of_the_user(tmp_path):
     assert {one.source.kind for one in every(slack(tmp_path / "t"))} == {Trust.IMPORT}
 
 
+def test_a_name_that_nobody_has_is_noted(tmp_path):
+    """A misspelt ``--me`` is seen before everything waits for approval."""
+    first = survey(slack(tmp_path / "t"), me="Adda").found[0]
+    assert first.notes == ("nobody in it is called Adda",)
+    assert survey(tmp_path / "t", me="ada").found[0].notes == ()
+
+
 TELEGRAM = {
     "name": "Ilse",
     "type": "personal_chat",
