@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from ingested import lines, problem
 
 from memento.base.plain import composed
-from memento.ingest import Format, drafts, read
+from memento.ingest import Format, read
+from memento.ingest.readers import drafts
 from memento.types import Draft, Kind, Source, Tier, Trust
 
 plain = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=20)

@@ -11,10 +11,12 @@ from datetime import UTC, datetime
 import pytest
 
 from memento import MemoryManager, __version__
-from memento.cli import group_remember, main, tables
+from memento.cli import main, tables
 from memento.cli.menu import SECTIONS
 from memento.cli.options import moment_of
 from memento.text.when import seconds_of
+from memento.verbs import ingesting
+from memento.views import View
 
 COMMANDS = [name for names in SECTIONS.values() for name in names]
 GROUPS = {"insight", "rules", "quarantine", "session", "scopes"}
@@ -271,21 +273,21 @@ def test_ingest_goes_on_where_it_was_interrupted(memento, tmp_path, monkeypatch)
     """Killed between two batches, it adds the rest when run again."""
     file = tmp_path / "log.txt"
     file.write_text("\n\n".join(f"line number {n}" for n in range(10)))
-    monkeypatch.setattr(group_remember, "BATCH", 4)
-    add_many = MemoryManager.add_many
+    monkeypatch.setattr(ingesting, "BATCH", 4)
+    add = View.add
     calls = []
 
-    def interrupted(self, items):
+    def interrupted(self, drafts):
         if calls:
             raise KeyboardInterrupt
         calls.append(1)
-        return add_many(self, items)
+        return add(self, drafts)
 
-    monkeypatch.setattr(MemoryManager, "add_many", interrupted)
+    monkeypatch.setattr(View, "add", interrupted)
     stopped = memento("ingest", file)
     assert stopped.status == 130
     assert "running it again is safe" in stopped.err
-    monkeypatch.setattr(MemoryManager, "add_many", add_many)
+    monkeypatch.setattr(View, "add", add)
     assert "10 memories read, 6 new, 4 known already" in memento("ingest", file).out
 
 
