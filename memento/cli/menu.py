@@ -15,7 +15,8 @@ SECTIONS = {
     "Rules": ("rules", "quarantine"),
     "Sessions": ("session", "scopes"),
     "Maintain": (
-        "stats", "doctor", "sleep", "backup", "export", "import", "erase", "reindex", "salvage", "config",
+        "stats", "doctor", "sleep", "backup", "export", "import", "erase", "reindex", "salvage",
+        "config",
     ),
     "Agents": ("mcp", "demo"),
 }  # fmt: skip

@@ -92,8 +92,18 @@ class _Adding:
             self._done += len(batch)
             if self._progress is not None:
                 self._progress(self._done, self._total)
-        what = (one.name, kind.value, kind.called, kind.names_all, one.count)
-        return Ingested(*what, **counts, notes=one.notes)
+        return Ingested(
+            one.name,
+            kind.value,
+            kind.called,
+            is_export=kind.names_all,
+            read=one.count,
+            new=counts["new"],
+            changed=counts["changed"],
+            taken_out=counts["taken_out"],
+            waiting=counts["waiting"],
+            notes=one.notes,
+        )
 
     def _batch(self, batch: Sequence[Draft]) -> dict[str, int]:
         """Add some drafts; returns numbers of ``Ingested``."""

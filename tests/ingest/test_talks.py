@@ -188,7 +188,6 @@ def test_the_ids_of_an_export_do_not_depend_on_its_file(file):
 
 def test_an_export_too_large_to_be_held_gives_the_same(file, monkeypatch):
     """Conversation by conversation, whatever the size."""
-    pytest.importorskip("ijson")
     path = file("conversations.json", [CHATGPT, talk(node("x", "root", "user", "Hi"), id="c")])
     whole = [*read(path)]
     monkeypatch.setattr("memento.ingest.source.WHOLE_BYTES", 50)

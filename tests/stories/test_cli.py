@@ -277,11 +277,11 @@ def test_ingest_goes_on_where_it_was_interrupted(memento, tmp_path, monkeypatch)
     add = View.add
     calls = []
 
-    def interrupted(self, drafts):
+    def interrupted(self, drafts, **how):
         if calls:
             raise KeyboardInterrupt
         calls.append(1)
-        return add(self, drafts)
+        return add(self, drafts, **how)
 
     monkeypatch.setattr(View, "add", interrupted)
     stopped = memento("ingest", file)
