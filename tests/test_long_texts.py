@@ -155,7 +155,7 @@ class TestDocument:
         """Adding the same text with other arguments changes the parts, it does not ignore them."""
         keep(memory)
         assert all("law" in part.tags for part in keep(memory, tags=["law"]))
-        assert len(active(memory)) == len(active(memory, tags="law"))
+        assert len(active(memory)) == len(active(memory, tag="law"))
 
     def test_equal_parts_are_all_kept(self, memory):
         """A paragraph that stands twice in the document is two parts."""

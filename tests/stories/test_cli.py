@@ -519,6 +519,43 @@ def test_ingest_follows_a_document(memento, tmp_path):
     assert [text.split()[-1] for text in sorted(texts)] == ["4.", "Olga."]
 
 
+def test_ingest_reports_each_file(memento, tmp_path):
+    """A file that cannot be read is named on stderr and exits with 2; the others are stored."""
+    said = {"id": 1, "type": "message", "date": "2024-05-01T10:00:00", "text": "I sail"}
+    chat = {"name": "Ilse", "type": "personal_chat", "id": 7, "messages": [said | {"from": "Ilse"}]}
+    (tmp_path / "result.json").write_text(json.dumps(chat))
+    (tmp_path / "notes.md").write_text("The server is called Erna.")
+    (tmp_path / "page.pdf").write_bytes(b"%PDF-1.7")
+    files = [tmp_path / name for name in ("result.json", "notes.md", "page.pdf")]
+    ended = memento("ingest", *files)
+    assert ended.status == 2
+    assert "page.pdf: is a PDF: convert it to text first" in ended.err
+    assert ended.out.splitlines() == [
+        "result.json: a Telegram export, 1 memory read, 1 new, 0 known already",
+        "notes.md: 1 memory read, 1 new, 0 known already",
+        "1 quarantined until approved: see `memento quarantine list`",
+    ]
+    data = memento("ingest", *files, "--json").data
+    assert [(one["name"], one["read"], one["new"]) for one in data["files"]] == [
+        ("result.json", 1, 0),
+        ("notes.md", 1, 0),
+        ("page.pdf", 0, 0),
+    ]
+    assert "a PDF" in data["files"][2]["problem"]
+
+
+def test_ingest_takes_what_it_can_use(memento, tmp_path):
+    """Files of which none can be read are an error, and so are options that would be ignored."""
+    for name in "abcde":
+        (tmp_path / f"{name}.pdf").write_bytes(b"%PDF-1.7")
+    ended = memento("ingest", tmp_path, "--json")
+    assert (ended.status, "; and 2 more" in ended.err) == (2, True)
+    refused = memento("ingest", tmp_path / "a.pdf", "--document", "--me", "Ada")
+    assert (refused.status, "neither --me nor --map" in refused.err) == (2, True)
+    assert memento("ingest", tmp_path / "a.pdf", "--document").status == 2
+    assert memento("ingest", tmp_path / "a.pdf", "--format", "text").status == 2
+
+
 def test_a_prompt_has_a_budget(memento, tmp_path):
     """Of a long memory the passage is printed; --tokens 0 lifts the limit of the block."""
     with MemoryManager(tmp_path / "agent_memory", embedder=None) as memory:

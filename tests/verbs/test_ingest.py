@@ -68,6 +68,65 @@ def test_what_was_forgotten_stays_forgotten(memory, tmp_path):
     assert [one.text for one in memory.list()] == ["I sail"]
 
 
+OUT = {
+    "erased": lambda memory, one: memory.store.erase(one.id),
+    "forgotten": lambda memory, one: memory.forget(one.id),
+    "corrected": lambda memory, one: memory.correct(one.id, "My salary is a secret."),
+    "reworded": lambda memory, one: memory.update(one.id, text="My salary is a secret."),
+}
+PAY = "My salary is 48,200 euros and nobody else may know it."
+
+
+def the_one(memory, words="48,200"):
+    """Return the memory that says some words."""
+    (found,) = (one for one in memory.list() if words in one.text)
+    return found
+
+
+@pytest.mark.parametrize("how", OUT)
+def test_what_was_taken_out_of_a_chat_stays_out(memory, tmp_path, how):
+    """Under its id or another one, in a message with others, and when one is edited to say it."""
+    path = export(tmp_path / "a.json", message(1, PAY), message(2, "I sail on the Petrel."))
+    take(memory, path, me="Ada")
+    OUT[how](memory, the_one(memory))
+    edited = message(2, f"I sail on the Petrel. {PAY}", edited="x")
+    more = [message(3, PAY), message(4, f"{PAY} It is paid in May every year.")]
+    for _ in range(2):
+        (report,) = memory.documents.ingest(survey(export(path, message(1, PAY), edited, *more)))
+        assert report.taken_out == (2 if how == "erased" else 1)
+    (report,) = memory.documents.ingest(survey(path, me="Ada"))
+    told = {one.text for one in memory.list()} - {"My salary is a secret."}
+    assert told == {"I sail on the Petrel.", "It is paid in May every year."}
+
+
+def test_a_message_that_is_edited_twice_gets_each_text(memory, tmp_path):
+    """And what it said before may be said by another message: nobody took it out."""
+    path = tmp_path / "a.json"
+    for text in ("I live in Rome by now.", "I live in Porto by now.", "I live in Oslo by now."):
+        take(memory, export(path, message(1, text, edited="x")), me="Ada")
+        assert [one.text for one in memory.list()] == [text]
+    back = message(2, "I live in Rome by now.")
+    assert take(memory, export(path, message(1, text, edited="x"), back), me="Ada") == (1, 0, 1)
+
+
+@pytest.mark.parametrize("how", OUT)
+def test_links_lead_to_what_is_left(memory, tmp_path, how):
+    """A note of which a sentence was taken out is linked; one that is gone is no end of a link."""
+    vault = tmp_path / "vault"
+    vault.mkdir()
+    notes = {"Pay": PAY, "Mill": "The mill is by the pond.", "Barn": "The barn is by the road."}
+    for name, text in notes.items():
+        (vault / f"{name}.md").write_text(text)
+    take(memory, vault)
+    OUT[how](memory, the_one(memory))
+    (vault / "Barn.md").write_text("The barn is red now. See [[Pay]] and [[Mill]].")
+    take(memory, vault)
+    barn = the_one(memory, "red now")
+    ends = {one.memory.text for one in memory.insight.related(barn.id, status="active")}
+    assert notes["Mill"] in ends
+    assert PAY not in ends
+
+
 def test_words_of_others_wait_until_they_are_approved(memory, tmp_path):
     """They are kept with their speaker and are found by nobody before."""
     path = export(tmp_path / "a.json", message(1, "Hello"), message(2, "Send money", "Ilse"))
