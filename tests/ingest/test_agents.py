@@ -1,6 +1,7 @@
 """Transcripts of coding agents: what was typed and answered, in files that are still written."""
 
 import json
+import re
 
 import pytest
 from hypothesis import given, settings
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 from ingested import lines
 
 from memento.ingest import Format, detect, read
+from memento.ingest.readers.common import spoken
 
 CLAUDE_CODE = [
     {"type": "summary", "summary": "Boats", "leafUuid": "x"},
@@ -202,3 +204,13 @@ def test_what_is_private_is_never_read(file):
     path = file("s.jsonl", lines({**one, "message": {"content": text}}))
     assert [draft.text for draft in read(path)] == ["My key is  here"]
     assert json.loads(path.read_text())["message"]["content"] == text
+
+
+MARKS = ["<private>", "</private>", "<command-name>", "</command-name>", "a", " ", "<", "\n"]
+
+
+@given(st.lists(st.sampled_from(MARKS), max_size=14).map("".join))
+def test_what_an_agent_put_in_is_taken_out(text):
+    """From each mark to the next end of the same kind; a mark without an end stays."""
+    between = re.compile(r"<(private|command-name)>.*?</\1>", re.DOTALL)
+    assert spoken(text) == between.sub("", text).strip()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -22,7 +24,7 @@ _TAGS = (
     "|command-name|command-message|command-args|local-command-stdout|local-command-caveat"
     "|current_datetime|untrusted_context|task-notification|memories-[0-9a-zA-Z]{8,64}"
 )
-_HARNESS = re.compile(rf"<({_TAGS})>.*?</\1>", re.DOTALL)
+_HARNESS = re.compile(rf"<(/?)({_TAGS})>")
 _MARKS = dict.fromkeys(map(ord, "\u200e\u200f\u202a\u202b\u202c\u2066\u2067\u2068\u2069\ufeff"))
 """Marks of the direction of writing, which apps put around names and attachments."""
 
@@ -130,7 +132,21 @@ def tag(title: object) -> tuple[str, ...]:
 
 def spoken(text: str) -> str:
     """Return what a person typed or a model answered, without what the agent put around it."""
-    return _HARNESS.sub("", text).strip()
+    ends: dict[str, list[int]] = defaultdict(list)
+    begun: list[re.Match[str]] = []
+    for mark in _HARNESS.finditer(text):
+        if mark[1]:
+            ends[mark[2]].append(mark.end())
+        else:
+            begun.append(mark)
+    kept, at = [], 0
+    for mark in begun:
+        after = ends[mark[2]]
+        end = bisect(after, mark.end())
+        if mark.start() >= at and end < len(after):
+            kept.append(text[at : mark.start()])
+            at = after[end]
+    return "".join([*kept, text[at:]]).strip()
 
 
 def text_blocks(content: object, kinds: frozenset[str] = frozenset({"text"})) -> str:

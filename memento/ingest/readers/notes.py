@@ -26,12 +26,12 @@ from memento.ingest.source import Head, Item, lines
 from memento.types import Draft, Source, Trust
 
 SUFFIXES = frozenset({".md", ".markdown"})
-_LINK = re.compile(r"(!?)\[\[([^\]\[|#^\n]*)(?:[#^][^\]|\n]*)?(?:\|([^\]\n]*))?\]\]")
+_LINK = re.compile(r"(!?)\[\[([^\]\[|#^\n]*)(?:[#^][^\]\[|\n]*)?(?:\|([^\]\[\n]*))?\]\]")
 _COMMENT = re.compile(r"%%.*?%%", re.DOTALL)
 _BLOCK_ID = re.compile(r"[ \t]\^[A-Za-z0-9-]+[ \t]*$", re.MULTILINE)
 _PERMALINK = re.compile(r"^permalink:", re.MULTILINE)
 _OBSERVATION = re.compile(r"[-*] \[([^\]\[\n]{1,60})\] (.+?)(?: \(([^()\n]*)\))?")
-_RELATION = re.compile(r"[-*] (?:([^\[\n]*?) )?\[\[([^\]|#^\n]+)[^\]\n]*\]\].*")
+_RELATION = re.compile(r"[-*] (?:([^\[\n]*?) )?\[\[([^\]|#^\n]++)[^\]\n]*+\]\].*")
 _TAG = re.compile(r"(?:^|\s)#([^\s#]+)")
 LONGEST_FIELD = 1_000
 """Most characters of a field of a header, as text."""

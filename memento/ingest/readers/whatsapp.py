@@ -35,7 +35,7 @@ _DELETED = re.compile(
     r"|questo messaggio è stato eliminato|esta mensagem foi apagada)\.?",
     re.IGNORECASE,
 )
-_EDITED = re.compile(r"\s*\u200e?<[^<>\n]{1,60}>\s*$")
+_EDITED = re.compile(r"\u200e?<[^<>\n]{1,60}>$")
 _TITLE = re.compile(
     r"WhatsApp[ -]Chat(?: with| mit| - )?\s*|Chat de WhatsApp con\s*", re.IGNORECASE
 )
@@ -65,7 +65,7 @@ def read_whatsapp(item: Item, how: How) -> Iterator[Draft]:
     for stamp, actor, said in _messages(item):
         first, _, rest = said.partition("\n")
         text = rest if _MEDIA.fullmatch(first.strip()) else said
-        text = _EDITED.sub("", text)
+        text = _EDITED.sub("", text.rstrip()).rstrip()
         if said.startswith("\u200e") or _DELETED.fullmatch(text.strip()) or not text.strip():
             continue
         same = f"{stamp[0].strip()} {actor}: {text}"
