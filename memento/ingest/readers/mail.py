@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from email import message_from_bytes, policy
-from email.message import EmailMessage
-from email.utils import parseaddr, parsedate_to_datetime
 from hashlib import sha256
+from typing import TYPE_CHECKING
 
 from memento.ingest.readers.common import How, Talk
 from memento.ingest.readers.pages import html_blocks
 from memento.ingest.source import Head, Item
 from memento.types import Draft
+
+if TYPE_CHECKING:
+    from email.message import EmailMessage
 
 MAIL_BYTES = 16 * 1024 * 1024
 """What is read of one message; behind it are attachments."""
@@ -32,6 +33,8 @@ def is_mail(head: Head) -> bool:
 
 def read_mail(item: Item, how: How) -> Iterator[Draft]:
     """Read each message: what was written, without what is quoted, attached or signed."""
+    from email import message_from_bytes, policy  # noqa: PLC0415 - slow to load, for mail only
+
     for data in _messages(item):
         try:
             yield from _said(message_from_bytes(data, policy=policy.default), data, how)
@@ -58,6 +61,8 @@ def _messages(item: Item) -> Iterator[bytes]:
 
 
 def _said(mail: EmailMessage, data: bytes, how: How) -> Iterator[Draft]:
+    from email.utils import parseaddr  # noqa: PLC0415 - as above
+
     labels = {one.strip().lower() for one in str(mail.get("X-Gmail-Labels", "")).split(",")}
     if labels & _AWAY:
         return
@@ -103,6 +108,8 @@ def _written(text: str) -> str:
 
 
 def _when(mail: EmailMessage) -> datetime | None:
+    from email.utils import parsedate_to_datetime  # noqa: PLC0415 - as above
+
     try:
         at = parsedate_to_datetime(str(mail["Date"]))
         return (at if at.tzinfo else at.replace(tzinfo=UTC)).astimezone(UTC)
