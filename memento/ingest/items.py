@@ -111,10 +111,13 @@ def _is_zip(path: Path) -> bool:
 
 def _in_archive(path: Path) -> list[Item]:
     place = FilePlace(path.name)
+    file = open_regular(path)
     try:
-        archive = zipfile.ZipFile(path)
+        archive = zipfile.ZipFile(file)
     except (OSError, zipfile.BadZipFile, ValueError, NotImplementedError) as error:
+        file.close()
         raise place.error(f"is no archive that can be unpacked: {error}") from error
+    finalize(archive, file.close)  # its items read it for as long as they live
     members = [one for one in archive.infolist() if not one.is_dir()]
     if any(one.filename == "[Content_Types].xml" for one in members):
         raise place.error("is a Word, Excel or PowerPoint file: save it as text, Markdown or CSV")

@@ -1,11 +1,13 @@
 """Files, folders, archives and standard input: what is in them, and what is refused."""
 
+import gc
 import io
 import json
 import os
 import sys
 import warnings
 import zipfile
+from pathlib import Path
 
 import pytest
 
@@ -150,6 +152,16 @@ def test_an_archive_of_notes_is_read(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert survey(path).found[0].count == 1
+
+
+@pytest.mark.filterwarnings("error")
+def test_an_archive_is_closed_with_its_survey(tmp_path):
+    """It leaves no file open, whether it was read or refused."""
+    survey(archive(tmp_path / "a.zip", **{"a.md": "A note.", "b.md": "Another."}))
+    survey(archive(tmp_path / "b.zip", **{"../a.md": "A note."}))
+    gc.collect()
+    held = [os.readlink(one) for one in Path("/proc/self/fd").iterdir() if one.is_symlink()]
+    assert not [one for one in held if one.startswith(str(tmp_path))]
 
 
 def test_what_lies_beside_an_export_in_a_folder_is_left_out(tmp_path):
