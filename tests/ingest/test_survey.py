@@ -160,7 +160,7 @@ def test_an_archive_is_closed_with_its_survey(tmp_path):
     survey(archive(tmp_path / "a.zip", **{"a.md": "A note.", "b.md": "Another."}))
     survey(archive(tmp_path / "b.zip", **{"../a.md": "A note."}))
     gc.collect()
-    held = [os.readlink(one) for one in Path("/proc/self/fd").iterdir() if one.is_symlink()]
+    held = [str(one.readlink()) for one in Path("/proc/self/fd").iterdir() if one.is_symlink()]
     assert not [one for one in held if one.startswith(str(tmp_path))]
 
 
