@@ -54,6 +54,7 @@ def enter_folder(namespace: dict[str, Any]) -> None:
     )
     Path("examples").mkdir()
     shutil.copy(HERE / "examples" / "transcript.jsonl", "examples")
+    shutil.copytree(HERE / "examples" / "past", "examples/past")
     Path("notes.md").write_text("# Server\n\nThe server is called Erna.\n", encoding="utf-8")
 
 

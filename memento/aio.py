@@ -294,6 +294,7 @@ class AsyncDocuments(AsyncPart[Documents]):
     """Like ``Documents``, with methods that you await."""
 
     add = _threaded(Documents.add)
+    ingest = _threaded(Documents.ingest)
 
 
 class AsyncFeedback(AsyncPart[Feedback]):

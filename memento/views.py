@@ -249,14 +249,16 @@ class View:
         ns = self.known_namespace(check_id(memory_id))
         return self.memory(self.engine.ledger.read(lambda c: memories.by_id(c, ns, memory_id)))
 
-    def update(self, memory_id: str, corrections: Mapping[str, Any]) -> Memory:
-        """Change a memory in place."""
+    def update(
+        self, memory_id: str, corrections: Mapping[str, Any], verb: str | None = None
+    ) -> Memory:
+        """Change a memory in place; ``verb`` names the change if nobody asked for just that."""
         now = self.engine.now()
         asked = change.accept(corrections, now=now, config=self.config)
         return self.change(
             memory_id,
             lambda work: change.update(work, memory_id, asked),
-            verb=asked.verb,
+            verb=verb or asked.verb,
             by=asked.author.value,
             now=now,
         )

@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
-from itertools import islice
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
@@ -26,20 +26,19 @@ from memento.cli.options import (
     moment_of,
     option,
 )
-from memento.cli.output import Shown, counted, masked, wait_for_index, warn
+from memento.cli.output import USAGE, Shown, counted, masked, wait_for_index, warn
 from memento.cli.store import Store, open_at, with_root
 from memento.errors import InvalidInput
 from memento.ingest import Format
 from memento.messages import is_one
 from memento.observe.values import Foresight
 from memento.text.when import seconds_of
-from memento.types import Kind, Memories, Memory, Source, Status, Tier, Trust
+from memento.types import Kind, Memory, Source, Status, Tier, Trust
 
 if TYPE_CHECKING:
-    from memento.types import Draft
-
-BATCH = 256
-"""Most drafts of a file written in one transaction."""
+    from memento.ingest import Survey
+    from memento.protocols import Progress
+    from memento.verbs.ingesting import Ingested
 
 *_OTHERS, _LAST = Format
 FORMATS = f"{', '.join(_OTHERS)} or {_LAST}"
@@ -150,7 +149,7 @@ def add(
         ]
     known = "" if new else ", known already"
     line = f"{kept.id}  {kept.tier} tier, importance {kept.importance:.2f}{known}"
-    return Shown(kept, [line], notes=[*notes, *_waiting([kept])])
+    return Shown(kept, [line], notes=[*notes, *_waiting(kept.status is Status.QUARANTINED)])
 
 
 def _replaced(memory: MemoryManager, kept: Memory) -> Iterator[str]:
@@ -168,17 +167,18 @@ def _left_out(kept: Memory, said: str) -> list[str]:
 
 @command(
     app,
-    "memento ingest chat.jsonl",
-    "memento ingest notes.md --scope project/alpha",
+    "memento ingest chatgpt-export.zip",
+    "memento ingest notes/ diary.md --scope project/alpha",
+    'memento ingest "WhatsApp Chat with Ilse.txt" --me Ada',
+    "memento ingest people.csv --map text=note,actor=name",
     "memento ingest contract.md --document",
-    "memento ingest export.json --format sharegpt --no-wait",
-    "memento ingest page.md --trust web --name https://example.org/page",
     make=True,
 )
 def ingest(
     store: Store,
-    file: Annotated[
-        Path, typer.Argument(help="Text, Markdown, HTML, CSV, JSON or JSON Lines; may be gzipped.")
+    files: Annotated[
+        list[str],
+        typer.Argument(metavar="FILE...", help="Files, folders, .zip archives, or - for stdin."),
     ],
     *,
     format: Annotated[str | None, option("--format", help=f"{FORMATS}; detected if none.")] = None,  # noqa: A002 - the word for it
@@ -187,49 +187,123 @@ def ingest(
     ] = None,
     scope: Scope = "",
     trust: Origin = Trust.USER,
+    me: Annotated[
+        str | None, option("--me", help="Your name, id or address in chats of several people.")
+    ] = None,
+    map: Annotated[  # noqa: A002 - the word for it
+        list[str] | None,
+        option("--map", metavar="FIELD=COLUMN", help="Column that fills a field; repeatable."),
+    ] = None,
     document: Annotated[
         bool, option("--document", help="Follow the file: what it no longer says is hidden.")
     ] = False,
     wait: Annotated[bool, option("--wait/--no-wait", help="Wait until it is indexed.")] = True,
 ) -> Shown:
-    """Remember a file: notes, or a conversation.
+    """Remember files: notes, chats, exports, tables.
 
-    The whole file is checked before anything is written. If it is interrupted, run it again: it
-    adds only memories that are not there yet.
+    What a file is, is told by its content. All of a file is checked before anything of it is
+    written. If it is interrupted, run it again: it adds only memories that are not there yet, and
+    so does the next export.
+
+    What other people said waits in quarantine; --me says which of them you are.
 
     With --document, a text or Markdown file is kept in numbered parts. After a change of the file,
     run it again: new parts supersede the old ones, and parts that are gone are hidden.
     """
-    if file.is_dir():
-        raise InvalidInput("FILE", f"{file} is a folder; give the files in it, one at a time")
-    from memento import ingest as files  # noqa: PLC0415 - used by this command only
     from memento.cli import tables  # noqa: PLC0415 - rich is slow to load
+    from memento.ingest import survey  # noqa: PLC0415 - used by this command only
+    from memento.ingest.readers.tables import parse_map  # noqa: PLC0415 - likewise
 
-    def drafts() -> Iterator[Draft]:
-        return files.read(file, format, name=name, scope=scope, trust=trust)
-
-    total = None if document else sum(1 for _ in drafts())
+    if document and (me or map):
+        raise InvalidInput("--document", "takes neither --me nor --map")
+    looked = None
+    if not document:
+        with tables.Bar("reading").drawn() as bar:
+            looked = survey(
+                *files,
+                format=format,
+                name=name,
+                scope=scope,
+                trust=trust,
+                me=me,
+                map=parse_map(map or []),
+                progress=bar.to,
+            )
+        _check_any(looked)
     with store.open() as memory:
-        with tables.Bar("adding", total).drawn() as bar:
-            if total is None:
-                began = system_clock()
-                kept = memory.documents.add(
-                    file,
-                    name=name,
-                    format=cast("Literal['text', 'markdown'] | None", format),  # refused if not
-                    scope=scope,
-                    source=Source(trust),
-                    progress=bar.to,
-                )
-                new = sum(one.created_at >= began for one in kept)
-                told = f"{counted(len(kept), 'part')}, {new} new"
+        with tables.Bar("adding").drawn() as bar:
+            if looked is not None:
+                read = memory.documents.ingest(looked, progress=bar.to)
             else:
-                kept, new, out = _add_all(memory, drafts(), bar.to)
-                told = f"{counted(total)} read, {new} new, {total - new - out} known already"
-                told += f", {out} taken out here before" * bool(out)
+                follow = partial(_follow, memory, name, format, scope, trust, bar.to)
+                read = [follow(Path(file)) for file in files]
         status = wait_for_index(memory) if wait else 0
-    read = {"file": file.name, "read": len(kept) if total is None else total, "new": new}
-    return Shown(read, [f"{file.name}: {told}"], notes=_waiting(kept), status=status)
+    return _report(read, status, _part_line if document else _line)
+
+
+def _check_any(looked: Survey) -> None:
+    """Refuse files of which none can be read."""
+    if not any(one.format for one in looked.found):
+        first, more = looked.found[:3], looked.found[3:]
+        said = [*(one.problem for one in first), *([f"and {len(more)} more"] * bool(more))]
+        raise InvalidInput("FILE", "; ".join(said))
+
+
+def _follow(
+    memory: MemoryManager,
+    name: str | None,
+    format: str | None,  # noqa: A002 - the word for it
+    scope: str,
+    trust: Trust,
+    progress: Progress,
+    file: Path,
+) -> Ingested:
+    """Keep a document in parts that follow the file."""
+    from memento.verbs.ingesting import Ingested  # noqa: PLC0415 - used by this command only
+
+    began = system_clock()
+    kept = memory.documents.add(
+        file,
+        name=name,
+        format=cast("Literal['text', 'markdown'] | None", format),  # refused if not
+        scope=scope,
+        source=Source(trust),
+        progress=progress,
+    )
+    new = sum(one.created_at >= began for one in kept)
+    waiting = sum(one.status is Status.QUARANTINED for one in kept)
+    return Ingested(file.name, read=len(kept), new=new, waiting=waiting)
+
+
+def _report(read: Sequence[Ingested], status: int, line: Callable[[Ingested], str]) -> Shown:
+    """Say what became of files; what could not be read goes to stderr."""
+    for one in read:
+        if one.problem:
+            warn(f"left out: {one.problem}" if one.left_out else one.problem)
+    notes = [f"{one.name}: {note}" for one in read for note in one.notes]
+    return Shown(
+        {"files": read},
+        [line(one) for one in read if not one.problem],
+        notes=[*notes, *_waiting(sum(one.waiting for one in read))],
+        status=USAGE if any(one.problem and not one.left_out for one in read) else status,
+    )
+
+
+def _line(one: Ingested) -> str:
+    known = one.read - one.new - one.changed - one.taken_out
+    said = [
+        *[one.called] * one.is_export,
+        f"{counted(one.read)} read",
+        f"{one.new} new",
+        *[f"{one.changed} changed"] * bool(one.changed),
+        f"{known} known already",
+        *[f"{one.taken_out} taken out here before"] * bool(one.taken_out),
+    ]
+    return f"{one.name}: {', '.join(said)}"
+
+
+def _part_line(one: Ingested) -> str:
+    return f"{one.name}: {counted(one.read, 'part')}, {one.new} new"
 
 
 def _from_stdin() -> str:
@@ -239,32 +313,10 @@ def _from_stdin() -> str:
     return sys.stdin.read()
 
 
-def _waiting(kept: Sequence[Memory]) -> list[str]:
-    """Say how many of the new memories are quarantined."""
-    waiting = len({memory.id for memory in kept if memory.status is Status.QUARANTINED})
+def _waiting(waiting: int) -> list[str]:
+    """Say how many memories are quarantined."""
     told = f"{waiting} quarantined until approved: see `memento quarantine list`"
     return [with_root(told)] * bool(waiting)
-
-
-def _add_all(
-    memory: MemoryManager, drafts: Iterator[Draft], progress: Callable[[int], None]
-) -> tuple[Memories, int, int]:
-    """Add drafts in batches.
-
-    Returns:
-        The quarantined memories, the number of new ones, and of those that stay away.
-    """
-    done = new = out = 0
-    waiting = Memories()
-    while batch := list(islice(drafts, BATCH)):
-        began = system_clock()
-        kept = memory.add_many(batch)
-        waiting += [one for one in kept if one.status is Status.QUARANTINED]
-        new += len({one.id for one in kept if one.created_at >= began})
-        out += len(batch) - len(kept)
-        done += len(batch)
-        progress(done)
-    return waiting, new, out
 
 
 @command(

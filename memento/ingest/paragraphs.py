@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
-from pathlib import Path
+from typing import Any
 
-from memento.ingest.source import lines
 from memento.types import Draft, Kind, Source
 
 PARAGRAPH_LIMIT = 2_000
@@ -46,13 +45,8 @@ _UNDERLINE = re.compile(r" {0,3}(=+|-+)[ \t]*$")
 _RULE = re.compile(r" {0,3}([-*_])[ \t]*(?:\1[ \t]*){2,}$")
 _HEADER_LINE = re.compile(r"[\w.-]+\s*:|[ \t]+\S|#|-")
 _FIRST_OF_HEADER = re.compile(r"[\w.-]+\s*:|#")
+_LIST = re.compile(r" {0,3}(?:\||[-*+] |\d{1,9}[.)] )")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
-
-
-def read_text(path: Path, name: str) -> Iterator[Draft]:
-    """Read plain text: a fact for each paragraph."""
-    for paragraph in paragraphs(line for _, line in lines(path)):
-        yield from facts(paragraph, name)
 
 
 def paragraphs(lines: Iterable[str]) -> Iterator[str]:
@@ -68,37 +62,39 @@ def paragraphs(lines: Iterable[str]) -> Iterator[str]:
             block, held = [], 0
 
 
-def read_markdown(path: Path, name: str) -> Iterator[Draft]:
-    """Read Markdown: a fact for each paragraph, with its heading."""
-    text = without_front_matter(line for _, line in lines(path))
-    yield from facts_of_blocks(markdown_blocks(text), name)
+def under_headings(blocks: Iterable[tuple[int, str]]) -> Iterator[tuple[str, list[str]]]:
+    """Yield each paragraph with the headings above it, from blocks of (level or 0, text).
 
-
-def facts_of_blocks(blocks: Iterable[tuple[int, str]], name: str) -> Iterator[Draft]:
-    """Make facts of (0, paragraph), each with the headings above it, which are (level, text)."""
+    A table or a list says little without its heading, and has it as its first line.
+    """
     headings: list[tuple[int, str]] = []
     for level, text in blocks:
         if level:
             headings = _headings(headings, level, text)
-        else:
-            yield from facts(text, name, [heading for _, heading in headings])
+            continue
+        above = [heading for _, heading in headings]
+        bare = above and _LIST.match(text)
+        yield (f"{above[-1]}\n\n{text}" if bare else text), above
 
 
 def without_front_matter(lines: Iterable[str]) -> Iterator[str]:
     """Drop a YAML header between ``---`` lines: it describes the file, it is not in the text."""
+    return front_matter(lines)[1]
+
+
+def front_matter(lines: Iterable[str]) -> tuple[list[str], Iterator[str]]:
+    """Return the lines of a YAML header between ``---`` lines, if there is one, and the rest."""
     rest = iter(lines)
     header = [line for line in [next(rest, None)] if line is not None]
     if header and header[0].rstrip() == "---":
         for line in rest:
             if line.rstrip() in {"---", "..."}:
-                header = []
-                break
+                return header[1:], rest
             header.append(line)
             known = _FIRST_OF_HEADER if len(header) == 2 else _HEADER_LINE  # noqa: PLR2004
             if not known.match(line) or len(header) > HEADER_LINES:  # a rule, then text
                 break
-    yield from header
-    yield from rest
+    return [], chain(header, rest)
 
 
 def markdown_blocks(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
@@ -157,18 +153,17 @@ def _headings(above: Sequence[tuple[int, str]], level: int, text: str) -> list[t
     return [outer for outer in above if outer[0] < level] + ([(level, text)] if text else [])
 
 
-def facts(paragraph: str, name: str, headings: Sequence[str] = ()) -> Iterator[Draft]:
+def facts(paragraph: str, like: Draft, headings: Sequence[str] = ()) -> Iterator[Draft]:
     """Make a fact of a paragraph, or several if it is long."""
-    metadata = {"heading": " > ".join(headings)} if headings else {}
+    metadata = {**like.metadata, **({"heading": " > ".join(headings)} if headings else {})}
     for text in pieces(paragraph.strip(), PARAGRAPH_LIMIT):
-        yield Draft(
-            text,
-            kind=Kind.FACT,
-            session=name,
-            source=Source(uri=name),
-            tags=_tags(headings),
-            metadata=metadata,
-        )
+        yield replace(like, text=text, metadata=metadata)
+
+
+def document(name: str, **given: Any) -> Draft:
+    """Return what the facts of a document have in common."""
+    source, metadata = Source(uri=name), {**given.pop("metadata", {}), "document": name}
+    return Draft("", kind=Kind.FACT, source=source, metadata=metadata, **given)
 
 
 PART_LIMIT = 1_000

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import zlib
-from collections.abc import Callable, Iterator
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cached_property
 from gzip import GzipFile
-from pathlib import Path
-from typing import Any, TypeVar
+from io import BufferedReader, RawIOBase
+from pathlib import Path, PurePosixPath
+from typing import Any, BinaryIO, TypeVar, cast
+from zipfile import BadZipFile
 
 from memento.base.files import open_regular
 from memento.check import check_moment, storable
@@ -21,21 +25,24 @@ from memento.messages import is_one
 LINE_BYTES = 16 * 1024 * 1024
 """Longest line that is read; a few kB of gzip can hold a line of any length."""
 UNPACKED_BYTES = 64 * 1024 * 1024
-"""Largest ``.json`` file that is unpacked from gzip: it is one value, and is held in memory."""
-KINDS = {
-    b"%PDF": "a PDF",
-    b"\x89PNG": "a PNG image",
-    b"\xff\xd8\xff": "a JPEG image",
-    b"PK\x03\x04": "a ZIP archive or an office document",
-}
-"""Files that are often taken for text, by how they begin."""
+"""Largest document that is held in memory unless its file is as large: a page of the web."""
+WHOLE_BYTES = 16 * 1024 * 1024
+"""Largest JSON document that is parsed at once; of a larger one, one record after the other."""
+RECORD_BYTES = 256 * 1024 * 1024
+"""Largest record of a JSON document: a conversation, a chat."""
+HEAD_BYTES = 256 * 1024
+"""What is looked at to recognise a file."""
+HEAD_LINES = 50
+"""Lines of JSON among these that are looked at."""
 OLD = "cp1252"
 """Encoding of files that are not UTF-8; Latin-1 with the signs that Windows has besides."""
 _TEXT = bytes([9, 10, 12, 13, *range(32, 127), *range(128, 256)])
 """Bytes that text of that encoding has."""
-JSON_SUFFIXES = frozenset({".json", ".jsonl", ".ndjson"})
+LINES_SUFFIXES = frozenset({".jsonl", ".ndjson"})
 _CONVERSATIONS = ("messages", "conversations", "conversation", "session_1")
 """Fields of a JSON record that hold a whole conversation, whatever other fields it has."""
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\Z)|[\[\]{},]', re.DOTALL)
+_DEEPEST = 200
 
 log = logging.getLogger(__name__)
 
@@ -56,33 +63,207 @@ class FilePlace:
         return InvalidInput("path", f"{self.text}: {problem}")
 
 
+@dataclass(frozen=True, eq=False)
+class Item:
+    """A file to be read: on the disk, in an archive, or what came by standard input.
+
+    Attributes:
+        name: What it is called in its sources and in reports, with ``/`` between folders.
+        raw: Opens it, from its first byte.
+        size: Its length in bytes, packed or not.
+        folder: Name of the folder that it is in.
+        tree: The other files of its folder or archive by their name, itself among them.
+        told: Called with the number of bytes that were read, whenever some were.
+    """
+
+    name: str
+    raw: Callable[[], AbstractContextManager[BinaryIO]]
+    size: int = 0
+    folder: str = ""
+    tree: Mapping[str, Item] = field(default_factory=dict, repr=False)
+    told: Callable[[int], None] | None = None
+
+    @classmethod
+    def of(cls, path: Path | Item) -> Item:
+        """Return the item of a file on the disk; an item stays as it is."""
+        if isinstance(path, Item):
+            return path
+        if "\0" in str(path):
+            raise InvalidInput("path", "holds a NUL character")
+        size = path.stat().st_size if path.is_file() else 0
+        name, folder = path.name or str(path), path.absolute().parent
+        return cls(name, lambda: open_regular(path), size, folder.name, _Around(folder))
+
+    @property
+    def plain_name(self) -> str:
+        """Its name without ``.gz``."""
+        return self.name[:-3] if self.name.lower().endswith(".gz") else self.name
+
+    @property
+    def suffix(self) -> str:
+        """The ending of its name, in lower case."""
+        return PurePosixPath(self.plain_name).suffix.lower()
+
+    @contextmanager
+    def open(self) -> Iterator[BinaryIO]:
+        """Open it, unpacked if it is gzipped; what cannot be read is an ``InvalidInput``."""
+        place = FilePlace(self.name)
+        try:
+            with self.raw() as inner:
+                raw = BufferedReader(_Counted(inner, self.told), 1 << 16)
+                packed = raw.peek(2)[:2] == b"\x1f\x8b"
+                yield cast("BinaryIO", GzipFile(fileobj=raw) if packed else raw)
+        except (OSError, EOFError, zlib.error, BadZipFile) as error:  # no file, a torn archive
+            why = getattr(error, "strerror", None) or error
+            raise place.error(f"cannot be read: {why}") from error
+
+    @cached_property
+    def head(self) -> Head:
+        """Its beginning, by which it is recognised."""
+        with self.open() as stream:
+            data = stream.read(HEAD_BYTES)
+        return _head(self, data, whole=len(data) < HEAD_BYTES)
+
+
+class _Around(Mapping[str, Item]):
+    """The files around a file that was named by itself, by their path from its folder's parent."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def __getitem__(self, name: str) -> Item:
+        path = self._folder.parent / name
+        if not path.is_file():
+            raise KeyError(name)
+        return Item.of(path)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
+
+
+class _Counted(RawIOBase):
+    """A stream that tells how much of it was read."""
+
+    def __init__(self, inner: BinaryIO, told: Callable[[int], None] | None) -> None:
+        self._inner, self._told = inner, told
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Read some bytes."""
+        data = self._inner.read(len(buffer))
+        buffer[: len(data)] = data
+        if self._told is not None and data:
+            self._told(len(data))
+        return len(data)
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The beginning of a file.
+
+    Attributes:
+        name: The name of the file, without ``.gz``.
+        data: Its first bytes.
+        text: The same as text, damaged where it is none.
+        records: Its first JSON values: lines, items of a list, or the document; the last one may
+            lack what is further on in the file.
+        is_lines: Whether it has one JSON value a line.
+    """
+
+    name: str
+    data: bytes
+    text: str
+    records: tuple[Any, ...]
+    is_lines: bool
+
+    @property
+    def suffix(self) -> str:
+        """The ending of the name, in lower case."""
+        return PurePosixPath(self.name).suffix.lower()
+
+    @property
+    def first(self) -> Mapping[str, Any]:
+        """The first JSON value, if it is an object."""
+        return next((one for one in self.records[:1] if isinstance(one, dict)), {})
+
+    def any_has(self, *keys: str) -> bool:
+        """Tell whether one of the first JSON values has all of these fields."""
+        return any(isinstance(one, dict) and one.keys() >= {*keys} for one in self.records)
+
+
+def _head(item: Item, data: bytes, *, whole: bool) -> Head:
+    text = data.decode("utf-8-sig", "replace")
+    named = item.suffix in LINES_SUFFIXES
+    records: list[Any] = []
+    is_lines = named
+    if text.lstrip()[:1] in ("{", "["):
+        found = list(_first_lines(text, whole=whole))
+        is_lines = named or (len(found) > 1 and isinstance(found[0], dict))
+        records = found if is_lines else _items(_partial(text, whole=whole))
+    return Head(item.plain_name, data, text, tuple(records[:HEAD_LINES]), is_lines)
+
+
+def _first_lines(text: str, *, whole: bool) -> Iterator[Any]:
+    """Yield the JSON values of the first lines, up to one that is none."""
+    rows = text.split("\n")
+    for row in rows[:HEAD_LINES] if whole else rows[:-1][:HEAD_LINES]:
+        if row.strip():
+            try:
+                yield json.loads(row)
+            except (ValueError, RecursionError):
+                return
+
+
+def _items(document: Any) -> list[Any]:
+    is_list = isinstance(document, list) and not is_message(next(iter(document), None))
+    return document if is_list else [document]
+
+
+def _partial(text: str, *, whole: bool) -> Any:
+    """Parse the beginning of a JSON document, as if all that is open were closed there."""
+    closed = text
+    if not whole:
+        opened: list[str] = []
+        for token in _TOKEN.finditer(text):
+            mark = token[0]
+            if mark in ("[", "{"):
+                opened.append("]" if mark == "[" else "}")
+            elif mark in ("]", "}"):
+                opened[-1:] = []
+            elif mark == ",":
+                closed = text[: token.start()] + "".join(reversed(opened))
+            if len(opened) > _DEEPEST:
+                break
+    try:
+        return json.loads(closed)
+    except (ValueError, RecursionError):
+        return None
+
+
 def plain_name(path: Path) -> str:
     """Return the name of a file without ``.gz``."""
-    return path.name[:-3] if path.name.lower().endswith(".gz") else path.name
+    return Item.of(path).plain_name
 
 
-def lines(path: Path, most: int = LINE_BYTES) -> Iterator[tuple[FilePlace, str]]:
+def lines(path: Path | Item, most: int = LINE_BYTES) -> Iterator[tuple[FilePlace, str]]:
     """Yield the lines of a text file, gzipped or not, each with its place and without its end.
 
     A line of more than ``most`` bytes is refused, and never read whole.
     """
-    number, name = 0, path.name or str(path)
-    reading = _Decoder(name)
-    if "\0" in str(path):
-        raise InvalidInput("path", "holds a NUL character")
-    try:
-        with open_regular(path) as raw:
-            packed = raw.peek(2)[:2] == b"\x1f\x8b"
-            stream = GzipFile(fileobj=raw) if packed else raw
-            for number, line in enumerate(iter(lambda: stream.readline(most + 1), b""), 1):
-                place = FilePlace(f"{name}:{number}")
-                if len(line) > most:
-                    raise place.error(f"is longer than {most:,} bytes; break the line")
-                yield place, reading.text(line, place, first=number == 1)
-    except (OSError, EOFError, zlib.error) as error:  # a missing file, a folder, a torn archive
-        after = f" after line {number}" if number else ""
-        why = getattr(error, "strerror", None) or error
-        raise FilePlace(f"{name}{after}").error(f"cannot be read: {why}") from error
+    item = Item.of(path)
+    reading = _Decoder(item.name)
+    with item.open() as stream:
+        for number, line in enumerate(iter(lambda: stream.readline(most + 1), b""), 1):
+            place = FilePlace(f"{item.name}:{number}")
+            if len(line) > most:
+                raise place.error(f"is longer than {most:,} bytes; break the line")
+            yield place, reading.text(line, place, first=number == 1)
 
 
 class _Decoder:
@@ -94,8 +275,6 @@ class _Decoder:
 
     def text(self, line: bytes, place: FilePlace, *, first: bool) -> str:
         """Decode a line, without its end."""
-        if first and (kind := next((KINDS[sign] for sign in KINDS if line.startswith(sign)), None)):
-            raise place.error(f"is {kind}, not text; convert it to text first")
         text = self._decoded(line, place, first=first)
         if "\0" in text:
             raise place.error("holds a NUL character; is it a text file?")
@@ -121,26 +300,88 @@ class _Decoder:
         return text
 
 
-def values(path: Path) -> Iterator[tuple[FilePlace, Any]]:
-    """Yield the records of a JSON file, each with its place."""
-    if Path(plain_name(path)).suffix.lower() != ".json":
-        for place, line in lines(path):
+def values(path: Path | Item, within: str = "") -> Iterator[tuple[FilePlace, Any]]:
+    """Yield the records of a JSON file, each with its place.
+
+    Args:
+        path: The file: JSON Lines, or one document.
+        within: Name of the field whose list has the records, such as ``chats.list``; ``""`` for the
+            lines, the items of the list that the document is, or the document itself.
+    """
+    item = Item.of(path)
+    if item.suffix in LINES_SUFFIXES or item.head.is_lines:
+        for place, line in lines(item):
             if line.strip():
                 yield place, _parsed(line, place)
         return
-    place = FilePlace(path.name)
-    document = _parsed("\n".join(bounded(path, place)), place)
-    if isinstance(document, list) and not is_message(next(iter(document), None)):
-        yield from ((place.at(n), value) for n, value in enumerate(document))
+    place = FilePlace(item.name)
+    with item.open() as stream:
+        start = stream.read(WHOLE_BYTES + 1)
+        if len(start) > WHOLE_BYTES:
+            yield from _streamed(start, stream, place, within)
+            return
+    document = _parsed(_Decoder(item.name).text(start, place, first=True), place)
+    for step in within.split(".") if within else ():
+        place = place.at(step)
+        document = mapping(document, place).get(step)
+    if within or (isinstance(document, list) and not is_message(next(iter(document), None))):
+        yield from ((place.at(n), value) for n, value in enumerate(list_of(document, place)))
     else:
         yield place, document
 
 
-def bounded(path: Path, place: FilePlace) -> Iterator[str]:
+def _streamed(
+    start: bytes, rest: BinaryIO, place: FilePlace, within: str
+) -> Iterator[tuple[FilePlace, Any]]:
+    """Yield the records of a JSON document that is too large to be held."""
+    import ijson  # noqa: PLC0415 - for large files only
+
+    source = _Joined(start.removeprefix(b"\xef\xbb\xbf"), rest, place)
+    is_list = bool(within) or start.lstrip()[:1] == b"["
+    prefix = f"{within}.item".lstrip(".") if is_list else ""
+    try:
+        for number, value in enumerate(ijson.items(source, prefix, use_float=True)):
+            source.held = 0
+            yield (place.at(number) if is_list else place), value
+    except (ijson.JSONError, UnicodeDecodeError, OverflowError) as error:
+        raise place.error(f"is not JSON ({error})") from error
+
+
+class _Joined:
+    """The beginning of a stream and its rest; refuses to read a record that is too long."""
+
+    def __init__(self, start: bytes, rest: BinaryIO, place: FilePlace) -> None:
+        self._start, self._rest, self._place = memoryview(start), rest, place
+        self.held = 0
+
+    def read(self, size: int) -> bytes:
+        """Read some bytes."""
+        data = bytes(self._start[:size]) or self._rest.read(size)
+        self._start = self._start[size:]
+        self.held += len(data)
+        if self.held > RECORD_BYTES:
+            raise self._place.error(f"has a record of more than {RECORD_BYTES:,} bytes")
+        return data
+
+
+def whole_lines(path: Path | Item) -> Iterator[dict[str, Any]]:
+    """Yield the JSON objects of a log that is still written: a torn or damaged line is skipped."""
+    with Item.of(path).open() as stream:
+        for line in iter(lambda: stream.readline(LINE_BYTES), b""):
+            try:
+                value = json.loads(line)
+            except (ValueError, RecursionError):
+                continue
+            if isinstance(value, dict):
+                yield value
+
+
+def bounded(path: Path | Item, place: FilePlace) -> Iterator[str]:
     """Yield the lines of a document that is held in memory; a plain file is as large as it is."""
-    most = max(UNPACKED_BYTES, path.stat().st_size if path.is_file() else 0)
+    item = Item.of(path)
+    most = max(UNPACKED_BYTES, item.size)
     left = most + 1  # the last line may have no end
-    for _, line in lines(path, most):
+    for _, line in lines(item, most):
         left -= len(line) + 1
         if left < 0:
             raise place.error(f"unpacks to more than {most:,} bytes; make it JSON Lines")

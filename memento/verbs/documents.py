@@ -31,11 +31,12 @@ from memento.check import (
 )
 from memento.config import Config
 from memento.errors import InvalidInput
-from memento.ingest import detect
-from memento.ingest.formats import Format
+from memento.ingest.formats import Format, format_of
 from memento.ingest.paragraphs import PART_LIMIT, parts, without_front_matter
 from memento.ingest.paragraphs import Part as Passage
-from memento.ingest.source import lines, plain_name
+from memento.ingest.readers.common import How
+from memento.ingest.source import Item, lines, plain_name
+from memento.ingest.survey import Survey
 from memento.ledger import copies, links, memories
 from memento.ledger.contract import Session
 from memento.ledger.filters import filters_of
@@ -55,6 +56,7 @@ from memento.types import (
     Trust,
     TrustName,
 )
+from memento.verbs.ingesting import Ingested, ingest
 from memento.views import PART, Part, View, id_of_content
 from memento.write import change, locks
 from memento.write.steps import Run
@@ -63,7 +65,8 @@ BATCH = 500
 """Most parts of a document written in one transaction."""
 DOCUMENT, HEADING = "document", "heading"
 """Metadata of parts, beside the number: the document's name, and the headings above the part."""
-_FORMATS = (Format.TEXT, Format.MARKDOWN)
+_READ = (Format.TEXT, Format.MARKDOWN)
+_MARKDOWN = (Format.MARKDOWN, Format.BASIC_MEMORY, Format.MEMPALACE)
 _CURRENT, _ASIDE = having("current"), having("by_name")
 _SAME = ("text", "tier", "kind", "importance", "actor", "occurred_at")
 """Fields in which a stored part and a draft are compared, if the draft has a value."""
@@ -71,6 +74,44 @@ _SAME = ("text", "tier", "kind", "importance", "actor", "occurred_at")
 
 class Documents(Part):
     """Documents of any length, stored in parts: ``memory.documents``."""
+
+    def ingest(
+        self,
+        survey: Survey,
+        *,
+        progress: Progress | None = None,
+    ) -> list[Ingested]:
+        """Store what is in files: notes, exports of chats and of other memories, tables.
+
+        Each memory has an id made of the one it has in its file, or of its text. So the same file
+        again adds nothing, the next export of a chat adds what is new, and an interrupted call is
+        completed by repeating it. Sentences that were erased, forgotten, corrected or reworded here
+        stay out, as in ``add``. Notes that name others as ``[[links]]`` are linked to them.
+
+        Args:
+            survey: What ``memento.ingest.survey`` found in the files.
+            progress: Called with the number of memories that are done, and of all.
+
+        Returns:
+            A report for each file, or for each export of several files.
+
+        Raises:
+            SecretFound: If it holds a secret and ``Config.secrets`` says to refuse it.
+            StoreError: If it could not be written.
+
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from memento import MemoryManager
+        >>> from memento.ingest import survey
+        >>> with tempfile.TemporaryDirectory() as tmp, MemoryManager(tmp, embedder=None) as memory:
+        ...     note = Path(tmp, "boat.md")
+        ...     _ = note.write_text("The boat is called Petrel.")
+        ...     found = survey(note)
+        ...     [(one.read, one.new) for _ in range(2) for one in memory.documents.ingest(found)]
+        [(1, 1), (1, 0)]
+        """
+        check_progress(progress)
+        return ingest(self._view, survey, progress)
 
     def add(
         self,
@@ -284,12 +325,13 @@ def _text_of(document: object, given: str | None) -> tuple[str, Format]:
         kind = kind or Format.MARKDOWN
         text = "\n".join(document.splitlines())
     elif isinstance(document, Path):
-        kind = kind or detect(document)
-        text = "\n".join(line for _, line in lines(document)) if kind in _FORMATS else ""
+        kind = format_of(Item.of(document), kind, How())
+        kind = Format.MARKDOWN if kind in _MARKDOWN else kind
+        text = "\n".join(line for _, line in lines(document)) if kind in _READ else ""
     else:
         problem = f"must be a text or a pathlib.Path, not {type_name(document)}"
         raise InvalidInput("document", problem)
-    if kind not in _FORMATS:
+    if kind not in _READ:
         problem = f"{kind} is not text or markdown; read it with memento.ingest.read and add_many"
         raise InvalidInput("format", problem)
     return text, kind

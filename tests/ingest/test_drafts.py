@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from ingested import lines, problem
 
 from memento.base.plain import composed
-from memento.ingest import Format, drafts, read
+from memento.ingest import Format, read
+from memento.ingest.readers import drafts
 from memento.types import Draft, Kind, Source, Tier, Trust
 
 plain = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=20)
@@ -75,7 +76,7 @@ def test_a_time_without_zone_is_utc(file):
         ({"kind": "fact"}, "text: is missing or empty"),
         ({"text": 5}, "text: expected a string, found a number"),
         ({"text": "a\0b"}, "text: holds a NUL"),
-        ({"text": "a\ud800"}, "text: holds a lone surrogate"),
+        ({"text": "a\ud800"}, "text: contains a lone surrogate"),
         ({"text": "a", "kind": "fcat"}, "kind: 'fcat'"),
         ({"text": "a", "tier": "deep"}, "tier: 'deep'"),
         ({"text": "a", "importance": 1.5}, "importance: must be a number from 0 to 1, not 1.5"),

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from memento.errors import InvalidInput
 from memento.ingest import read
-from memento.ingest.pages import html_blocks
+from memento.ingest.readers.pages import html_blocks
 
 PAGE = """<!DOCTYPE html><html><head><title>Hidden</title><style>p { color: red }</style></head>
 <body><!-- <p>not this</p> --><h1>Tea &amp; coffee</h1>
@@ -22,7 +22,7 @@ def test_a_page_becomes_its_text_under_headings(file):
     assert found == [
         ("Tea & coffee", "Green tea is\nfrom Uji."),
         ("Tea & coffee > Prices", "tea | euro\ngreen | 4"),
-        ("Tea & coffee > Prices", "- fresh\n- hot"),
+        ("Tea & coffee > Prices", "Prices\n\n- fresh\n- hot"),
         ("Tea & coffee > Prices", "one\ntwo"),
         ("Tea & coffee > Prices", "1 < 2 <b>"),
     ]

@@ -62,7 +62,7 @@ def test_unknown_json_is_an_error(file, content):
 
 def test_a_misspelt_format_is_an_error(file):
     """A format nobody knows is refused at the call, before anything is read."""
-    with pytest.raises(InvalidInput, match="'chta' is not one of: text"):
+    with pytest.raises(InvalidInput, match="'chta' is not one of: "):
         read(file("a.json", MESSAGES), "chta")
 
 

@@ -21,8 +21,8 @@ from memento.ingest.source import LINE_BYTES
             "a.jsonl:2: is not JSON (Expecting value, column",
         ),
         ("a.json", '[\n{"text": }]', "a.json: is not JSON (Expecting value, line 2, column 10)"),
-        ("a.jsonl", "9" * 5000, "a.jsonl:1: is not JSON that can be read"),
-        ("a.jsonl", "[" * 100_000, "a.jsonl:1: is not JSON that can be read"),
+        ("a.jsonl", "9" * 5000, "a.jsonl:1: is not readable JSON"),
+        ("a.jsonl", "[" * 100_000, "a.jsonl:1: is not readable JSON"),
         ("a.jsonl", '{"text": "a"}\n[1]', "a.jsonl:2: expected an object, found a list"),
         ("a.json", {"messages": 3}, "a.json messages: expected a list, found a number"),
         ("a.json", {"messages": [{"role": 3}]}, "a.json messages[0]: message: role must be"),
@@ -114,12 +114,41 @@ def test_a_paragraph_without_end_is_not_held_whole(tmp_path, name, start, monkey
     assert sum(draft.text.count("note") for draft in read(path)) == 24_000
 
 
-def test_a_document_unpacks_up_to_a_bound(tmp_path, monkeypatch):
-    """A gzipped .json file of more bytes than are held is refused, one line or many."""
-    monkeypatch.setattr(source, "UNPACKED_BYTES", 1_000_000)
-    for unit in (b" " * 1_000, b" \n" * 500):
-        path = bomb(tmp_path, "a.json.gz", unit, 1_100)
-        assert "1,000,000 bytes" in peak(path)[1]
-    plain = tmp_path / "a.json"  # the same, not packed: it is as large as it is
-    plain.write_text(json.dumps([{"text": "x" * 3_000_000}]))
-    assert len(list(read(plain))) == 1
+@pytest.fixture
+def streamed(monkeypatch):
+    """Make every document one that is too large to be parsed at once."""
+    monkeypatch.setattr(source, "WHOLE_BYTES", 20)
+    monkeypatch.setattr(source, "HEAD_BYTES", 60)
+
+
+@pytest.mark.usefixtures("streamed")
+@pytest.mark.parametrize("name", ["a.json", "a.json.gz"])
+def test_a_large_document_is_read_record_by_record(file, name):
+    """A document too large to be held gives the same drafts, packed or not."""
+    records = [{"text": f"number {n}", "metadata": {"n": n, "x": 0.5}} for n in range(50)]
+    found = [(one.text, one.metadata) for one in read(file(name, records))]
+    assert found == [(one["text"], one["metadata"]) for one in records]
+
+
+@pytest.mark.usefixtures("streamed")
+@pytest.mark.parametrize("broken", ['[{"text": "a"}, {"text": ', '[{"text": "a"}, {"text": }, {}]'])
+def test_a_large_document_that_is_torn_is_an_error(file, broken):
+    """What is not JSON further on is refused by the name of the file."""
+    assert problem(file("a.json", broken + " " * 100)).startswith("path: a.json: is not JSON")
+
+
+@pytest.mark.usefixtures("streamed")
+def test_a_record_without_end_is_not_held(file, monkeypatch):
+    """One record of a large document has a bound."""
+    monkeypatch.setattr(source, "RECORD_BYTES", 1_000_000)
+    path = file("a.json", [{"text": "a"}, {"text": "x" * 2_000_000}])
+    assert problem(path) == "path: a.json: has a record of more than 1,000,000 bytes"
+
+
+def test_a_large_document_takes_the_memory_of_one_record(tmp_path, monkeypatch):
+    """An array of 30 MB is read within a few."""
+    monkeypatch.setattr(source, "WHOLE_BYTES", 100_000)
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps([{"text": "x" * 10_000}] * 3_000))
+    most, said = peak(path)
+    assert (said, most < 5_000_000) == ("", True)

@@ -11,10 +11,12 @@ from datetime import UTC, datetime
 import pytest
 
 from memento import MemoryManager, __version__
-from memento.cli import group_remember, main, tables
+from memento.cli import main, tables
 from memento.cli.menu import SECTIONS
 from memento.cli.options import moment_of
 from memento.text.when import seconds_of
+from memento.verbs import ingesting
+from memento.views import View
 
 COMMANDS = [name for names in SECTIONS.values() for name in names]
 GROUPS = {"insight", "rules", "quarantine", "session", "scopes"}
@@ -271,21 +273,21 @@ def test_ingest_goes_on_where_it_was_interrupted(memento, tmp_path, monkeypatch)
     """Killed between two batches, it adds the rest when run again."""
     file = tmp_path / "log.txt"
     file.write_text("\n\n".join(f"line number {n}" for n in range(10)))
-    monkeypatch.setattr(group_remember, "BATCH", 4)
-    add_many = MemoryManager.add_many
+    monkeypatch.setattr(ingesting, "BATCH", 4)
+    add = View.add
     calls = []
 
-    def interrupted(self, items):
+    def interrupted(self, drafts, **how):
         if calls:
             raise KeyboardInterrupt
         calls.append(1)
-        return add_many(self, items)
+        return add(self, drafts, **how)
 
-    monkeypatch.setattr(MemoryManager, "add_many", interrupted)
+    monkeypatch.setattr(View, "add", interrupted)
     stopped = memento("ingest", file)
     assert stopped.status == 130
     assert "running it again is safe" in stopped.err
-    monkeypatch.setattr(MemoryManager, "add_many", add_many)
+    monkeypatch.setattr(View, "add", add)
     assert "10 memories read, 6 new, 4 known already" in memento("ingest", file).out
 
 
@@ -515,6 +517,43 @@ def test_ingest_follows_a_document(memento, tmp_path):
     assert memento("ingest", file, "--document", "--no-wait").out == "notes.md: 2 parts, 1 new\n"
     texts = [one["text"] for one in memento("list", "--json").data["memories"]]
     assert [text.split()[-1] for text in sorted(texts)] == ["4.", "Olga."]
+
+
+def test_ingest_reports_each_file(memento, tmp_path):
+    """A file that cannot be read is named on stderr and exits with 2; the others are stored."""
+    said = {"id": 1, "type": "message", "date": "2024-05-01T10:00:00", "text": "I sail"}
+    chat = {"name": "Ilse", "type": "personal_chat", "id": 7, "messages": [said | {"from": "Ilse"}]}
+    (tmp_path / "result.json").write_text(json.dumps(chat))
+    (tmp_path / "notes.md").write_text("The server is called Erna.")
+    (tmp_path / "page.pdf").write_bytes(b"%PDF-1.7")
+    files = [tmp_path / name for name in ("result.json", "notes.md", "page.pdf")]
+    ended = memento("ingest", *files)
+    assert ended.status == 2
+    assert "page.pdf: is a PDF: convert it to text first" in ended.err
+    assert ended.out.splitlines() == [
+        "result.json: a Telegram export, 1 memory read, 1 new, 0 known already",
+        "notes.md: 1 memory read, 1 new, 0 known already",
+        "1 quarantined until approved: see `memento quarantine list`",
+    ]
+    data = memento("ingest", *files, "--json").data
+    assert [(one["name"], one["read"], one["new"]) for one in data["files"]] == [
+        ("result.json", 1, 0),
+        ("notes.md", 1, 0),
+        ("page.pdf", 0, 0),
+    ]
+    assert "a PDF" in data["files"][2]["problem"]
+
+
+def test_ingest_takes_what_it_can_use(memento, tmp_path):
+    """Files of which none can be read are an error, and so are options that would be ignored."""
+    for name in "abcde":
+        (tmp_path / f"{name}.pdf").write_bytes(b"%PDF-1.7")
+    ended = memento("ingest", tmp_path, "--json")
+    assert (ended.status, "; and 2 more" in ended.err) == (2, True)
+    refused = memento("ingest", tmp_path / "a.pdf", "--document", "--me", "Ada")
+    assert (refused.status, "neither --me nor --map" in refused.err) == (2, True)
+    assert memento("ingest", tmp_path / "a.pdf", "--document").status == 2
+    assert memento("ingest", tmp_path / "a.pdf", "--format", "text").status == 2
 
 
 def test_a_prompt_has_a_budget(memento, tmp_path):

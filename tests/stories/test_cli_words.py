@@ -361,10 +361,10 @@ def test_a_file_in_latin_1_is_read_with_a_note(memento, name):
     [
         ("a.pdf", b"%PDF-1.7\n%\xe2\xe3\n", "is a PDF"),
         ("a.png", b"\x89PNG\r\n\x1a\n\x00", "is a PNG image"),
-        ("a.docx", b"PK\x03\x04\x14\x00", "office document"),
+        ("a.docx", b"PK\x03\x04\x14\x00", "is no archive that can be unpacked"),
         ("a.bin", b"\xe9\x01\x02\n", "is not UTF-8"),
         ("a.utf16.txt", "Zoë".encode("utf-16"), "is not UTF-8"),
-        ("folder", None, "is a folder"),
+        ("folder", None, "holds no files"),
     ],
 )
 def test_what_is_no_text_is_named(memento, name, start, says):

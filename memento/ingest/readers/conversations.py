@@ -1,4 +1,4 @@
-"""Conversations become episodes, one for each turn: OpenAI messages, ShareGPT and LoCoMo."""
+"""Conversations become episodes, one for each turn: OpenAI, ShareGPT, LoCoMo, lines of speakers."""
 
 from __future__ import annotations
 
@@ -6,23 +6,27 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from pathlib import Path
+from itertools import chain
 from typing import Any
 
 from memento.base.blocks import hide
 from memento.errors import InvalidInput
 from memento.ingest.paragraphs import TURN_LIMIT, pieces
+from memento.ingest.readers.common import How
 from memento.ingest.source import (
     FilePlace,
+    Head,
+    Item,
     checked,
     is_message,
+    lines,
     list_of,
     mapping,
     string,
     time_of,
     values,
 )
-from memento.messages import Said, read
+from memento.messages import Said, is_one, named, read
 from memento.types import Draft, Kind, Source
 
 UNSPOKEN_ROLES = frozenset({"system", "developer"})
@@ -68,9 +72,53 @@ class _Talk:
             )
 
 
-def read_chat(path: Path, name: str) -> Iterator[Draft]:
+def is_chat(head: Head) -> bool:
+    """Its records are messages, lists of them, or hold one by that name."""
+    first = next(iter(head.records), None)
+    listed = isinstance(first, list) and (not first or is_message(first[0]))
+    return listed or is_message(first) or "messages" in head.first
+
+
+def is_sharegpt(head: Head) -> bool:
+    """Its records have conversations."""
+    return "conversations" in head.first
+
+
+def is_locomo(head: Head) -> bool:
+    """Its records have a conversation, or sessions by their number."""
+    return not head.first.keys().isdisjoint(("conversation", "session_1"))
+
+
+def is_transcript(head: Head) -> bool:
+    """Its first line begins with a speaker, and so does another one."""
+    found = [line for line in head.text.split("\n") if line.strip()]
+    return bool(found and _speaker(found[0])) and any(map(_speaker, found[1:]))
+
+
+def _speaker(line: str) -> str:
+    """Return the role with which a line begins, before a colon; ``""`` if there is none."""
+    name, colon, _ = line.partition(":")
+    return named(name) if colon and is_one({"role": name}) and name.strip() == name else ""
+
+
+def read_transcript(item: Item, _how: How) -> Iterator[Draft]:
+    """Read lines that begin with ``user:`` or ``assistant:``: an episode for each turn."""
+    talk, turns = _Talk(item.plain_name, item.plain_name), 0
+    role, said = "", [""]
+    for line in chain((line for _, line in lines(item)), ("user:",)):
+        if found := _speaker(line):
+            if said and role and role not in UNSPOKEN_ROLES:
+                turns += 1
+                yield from talk.turn("\n".join(said).strip(), str(turns), role=role)
+            role, said = found, [line.partition(":")[2].strip()]
+        else:
+            said.append(line)
+
+
+def read_chat(item: Item, _how: How) -> Iterator[Draft]:
     """Read OpenAI messages: an episode for each message."""
-    for number, (place, value) in enumerate(values(path), start=1):
+    name = item.plain_name
+    for number, (place, value) in enumerate(values(item), start=1):
         if is_message(value):  # one message a line: the file is the conversation
             yield from _message(value, place, _Talk(name, name), number)
         else:
@@ -130,9 +178,10 @@ def _when(fields: Mapping[str, Any], place: FilePlace) -> datetime | None:
     return None
 
 
-def read_sharegpt(path: Path, name: str) -> Iterator[Draft]:
+def read_sharegpt(item: Item, _how: How) -> Iterator[Draft]:
     """Read ShareGPT conversations: an episode for each message."""
-    for number, (place, value) in enumerate(values(path), start=1):
+    name = item.plain_name
+    for number, (place, value) in enumerate(values(item), start=1):
         fields = mapping(value, place)
         session = _first(fields, (*_SESSION_FIELDS, "id"), place) or f"{name}#{number}"
         turns = list_of(fields.get("conversations"), place.at("conversations"))
@@ -149,9 +198,10 @@ def _sharegpt_turn(
         yield from talk.turn(said.text, str(position), role=said.role, at=_when(fields, place))
 
 
-def read_locomo(path: Path, name: str) -> Iterator[Draft]:
+def read_locomo(item: Item, _how: How) -> Iterator[Draft]:
     """Read LoCoMo dialogues: an episode for each turn."""
-    for number, (place, value) in enumerate(values(path), start=1):
+    name = item.plain_name
+    for number, (place, value) in enumerate(values(item), start=1):
         sample = mapping(value, place)
         label = _first(sample, ("sample_id",), place) or f"{name}#{number}"
         if "conversation" in sample:

@@ -1,21 +1,20 @@
-"""Web pages and tables become facts: a page as Markdown would, a table a fact for each row.
+"""Web pages become facts, as Markdown would.
 
 Every step is linear in the size of the file, whatever a page leaves open.
 """
 
 from __future__ import annotations
 
-import csv
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from html import unescape
-from itertools import chain, islice, repeat
-from pathlib import Path
+from itertools import islice
 from typing import NamedTuple
 
-from memento.ingest.paragraphs import BLOCK_CHARS, facts, facts_of_blocks
-from memento.ingest.source import FilePlace, bounded, lines, plain_name
+from memento.ingest.paragraphs import BLOCK_CHARS, document, facts, under_headings
+from memento.ingest.readers.common import How
+from memento.ingest.source import FilePlace, Head, Item, bounded
 from memento.types import Draft
 
 BLOCKS = frozenset({
@@ -212,16 +211,22 @@ def _after(page: str, end: str, start: int) -> int:
 _SPACE = re.compile(r"\s+")
 _NUMBER = re.compile(r"&#0*([0-9]{1,8})[0-9]*")
 """A character by its number; Python refuses numbers of thousands of digits."""
-COLUMN_CHARS = 100
-"""Most characters of a column's name; each row repeats it, and a short row could be any length."""
 _HEADING = re.compile(r"h[1-6]")
+_PAGE = re.compile(r"\s*(?:<!doctype html|<html[\s>])", re.IGNORECASE)
 _LINES = {"br", "li", "tr", "dt", "dd", "option", "caption"}
 
 
-def read_html(path: Path, name: str) -> Iterator[Draft]:
+def is_html(head: Head) -> bool:
+    """It is one by its name, or begins as one."""
+    return head.suffix in {".html", ".htm", ".xhtml"} or bool(_PAGE.match(head.text))
+
+
+def read_html(item: Item, _how: How) -> Iterator[Draft]:
     """Read a web page: a fact for each paragraph, list or table, with its heading."""
-    page = "\n".join(bounded(path, FilePlace(path.name)))
-    yield from facts_of_blocks(html_blocks(page), name)
+    page = "\n".join(bounded(item, FilePlace(item.name)))
+    like = document(item.plain_name)
+    for paragraph, headings in under_headings(html_blocks(page)):
+        yield from facts(paragraph, like, headings)
 
 
 def html_blocks(page: str) -> Iterator[tuple[int, str]]:
@@ -257,38 +262,3 @@ def _closed(level: int, said: Sequence[str]) -> Iterator[tuple[int, str]]:
     text = "\n".join(line for line in tidy if line not in ("", "-"))
     if text:
         yield level, text.replace("\n", " ") if level else text
-
-
-def read_csv(path: Path, name: str) -> Iterator[Draft]:
-    """Read a table whose first row names the columns: a fact for each further row.
-
-    The columns are separated by tabs in a ``.tsv`` file, and else by commas, or by semicolons if
-    the first row has more of these.
-    """
-    tabs = plain_name(path).lower().endswith(".tsv")
-    for row in _rows(path, (f"{line}\n" for _, line in lines(path)), "\t" if tabs else None):
-        yield from facts(row, name)
-
-
-def _rows(path: Path, table: Iterable[str], separator: str | None) -> Iterator[str]:
-    """Yield each row with the names of its columns."""
-    rest = iter(table)
-    first = next(rest, "")
-    if separator is None:
-        separator = ";" if first.count(";") > first.count(",") else ","
-    header: list[str] | None = None
-    reader = csv.reader(chain([first], rest), delimiter=separator)
-    try:
-        for row in reader:
-            if header is None:
-                header = [" ".join(name.split())[:COLUMN_CHARS] for name in row]
-                continue
-            told = [
-                f"{column}: {' '.join(value.split())}" if column else " ".join(value.split())
-                for column, value in zip(chain(header, repeat("")), row, strict=False)
-                if value
-            ]
-            if told:
-                yield "; ".join(told)
-    except csv.Error as error:
-        raise FilePlace(f"{path.name}:{reader.line_num}").error(f"is not CSV: {error}") from error

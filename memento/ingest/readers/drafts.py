@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from memento.check import (
@@ -20,17 +19,34 @@ from memento.check import (
     optional_name,
 )
 from memento.errors import InvalidInput
-from memento.ingest.source import FilePlace, checked, mapping, string, time_of, values
+from memento.ingest.readers.common import How
+from memento.ingest.source import (
+    LINES_SUFFIXES,
+    FilePlace,
+    Head,
+    Item,
+    checked,
+    mapping,
+    string,
+    time_of,
+    values,
+)
 from memento.types import Draft, Kind, Source, Tier, Trust
 
 
-def read_drafts(path: Path, name: str) -> Iterator[Draft]:
+def is_drafts(head: Head) -> bool:
+    """Its records have a text."""
+    empty = head.suffix in {".json", *LINES_SUFFIXES} and not head.text.strip()
+    return "text" in head.first or empty or head.records == ([],)
+
+
+def read_drafts(item: Item, _how: How) -> Iterator[Draft]:
     """Read objects with the fields of a draft."""
-    for place, value in values(path):
-        yield _draft(mapping(value, place), place, name)
+    for place, value in values(item):
+        yield draft_of(mapping(value, place), place, item.plain_name)
 
 
-def _draft(fields: Mapping[str, Any], place: FilePlace, name: str) -> Draft:
+def draft_of(fields: Mapping[str, Any], place: FilePlace, name: str) -> Draft:
     """Check the fields of a draft. An unknown one is an error: it may be a known one misspelled."""
     given: dict[str, Any] = {}
     for field, value in fields.items():

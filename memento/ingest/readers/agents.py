@@ -1,0 +1,171 @@
+"""Transcripts of coding agents: what was typed, and what was answered in the end.
+
+Tool calls and results, thoughts, sub-agents, messages of the system, and what hooks and agents put
+into a message of the user are nobody's words, and are left out. A transcript may still be written:
+its last line may be torn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from memento.ingest.readers.common import (
+    How,
+    Talk,
+    fields,
+    items,
+    moment,
+    spoken,
+    text_blocks,
+    word,
+)
+from memento.ingest.source import Head, Item, values, whole_lines
+from memento.types import Draft
+
+_Lines = Iterable[Mapping[str, Any]]
+_WORDS = frozenset({"text", "input_text", "output_text"})
+
+
+class _Turn(NamedTuple):
+    """One turn: its id and session, where it took place, and what was said by whom."""
+
+    id: str
+    session: str
+    role: str
+    text: str
+    at: object
+    folder: str = ""
+
+
+def _reader(
+    system: str, turns: Callable[[_Lines], Iterator[_Turn]], objects: Callable[[Item], _Lines]
+) -> Callable[[Item, How], Iterator[Draft]]:
+    def read(item: Item, _how: How) -> Iterator[Draft]:
+        for turn in turns(objects(item)):
+            session = turn.session or item.plain_name.rpartition("/")[2].rpartition(".")[0]
+            talk = Talk(session, f"{system}:{session}", "", {"folder": turn.folder})
+            talk = talk if turn.folder else Talk(session, f"{system}:{session}")
+            text = spoken(turn.text)
+            yield from talk.turn(text, turn.id, role=turn.role, at=moment(turn.at))
+
+    return read
+
+
+def is_claude_code(head: Head) -> bool:
+    """Its lines name their session, and some a message of it."""
+    return head.is_lines and head.any_has("sessionId", "uuid", "message")
+
+
+def _claude_code(lines: _Lines) -> Iterator[_Turn]:
+    for line in lines:
+        role = word(line.get("type"))
+        aside = any(line.get(name) for name in ("isMeta", "isCompactSummary", "isSidechain"))
+        if role in ("user", "assistant") and not aside:
+            text = text_blocks(fields(line.get("message")).get("content"))
+            named = (word(line.get(name)) for name in ("uuid", "sessionId", "cwd"))
+            own_id, session, folder = named
+            yield _Turn(own_id, session, role, text, line.get("timestamp"), folder)
+
+
+def is_codex(head: Head) -> bool:
+    """It begins with what is known of the session."""
+    first = head.first
+    old = first.keys() >= {"id", "timestamp", "instructions"}
+    return head.suffix != ".json" and (first.get("type") == "session_meta" or old)
+
+
+def _codex(lines: _Lines) -> Iterator[_Turn]:
+    session = folder = ""
+    for number, line in enumerate(lines):
+        body = fields(line.get("payload")) or line  # older ones have no payload
+        if not number or line.get("type") in ("session_meta", "turn_context"):
+            session = session or word(body.get("id"))
+            folder = word(body.get("cwd")) or folder
+        if body.get("type") != "message" or body.get("role") not in ("user", "assistant"):
+            continue
+        more = fields(body.get("internal_chat_message_metadata_passthrough"))
+        kinds = items(more.get("content_item_kinds"))
+        if body["role"] == "user" and kinds and "user.text" not in kinds:
+            continue  # the environment, instructions, what hooks said
+        text = text_blocks(body.get("content"), _WORDS)
+        own_id = word(body.get("id")) or word(line.get("timestamp")) or str(number)
+        yield _Turn(own_id, session, body["role"], text, line.get("timestamp"), folder)
+
+
+def is_gemini(head: Head) -> bool:
+    """Its session names the hash of its project."""
+    return head.first.keys() >= {"sessionId", "projectHash"}
+
+
+def _gemini(lines: _Lines) -> Iterator[_Turn]:
+    seen: dict[str, Mapping[str, Any]] = {}
+    session = ""
+    for line in lines:
+        session = session or word(line.get("sessionId"))
+        inner = items(fields(line.get("$set")).get("messages"))
+        for one in [line, *items(line.get("messages")), *inner]:
+            message = fields(one)
+            if message.get("type") in ("user", "gemini") and word(message.get("id")):
+                seen[word(message["id"])] = message  # written again as it grows: the last counts
+    for own_id, message in seen.items():
+        role = "user" if message["type"] == "user" else "assistant"
+        text = text_blocks(message.get("content"))
+        yield _Turn(own_id, session, role, text, message.get("timestamp"))
+
+
+def is_copilot(head: Head) -> bool:
+    """Its lines are events, the first of them the start of a session."""
+    return head.is_lines and head.first.get("type") == "session.start"
+
+
+def _copilot(lines: _Lines) -> Iterator[_Turn]:
+    session = folder = ""
+    for line in lines:
+        data, kind = fields(line.get("data")), word(line.get("type"))
+        if kind == "session.start":
+            session = word(data.get("sessionId")) or word(line.get("sessionId"))
+            folder = word(fields(data.get("context")).get("cwd"))
+        if kind in ("user.message", "assistant.message"):
+            role, text = kind.partition(".")[0], word(data.get("content"))
+            yield _Turn(word(line.get("id")), session, role, text, line.get("timestamp"), folder)
+
+
+def is_opencode(head: Head) -> bool:
+    """It is what ``opencode export`` prints: a session, and messages with their parts."""
+    message = fields(next(iter(items(head.first.get("messages"))), None))
+    return "info" in head.first and (
+        "parts" in message or "directory" in fields(head.first["info"])
+    )
+
+
+def _opencode(documents: _Lines) -> Iterator[_Turn]:
+    for document in documents:
+        info = fields(document.get("info"))
+        for one in items(document.get("messages")):
+            about = fields(fields(one).get("info"))
+            said = [
+                part
+                for part in items(fields(one).get("parts"))
+                if not (fields(part).get("synthetic") or fields(part).get("ignored"))
+            ]
+            if about.get("role") in ("user", "assistant") and about.get("summary") is not True:
+                at = fields(about.get("time")).get("created")
+                own_id, session = word(about.get("id")), word(info.get("id"))
+                folder = word(info.get("directory"))
+                yield _Turn(own_id, session, about["role"], text_blocks(said), at, folder)
+
+
+def _document(item: Item) -> Iterator[Mapping[str, Any]]:
+    return (fields(value) for _, value in values(item))
+
+
+def _lines_or_document(item: Item) -> _Lines:
+    return whole_lines(item) if item.head.is_lines else _document(item)
+
+
+read_claude_code = _reader("claude-code", _claude_code, whole_lines)
+read_codex = _reader("codex", _codex, whole_lines)
+read_gemini = _reader("gemini", _gemini, _lines_or_document)
+read_copilot = _reader("copilot", _copilot, whole_lines)
+read_opencode = _reader("opencode", _opencode, _document)

@@ -1,0 +1,115 @@
+"""Memories of other systems: facts that a model wrote or chose, so none of them is the user's."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from memento.ingest.readers.common import How, fields, items, moment, tag, word
+from memento.ingest.source import Head, Item, lines, values, whole_lines
+from memento.types import Draft, Kind, Source, Trust
+
+LINKS, CALLED = "links", "entity"
+"""Metadata: names of what a memory points to, and the name by which others point to it."""
+_DRAWER = re.compile(r"## (\S+)\s*")
+_FIELD = re.compile(r"\| (Source|Filed|Added by) \| (.*) \|\s*")
+
+
+def _fact(text: str, system: str, own_id: str, more: dict[str, Any], **given: Any) -> Draft:
+    """Make a fact of another system; ``at`` is its time as it stands there."""
+    at = moment(given.pop("at", None))
+    metadata = {name: value for name, value in more.items() if value not in (None, "", [], {})}
+    return Draft(
+        text,
+        kind=Kind.FACT,
+        source=Source(Trust.AGENT, system),
+        metadata=metadata,
+        occurred_at=at,
+        id=f"{system} {own_id}",
+        **given,
+    )
+
+
+def is_mem0(head: Head) -> bool:
+    """Its records have a memory, and an id or a hash."""
+    first = fields(next(iter(items(head.first.get("results"))), None)) or head.first
+    return isinstance(first.get("memory"), str) and bool(first.keys() & {"id", "hash", "user_id"})
+
+
+def read_mem0(item: Item, _how: How) -> Iterator[Draft]:
+    """Read what ``get_all`` gives: a fact for each memory."""
+    within = "results" if "results" in item.head.first else ""
+    for _, value in values(item, within):
+        one = fields(value)
+        text = word(one.get("memory")).strip()
+        if text:
+            names = ("user_id", "agent_id", "run_id", "categories", "metadata")
+            own_id = word(one.get("id")) or word(one.get("hash")) or text
+            edited = one.get("updated_at") not in (None, one.get("created_at"))
+            more = {**{name: one.get(name) for name in names}, "edited": edited or None}
+            yield _fact(text, "mem0", own_id, more, at=one.get("created_at"))
+
+
+def is_server_memory(head: Head) -> bool:
+    """Its lines are entities and relations, or it is a graph of both."""
+    first = head.first
+    line = first.get("type") in ("entity", "relation") and (
+        "entityType" in first or "relationType" in first
+    )
+    return line or first.keys() >= {"entities", "relations"}
+
+
+def read_server_memory(item: Item, _how: How) -> Iterator[Draft]:
+    """Read a fact for each observation of an entity, and one for each relation."""
+    for node in whole_lines(item) if item.head.is_lines else _graph(item):
+        if "relationType" in node:
+            ends = [word(node.get("from")), word(node.get("to"))]
+            text = " ".join([ends[0], word(node["relationType"]).replace("_", " "), ends[1]])
+            yield _fact(text, "server-memory", text, {LINKS: ends})
+            continue
+        name = word(node.get("name"))
+        for said in items(node.get("observations")):
+            text = word(said) if isinstance(said, str) else word(fields(said).get("content"))
+            if not text.strip():
+                continue
+            whole = text if name.casefold() in text.casefold() else f"{name}: {text}"
+            more = {CALLED: name, "entity_type": word(node.get("entityType"))}
+            yield _fact(whole, "server-memory", f"{name} {text}", more, aliases=tag(name))
+
+
+def _graph(item: Item) -> Iterator[Mapping[str, Any]]:
+    for _, value in values(item):
+        whole = fields(value)
+        nodes = (
+            [whole]
+            if "type" in whole
+            else [*items(whole.get("entities")), *items(whole.get("relations"))]
+        )
+        yield from map(fields, nodes)
+
+
+def is_mempalace(head: Head) -> bool:
+    """It is a room of an export: drawers that are quoted, each with a table of where it is from."""
+    return head.suffix == ".md" and head.text.startswith("# ") and "\n| Added by | " in head.text
+
+
+def read_mempalace(item: Item, _how: How) -> Iterator[Draft]:
+    """Read a fact for each drawer; its wing and room become tags."""
+    wing = room = drawer = ""
+    quoted: list[str] = []
+    about: dict[str, str] = {}
+    for _, line in lines(item):
+        if line.startswith("# ") and not wing:
+            wing, _, room = line[2:].partition(" / ")
+        elif found := _DRAWER.fullmatch(line):
+            drawer, quoted, about = found[1], [], {}
+        elif line.startswith(">"):
+            quoted.append(line[1:].removeprefix(" "))
+        elif field := _FIELD.fullmatch(line):
+            about[field[1]] = "" if field[2] == "unknown" else field[2]
+        elif line.strip() == "---" and drawer and "".join(quoted).strip():
+            more = {"wing": wing, "room": room, "file": about.get("Source")}
+            text, tags = "\n".join(quoted).strip(), (*tag(wing), *tag(room))
+            yield _fact(text, "mempalace", drawer, more, at=about.get("Filed"), tags=tags)
+            drawer = ""
