@@ -168,6 +168,8 @@ def _of_file(
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except OSError as error:
+        if not os.access(path.parent, os.X_OK):
+            return {}  # nobody can open what is in the folder; whoever opens the store says why
         raise InvalidSetting(source, "", f"cannot be read: {error.strerror}") from None
     if len(data) > _MOST_BYTES:
         raise InvalidSetting(source, "", f"is larger than {_MOST_BYTES:,} bytes")

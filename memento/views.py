@@ -200,26 +200,25 @@ class View:
         for draft in drafts if found else ():
             related = [named.get(one, one) for one in draft.related]
             one = replace(draft, related=tuple(filter(None, related)))
-            if draft.id in found:
+            if isinstance(draft.id, str) and draft.id in found:
                 one = replace(one, id=named[draft.id], text=found[draft.id].text)
             left.append(one if one.text else None)
         return left or [*drafts]
 
     def add_again(self, drafts: Sequence[Draft], **how: Any) -> list[Row | None]:
         """Add what sources may bring again; None for what was taken out at the same moment."""
-        ours = {draft.id for draft in drafts if copies.source_of(draft) is not None}
         gone: set[str | None] = set()
         while True:
-            kept = [draft for draft in drafts if draft.id is None or draft.id not in gone]
+            kept = [draft for draft in drafts if draft.id not in gone] if gone else [*drafts]
             guard = partial(refuse_copies, drafts=kept)
             try:
                 rows = iter(self.engine.add(self.namespace, kept, guard=guard, **how))
             except TurnErased as erased:
-                if not erased.ids <= ours:
+                if not erased.ids <= {one.id for one in kept if copies.source_of(one) is not None}:
                     raise
                 gone |= erased.ids
             else:
-                return [None if draft.id in gone else next(rows) for draft in drafts]
+                return [None if gone and draft.id in gone else next(rows) for draft in drafts]
 
     def _parts_of_turn(self, draft: Draft) -> Iterator[Draft]:
         """Split a turn; later parts are linked to the first, and do not crowd the ring buffer."""

@@ -163,6 +163,6 @@ def test_something_else_is_refused(memory, wrong):
         lambda: memory.flush(progress=wrong),
         lambda: memory.store.reindex(progress=wrong),
     ):
-        with pytest.raises(InvalidInput, match="progress: must be a function"):
+        with pytest.raises(InvalidInput, match="progress: must be a callable"):
             call()
     assert memory.list() == []

@@ -24,6 +24,7 @@ def finished(monkeypatch):
         def on_end(self, span):
             ended.append(span)
 
+    monkeypatch.delenv("OTEL_SDK_DISABLED", raising=False)  # CrewAI's tests set it
     provider = sdk.TracerProvider()
     provider.add_span_processor(Collector())
     monkeypatch.setattr(trace, "get_tracer_provider", lambda: provider)

@@ -90,7 +90,7 @@ def test_settings_of_a_manager_are_checked(tmp_path, given):
     assert refused.value.field == field
 
 
-@pytest.mark.parametrize("root", [3, None, b"x"])
+@pytest.mark.parametrize("root", [3, b"x"])
 def test_a_root_is_a_name(root):
     """Anything else is refused by name."""
     with pytest.raises(InvalidInput) as refused:
@@ -177,7 +177,7 @@ def test_no_method_of_a_query_or_filter_is_called(memory):
     """Nor of a label, or of what chooses how to search."""
     memory.add("green tea", "long", id="a", session="s", scope="home", metadata={"n": "x"})
     filters = {
-        "scope": BrokenText("home"), "session": BrokenText("s"), "tiers": BrokenText("long"),
+        "scope": BrokenText("home"), "session": BrokenText("s"), "tier": BrokenText("long"),
         "where": {"n": BrokenText("x")}, "ids": BrokenText("a"), "match": BrokenText("auto"),
     }  # fmt: skip
     assert [one.id for one in memory.retrieve(BrokenText("green tea"), **filters)] == ["a"]

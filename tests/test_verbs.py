@@ -125,7 +125,7 @@ class TestReplace:
         """Which memory is meant has to be said; nothing is written."""
         with pytest.raises(InvalidInput, match=r"items\[1\].id"):
             memory.add_many([{"text": "a", "id": "a"}, "b"], replace=True)
-        with pytest.raises(InvalidInput, match="id: is needed"):
+        with pytest.raises(InvalidInput, match="id: is required"):
             memory.add("b", replace=True)
         with pytest.raises(InvalidInput, match="replace"):
             memory.add("b", id="b", replace=1)

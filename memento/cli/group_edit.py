@@ -11,7 +11,7 @@ import tempfile
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -187,7 +187,7 @@ def _rekeyed(memory: MemoryManager, old: Memory, key: str) -> Memory:
     """Put a memory into another slot: a new one of the same content supersedes it."""
     names = {field.name for field in fields(Draft)} & {field.name for field in fields(Memory)}
     same = {name: getattr(old, name) for name in names - {"id", "key"}}
-    expires = None if old.expires_at is None else old.expires_at - datetime.now(UTC)
+    expires = None if old.expires_at is None else old.expires_at - memory.store.clock()
     (new,) = memory.add_many(
         [Draft(**same, key=key or None, expires_in=expires, supersedes=old.id)]
     )
@@ -209,7 +209,7 @@ def edit(memory: MemoryManager, id: Id) -> Shown:  # noqa: A002 - the field's ow
         return Shown({"memories": []}, [], empty="nothing was changed")
     try:
         wanted, text = _read(after)
-        changes = _changes(old, wanted, text)
+        changes = _changes(old, wanted, text, memory.store.clock())
         key = wanted.get("key", "")
         new = memory.update(old.id, **changes) if changes else old
         if key != (old.key or ""):
@@ -282,7 +282,7 @@ def _value(name: str, value: Any) -> Any:
     return value
 
 
-def _changes(old: Memory, wanted: Mapping[str, Any], text: str) -> dict[str, Any]:
+def _changes(old: Memory, wanted: Mapping[str, Any], text: str, now: datetime) -> dict[str, Any]:
     """Work out the arguments of an update from the fields that differ; a line less is no change."""
     changes = {
         name: (value if value != "" or name == "scope" else None)
@@ -293,5 +293,5 @@ def _changes(old: Memory, wanted: Mapping[str, Any], text: str) -> dict[str, Any
         changes |= _aliases(old, changes.pop("aliases") or ())
     if "expires_at" in changes:
         at = changes.pop("expires_at")
-        changes["expires_in"] = None if at is None else at - datetime.now(UTC)
+        changes["expires_in"] = None if at is None else at - now
     return changes | ({"text": text} if text and text != old.text.strip("\n") else {})

@@ -72,8 +72,7 @@ def unwritten(error: OSError) -> int:
 SPOKEN = (
     ("set_aside=True, --set-aside", "--set-aside"),
     ("or ask to overwrite", "or use --overwrite"),
-    ("embedder: is None: this store cannot", "--embedder none cannot"),
-    ("embedder: is None: this memory cannot", "--embedder none cannot"),
+    ("embedder: is None, so this store cannot", "--embedder none cannot"),
     ("flush(wait=True) waits for them", "until then their words find them"),
 )
 """Words of the library's messages to the words for the command line."""

@@ -17,6 +17,7 @@ NEW_YEAR = datetime(2025, 1, 1, tzinfo=UTC)
 EXAMPLES = [
     errors.InvalidInput("text", "is empty"),
     errors.AmbiguousId("0198c2f0", ["0198c2f0-1", "0198c2f0-2"]),
+    errors.InvalidSetting("/x/memento.toml", "short.capacity", "must be at least 1"),
     errors.InvalidScope("scope", "is relative"),
     errors.SecretFound("text", {"github-token": 2}),
     errors.UntrustedSource("kind", "a web page cannot make a rule"),

@@ -89,10 +89,11 @@ def by_return(memory, old, newer):
 
 def by_what_it_says(memory, old, newer):
     """By what the two texts say."""
-    memory.update(old, text="My editor is Vim")
+    older = memory.get(old).source.kind
+    memory.update(old, text="My editor is Vim", source=older)
     memory.add("My editor is Helix", source=newer)
     memory.flush(wait=True)
-    memory.update(old, text="older")
+    memory.update(old, text="older", source=older)
 
 
 PATHS = (

@@ -153,7 +153,9 @@ def test_damage_is_named_to_its_own_namespace_only(memory, tmp_path, capsys, col
                     *options,
                 ]
             )
-        details = " ".join(found["detail"] for found in json.loads(capsys.readouterr().out))
+        details = " ".join(
+            found["detail"] for found in json.loads(capsys.readouterr().out)["findings"]
+        )
         assert (ID in details) == named
 
 

@@ -166,8 +166,6 @@ def test_a_flag_of_a_text_that_changed_does_not_travel(stores, clock, monkeypatc
     if compared:
         one.flush(wait=True)
         assert not one.slots.conflicts()
-    else:
-        assert one.slots.conflicts()
     move(one, two, clock)
     assert not two.slots.conflicts()
 
