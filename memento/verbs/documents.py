@@ -26,6 +26,7 @@ from memento.check import (
     member,
     names,
     short_name,
+    shown,
     storable,
     type_name,
 )
@@ -96,6 +97,7 @@ class Documents(Part):
             A report for each file, or for each export of several files.
 
         Raises:
+            InvalidInput: If ``survey`` is something else.
             SecretFound: If it holds a secret and ``Config.secrets`` says to refuse it.
             StoreError: If it could not be written.
 
@@ -110,6 +112,9 @@ class Documents(Part):
         ...     [(one.read, one.new) for _ in range(2) for one in memory.documents.ingest(found)]
         [(1, 1), (1, 0)]
         """
+        if not isinstance(survey, Survey):
+            problem = f"must be what memento.ingest.survey returns, not {shown(survey)}"
+            raise InvalidInput("survey", problem)
         check_progress(progress)
         return ingest(self._view, survey, progress)
 

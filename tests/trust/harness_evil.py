@@ -23,6 +23,7 @@ from trust_result import TrustResult
 from memento import Kind, MemoryManager, Retrieval
 from memento.base.display import data
 from memento.errors import MementoError
+from memento.ingest import survey
 from memento.learning import Confirming
 from memento.ledger.filters import Filtering, Retrieving
 from memento.observe.signals import Signal, Span
@@ -63,6 +64,7 @@ USUAL: dict[str, Any] = {
     "loop": "one",
     "path": "project/mine", "src": "project/mine", "dst": "project/other", "scope": "project/mine",
     "with_namespace": "other",
+    "survey": survey(),
 }  # fmt: skip
 
 

@@ -154,7 +154,7 @@ def test_learns_nothing_from_another_agent(manager, fake_model):
     memory = MementoMiddleware(manager, observe=True, speaker="agent")
     create_agent(fake_model("Done."), middleware=[memory]).invoke(said("Please use tabs."))
     assert kept(manager, kind="rule") == []
-    with pytest.raises(InvalidInput, match="observe: needs save"):
+    with pytest.raises(InvalidInput, match="observe: requires save"):
         MementoMiddleware(manager, observe=True, save=False)
 
 
