@@ -112,8 +112,9 @@ class Documents(Part):
         ...     [(one.read, one.new) for _ in range(2) for one in memory.documents.ingest(found)]
         [(1, 1), (1, 0)]
         """
-        if not isinstance(survey, Survey):
-            problem = f"must be what memento.ingest.survey returns, not {shown(survey)}"
+        given: object = survey
+        if not isinstance(given, Survey):
+            problem = f"must be what memento.ingest.survey returns, not {shown(given)}"
             raise InvalidInput("survey", problem)
         check_progress(progress)
         return ingest(self._view, survey, progress)
