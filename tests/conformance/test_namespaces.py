@@ -153,8 +153,8 @@ PARTS = {
     if name[0] != "_"
 }
 STORE_WIDE = {
-    "add", "close", "documents.add", "documents.ingest", "feedback.cite", "feedback.finalize", "feedback.loop",
-    "feedback.open_loop", "flush", "keep", "of", "scopes.define", "scopes.share",
+    "add", "close", "documents.add", "documents.ingest", "feedback.cite", "feedback.finalize",
+    "feedback.loop", "feedback.open_loop", "flush", "keep", "of", "scopes.define", "scopes.share",
     "sessions.checkpoint", "sessions.end", "sessions.info", "sessions.start", "store.backup",
     "store.doctor", "store.embed", "store.import_from", "store.namespaces", "store.reindex",
 }  # fmt: skip
