@@ -148,7 +148,7 @@ def machine(  # noqa: C901 - a class of rules, each of them short, over one stor
             """Add equal words everywhere: what is known elsewhere is new here."""
             for other in (owner, (owner + 1) % len(LABELS)):
                 kept = self.view(other).add(f"{text} for all", id=f"same-{text}")
-                if kept.namespace != self.view(other).namespace:
+                if kept.namespace != self.view(other).store.namespace:
                     raise Crossing(f"{LABELS[other]} was given {kept.namespace}")
 
         @rule(owner=who, query=words, superseded=st.booleans())

@@ -37,6 +37,7 @@ from memento.config import Config
 from memento.errors import MementoError
 from memento.retrieve.searcher import Searcher
 from memento.testing import HashEmbedder, ManualClock
+from memento.verbs.scopes import Scopes
 
 if TYPE_CHECKING:
     from memento.retrieve.request import Request
@@ -50,12 +51,9 @@ QUERY = "how do deploys go?"
 Share = tuple[str, str, str]
 
 
-class Keeping(MemoryManager):
-    """A control: it says that a share was taken back, and keeps it."""
-
-    def unshare(self, scope: str, with_namespace: str | Sequence[str]) -> bool:  # noqa: ARG002
-        """Take nothing back."""
-        return True
+def keep_shared(_: Scopes, scope: str, with_namespace: str | Sequence[str]) -> bool:  # noqa: ARG001
+    """Say that a share was taken back, and keep it: a control."""
+    return True
 
 
 @dataclass
@@ -207,24 +205,24 @@ def first_crossing(memory: MemoryManager, seed: str, steps: int) -> tuple[str, i
     return "", life.looks
 
 
-def _lived(
-    folder: Path, kind: type[MemoryManager], number: int, seed: int, steps: int
-) -> tuple[str, int]:
+def _lived(folder: Path, number: int, seed: int, steps: int) -> tuple[str, int]:
     embedder = HashEmbedder(32) if number % 2 else None
     config = Config(long_index="exact")
-    with kind(folder / f"{kind.__name__}-{number}", embedder=embedder, config=config,
-              clock=ManualClock()) as memory:  # fmt: skip
+    with MemoryManager(
+        folder / f"life-{number}", embedder=embedder, config=config, clock=ManualClock()
+    ) as memory:
         return first_crossing(memory, f"{seed}.{number}", steps)
 
 
 def shares_show_one_scope(folder: Path, *, full: bool, seed: int) -> TrustResult:
     """Let namespaces share and take back; then do the same with the controls."""
     rounds, steps = (40, 60) if full else (2, 25)
-    done = [_lived(folder, MemoryManager, n, seed, steps) for n in range(rounds)]
+    done = [_lived(folder, n, seed, steps) for n in range(rounds)]
     broken = [found for found, _ in done if found]
-    controls = [_caught(folder / "kept", Keeping, seed)]
+    with mock.patch.object(Scopes, "unshare", keep_shared):
+        controls = [_caught(folder / "kept", seed)]
     with mock.patch.object(Searcher, "search", _open):
-        controls.append(_caught(folder / "open", MemoryManager, seed))
+        controls.append(_caught(folder / "open", seed))
     return TrustResult(
         name="a scope that is shared",
         promise="A shared scope shows only active memories of that scope to that namespace, and"
@@ -246,9 +244,9 @@ CONTROL_TRIES, CONTROL_STEPS = 5, 40
 """Lives in which the harness may miss what a control shows of others, and steps of each."""
 
 
-def _caught(folder: Path, kind: type[MemoryManager], seed: int) -> str:
+def _caught(folder: Path, seed: int) -> str:
     """Live with a control until it shows what it should not."""
-    lives = (_lived(folder, kind, 2 * n, seed, CONTROL_STEPS)[0] for n in range(CONTROL_TRIES))
+    lives = (_lived(folder, 2 * n, seed, CONTROL_STEPS)[0] for n in range(CONTROL_TRIES))
     return next((found for found in lives if " sees " in found), "")
 
 

@@ -299,7 +299,7 @@ def in_one_piece() -> Iterator[None]:
         return update(work, memory_id, accept(asked.corrections, **asked.how))
 
     def not_yet(corrections: Any, **how: Any) -> SimpleNamespace:
-        return SimpleNamespace(corrections=corrections, how=how, author=Trust.USER)
+        return SimpleNamespace(corrections=corrections, how=how, author=Trust.USER, verb="update")
 
     with (
         mock.patch.object(engine, "BITE", 1 << 60),

@@ -68,7 +68,7 @@ class Owner:
             "importance": dice.choice([0.2, 0.8]),
             "tier": dice.choice(["medium", "long"]),
         }  # fmt: skip
-        when = self.view.clock() - timedelta(days=dice.choice([0, 1, 9, 400, 4000]))
+        when = self.view.store.clock() - timedelta(days=dice.choice([0, 1, 9, 400, 4000]))
         end = dice.choice(["", ".", f" on Friday, note {number % 7}", f" on 5 May by {number}"])
         self.view.add(
             text + end, scope=dice.choice(scopes), id=f"{scopes[0] or 'own'}-{number}",
