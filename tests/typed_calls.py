@@ -52,6 +52,7 @@ from memento import (
     Version,
 )
 from memento.aio import AsyncLoop, AsyncMemoryManager, AsyncSession
+from memento.ingest import survey
 from memento.insight.findings import Dossier, Health, Lineage, Moment, Reasoning, Wonder
 from memento.observe.values import Candidate, Foresight, Observation
 from memento.protocols import Clock
@@ -60,6 +61,7 @@ from memento.upkeep.erase import Erasure
 from memento.upkeep.export import Exported
 from memento.upkeep.import_ import Imported
 from memento.upkeep.lineage import Stats
+from memento.verbs.ingesting import Ingested
 from memento.verbs.insight import Snapshot
 from memento.verbs.slots import Conflict
 from memento.verbs.spending import Usage
@@ -136,6 +138,7 @@ def every_name(  # noqa: PLR0915 - as many as there are names
     assert_type(memory.changes.list(), list[Change])
     assert_type(memory.correct("x", "x"), Memory)
     assert_type(memory.documents.add("x"), Memories)
+    assert_type(memory.documents.ingest(survey("x.md")), list[Ingested])
     assert_type(memory.feedback.belief("x"), Belief)
     assert_type(memory.feedback.cite(found, "x"), tuple[str, ...])
     assert_type(memory.feedback.finalize("x"), tuple[str, ...])
@@ -239,6 +242,7 @@ async def every_async_name(  # noqa: PLR0915 - as many as there are names
     assert_type(await memory.changes.list(), list[Change])
     assert_type(await memory.correct("x", "x"), Memory)
     assert_type(await memory.documents.add("x"), Memories)
+    assert_type(await memory.documents.ingest(survey("x.md")), list[Ingested])
     assert_type(await memory.feedback.belief("x"), Belief)
     assert_type(await memory.feedback.cite(found, "x"), tuple[str, ...])
     assert_type(await memory.feedback.finalize("x"), tuple[str, ...])
