@@ -209,6 +209,10 @@ def periods(lines: Sequence[str], end: float = float("inf")) -> list[tuple[float
     return list(zip(opened, [*left, end], strict=False))
 
 
+CONTROL_TRIES = 5
+"""Rounds in which the control may be lucky: on a busy machine its processes may not meet."""
+
+
 def several_owners(folder: Path, *, full: bool, seed: int) -> TrustResult:
     """Let a server, a script and the command line share a store; kill the owner."""
     tally, control = Tally(), Tally()
@@ -217,7 +221,9 @@ def several_owners(folder: Path, *, full: bool, seed: int) -> TrustResult:
     roles = ["script", "server"] if full else ["script"]
     for number in range(rounds):
         Round(folder / f"r{number}", tally, []).play(SECONDS if full else 0.5, dice, roles)
-    Round(folder / "control", control, ["--control"]).play(0.5, dice, roles)
+    for number in range(CONTROL_TRIES):
+        if not control.failures:
+            Round(folder / f"control{number}", control, ["--control"]).play(0.5, dice, roles)
     return TrustResult(
         name="several owners of one Chroma folder",
         promise="A server, scripts and the command line can share a store: nothing is lost, nothing"
