@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from types import ModuleType
 
 import pytest
 
@@ -68,3 +69,9 @@ def test_without_a_provider_nothing_is_traced(memory, monkeypatch):
     monkeypatch.delitem(sys.modules, "opentelemetry.trace", raising=False)
     lead(memory)
     assert "opentelemetry.trace" not in sys.modules
+
+
+def test_a_package_that_is_only_half_imported_is_none(memory, monkeypatch):
+    """Chroma's import in the background thread may be in the middle of it."""
+    monkeypatch.setitem(sys.modules, "opentelemetry.trace", ModuleType("opentelemetry.trace"))
+    assert memory.add("the kettle is blue").text == "the kettle is blue"

@@ -54,6 +54,8 @@ def traced(
 def _configured() -> Any:
     """Return the tracing of OpenTelemetry; None unless a provider was set."""
     trace = sys.modules.get("opentelemetry.trace")
-    if trace is None or isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
+    try:
+        proxy = trace is None or isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider)
+    except (AttributeError, NameError):  # another thread is importing it at this moment
         return None
-    return trace
+    return None if proxy else trace
