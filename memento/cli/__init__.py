@@ -1,15 +1,15 @@
-"""The command ``memento``. Every command is one or two calls of ``MemoryManager``.
+"""The ``memento`` command. Every subcommand makes one or two calls to ``MemoryManager``.
 
-If the program is not on the path, ``python -m memento`` does the same.
+If ``memento`` is not on your PATH, use ``python -m memento`` instead.
 
-Exit status: 0 success (also if nothing was found), 1 a problem was found or work is left
-(``doctor``, ``reindex``), 2 the command or a value in it cannot be accepted, 3 no such memory,
-4 the store cannot be used, 5 any other error of memento, 130 interrupted. An error is one line on
-stderr that says what to do; with ``--json`` it is a JSON object with ``error`` and ``status``.
+Exit status: 0 success, even if nothing was found; 1 a problem was found or work remains
+(``doctor``, ``reindex``); 2 invalid command or argument; 3 no such memory; 4 the store cannot be
+used; 5 any other error; 130 interrupted. Errors are printed to stderr as a single line that says
+what to do, or with ``--json`` as a JSON object with ``error`` and ``status``.
 
-With ``--json`` every command prints one object: a thing with its fields, or several things under
-the name of what they are (``memories``, ``hits``, ``changes``, ``sessions`` ...). ``notes`` are the
-lines that say what else happened, such as what was replaced; it is absent if there are none.
+With ``--json`` every command prints one object: a single item with its fields, or several items
+under a plural name (``memories``, ``hits``, ``changes``, ``sessions`` ...). ``notes`` lists
+messages about side effects, such as a memory that was replaced; it is absent if there are none.
 """
 
 from __future__ import annotations

@@ -44,15 +44,15 @@ Overwrite = Annotated[bool, option("--overwrite", help="Replace an existing file
 )
 def backup(
     memory: MemoryManager,
-    file: Annotated[Path, typer.Argument(help="Name of the backup; outside the store's folder.")],
+    file: Annotated[Path, typer.Argument(help="File to write, outside the store's folder.")],
     *,
     overwrite: Overwrite = False,
 ) -> Shown:
-    """Write the whole store into one file.
+    """Write the whole store to a single file.
 
-    It may be in use meanwhile; the file is checked.
+    The store can stay in use meanwhile. The finished file is checked.
 
-    It holds every namespace. `memento restore FILE` makes a store of it again.
+    The backup includes every namespace. `memento restore FILE` turns it back into a store.
     """
     kept = memory.store.backup(file, overwrite=overwrite)
     return Shown(kept, [f"{kept.path}  {counted(kept.memories)}, {kept.bytes:,} bytes, checked"])
@@ -68,20 +68,21 @@ def backup(
 def export(
     context: typer.Context,
     memory: MemoryManager,
-    file: Annotated[str, typer.Argument(help="Name of the export; - writes to stdout.")],
+    file: Annotated[str, typer.Argument(help="File to write; - writes to stdout.")],
     *,
     vectors: Annotated[
-        bool, option("--vectors", help="Also write the vectors, to save computing them again.")
+        bool,
+        option("--vectors", help="Include the vectors, so that they need not be computed again."),
     ] = False,
     overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
     """Write the memories as JSON Lines.
 
-    Any program can read them, and `memento import` imports them.
+    Other programs can read the file, and `memento import` loads it again.
 
-    Writes all namespaces, unless --namespace or MEMENTO_NAMESPACE names one. If the export goes to
-    stdout, the output of --json goes to stderr.
+    All namespaces are written unless --namespace or MEMENTO_NAMESPACE names one. If the export goes
+    to stdout, the output of --json goes to stderr.
     """
     done = memory.store.export(
         sys.stdout.buffer if file == "-" else file,
@@ -107,19 +108,19 @@ def export(
 def import_(
     context: typer.Context,
     memory: MemoryManager,
-    file: Annotated[str, typer.Argument(help="A file of `memento export`; - reads stdin.")],
+    file: Annotated[str, typer.Argument(help="A file written by `memento export`; - reads stdin.")],
     *,
     trust: Annotated[
-        Trust, option("--trust", help="Trust in the file; user if it is your own.")
+        Trust, option("--trust", help="How far to trust the file; user if it is your own.")
     ] = Trust.IMPORT,
     as_json: AsJson = False,
 ) -> None:
-    """Import an export.
+    """Import a file written by `memento export`.
 
-    If any part is refused, nothing is imported. Importing twice adds nothing.
+    If any part is refused, nothing is imported. Importing the same file twice adds nothing new.
 
-    Each memory goes into the namespace it comes from. With --namespace or MEMENTO_NAMESPACE, an
-    export of one namespace goes into that one.
+    Each memory is imported into the namespace it came from. With --namespace or MEMENTO_NAMESPACE,
+    an export of a single namespace is imported into the one named.
 
     A file is treated as foreign unless you say --trust user: its memories are validated as by
     `memento add` and quarantined (see `memento quarantine list`), without their earlier states, and
@@ -145,10 +146,10 @@ def import_(
 
 @command(app, "memento config", "memento config --root ~/notes --json", embeds=False)
 def config(store: Store) -> Shown:
-    """Show every setting, and where its value comes from.
+    """Show every setting and where its value comes from.
 
-    The lines are those of a `memento.toml`. What holds is, in this order: a MEMENTO_* variable, the
-    file in the store's folder, the file in your own folder for settings.
+    The output has the form of a `memento.toml`. A MEMENTO_* variable takes precedence over the file
+    in the store's folder, which takes precedence over the file in your own settings folder.
     """
     found = load(store.root).each
     return Shown(found, [f"{one.line:<40}  # {one.source}" for one in found])
@@ -163,23 +164,34 @@ def stats(
     store: Store,
     *,
     by: Annotated[
-        By | None, option("--by", help="Count the active memories of each of these instead.")
+        By | None,
+        option(
+            "--by", help="Count the active memories per namespace, session, tag or key instead."
+        ),
     ] = None,
     usage: Annotated[
-        bool, option("--usage", help="Show how much language models were used instead.")
+        bool, option("--usage", help="Show the use of language models instead.")
     ] = False,
     since: Annotated[
         datetime | None,
-        option("--since", parser=moment_of, metavar="MOMENT", help="First day of --usage (UTC)."),
+        option(
+            "--since",
+            parser=moment_of,
+            metavar="MOMENT",
+            help="With --usage: the first day to include (UTC).",
+        ),
     ] = None,
-    plot: Annotated[bool, option("--plot", help="Draw growth, tiers and strength.")] = False,
+    plot: Annotated[
+        bool, option("--plot", help="Draw charts of growth, tiers and strength.")
+    ] = False,
     svg: Annotated[
-        Path | None, option("--svg", metavar="FILE", help="Write that drawing as SVG.")
+        Path | None, option("--svg", metavar="FILE", help="Write these charts to an SVG file.")
     ] = None,
 ) -> Shown:
-    """Count what is in the store.
+    """Show how much is in the store.
 
-    By tier, and what is not indexed yet; or by namespace, session, tag or key.
+    Memories are counted per tier, along with those not indexed yet, or with --by per namespace,
+    session, tag or key.
     """
     if (by is not None and usage) or (since is not None and not usage):
         raise InvalidInput("--usage", "contradicts --by; --since is for --usage")
@@ -229,12 +241,14 @@ def doctor(
     context: typer.Context,
     memory: MemoryManager,
     *,
-    repair: Annotated[bool, option("--repair/--no-repair", help="Repair derived data.")] = True,
+    repair: Annotated[
+        bool, option("--repair/--no-repair", help="Repair derived data, or only check.")
+    ] = True,
 ) -> Shown:
-    """Look for damage, and repair what can be.
+    """Check the store for damage and repair what it can.
 
-    Exits with 1 if any check failed. Memories are never changed; data derived from them is
-    repaired. Damaged memories are named, for all namespaces unless --namespace or MEMENTO_NAMESPACE
+    The exit status is 1 if any check failed. Only derived data is repaired; memories are never
+    changed. Damaged memories are listed for all namespaces unless --namespace or MEMENTO_NAMESPACE
     names one.
     """
     found = memory.store.doctor(repair=repair, all_namespaces=not given(context, "namespace"))
@@ -252,9 +266,9 @@ def reindex(
     *,
     wait: Annotated[bool, option("--wait/--no-wait", help="Wait until it is done.")] = True,
 ) -> Shown:
-    """Embed all memories again.
+    """Recompute the embeddings of all memories.
 
-    For another embedder than before. Exits with 1 if it got stuck.
+    Use it to switch to another embedder. The exit status is 1 if it got stuck.
     """
     with store.open() as memory:
         count = memory.store.reindex()
@@ -279,30 +293,34 @@ def erase(
     ] = None,
     *,
     source: Annotated[
-        str | None, option("--source", metavar="URI", help="All memories from this address.")
+        str | None, option("--source", metavar="URI", help="Act on all memories from this address.")
     ] = None,
-    session: Annotated[str | None, option("--session", help="All of this session.")] = None,
+    session: Annotated[
+        str | None, option("--session", help="All memories of this session.")
+    ] = None,
     derived: Annotated[
         bool,
-        option("--derived/--keep-derived", help="Also memories derived from them."),
+        option(
+            "--derived/--keep-derived", help="Also erase memories derived from them, or keep those."
+        ),
     ] = True,
     dry_run: Annotated[bool, option("--dry-run", help="Only report what would be erased.")] = False,
-    yes: Annotated[bool, option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Annotated[bool, option("--yes", "-y", help="Do not ask for confirmation.")] = False,
     timeout: Annotated[
         float | None,
         option(
             "--timeout",
             parser=seconds_of,
             metavar="TIME",
-            help="Longest wait for other processes that have the store open; 30 s if not given.",
+            help="How long to wait for other processes that have the store open. Default: 30 s.",
         ),
     ] = None,
 ) -> Shown:
     """Remove memories for good.
 
-    They are gone from every file of the store; unlike `forget`, it cannot be undone. Give ids,
-    --source, --session, or --namespace alone for all of that namespace. Exits with 1 if work is
-    left, which the next process that opens the store finishes.
+    The memories are removed from every file of the store; unlike `forget`, this cannot be undone.
+    Give ids, --source or --session, or --namespace alone to erase a whole namespace. The exit
+    status is 1 if work remains, which the next process that opens the store will finish.
     """
     everything = not ids and source is None and session is None
     everything = everything and given(context, "namespace", "COMMANDLINE")
@@ -336,7 +354,9 @@ def _refuse_part(memory: MemoryManager, given: str) -> None:
 def _confirm(memory: MemoryManager, planned: Erasure, *, derived: bool) -> None:
     """Show the memories and ask for confirmation; refuse if stdin is not a terminal."""
     if not sys.stdin.isatty():
-        raise InvalidInput("--yes", "is needed to erase without a terminal to ask for confirmation")
+        raise InvalidInput(
+            "--yes", "is required to erase without a terminal that can ask for confirmation"
+        )
     doomed = planned.ids + (planned.derived if derived else ())
     for memory_id in doomed[:MOST_NAMED]:
         warn(f"{memory_id}  {cut(memory.get(memory_id).text, 80)}")
@@ -374,11 +394,11 @@ def _receipt(done: Erasure, *, derived: bool) -> Iterator[str]:
 
 @command(app, "memento salvage", "memento salvage --root ~/notes --json")
 def salvage(*, as_json: AsJson = False, root: Root = None) -> int:
-    """Make a new store from what is left of a damaged one.
+    """Build a new store from what survives of a damaged one.
 
-    Exits with 1 if any memory was lost. Use it if `memento doctor` finds damage in the ledger, or
-    the ledger cannot be opened. The damaged store is kept beside the new one. Close it in every
-    process first.
+    Use it if `memento doctor` finds damage in the ledger, or if the ledger cannot be opened. Close
+    the store in every process first. The damaged store is kept beside the new one. The exit status
+    is 1 if any memory was lost.
     """
     done = make_anew(root)
     lines = [
@@ -404,25 +424,26 @@ def sleep(
     *,
     seconds: Annotated[
         float,
-        option("--seconds", help="Time after which to stop; the next call goes on."),
+        option("--seconds", help="Seconds after which to stop; the next call continues."),
     ] = 5.0,
     steps: Annotated[
         list[str] | None,
         option(
             "--steps",
-            help="Only this step: `fold`, `duplicates`, `articles`, `tiers`, `replay` or `archive`;"
-            " repeatable.",
+            help="Run only this step: `fold`, `duplicates`, `articles`, `tiers`, `replay` or"
+            " `archive`; repeatable.",
         ),
     ] = None,
     dry_run: Annotated[
         bool, option("--dry-run", help="Only report what would be changed.")
     ] = False,
 ) -> Shown:
-    """Tidy up, as far as the time allows.
+    """Tidy up the store for a limited time.
 
-    It folds near-equal statements, moves memories between tiers and archives what nobody needs.
-    Nothing is deleted; `memento undo --run N` takes it all back. When time is up, the next call
-    goes on. With `--steps articles` it writes articles: texts that quote what is known of a topic.
+    Sleep merges near-duplicates, moves memories between tiers and archives what is no longer used.
+    Nothing is deleted; `memento undo --run N` undoes it all. If the time runs out, the next call
+    continues. With `--steps articles` it writes articles: texts that quote what is known about a
+    topic.
     """
     found = memory.sleep.run(seconds=seconds, steps=steps or None, dry_run=dry_run)
     return Shown(found, _sleep_lines(found), empty="")

@@ -119,7 +119,7 @@ Root = Annotated[
         "--root",
         envvar=VARIABLE,
         metavar="FOLDER",
-        help="Folder of the store; else agent_memory here or above, else the user's.",
+        help="Folder of the store. Default: the nearest agent_memory, or the user's store.",
     ),
 ]
 Namespace = Annotated[
@@ -128,7 +128,7 @@ Namespace = Annotated[
         "--namespace",
         envvar="MEMENTO_NAMESPACE",
         metavar="LABELS",
-        help="Labels of the namespace, joined with '/'.",
+        help="Namespace: one or more labels, joined with '/'.",
     ),
 ]
 EmbedderName = Annotated[
@@ -137,32 +137,36 @@ EmbedderName = Annotated[
         "--embedder",
         envvar="MEMENTO_EMBEDDER",
         metavar="NAME",
-        help="'default', 'none', 'sentence-transformers:NAME' or 'openai:MODEL'.",
+        help="Embedder: 'default', 'none', 'sentence-transformers:NAME' or 'openai:MODEL'.",
     ),
 ]
 AsJson = Annotated[bool, option("--json", help="Print JSON.")]
-Scope = Annotated[str, option("--scope", help="Where it applies, such as project/x.")]
-Scopes = Annotated[list[str] | None, option("--scope", help="Where it applies; repeatable.")]
+Scope = Annotated[str, option("--scope", help="Scope in which it applies, such as project/x.")]
+Scopes = Annotated[
+    list[str] | None, option("--scope", help="Only memories that apply in this scope; repeatable.")
+]
 Within = Annotated[
     list[str] | None,
-    option("--within", metavar="SCOPE", help="At this scope or below it; repeatable."),
+    option(
+        "--within", metavar="SCOPE", help="Only memories in this scope or below it; repeatable."
+    ),
 ]
-Session = Annotated[str | None, option("--session", help="Conversation it belongs to.")]
+Session = Annotated[str | None, option("--session", help="The conversation that it belongs to.")]
 KnownAt = Annotated[
     datetime | None,
     option(
         "--known-at",
         parser=moment_of,
         metavar="MOMENT",
-        help="As it was recorded at this moment.",
+        help="As recorded at this moment.",
     ),
 ]
 Query = Annotated[list[str], typer.Argument(help="The query, in plain words.")]
-Id = Annotated[str, typer.Argument(help="Id of the memory, or a part of it.")]
+Id = Annotated[str, typer.Argument(help="Id of the memory, or part of it.")]
 Ids = Annotated[
-    list[str], typer.Argument(metavar="ID...", help="Ids of memories, or parts of them.")
+    list[str], typer.Argument(metavar="ID...", help="Ids of memories, or parts of ids.")
 ]
-SlotScope = Annotated[str, option("--scope", help="Scope of the slot, exactly.")]
+SlotScope = Annotated[str, option("--scope", help="Exact scope of the slot.")]
 ID = "0198c2f0-5d7e-7a11-b0a4-3f1f0c9e2d10"
 """An id for examples."""
 
@@ -177,34 +181,52 @@ class Filters(Filtering, total=False):
 def filters_of(
     memory: MemoryManager,
     *,
-    tier: Annotated[list[Tier] | None, option("--tier", help="In this tier; repeatable.")] = None,
-    kind: Annotated[list[Kind] | None, option("--kind", help="Of this kind; repeatable.")] = None,
+    tier: Annotated[
+        list[Tier] | None, option("--tier", help="Only memories in this tier; repeatable.")
+    ] = None,
+    kind: Annotated[
+        list[Kind] | None, option("--kind", help="Only memories of this kind; repeatable.")
+    ] = None,
     scope: Scopes = None,
     within: Within = None,
     session: Annotated[
-        list[str] | None, option("--session", help="In this session; repeatable.")
+        list[str] | None, option("--session", help="Only memories from this session; repeatable.")
     ] = None,
     tag: Annotated[
-        list[str] | None, option("--tag", help="With this tag; repeat for all of them.")
+        list[str] | None,
+        option("--tag", help="Only memories with this tag; repeat to require several."),
     ] = None,
     any_tag: Annotated[
         list[str] | None,
-        option("--any-tag", help="With this tag; repeat for at least one of them."),
+        option("--any-tag", help="Only memories with this tag; repeat to accept any of several."),
     ] = None,
-    key: Annotated[list[str] | None, option("--key", help="In this slot; repeatable.")] = None,
-    actor: Annotated[list[str] | None, option("--actor", help="Said by; repeatable.")] = None,
-    role: Annotated[list[str] | None, option("--role", help="In this role; repeatable.")] = None,
+    key: Annotated[
+        list[str] | None, option("--key", help="Only memories with this key; repeatable.")
+    ] = None,
+    actor: Annotated[
+        list[str] | None, option("--actor", help="Only what this person or agent said; repeatable.")
+    ] = None,
+    role: Annotated[
+        list[str] | None, option("--role", help="Only what was said in this role; repeatable.")
+    ] = None,
     source: Annotated[
-        list[str] | None, option("--source", help="From this trust class or address; repeatable.")
+        list[str] | None,
+        option("--source", help="Only memories from this trust class or address; repeatable."),
     ] = None,
     where: Annotated[
         list[str] | None,
-        option("--where", metavar="KEY=VALUE|JSON", help="With this metadata; repeatable."),
+        option(
+            "--where",
+            metavar="KEY=VALUE|JSON",
+            help="Only memories with this metadata; repeatable.",
+        ),
     ] = None,
     without: Annotated[
         list[str] | None,
         option(
-            "--without", metavar="ID", help="Not this memory; an id or a part of it; repeatable."
+            "--without",
+            metavar="ID",
+            help="Leave out this memory: an id or part of it; repeatable.",
         ),
     ] = None,
     since: Annotated[
@@ -213,16 +235,26 @@ def filters_of(
             "--since",
             parser=moment_of,
             metavar="MOMENT",
-            help="Said since: a date, last monday, 7d.",
+            help="Only what was said since a moment: a date, last monday, 7d.",
         ),
     ] = None,
     until: Annotated[
         datetime | None,
-        option("--until", parser=moment_of, metavar="MOMENT", help="Said before; as for --since."),
+        option(
+            "--until",
+            parser=moment_of,
+            metavar="MOMENT",
+            help="Only what was said before a moment, given as for --since.",
+        ),
     ] = None,
     as_of: Annotated[
         datetime | None,
-        option("--as-of", parser=moment_of, metavar="MOMENT", help="Those valid at this moment."),
+        option(
+            "--as-of",
+            parser=moment_of,
+            metavar="MOMENT",
+            help="Only memories valid at this moment.",
+        ),
     ] = None,
     known_at: KnownAt = None,
 ) -> Filters:

@@ -157,7 +157,7 @@ def memento(
         option("--version", "-V", help="Print the version.", callback=_show_version, is_eager=True),
     ] = False,
 ) -> None:
-    """Tiered memory for AI agents: durable, found by words and by meaning, offline."""
+    """Durable, tiered memory for AI agents, searched by words and by meaning, offline."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 
