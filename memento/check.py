@@ -51,12 +51,12 @@ _TINY = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The largest text and metadata that are accepted.
+    """The maximum size of a text and of its metadata.
 
     Attributes:
-        text_chars: Longest text, characters, >= 1.
-        metadata_bytes: Largest metadata as JSON, bytes, >= 2. It is read whenever its memory is, so
-            keep large things elsewhere and their address here.
+        text_chars: Maximum length of a text in characters, >= 1.
+        metadata_bytes: Maximum size of the metadata as JSON, in bytes, >= 2. Metadata is read
+            whenever its memory is, so store large data elsewhere and keep only its address here.
     """
 
     text_chars: int = 65_536

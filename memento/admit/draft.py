@@ -139,7 +139,7 @@ def admit(
     Args:
         draft: As the caller gave it.
         now: The present moment, microseconds since 1970 UTC.
-        limits: The largest text and metadata that are accepted.
+        limits: The maximum size of a text and of its metadata.
         secrets: Whether a secret in the draft is redacted, refused or kept.
 
     Returns:
