@@ -69,11 +69,11 @@ CONTROL = "__memento__"
 INDEXED, UNINDEXED = Kind.FACT, Kind.CONTEXT
 NO_TEXT = "(not indexed)"
 TEXT_CHARS = 60_000
-"""Most characters of a value that are searched; the value is kept whole."""
+"""Maximum number of characters in a value that are searched; the value is kept whole."""
 PAGE = 5_000
 """Items read at once when all have to be looked at."""
 MOST = 10_000
-"""Most hits that searches by meaning return, all pages together."""
+"""Maximum number of hits that searches by meaning return, all pages together."""
 SETTLE = 5.0
 """Seconds a search waits, if not told otherwise, until what was just put is found by meaning."""
 WHOLE = "$"

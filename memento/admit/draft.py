@@ -51,7 +51,8 @@ class Entry:
         supersedes: Ids of the memories that it replaces.
         related: Ids it is linked to.
         derived: Columns whose value the caller did not give.
-        metadata_bytes: Largest metadata as JSON, bytes, where it is joined with another's.
+        metadata_bytes: Maximum size of the metadata as JSON, in bytes, where it is joined with
+            another's.
         redacted: Secrets taken out of it, by kind, and how often.
         words: Its words, folded.
         telling: Those of them whose novelty its importance depends on.

@@ -10,7 +10,7 @@ from memento.check import MAX_INTEGER, check_count, check_word
 from memento.errors import InvalidInput
 
 LONGEST = 40
-"""Most words of a statement that is read."""
+"""Maximum number of words in a statement that is read."""
 
 Supersede: TypeAlias = Literal["keys", "explicit", "updates"]
 

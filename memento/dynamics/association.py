@@ -15,7 +15,7 @@ from memento.check import check_number
 LEAST = 0.05
 """Weight below which a link is dropped."""
 MOST = 16
-"""Most links that leave a memory; the weakest goes."""
+"""Maximum number of links that leave a memory; the weakest goes."""
 ACTS_FROM = 0.38
 """Weight from which a link acts: with the default rate that of the third use together."""
 STRONGEST = 2.0

@@ -41,7 +41,7 @@ def steadier(
         gain: Growth, >= 0.
         flat: How much less the steady gain, >= 0.
         spacing: How much more the forgotten gain, >= 0.
-        most: Largest stability, days.
+        most: Maximum stability, days.
 
     Source: the recall branch of FSRS-6, with ``gain`` for e^w8 · (11 - D).
     """
@@ -168,7 +168,7 @@ def judge(counts: Counts, valence: float, *, cap: float) -> Counts:
     Args:
         counts: Evidence so far.
         valence: > 0 speaks for the memory, < 0 against it.
-        cap: Largest sum of both counts, > 0.
+        cap: Maximum sum of both counts, > 0.
 
     >>> judge((4.0, 1.0), -2.0, cap=16.0)
     (4.0, 3.0)
@@ -179,7 +179,7 @@ def judge(counts: Counts, valence: float, *, cap: float) -> Counts:
 
 
 MOST_USE = 1.5
-"""Largest weight of use. A memory used all the time gains less than twice that, nats."""
+"""Maximum weight of use. A memory used all the time gains less than twice that, nats."""
 LEAST_EVIDENCE = 0.5
 """Smallest weight of evidence: what feedback may leave of its differences."""
 _STEP_OF_EVIDENCE = 0.2

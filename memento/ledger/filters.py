@@ -35,7 +35,7 @@ E = TypeVar("E", bound=StrEnum)
 MAX_CHOICES = 400
 """Most alternative values in one condition; SQLite takes 1,000 terms in all."""
 MAX_PATH = 8
-"""Most names on the path to a metadata field; each is a table for SQLite to join."""
+"""Maximum number of names on the path to a metadata field; each is a table for SQLite to join."""
 
 EQUAL, DIFFERENT = "$eq", "$ne"
 OPERATORS = (EQUAL, DIFFERENT, ONE_OF, NONE_OF, *COMPARED, EXISTS)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 WEIGHTS = Path(__file__).parent / "detector.npz"
 MANIFEST = Path(__file__).parent / "detector.json"
 NEXT_AT = 0.25
-"""Least probability of a class that is taken because the likelier ones have no licence."""
+"""Minimum probability of a class that is taken because the likelier ones have no licence."""
 NOTHING = "nothing"
 """Name of the class of sentences that hold nothing to store."""
 _REPAIR = "reinstall agent-memento, or run scripts/train_detector.py"

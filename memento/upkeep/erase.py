@@ -48,7 +48,7 @@ from memento.tiers.ring import ShortTier
 POLL_SECONDS = 0.05
 """Pause, in seconds, between checks of the work of other processes."""
 PATIENCE = 0.5
-"""Longest wait, in seconds, for the last readers of the log; writers wait as long."""
+"""Maximum wait, in seconds, for the last readers of the log; writers wait as long."""
 
 NOT_REACHED = (
     "backups and exports made before, and what one that was killed left (.NAME.*.tmp)",
@@ -245,7 +245,7 @@ class Eraser:
         """Do the steps left on the files; a step that is not possible now stays in ``pending``.
 
         Args:
-            patience: Longest wait for readers of an older state, seconds.
+            patience: Maximum wait for readers of an older state, seconds.
         """
         if self._ledger.read_only:
             return

@@ -63,7 +63,7 @@ from memento.write import change, locks
 from memento.write.steps import Run
 
 BATCH = 500
-"""Most parts of a document written in one transaction."""
+"""Maximum number of parts in a document written in one transaction."""
 DOCUMENT, HEADING = "document", "heading"
 """Metadata of parts, beside the number: the document's name, and the headings above the part."""
 _READ = (Format.TEXT, Format.MARKDOWN)

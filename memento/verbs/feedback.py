@@ -53,11 +53,11 @@ from memento.write import verdicts
 from memento.write.verdicts import Verdict, cited
 
 MAX_TARGETS = 100
-"""Most memories that one call may judge."""
+"""Maximum number of memories that one call may judge."""
 MAX_NOTE = 1_000
-"""Longest note, characters."""
+"""Maximum length of a note, characters."""
 LEAST_SHARE = 0.5
-"""Least share in an answer with which a hit counts as used when the whole answer was useful."""
+"""Minimum share in an answer with which a hit counts as used when the whole answer was useful."""
 
 Target: TypeAlias = str | Hit | Retrieval | Sequence[str | Hit]
 """The subject of a verdict: a memory by its id or as a hit, several, or a whole answer."""

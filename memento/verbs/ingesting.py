@@ -26,7 +26,7 @@ from memento.types import Draft, Source, Status, Trust
 from memento.views import View
 
 BATCH = 256
-"""Most drafts of a file written in one transaction."""
+"""Maximum number of drafts of a file written in one transaction."""
 VERB = "ingest"
 """Name of the change that an edit where a message comes from makes here."""
 

@@ -56,11 +56,11 @@ if TYPE_CHECKING:
 
 
 MOST = 1_000
-"""Most memories that one overview reads with all that belongs to them."""
+"""Maximum number of memories that one overview reads with all that belongs to them."""
 EVERY = 1_000_000
-"""Most memories that ``health`` counts."""
+"""Maximum number of memories that ``health`` counts."""
 NEAR_BEST = 0.2
-"""Least share of the best confidence; a memory with less is of another topic than the dossier."""
+"""Minimum share of the best confidence; a memory with less is of another topic than the dossier."""
 JUNK = 3
 """Forgotten memories of one source from which it is a sign of junk."""
 AGE = timedelta(days=30)
@@ -68,7 +68,7 @@ AGE = timedelta(days=30)
 STALE = timedelta(days=180)
 """Age from which a rule or a preference that nobody confirmed should be asked about."""
 KNOWN = 0.3
-"""Least confidence at which a question counts as answered."""
+"""Minimum confidence at which a question counts as answered."""
 PEERS = 3
 """Subjects that must have a slot before one that lacks it is noticed."""
 MENTIONS = 5
@@ -87,9 +87,9 @@ Wonders = list[Wonder]
 V = TypeVar("V", bound=View)
 
 MOST_HOPS = 6
-"""Most memories of a chain."""
+"""Maximum number of memories in a chain."""
 MOST_CHAINS = 100
-"""Most chains of an answer."""
+"""Maximum number of chains in an answer."""
 
 
 class Snapshot:
@@ -166,7 +166,7 @@ class Insight(Part):
             topic: Only memories that are relevant to this; None for all.
             by: ``occurred`` for when things happened or were said; ``recorded`` for when they were
                 stored, changed, superseded, forgotten and so on.
-            limit: Most memories to read, by relevance or by date, 1 to 1,000.
+            limit: Maximum number of memories to read, by relevance or by date, 1 to 1,000.
             filters: Only memories that match; see ``Filtering``.
 
         Returns:
@@ -216,7 +216,7 @@ class Insight(Part):
 
         Args:
             topic: The topic, in plain words.
-            tokens: Most tokens of the memories, or None.
+            tokens: Maximum number of tokens in all memories together; None for no limit.
 
         Raises:
             InvalidInput: If an argument cannot be accepted.
@@ -457,8 +457,8 @@ class Insight(Part):
 
         Args:
             question: The question, in plain words.
-            hops: Most memories in a chain, 1 to 6.
-            k: Most chains, 1 to 100; also the number of hits if there is no chain.
+            hops: Maximum number of memories in a chain, 1 to 6.
+            k: Maximum number of chains, 1 to 100; also the number of hits if there is no chain.
             filters: Only memories that match; see ``Filtering``.
 
         Returns:

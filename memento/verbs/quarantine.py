@@ -32,7 +32,7 @@ class Quarantine(Part):
 
         Args:
             newest_first: Reverse the order of arrival.
-            limit: Most memories to return, 1 to 1,000,000.
+            limit: Maximum number of memories to return, 1 to 1,000,000.
             offset: Number of memories to skip first, >= 0.
 
         Raises:

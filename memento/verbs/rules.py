@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from memento.tiers.store_embedder import StoreEmbedder
 
 HOLDS_AT = 0.2
-"""Least cosine of a condition to the message from which it holds. On the repository's own set it
+"""Minimum cosine of a condition to the message from which it holds. On the repository's own set it
 finds nine of ten that hold and one in ten of the others: a rule too many costs 15 tokens, one that
 is missed costs a correction."""
 TURNOVER = 0.25
@@ -60,7 +60,7 @@ TAIL_TOKENS = 600
 RECALL = 5
 """Memories that the tail recalls at most, by default."""
 EVERY = 1_000_000
-"""Most memories of a past policy."""
+"""Maximum number of memories in a past policy."""
 KEPT = 256
 """Sets of memories, and heads, kept in RAM for one store."""
 KEPT_VECTORS = 4_096
@@ -133,11 +133,12 @@ class Rules(Part):
                 apply. ``""`` is the session's scope, if it has one.
             session: The session whose head to keep; it is started if necessary. None for the head
                 as of now.
-            tokens: Most tokens of the head, estimated, >= 1. Locked rules are always included.
-            tail_tokens: Most tokens of the tail, estimated, >= 1.
+            tokens: Maximum number of tokens in the head, estimated, >= 1. Locked rules are always
+                included.
+            tail_tokens: Maximum number of tokens in the tail, estimated, >= 1.
             context: The caller's own description of the moment, which conditions of rules may name,
                 such as ``{"tool": "git", "path": "schema.sql"}``.
-            recall: Most memories to recall for the message, >= 0.
+            recall: Maximum number of memories to recall for the message, >= 0.
             ids: Whether to show the id of each line of the head and each recalled memory.
             known_at: Compile the head from what was recorded by this moment, without a tail; not
                 with a message, a context or a session. Undecided conflicts are not named.

@@ -37,9 +37,9 @@ else:
 LEAST_KNOWN = 5
 """Memories with a vector that a scope must have to be guessed by its meaning."""
 KNOWN_BY = 200
-"""Most memories of a scope, the newest, of which the mean vector is made."""
+"""Maximum number of memories in a scope, the newest, of which the mean vector is made."""
 MOST_DIRECTIVES = 2_000
-"""Most rules and preferences, the newest, among which ``scopes.promotable`` looks."""
+"""Maximum number of rules and preferences, the newest, among which ``scopes.promotable`` looks."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,11 +20,11 @@ TOKENS = 400
 """Default budget of ``resume``."""
 
 MAX_LINE = 1_000
-"""Longest goal, and longest item of ``done``, ``next`` and ``blocked``, characters."""
+"""Maximum length of a goal, and longest item of ``done``, ``next`` and ``blocked``, characters."""
 MAX_LINES = 64
-"""Most items of each."""
+"""Maximum number of items in each."""
 MAX_NOTE = 4_000
-"""Longest note of a checkpoint, characters."""
+"""Maximum length of a note of a checkpoint, characters."""
 MAX_DATA = 65_536
 """Largest ``data`` of a checkpoint as JSON, bytes."""
 

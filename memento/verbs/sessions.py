@@ -50,9 +50,10 @@ from memento.views import Part, View
 from memento.write import session_marks
 
 TURNS = 8
-"""Most turns after the checkpoint that ``resume`` shows."""
+"""Maximum number of turns after the checkpoint that ``resume`` shows."""
 FEW = 8
-"""Most decisions, rules, preferences and plans that ``resume`` shows and an extract quotes."""
+"""Maximum number of decisions, rules, preferences and plans that ``resume`` shows and an extract
+quotes."""
 Infos = list[SessionInfo]
 Begins = list[Begun]
 Notes = list[Noted]
@@ -192,7 +193,7 @@ class Sessions(Part):
         Args:
             open: True for sessions that have not ended, False for those that have; None for all.
             scope: Only those at this scope or below it; None for all.
-            limit: Most sessions to return, 1 to 10,000.
+            limit: Maximum number of sessions to return, 1 to 10,000.
 
         Raises:
             InvalidInput: If an argument cannot be accepted.
@@ -272,7 +273,7 @@ class Sessions(Part):
                 one: it has a goal or a checkpoint, has not ended, and its process is gone or has
                 written nothing for ``SessionConfig.idle_minutes``.
             scope: Without a session: only those at this scope or below it.
-            tokens: Most tokens of ``Resumption.text``, >= 1.
+            tokens: Maximum number of tokens in ``Resumption.text``, >= 1.
 
         Returns:
             The task, the last checkpoint, the turns since then and what was learned; None if there
@@ -427,7 +428,7 @@ class Sessions(Part):
         """Return the newest memories of a session's ring buffer, oldest first.
 
         Args:
-            n: Most memories to return; None for all in the ring.
+            n: Maximum number of memories to return; None for all in the ring.
             session: The session; None for memories without one.
 
         Raises:

@@ -56,8 +56,8 @@ class Sleep(Part):
         Args:
             seconds: Time after which no new step begins, up to a day; one transaction is always
                 done.
-            rows: Most memories to change, where a group of equal ones counts as one; None for no
-                limit.
+            rows: Maximum number of memories to change, where a group of equal ones counts as one;
+                None for no limit.
             steps: Only these of ``fold``, ``duplicates``, ``articles``, ``tiers``, ``archive``,
                 ``replay`` and ``links``. None for all, with ``articles`` only if
                 ``Config.articles`` turns them on. An unfinished sleep continues with the steps it
@@ -121,7 +121,7 @@ class Sleep(Part):
 
         Args:
             kind: One kind or several; None for all.
-            limit: Most memories to return, 1 to 1,000,000.
+            limit: Maximum number of memories to return, 1 to 1,000,000.
 
         Raises:
             InvalidInput: If an argument cannot be accepted.

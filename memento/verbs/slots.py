@@ -126,7 +126,7 @@ class Slots(Part):
 
         Args:
             status: ``open``, or ``resolved`` for settled pairs.
-            limit: Most pairs, 1 to 1,000,000.
+            limit: Maximum number of pairs, 1 to 1,000,000.
 
         Raises:
             InvalidInput: If an argument cannot be accepted.

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SHORTEST_ID = 6
-"""Least number of characters of an id that stand for the whole id."""
+"""Minimum number of characters in an id that stand for the whole id."""
 
 
 class Store(Part):
@@ -256,7 +256,7 @@ class Store(Part):
 
         Args:
             wait: Return only when it is done.
-            timeout: Most seconds to wait, up to a day; None for no limit.
+            timeout: Maximum number of seconds to wait, up to a day; None for no limit.
             progress: As for ``flush``.
 
         Returns:
@@ -301,7 +301,8 @@ class Store(Part):
                 or indirectly), because they may say the same. An article that a sleep made from one
                 is always erased.
             dry_run: Only report what would be erased.
-            timeout: Most seconds to wait for other processes that have the store open, >= 0.
+            timeout: Maximum number of seconds to wait for other processes that have the store open,
+                >= 0.
 
         Returns:
             The receipt. Parts in ``pending`` are finished by the process that has the store open,
@@ -445,10 +446,10 @@ class Store(Part):
         Args:
             vector: (dim,) vector of the store's own embedder, see ``embed``; its length must not
                 be 0.
-            k: Most hits to return, 1 to 10,000.
+            k: Maximum number of hits to return, 1 to 10,000.
             min_score: Drop hits below this cosine, [0, 1].
-            wait: Most seconds to wait for the newest memories to be embedded, as for ``retrieve``;
-                up to a day.
+            wait: Maximum number of seconds to wait for the newest memories to be embedded, as for
+                ``retrieve``; up to a day.
             record: Record in the event log which memories were retrieved.
             filters: See ``Filtering``.
 
