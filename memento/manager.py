@@ -1030,7 +1030,7 @@ class MemoryManager(Part):
     def restore(self, id: str) -> Memory:  # noqa: A002 - the field's own name
         """Bring back a forgotten memory, as superseded if its slot has been filled since.
 
-        An active or quarantined memory stays as it is.
+        An active or quarantined memory is not changed.
 
         Raises:
             NotFound: If this namespace has no such id.

@@ -373,7 +373,7 @@ def _count(field: str, value: object) -> None:
 def _minutes(value: object) -> float:
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if not number or not isfinite(value) or value <= 0:  # type: ignore[arg-type, operator]
-        raise InvalidInput("ttl", f"must be minutes > 0, not {value!r:.60}")
+        raise InvalidInput("ttl", f"must be a number of minutes > 0, not {value!r:.60}")
     return value  # type: ignore[return-value]
 
 

@@ -287,7 +287,8 @@ class Doors:
             gone = self.memory.forget(id, source=memento.Trust.AGENT).id
         except UntrustedSource as error:
             raise InvalidInput(
-                "id", f"{id!r} is not yours to forget; the user can: {self._command('forget', id)}"
+                "id",
+                f"{id!r} is not yours to forget; the user can run: {self._command('forget', id)}",
             ) from error
         return f"Forgotten {gone}; {self._command('restore', gone)} brings it back."
 

@@ -68,7 +68,7 @@ class Erasure:
     """The receipt of an erasure, or of a dry run of one.
 
     Attributes:
-        ids: Ids of the memories asked for, in order of arrival.
+        ids: Ids of the memories requested, in order of arrival.
         derived: Ids of the memories derived from those. They are erased as well; with
             ``derived=False``, only the articles that a sleep made from them are.
         at: Time of the erasure, UTC.
@@ -76,7 +76,7 @@ class Erasure:
         rows: Number of deleted rows, by table. If very many memories are erased, rows deleted by
             other processes are not included.
         removed: Files and folders of the store that were removed.
-        rewritten: Files of the store that were written again.
+        rewritten: Files of the store that were rewritten.
         pending: Each unfinished step with the reason. The process that has the store open, or opens
             it next, completes it.
         untouched: Files and folders in the store's folder that are not the store's, or cannot be
@@ -100,7 +100,7 @@ class Erasure:
 
     @property
     def complete(self) -> bool:
-        """Whether no step is left to do."""
+        """Whether every step is finished."""
         return not self.pending
 
 

@@ -167,7 +167,7 @@ class Lines:
             return None
         row, document = read_row(line, self._terms.limits)
         if (labels, row.id) in self._ids:
-            raise InvalidInput("id", f"{row.id!r} comes twice")
+            raise InvalidInput("id", f"{row.id!r} occurs twice")
         self._ids.add((labels, row.id))
         if self._terms.is_own:
             states = [read_state(state, row, self._terms.limits) for state in line["versions"]]

@@ -111,7 +111,7 @@ class Snapshot:
         return f"<Snapshot {self.at.isoformat()}>"
 
     def list(self, **options: Any) -> Memories:
-        """Like ``MemoryManager.list``, as it was then.
+        """Like ``MemoryManager.list``, but as of the snapshot's moment.
 
         Raises:
             InvalidInput: If an argument cannot be accepted.
@@ -119,7 +119,7 @@ class Snapshot:
         return listing.list(self._view, **options, known_at=self.at)
 
     def policy(self, *, scope: str = "", tokens: int = TOKENS, ids: bool = False) -> Policy:
-        """Like ``Rules.policy``, as its head would have been then without a session.
+        """Like ``Rules.policy``, but as of the snapshot's moment: the head only, and no session.
 
         Raises:
             InvalidInput: If an argument cannot be accepted.
@@ -127,7 +127,7 @@ class Snapshot:
         return Rules(self._view).policy(scope=scope, tokens=tokens, ids=ids, known_at=self.at)
 
     def retrieve(self, query: str, k: int | None = 5, **options: Any) -> Retrieval:
-        """Like ``MemoryManager.retrieve``, as it was then; nothing is recorded.
+        """Like ``MemoryManager.retrieve``, but as of the snapshot's moment; nothing is logged.
 
         Raises:
             InvalidInput: If an argument cannot be accepted.
@@ -136,10 +136,10 @@ class Snapshot:
 
 
 class Insight(Part):
-    """Questions across memories and about the past: ``memory.insight``."""
+    """Overviews of many memories, and views of the past: ``memory.insight``."""
 
     def snapshot(self, at: datetime) -> Snapshot:
-        """Return a view of a moment: ``list``, ``retrieve`` and ``policy`` as they were then.
+        """Return a view of the namespace as of a moment: ``list``, ``retrieve`` and ``policy``.
 
         Erased memories are gone, and memories that are or were in quarantine are left out.
 
@@ -170,8 +170,8 @@ class Insight(Part):
             filters: Only memories that match; see ``Filtering``.
 
         Returns:
-            The moments, oldest first, of active and superseded memories; with ``recorded`` and no
-            topic, also of forgotten ones.
+            The events of active and superseded memories, oldest first; with ``recorded`` and no
+            topic, those of forgotten memories as well.
 
         Raises:
             InvalidInput: If an argument cannot be accepted.
@@ -229,7 +229,7 @@ class Insight(Part):
         return Dossier(topic, kept, found.confidence)
 
     def health(self, scope: str | None = None) -> Health:
-        """Report doubts: conflicts, and memories that are overdue, never used or without a source.
+        """Report conflicts, and memories that are overdue, never used or without a source.
 
         Args:
             scope: Only memories at this scope or below it; None for all.
@@ -260,13 +260,13 @@ class Insight(Part):
         """List gaps in the memories, each with a question to ask.
 
         The gaps are open conflicts; unanswered questions of the user; overdue memories; slots that
-        similar things have and one lacks; rules, preferences and facts about the user that nobody
-        confirmed for 180 days; and names that many memories mention and none explains. No model is
-        used, and the same memories give the same list.
+        similar things have and one lacks; rules, preferences and facts about the user that have not
+        been confirmed for 180 days; and names that many memories mention but none explains. No
+        model is used, and the same memories give the same list.
 
         Args:
             topic: Only gaps that concern this topic; None for all.
-            limit: Most to return, 1 to 100.
+            limit: Maximum number of gaps to return, 1 to 100.
 
         Raises:
             InvalidInput: If an argument cannot be accepted.
@@ -445,15 +445,15 @@ class Insight(Part):
     def reason(
         self, question: str, *, hops: int = 3, k: int = 5, **filters: Unpack[Filtering]
     ) -> Reasoning:
-        """Answer a question that needs several memories, by chains of memories that share names.
+        """Answer a question that takes several memories, by following the names that they share.
 
         A chain begins with a memory that contains a name from the question, and each next memory
         shares a name with the one before. If active memories give different values for the same
         thing, only the newest is followed; the others are reported as conflicts. Nothing is
         generated: every step is a stored memory.
 
-        The first question in a namespace reads its memories once; then the names are kept in RAM
-        and follow every change. Nothing is recorded.
+        The first question in a namespace reads all of its memories; after that, the names are kept
+        in RAM and updated with every change. The question is not logged.
 
         Args:
             question: The question, in plain words.
@@ -512,7 +512,7 @@ class Insight(Part):
     ) -> Relations:
         """Return the memories linked to one, in order of arrival.
 
-        Links count in both directions, whichever memory was added later.
+        Links in both directions are included, whichever memory was added later.
 
         Args:
             id: Id of the memory; it may have any status.

@@ -77,7 +77,7 @@ class Store(Part):
 
     @property
     def read_only(self) -> bool:
-        """Whether the store is read-only; reading still works."""
+        """Whether the store can only be read."""
         return self._view.read_only
 
     @property
@@ -113,7 +113,7 @@ class Store(Part):
         For the administrator of the store, not for a user who shares it.
 
         Returns:
-            The labels of each namespace to its number of active memories, in order of the labels.
+            The number of active memories by namespace, in order of the labels.
 
         Raises:
             StoreError: If the ledger cannot be read.
@@ -331,8 +331,8 @@ class Store(Part):
             filters: See ``Filtering``.
 
         Returns:
-            Each scope, tag and so on with its number of active memories, sorted by name. The sum
-            over scopes is the number of memories.
+            The number of active memories for each scope, tag and so on, sorted by name. The numbers
+            for all scopes add up to the number of memories.
 
         Raises:
             InvalidInput: If an argument cannot be accepted.
@@ -342,10 +342,10 @@ class Store(Part):
         return self._view.ask(lambda c, ns: memories.tally(c, ns, asked, by)) or {}
 
     def full_id(self, short: str) -> str:
-        """Return the full id for its first or last characters.
+        """Return the full id that starts or ends with the characters given.
 
-        Ids begin with the time, so those of one day start alike; the last characters tell them
-        apart sooner.
+        Ids begin with the time, so ids from the same day start alike; the last characters differ
+        sooner.
 
         Args:
             short: An id, or at least 6 characters from its start or its end.
