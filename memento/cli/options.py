@@ -128,7 +128,7 @@ Namespace = Annotated[
         "--namespace",
         envvar="MEMENTO_NAMESPACE",
         metavar="LABELS",
-        help="Namespace: one or more labels, joined with '/'.",
+        help="Namespace to use: one or more labels, joined with '/'.",
     ),
 ]
 EmbedderName = Annotated[
@@ -137,7 +137,7 @@ EmbedderName = Annotated[
         "--embedder",
         envvar="MEMENTO_EMBEDDER",
         metavar="NAME",
-        help="Embedder: 'default', 'none', 'sentence-transformers:NAME' or 'openai:MODEL'.",
+        help="Embedder to use: default, none, sentence-transformers:NAME or openai:MODEL.",
     ),
 ]
 AsJson = Annotated[bool, option("--json", help="Print JSON.")]
@@ -158,7 +158,7 @@ KnownAt = Annotated[
         "--known-at",
         parser=moment_of,
         metavar="MOMENT",
-        help="As recorded at this moment.",
+        help="Answer from what had been recorded by this moment.",
     ),
 ]
 Query = Annotated[list[str], typer.Argument(help="The query, in plain words.")]
