@@ -11,13 +11,14 @@ import json
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
-from typing import Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
 from memento import MemoryManager
 from memento.base.clock import system_clock
 from memento.base.home import VARIABLE
+from memento.base.lazy import later
 from memento.cli.local import zone
 from memento.cli.menu import Menu
 from memento.cli.output import Shown
@@ -25,8 +26,12 @@ from memento.cli.store import Store
 from memento.errors import InvalidInput
 from memento.ledger.filters import Filtering
 from memento.protocols import Clock
-from memento.text import when
 from memento.types import Kind, Tier
+
+if TYPE_CHECKING:
+    from memento.text import when
+else:
+    when = later("memento.text.when")
 
 
 def given(context: typer.Context, name: str, *sources: str) -> bool:
@@ -48,6 +53,15 @@ def moment_of(text: str, now: Clock = system_clock, *, ahead: bool = False) -> d
 def coming_moment_of(text: str) -> datetime:
     """Read a moment to come, or one that is exact."""
     return moment_of(text, ahead=True)
+
+
+def seconds_of(text: str) -> float:
+    """Read a length of time, as ``memento.text.when`` does.
+
+    >>> seconds_of("15m")
+    900.0
+    """
+    return when.seconds_of(text)
 
 
 def count_of(text: str) -> int | None:
