@@ -41,6 +41,7 @@ ROOMS = [
     {"manager"},
     {"aio"},
     {""},  # memento itself: the public names
+    {"resident"},
     {"agents"},
     {"cli"},
     {"__main__"},
