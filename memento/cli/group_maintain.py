@@ -287,9 +287,7 @@ def reindex(
 def erase(
     context: typer.Context,
     memory: MemoryManager,
-    ids: Annotated[
-        list[str] | None, typer.Argument(help="Ids of memories.", metavar="[ID...]")
-    ] = None,
+    ids: Annotated[list[str] | None, typer.Argument(help="Ids of memories.", metavar="ID")] = None,
     *,
     source: Annotated[
         str | None, option("--source", metavar="URI", help="Act on all memories from this address.")

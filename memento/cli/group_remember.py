@@ -67,7 +67,7 @@ def add(
     store: Store,
     text: Annotated[
         list[str],
-        typer.Argument(metavar="TEXT...", help="Text to remember; - reads it from stdin."),
+        typer.Argument(metavar="TEXT", help="Text to remember; - reads it from stdin."),
     ],
     *,
     tier: Annotated[
@@ -187,7 +187,7 @@ def ingest(
     store: Store,
     files: Annotated[
         list[str],
-        typer.Argument(metavar="FILE...", help="Files, folders, .zip archives, or - for stdin."),
+        typer.Argument(metavar="FILE", help="Files, folders, .zip archives, or - for stdin."),
     ],
     *,
     format: Annotated[  # noqa: A002 - the word for it
