@@ -17,27 +17,23 @@ from typing import TYPE_CHECKING, Protocol
 
 from memento.base.lazy import later
 from memento.config import Auto, Config
-from memento.ledger import (
-    claim_rows,
-    co_use,
-    erasure,
-    learnt_weights,
-    memories,
-    namespaces,
-    past,
-    strength_fold,
-)
+from memento.ledger import erasure, memories, namespaces, past
 from memento.ledger.contract import Ledger, Moment, Rules, Session, Work
 from memento.ledger.rows import Row
 from memento.types import Event, Tier
 
 if TYPE_CHECKING:
+    from memento.ledger import claim_rows, co_use, learnt_weights, strength_fold
     from memento.sleep import run
     from memento.tiers.ring import ShortTier
     from memento.upkeep.erase import Eraser
     from memento.write import settling
     from memento.write.settling import Settled
 else:
+    claim_rows, co_use, learnt_weights, strength_fold = [
+        later(f"memento.ledger.{name}")
+        for name in ("claim_rows", "co_use", "learnt_weights", "strength_fold")
+    ]
     run = later("memento.sleep.run")
     settling = later("memento.write.settling")
 

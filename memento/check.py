@@ -42,7 +42,11 @@ MAX_K = 10_000
 MAX_IDS = 100_000
 """Maximum number of ids one call may choose among."""
 MAX_TOKENS = 1 << 40
-"""Maximum budget of tokens one call may have."""
+"""Maximum budget of tokens that one call may have."""
+PROMPT_TOKENS = 1_500
+"""Default budget of ``MemoryManager.prompt``: five long passages and the frame."""
+TALK_TOKENS = 400
+"""Default budget of ``recall``, and of ``resume`` of a session."""
 MAX_SECONDS = 1000 * 366 * 86_400.0
 ABOVE_0 = sys.float_info.min
 """Minimum value of a number that must not be 0."""

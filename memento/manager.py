@@ -11,7 +11,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
 
-from memento import conversation
 from memento.admit.draft import drafts_of
 from memento.base.clock import system_clock
 from memento.base.home import default_root
@@ -19,6 +18,8 @@ from memento.base.lazy import later
 from memento.base.scopes import DEFAULT_NAMESPACE, parse_namespace
 from memento.check import (
     MAX_TOKENS,
+    PROMPT_TOKENS,
+    TALK_TOKENS,
     check_count,
     check_flag,
     check_moment,
@@ -27,12 +28,8 @@ from memento.check import (
     member,
 )
 from memento.config import Config
-from memento.conversation import Messages
-from memento.conversation.turns import Recalled
 from memento.errors import InvalidInput
 from memento.holding import hold
-from memento.learning import Learning
-from memento.ledger import past
 from memento.ledger.filters import (
     Filtering,
     Retrieving,
@@ -40,8 +37,6 @@ from memento.ledger.filters import (
     check_names,
     filtering,
 )
-from memento.observe.values import Observation
-from memento.prompt import rendering
 from memento.settings import load
 from memento.types import (
     Draft,
@@ -61,29 +56,61 @@ from memento.types import (
     TrustName,
     Undone,
 )
-from memento.verbs import listing
-from memento.verbs.changes import Changes
-from memento.verbs.correcting import correct
-from memento.verbs.documents import Documents
-from memento.verbs.feedback import Feedback
-from memento.verbs.insight import Insight
-from memento.verbs.quarantine import Quarantine
-from memento.verbs.rules import Rules
-from memento.verbs.scopes import Scopes
-from memento.verbs.session_handle import TOKENS
-from memento.verbs.sessions import Sessions
-from memento.verbs.sleep import Sleep
-from memento.verbs.slots import Slots, slot_of
-from memento.verbs.store import Store
-from memento.verbs.undoing import undo
 from memento.views import Part, View
 from memento.write import change
 
 if TYPE_CHECKING:
+    from memento import conversation, learning
+    from memento.conversation import Messages
+    from memento.conversation.turns import Recalled
     from memento.learning import model_later
+    from memento.ledger import past
+    from memento.observe.values import Observation
+    from memento.prompt import rendering
     from memento.protocols import Clock, Embedder, Progress, Reranker, TokenCounter
+    from memento.verbs import (
+        changes,
+        correcting,
+        documents,
+        feedback,
+        insight,
+        listing,
+        quarantine,
+        rules,
+        scopes,
+        sessions,
+        sleep,
+        slots,
+        store,
+        undoing,
+    )
+    from memento.verbs.changes import Changes
+    from memento.verbs.documents import Documents
+    from memento.verbs.feedback import Feedback
+    from memento.verbs.insight import Insight
+    from memento.verbs.quarantine import Quarantine
+    from memento.verbs.rules import Rules
+    from memento.verbs.scopes import Scopes
+    from memento.verbs.sessions import Sessions
+    from memento.verbs.sleep import Sleep
+    from memento.verbs.slots import Slots
+    from memento.verbs.store import Store
 else:
+    conversation = later("memento.conversation")
+    learning = later("memento.learning")
     model_later = later("memento.learning.model_later")
+    past = later("memento.ledger.past")
+    rendering = later("memento.prompt.rendering")
+    changes, correcting, documents, feedback, insight, listing, quarantine = [
+        later(f"memento.verbs.{name}")
+        for name in (
+            "changes", "correcting", "documents", "feedback", "insight", "listing", "quarantine",
+        )
+    ]  # fmt: skip
+    rules, scopes, sessions, sleep, slots, store, undoing = [
+        later(f"memento.verbs.{name}")
+        for name in ("rules", "scopes", "sessions", "sleep", "slots", "store", "undoing")
+    ]
 
 KEEP = change.KEEP
 Ids = list[str]
@@ -433,7 +460,7 @@ class MemoryManager(Part):
         ...     memory.value("user/home").text
         'I live in Porto now.'
         """
-        return Learning(self._view).observe(
+        return learning.Learning(self._view).observe(
             user,
             assistant,
             messages=messages,
@@ -518,7 +545,7 @@ class MemoryManager(Part):
         *,
         session: str | None = None,
         k: int = 8,
-        tokens: int | None = TOKENS,
+        tokens: int | None = TALK_TOKENS,
         min_confidence: float | None = None,
         fold: bool = True,
         diverse: bool = False,
@@ -699,7 +726,7 @@ class MemoryManager(Part):
         query: str,
         k: int | None = None,
         *,
-        tokens: int | None = rendering.TOKENS,
+        tokens: int | None = PROMPT_TOKENS,
         count_tokens: TokenCounter | None = None,
         show_ids: bool = False,
         **options: Unpack[Retrieving],
@@ -842,7 +869,7 @@ class MemoryManager(Part):
         ...     memory.value("rami/editor").text, memory.value("rami/shell")
         ('Rami uses Helix', None)
         """
-        slot = slot_of(self._view, key, scope)
+        slot = slots.slot_of(self._view, key, scope)
         now = self._view.engine.now()
         moment = None if as_of is None else check_moment("as_of", as_of)
         known = check_known_at(known_at, now)
@@ -971,7 +998,7 @@ class MemoryManager(Part):
         ...     right.tags, memory.get(wrong.id).status.value
         (('home',), 'superseded')
         """
-        return correct(self._view, id, text, source=source, occurred_at=occurred_at)
+        return correcting.correct(self._view, id, text, source=source, occurred_at=occurred_at)
 
     def forget(
         self,
@@ -1073,7 +1100,7 @@ class MemoryManager(Part):
         ...     memory.value("rami/editor").text, memory.get(new.id).status.value
         ('Rami uses Vim', 'forgotten')
         """
-        return undo(self._view, change, run=run, force=force)
+        return undoing.undo(self._view, change, run=run, force=force)
 
     def flush(
         self,
@@ -1120,57 +1147,57 @@ class MemoryManager(Part):
     @property
     def changes(self) -> Changes:
         """Changes to memories: list them, compare two moments, or see a memory's history."""
-        return Changes(self._view)
+        return changes.Changes(self._view)
 
     @property
     def documents(self) -> Documents:
         """Documents of any length, stored in parts."""
-        return Documents(self._view)
+        return documents.Documents(self._view)
 
     @property
     def feedback(self) -> Feedback:
         """Feedback on memories, and the belief and strength computed from it."""
-        return Feedback(self._view)
+        return feedback.Feedback(self._view)
 
     @property
     def insight(self) -> Insight:
         """Overviews: timelines, snapshots, lineage, dossiers, health and chains of evidence."""
-        return Insight(self._view)
+        return insight.Insight(self._view)
 
     @property
     def quarantine(self) -> Quarantine:
         """Memories from untrusted sources: list, approve or reject them, or hide a whole source."""
-        return Quarantine(self._view)
+        return quarantine.Quarantine(self._view)
 
     @property
     def rules(self) -> Rules:
         """An agent's standing instructions: add rules and build the policy for a prompt."""
-        return Rules(self._view)
+        return rules.Rules(self._view)
 
     @property
     def scopes(self) -> Scopes:
         """Scopes in which memories apply: list, define, merge and share them."""
-        return Scopes(self._view)
+        return scopes.Scopes(self._view)
 
     @property
     def sessions(self) -> Sessions:
         """Work sessions: start, checkpoint, resume and end them."""
-        return Sessions(self._view)
+        return sessions.Sessions(self._view)
 
     @property
     def sleep(self) -> Sleep:
         """Maintenance: tidy up the store, list stale memories, and archive memories."""
-        return Sleep(self._view)
+        return sleep.Sleep(self._view)
 
     @property
     def slots(self) -> Slots:
         """Keys with one value at a time: their history and conflicts."""
-        return Slots(self._view)
+        return slots.Slots(self._view)
 
     @property
     def store(self) -> Store:
         """The store itself: statistics, backup, export, erasure, checks and reindexing."""
-        return Store(self._view)
+        return store.Store(self._view)
 
     def __enter__(self) -> Self:
         return self

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import importlib
 import inspect
 import re
 from collections.abc import Callable, Iterator
@@ -262,7 +263,8 @@ def _parts() -> Iterator[tuple[str, type]]:
     """Yield the parts of a manager, by name, as its properties declare them."""
     for name, member in vars(MemoryManager).items():
         if isinstance(member, property) and not name.startswith("_"):
-            yield name, inspect.get_annotations(member.fget, eval_str=True)["return"]
+            home = importlib.import_module(f"memento.verbs.{name}")  # imported when it is used
+            yield name, getattr(home, inspect.get_annotations(member.fget)["return"])
 
 
 def _public(before: str, kind: type) -> list[str]:

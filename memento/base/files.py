@@ -122,7 +122,9 @@ def path_outside(field: str, name: object, root: Path) -> Path:
     return path
 
 
-def write_atomically(path: Path, data: bytes, *, check: Callable[[], object] | None = None) -> None:
+def write_atomically(
+    path: Path, data: bytes, *, check: Callable[[], object] | None = None, mode: int | None = None
+) -> None:
     """Replace a file so that a crash leaves the old content or the new, never a mixture.
 
     Args:
@@ -130,6 +132,7 @@ def write_atomically(path: Path, data: bytes, *, check: Callable[[], object] | N
         data: Its new content.
         check: Called once the folder is open, to see that it is the right one. The file is
             written into that folder, even if another one gets its name afterwards.
+        mode: Its permissions; None for those of a private file.
 
     Raises:
         StoreError: If it cannot be written; the old content is still there.
@@ -144,6 +147,8 @@ def write_atomically(path: Path, data: bytes, *, check: Callable[[], object] | N
             with _temporary(path.name, folder) as (temporary, file):
                 file.write(data)
                 file.flush()
+                if mode is not None:
+                    os.fchmod(file.fileno(), mode)
                 sync(file.fileno())
                 os.replace(temporary, path.name, src_dir_fd=folder, dst_dir_fd=folder)
             sync(folder)

@@ -41,7 +41,7 @@ FromSource = Annotated[
 def forget(
     store: Store,
     ids: Annotated[
-        list[str] | None, typer.Argument(metavar="ID...", help="Ids, or parts of ids.")
+        list[str] | None, typer.Argument(metavar="ID", help="Ids, or parts of ids.")
     ] = None,
     *,
     source: FromSource = None,
@@ -78,7 +78,7 @@ def restore(
     what: Annotated[
         list[str] | None,
         typer.Argument(
-            help="A backup file, or ids of memories, or parts of ids.", metavar="FILE|ID..."
+            help="A backup file, or ids of memories, or parts of ids.", metavar="FILE|ID"
         ),
     ] = None,
     *,

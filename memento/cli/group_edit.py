@@ -28,10 +28,10 @@ from memento.cli.options import (
     command,
     condition_of,
     option,
+    seconds_of,
 )
 from memento.cli.output import Shown, each, one_memory
 from memento.errors import InvalidInput, MementoError
-from memento.text.when import seconds_of
 from memento.types import Kind, Memory, Tier
 
 app = typer.Typer()

@@ -14,6 +14,7 @@ import typer
 
 from memento import MemoryManager
 from memento.base.display import data, one_line, plain, spelt
+from memento.check import PROMPT_TOKENS
 from memento.cli.options import (
     ID,
     Filters,
@@ -29,7 +30,6 @@ from memento.cli.options import (
 from memento.cli.output import Shown, elsewhere, memories, one_memory, rows, warn
 from memento.cli.store import Store
 from memento.errors import InvalidInput, NotFound
-from memento.prompt.rendering import TOKENS
 from memento.types import Memory, Status, Tier
 
 INDEX_SECONDS = 2.0
@@ -150,7 +150,7 @@ def prompt(
     ] = "auto",
     tokens: Annotated[
         int, option("--tokens", help="Maximum number of tokens in the block; 0 for no limit.")
-    ] = TOKENS,
+    ] = PROMPT_TOKENS,
     ids: Annotated[bool, option("--ids", help="Show the id of each memory.")] = False,
     filters: Filters,
 ) -> Shown:

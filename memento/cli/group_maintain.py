@@ -17,13 +17,12 @@ from memento.base.display import cut, one_line
 from memento.base.files import new_file, path_of
 from memento.base.plain import composed
 from memento.check import MOST_NAMED
-from memento.cli.options import ID, AsJson, Root, command, given, moment_of, option
+from memento.cli.options import ID, AsJson, Root, command, given, moment_of, option, seconds_of
 from memento.cli.output import NOT_WELL, Shown, as_text, counted, elsewhere, wait_for_index, warn
 from memento.cli.store import Store
 from memento.errors import InvalidInput, NotFound
 from memento.settings import load
 from memento.sleep.tick_values import Tick
-from memento.text.when import seconds_of
 from memento.types import Trust
 from memento.upkeep.backup import salvage as make_anew
 from memento.upkeep.erase import Erasure
@@ -288,9 +287,7 @@ def reindex(
 def erase(
     context: typer.Context,
     memory: MemoryManager,
-    ids: Annotated[
-        list[str] | None, typer.Argument(help="Ids of memories.", metavar="[ID...]")
-    ] = None,
+    ids: Annotated[list[str] | None, typer.Argument(help="Ids of memories.", metavar="ID")] = None,
     *,
     source: Annotated[
         str | None, option("--source", metavar="URI", help="Act on all memories from this address.")

@@ -25,24 +25,26 @@ from memento.cli.options import (
     command,
     moment_of,
     option,
+    seconds_of,
 )
 from memento.cli.output import USAGE, Shown, counted, masked, wait_for_index, warn
 from memento.cli.store import Store, open_at, with_root
 from memento.errors import InvalidInput
-from memento.ingest import Format
 from memento.messages import is_one
-from memento.observe.values import Foresight
-from memento.text.when import seconds_of
 from memento.types import Kind, Memory, Source, Status, Tier, Trust
 
 if TYPE_CHECKING:
     from memento.ingest import Survey
+    from memento.observe.values import Foresight
     from memento.protocols import Progress
     from memento.verbs.ingesting import Ingested
 
-*_OTHERS, _LAST = Format
-FORMATS = f"{', '.join(_OTHERS)} or {_LAST}"
-"""The formats that can be read, as a sentence."""
+FORMATS = (
+    "chatgpt, claude, claude-code, codex, gemini, copilot, opencode, slack, telegram, whatsapp,"
+    " mail, mem0, mempalace, server-memory, basic-memory, markdown, html, csv, chat, sharegpt,"
+    " locomo, drafts, transcript or text"
+)
+"""The formats that can be read: the readers of all of them take too long to import for a help."""
 
 SECRET = re.compile(r"\[redacted:([\w-]+)\]")
 """A mark in the place of a secret."""
@@ -65,7 +67,7 @@ def add(
     store: Store,
     text: Annotated[
         list[str],
-        typer.Argument(metavar="TEXT...", help="Text to remember; - reads it from stdin."),
+        typer.Argument(metavar="TEXT", help="Text to remember; - reads it from stdin."),
     ],
     *,
     tier: Annotated[
@@ -185,7 +187,7 @@ def ingest(
     store: Store,
     files: Annotated[
         list[str],
-        typer.Argument(metavar="FILE...", help="Files, folders, .zip archives, or - for stdin."),
+        typer.Argument(metavar="FILE", help="Files, folders, .zip archives, or - for stdin."),
     ],
     *,
     format: Annotated[  # noqa: A002 - the word for it

@@ -77,7 +77,7 @@ def policy(
 def direct(
     memory: MemoryManager,
     texts: Annotated[
-        list[str], typer.Argument(metavar="RULE...", help="One or more rules, each in quotes.")
+        list[str], typer.Argument(metavar="RULE", help="One or more rules, each in quotes.")
     ],
     *,
     scope: Annotated[str, option("--scope", help="Scope in which they apply.")] = "",

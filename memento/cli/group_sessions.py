@@ -10,13 +10,14 @@ import typer
 
 from memento import MemoryManager
 from memento.base.display import one_line
+from memento.check import TALK_TOKENS
 from memento.cli.local import moment, short
 from memento.cli.options import ID, command, group, option
 from memento.cli.output import Shown, counted
 from memento.cli.store import Store
 from memento.errors import InvalidInput
 from memento.verbs.scopes import Promotion, ScopeInfo
-from memento.verbs.session_handle import TOKENS, CheckpointKind, SessionInfo
+from memento.verbs.session_handle import CheckpointKind, SessionInfo
 from memento.write.session_marks import passing
 
 app = typer.Typer()
@@ -152,7 +153,7 @@ def resume(
     scope: Scope = "",
     tokens: Annotated[
         int, option("--tokens", help="Maximum number of tokens in the block.")
-    ] = TOKENS,
+    ] = TALK_TOKENS,
 ) -> Shown:
     """Show where an interrupted session left off.
 

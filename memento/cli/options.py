@@ -8,25 +8,38 @@ from __future__ import annotations
 import functools
 import inspect
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from copy import copy
 from datetime import UTC, datetime
-from typing import Annotated, Any, TypeVar
+from enum import Enum
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args, get_origin
 
 import typer
+from typer.models import ParameterInfo
 
 from memento import MemoryManager
 from memento.base.clock import system_clock
 from memento.base.home import VARIABLE
+from memento.base.lazy import later
 from memento.cli.local import zone
-from memento.cli.menu import Menu
+from memento.cli.menu import Command, Menu
 from memento.cli.output import Shown
 from memento.cli.store import Store
 from memento.errors import InvalidInput
 from memento.ledger.filters import Filtering
 from memento.protocols import Clock
-from memento.text import when
 from memento.types import Kind, Tier
+
+if TYPE_CHECKING:
+    from memento.text import when
+else:
+    when = later("memento.text.when")
+
+
+CHOICES = 30
+"""Maximum number of characters in the choices that a help line shows; more are named in the
+error."""
 
 
 def given(context: typer.Context, name: str, *sources: str) -> bool:
@@ -48,6 +61,15 @@ def moment_of(text: str, now: Clock = system_clock, *, ahead: bool = False) -> d
 def coming_moment_of(text: str) -> datetime:
     """Read a moment to come, or one that is exact."""
     return moment_of(text, ahead=True)
+
+
+def seconds_of(text: str) -> float:
+    """Read a length of time, as ``memento.text.when`` does.
+
+    >>> seconds_of("15m")
+    900.0
+    """
+    return when.seconds_of(text)
 
 
 def count_of(text: str) -> int | None:
@@ -161,11 +183,9 @@ KnownAt = Annotated[
         help="Answer from what had been recorded by this moment.",
     ),
 ]
-Query = Annotated[list[str], typer.Argument(help="The query, in plain words.")]
+Query = Annotated[list[str], typer.Argument(metavar="QUERY", help="The query, in plain words.")]
 Id = Annotated[str, typer.Argument(help="Id of the memory, or part of it.")]
-Ids = Annotated[
-    list[str], typer.Argument(metavar="ID...", help="Ids of memories, or parts of ids.")
-]
+Ids = Annotated[list[str], typer.Argument(metavar="ID", help="Ids of memories, or parts of ids.")]
 SlotScope = Annotated[str, option("--scope", help="Exact scope of the slot.")]
 ID = "0198c2f0-5d7e-7a11-b0a4-3f1f0c9e2d10"
 """An id for examples."""
@@ -285,6 +305,37 @@ def _parameter(name: str, annotation: Any, default: object) -> inspect.Parameter
     return inspect.Parameter(name, kind, default=default, annotation=annotation)
 
 
+def _placeholder(one: inspect.Parameter) -> inspect.Parameter:
+    """Name what an argument or option takes: its choices if they are few words, else its name.
+
+    Typer would print the Python type, such as ``<list[str]>``; see also ``menu.Command``.
+    """
+    if get_origin(one.annotation) is not Annotated:
+        return one
+    kind, known = get_args(one.annotation)
+    parts: set[Any] = {*_parts(kind)}
+    if not isinstance(known, ParameterInfo) or known.metavar is not None or bool in parts:
+        return one
+    choices = [
+        str(each.value)
+        for part in parts
+        if isinstance(part, type) and issubclass(part, Enum)
+        for each in part
+    ]
+    name = one.name.rpartition("_")[2].upper()
+    short = "N" if int in parts else "|".join(choices)
+    shown = copy(known)
+    shown.metavar = short if 0 < len(short) <= CHOICES else name
+    return one.replace(annotation=Annotated[kind, shown])
+
+
+def _parts(kind: Any) -> Iterator[Any]:
+    """Yield a type, and the types of which it is made."""
+    yield get_origin(kind) or kind
+    for part in get_args(kind):
+        yield from _parts(part)
+
+
 _FILTERS = [*inspect.signature(filters_of, eval_str=True).parameters.values()][1:]
 _STORE = [
     _parameter("named", Root, None),
@@ -348,12 +399,12 @@ def command(
             if one.name not in {"memory", "store"}:
                 options += _FILTERS if one.name == "filters" else [one]
         options = [
-            one.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+            _placeholder(one).replace(kind=inspect.Parameter.KEYWORD_ONLY)
             for one in [*options, *([_JSON] if shows else []), *stored]
         ]
         run.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]  # for Typer
         run.__annotations__ = {one.name: one.annotation for one in options}
-        app.command(name, epilog=epilog(*examples))(run)
+        app.command(name, cls=Command, epilog=epilog(*examples))(run)
         return body
 
     return register

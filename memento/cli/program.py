@@ -104,10 +104,10 @@ def _processed(
 
 
 def _fits(value: object, kind: object) -> bool:
-    """Tell whether a value is of its option's type already: text, or a default of an enum."""
+    """Tell whether a value is of its option's type already: text, or a default."""
     if isinstance(value, list | tuple):
         return kind == list[str] and {*map(type, value)} == {str}
-    return isinstance(kind, type) and type(value) is kind and issubclass(kind, str)
+    return type(value) is kind
 
 
 class _Program(Menu):

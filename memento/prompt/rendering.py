@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from memento.protocols import TokenCounter
 
 
-TOKENS = 1_500
-"""Default budget of ``MemoryManager.prompt``: five long passages and the frame."""
 NOTE = 240
 """Characters of a text that is shown whole or not at all, if something else can be shown."""
 

@@ -23,12 +23,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from memento.admit.redact import redact
 from memento.base import layout
 from memento.base.clock import from_micros
 from memento.base.files import explain_os, remove_litter, sync_folder, unfinished, written
+from memento.base.lazy import later
 from memento.check import MAX_URI, ids, short_name
 from memento.errors import (
     InvalidInput,
@@ -38,12 +39,18 @@ from memento.errors import (
     StoreClosed,
     StoreError,
 )
-from memento.ledger import erasure, memories, quotes, scope_rows, session_rows, vectors
+from memento.ledger import erasure, memories, quotes, vectors
 from memento.ledger.contract import Ledger, Session
 from memento.ledger.erasure import Chosen
 from memento.tiers import derived, folder
 from memento.tiers.folder import FolderLock
 from memento.tiers.ring import ShortTier
+
+if TYPE_CHECKING:
+    from memento.ledger import scope_rows, session_rows
+else:
+    scope_rows = later("memento.ledger.scope_rows")
+    session_rows = later("memento.ledger.session_rows")
 
 POLL_SECONDS = 0.05
 """Pause, in seconds, between checks of the work of other processes."""

@@ -16,9 +16,6 @@ from memento.types import Memory
 SessionState: TypeAlias = Literal["open", "interrupted", "ended"]
 CheckpointKind: TypeAlias = Literal["task", "decision", "error", "compaction"]
 
-TOKENS = 400
-"""Default budget of ``resume``."""
-
 MAX_LINE = 1_000
 """Maximum length of a goal, and longest item of ``done``, ``next`` and ``blocked``, characters."""
 MAX_LINES = 64

@@ -17,6 +17,7 @@ from memento.base.clock import from_micros
 from memento.base.scopes import parse_scope
 from memento.check import (
     MAX_TOKENS,
+    TALK_TOKENS,
     check_count,
     check_flag,
     check_text,
@@ -38,7 +39,6 @@ from memento.types import Draft, Kind, Memories, Memory, Source, Trust
 from memento.verbs import session_extract, session_handle
 from memento.verbs.session_extract import Section, render
 from memento.verbs.session_handle import (
-    TOKENS,
     Checkpoint,
     CheckpointKind,
     Named,
@@ -93,7 +93,7 @@ class Session(Named):
         """Save a checkpoint; see ``Sessions.checkpoint``."""
         return self._sessions.checkpoint(self.id, **said)
 
-    def resume(self, tokens: int = TOKENS) -> Resumption | None:
+    def resume(self, tokens: int = TALK_TOKENS) -> Resumption | None:
         """Return where the work stands; see ``Sessions.resume``."""
         return self._sessions.resume(self.id, tokens=tokens)
 
@@ -264,7 +264,7 @@ class Sessions(Part):
         )
 
     def resume(
-        self, session: str | Named | None = None, *, scope: str = "", tokens: int = TOKENS
+        self, session: str | Named | None = None, *, scope: str = "", tokens: int = TALK_TOKENS
     ) -> Resumption | None:
         """Return where an interrupted session left off, without writing anything.
 
