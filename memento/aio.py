@@ -250,12 +250,12 @@ class AsyncLoop:
 
     @property
     def id(self) -> str:
-        """Its id; with it another process can ``finalize`` the turn."""
+        """Its id, with which another process can ``finalize`` the turn."""
         return self._sync.id
 
     @property
     def closed(self) -> bool:
-        """Whether it was closed with this object."""
+        """Whether it was closed through this object."""
         return self._sync.closed
 
     async def retrieve(self, query: str, k: int | None = 5, **options: Any) -> Retrieval:
@@ -424,7 +424,7 @@ class AsyncSlots(AsyncPart[Slots]):
 
 
 class AsyncStore(AsyncPart[Store]):
-    """Like ``Store``, with methods that you await; its properties need no thread."""
+    """Like ``Store``, with methods that you await; its properties are plain."""
 
     stats = _threaded(Store.stats)
     namespaces = _threaded(Store.namespaces)

@@ -56,7 +56,8 @@ def explain_os(path: Path, error: OSError) -> StoreError:
 
 
 MOST_OF_A_PART, MOST_BYTES = 255, 4095
-"""Longest name of a file or folder, and longest path, in bytes; no usual file system takes more."""
+"""Maximum length of a name of a file or folder, and longest path, in bytes; no usual file system
+takes more."""
 
 
 def path_of(field: str, name: object) -> Path:

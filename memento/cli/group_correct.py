@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from memento.verbs.slots import Conflict
 
 COMPARING = 10.0
-"""Longest time that ``conflicts`` waits until new memories are compared, seconds."""
+"""Maximum time that ``conflicts`` waits until new memories are compared, seconds."""
 
 app = typer.Typer()
 

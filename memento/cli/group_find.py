@@ -33,7 +33,7 @@ from memento.errors import InvalidInput, NotFound
 from memento.types import Memory, Status, Tier
 
 INDEX_SECONDS = 2.0
-"""Longest time that ``retrieve`` waits until earlier memories are embedded; full text finds them in
+"""Maximum time that ``retrieve`` waits until earlier memories are embedded; full text finds them in
 any case."""
 
 app = typer.Typer()

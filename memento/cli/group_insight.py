@@ -81,7 +81,7 @@ def timeline(
 
 @command(insight, f"memento insight lineage {ID}")
 def lineage(memory: MemoryManager, id: Id) -> Shown:  # noqa: A002 - the field's own name
-    """Show a memory's sources, and what was made from it."""
+    """Show the sources of a memory and what it led to."""
     return explained(memory.insight.lineage(memory.store.full_id(id)))
 
 
@@ -110,7 +110,7 @@ def wonder(
     *,
     limit: Annotated[int, option("-n", "--limit", help="Maximum number of questions.")] = 8,
 ) -> Shown:
-    """List gaps in what is known, with questions to ask."""
+    """List gaps in the memories, with questions to ask."""
     found = memory.insight.wonder(" ".join(topic or ()) or None, limit=limit)
     lines = (f"{one.kind:<10}  {one_line(one.question)}" for one in found)
     return Shown({"questions": found}, lines, empty="nothing is missing")
@@ -161,7 +161,7 @@ def strength(
     memory: MemoryManager,
     id: Id,  # noqa: A002 - the field's own name
 ) -> Shown:
-    """Show how often a memory is used, and its trust.
+    """Show how much a memory is used and trusted.
 
     Every verdict on it is listed too.
     """

@@ -30,7 +30,7 @@ from memento.upkeep.erase import Erasure
 app = typer.Typer()
 
 WAIT_SECONDS = 30.0
-"""Longest wait of ``erase`` for other processes, seconds, if none is given."""
+"""Maximum wait of ``erase`` for other processes, seconds, if none is given."""
 
 Overwrite = Annotated[bool, option("--overwrite", help="Replace an existing file.")]
 

@@ -33,7 +33,8 @@ PIPE_WIDTH = 100
 """Columns of a table if the output is not a terminal."""
 
 LABEL = 20
-"""Most characters of a key or of tags in a line of a list; they are cut, the text is not."""
+"""Maximum number of characters in a key or of tags in a line of a list; they are cut, the text is
+not."""
 
 WHO = 11
 """Characters for a speaker's name in a line of facts."""

@@ -77,9 +77,9 @@ def find(
         embedder: The model in the package (``memento.embed.onnx.default_embedder()``), or None to
             judge by n-grams alone.
         language: ISO 639-1 code of the message, if it is known; otherwise it is recognised.
-        store_at: Least probability of a sure candidate.
-        doubt_at: Least probability of a candidate.
-        most: Most sentences to read, >= 1.
+        store_at: Minimum probability of a sure candidate.
+        doubt_at: Minimum probability of a candidate.
+        most: Maximum number of sentences to read, >= 1.
 
     Raises:
         InvalidInput: If ``embedder`` is not the model that the detector was trained with.
