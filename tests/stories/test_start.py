@@ -63,6 +63,18 @@ def test_the_version_loads_nothing():
     assert loaded(["--version"]) == set()
 
 
+@pytest.mark.parametrize(("args", "ours"), [("", True), ("['--version']", False)])
+def test_only_a_process_of_its_own_is_spared_the_collector(args, ours):
+    """A program that calls the command line keeps its collector as it was."""
+    script = (
+        "import gc, sys; from memento.cli import main; before = gc.get_threshold();"
+        f"sys.argv = ['memento', '--version']; main({args});"
+        "print(gc.get_threshold() != before, gc.get_freeze_count() > 0)"
+    )
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert ran.stdout.splitlines()[-1] == f"{ours} {ours}"
+
+
 def test_an_unknown_option_beside_the_version_is_refused(capsys):
     """The fast path takes `--version` alone."""
     assert main(["--wrong", "--version"]) == 2
