@@ -39,16 +39,21 @@ def mcp(
     print_tools: Annotated[
         bool, option("--print-tools", help="Print what a model is told, and end.")
     ] = False,
+    alone: Annotated[
+        bool, option("--alone", help="Open the store in this process; share none with others.")
+    ] = False,
 ) -> None:
     """Serve an agent that speaks MCP.
 
-    Over standard input and output, until the agent leaves.
+    Over standard input and output, until the agent leaves. All agents of a store share one process
+    that has it open; it is started if there is none, and ends when none has used it for a while.
     """
-    doors = doors_of(Settings(store, scope, everywhere, read_only, more, tokens))
+    settings = Settings(store, scope, everywhere, read_only, more, tokens, alone)
+    doors = doors_of(settings)
     if print_tools:
         _print(doors.tools)
     else:
-        serve(doors)
+        serve(settings)
 
 
 def _print(tools: list[dict[str, Any]]) -> None:
