@@ -78,16 +78,13 @@ def _served(args: Sequence[str]) -> int | None:
     from memento.cli import logs, mcp  # noqa: PLC0415 - see main
     from memento.errors import InvalidInput  # noqa: PLC0415 - see main
 
-    try:
-        settings = mcp.settings_of(args)
-        doors = None if settings is None else mcp.doors_of(settings)
-    except InvalidInput:
-        return None
-    if doors is None:
+    if (settings := mcp.settings_of(args)) is None:
         return None
     logs.attach()
     try:
-        mcp.serve(doors)
+        mcp.serve(settings)
+    except InvalidInput:
+        return None
     except KeyboardInterrupt:
         from memento.cli.output import interrupted  # noqa: PLC0415 - see main
 

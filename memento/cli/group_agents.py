@@ -41,16 +41,22 @@ def mcp(
     print_tools: Annotated[
         bool, option("--print-tools", help="Print the tools as a model sees them, and exit.")
     ] = False,
+    alone: Annotated[
+        bool, option("--alone", help="Open the store in this process, rather than share one.")
+    ] = False,
 ) -> None:
     """Run an MCP server for an agent.
 
-    The server uses standard input and output, and runs until the agent disconnects.
+    The server uses standard input and output, and runs until the agent disconnects. All agents of a
+    store share one process that keeps it open. The first agent starts that process, which ends when
+    nobody has used it for a while.
     """
-    doors = doors_of(Settings(store, scope, everywhere, read_only, more, tokens))
+    settings = Settings(store, scope, everywhere, read_only, more, tokens, alone)
+    doors = doors_of(settings)
     if print_tools:
         _print(doors.tools)
     else:
-        serve(doors)
+        serve(settings)
 
 
 def _print(tools: list[dict[str, Any]]) -> None:
