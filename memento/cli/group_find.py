@@ -17,7 +17,6 @@ from memento.base.display import data, one_line, plain, spelt
 from memento.cli.options import (
     ID,
     Filters,
-    Id,
     KnownAt,
     Query,
     SlotScope,
@@ -37,6 +36,12 @@ INDEX_SECONDS = 2.0
 any case."""
 
 app = typer.Typer()
+
+
+AsOf = Annotated[
+    datetime | None,
+    option("--as-of", parser=moment_of, metavar="MOMENT", help="Its value at this moment."),
+]
 
 
 class Match(StrEnum):
@@ -221,20 +226,36 @@ def _csv(found: Sequence[Memory], names: Sequence[str]) -> Iterator[str]:
         yield line.getvalue()
 
 
-@command(app, f"memento show {ID}", "memento show door --all --json")
+@command(
+    app,
+    f"memento show {ID}",
+    "memento show user/editor",
+    "memento show user/editor --as-of 2025-05-01",
+    "memento show door --all --json",
+)
 def show(
     memory: MemoryManager,
-    id: Id,  # noqa: A002 - the field's own name
+    id: Annotated[  # noqa: A002 - the field's own name
+        str, typer.Argument(metavar="ID|KEY", help="Id of the memory or a part of it, or a key.")
+    ],
     *,
     everything: Annotated[
         bool, option("--all", help="Also related memories that are forgotten or quarantined.")
     ] = False,
+    scope: SlotScope = "",
+    as_of: AsOf = None,
+    known_at: KnownAt = None,
 ) -> Shown:
     """Show all that is known of one memory.
 
-    Its fields, whatever its status; every state that it had; the memories related to it.
+    Its fields, whatever its status; every state that it had; the memories related to it. Of a key,
+    it is the memory that the key names now, or with --as-of or --known-at then. Exits with 3 if
+    there is none.
     """
-    found = memory.get(memory.store.full_id(id))
+    found = memory.value(id, scope=scope, as_of=as_of, known_at=known_at)
+    if found is None and (as_of or known_at or scope):
+        raise NoValue(id)
+    found = found or memory.get(memory.store.full_id(id))
     past = memory.changes.history(found.id)
     linked = memory.insight.related(found.id, status=list(Status) if everything else None)
     told = {"memory": found, "history": past, "related": linked}
@@ -247,13 +268,10 @@ def value(
     key: Annotated[str, typer.Argument(help="Key of the slot, such as user/editor.")],
     *,
     scope: SlotScope = "",
-    as_of: Annotated[
-        datetime | None,
-        option("--as-of", parser=moment_of, metavar="MOMENT", help="Its value at this moment."),
-    ] = None,
+    as_of: AsOf = None,
     known_at: KnownAt = None,
 ) -> Shown:
-    """Show the memory that a key names now.
+    """Show the memory that a key names now, on one line.
 
     Exits with 3 if there is none.
     """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
@@ -13,6 +13,7 @@ from typing import Annotated, Literal
 import typer
 
 from memento import MemoryManager
+from memento.agents.examine import examine as examine_agents
 from memento.base.display import cut, one_line
 from memento.base.files import new_file, path_of
 from memento.base.plain import composed
@@ -24,7 +25,7 @@ from memento.errors import InvalidInput, NotFound
 from memento.settings import load
 from memento.sleep.tick_values import Tick
 from memento.text.when import seconds_of
-from memento.types import Trust
+from memento.types import Finding, Trust
 from memento.upkeep.backup import salvage as make_anew
 from memento.upkeep.erase import Erasure
 
@@ -33,6 +34,7 @@ app = typer.Typer()
 WAIT_SECONDS = 30.0
 """Longest wait of ``erase`` for other processes, seconds, if none is given."""
 
+Wait = Annotated[bool, option("--wait/--no-wait", help="With --reindex: wait until it is done.")]
 Overwrite = Annotated[bool, option("--overwrite", help="Replace an existing file.")]
 
 
@@ -224,38 +226,64 @@ def _usage(memory: MemoryManager, since: datetime | None) -> Shown:
     return Shown(used, [*lines, left])
 
 
-@command(app, "memento doctor", "memento doctor --no-repair --json")
+@command(
+    app,
+    "memento doctor",
+    "memento doctor --no-repair --json",
+    "memento doctor --agents",
+    "memento doctor --reindex --embedder sentence-transformers:all-mpnet-base-v2",
+    "memento doctor --salvage",
+)
 def doctor(
     context: typer.Context,
-    memory: MemoryManager,
+    store: Store,
     *,
     repair: Annotated[bool, option("--repair/--no-repair", help="Repair derived data.")] = True,
+    agents: Annotated[
+        bool, option("--agents", help="Look at the agents of this machine instead.")
+    ] = False,
+    anew: Annotated[
+        bool,
+        option("--reindex", help="Embed all memories again instead, for another embedder."),
+    ] = False,
+    wait: Wait = True,
+    rescue: Annotated[
+        bool,
+        option("--salvage", help="Make a new store from what is left of a damaged one instead."),
+    ] = False,
 ) -> Shown:
     """Look for damage, and repair what can be.
 
     Exits with 1 if any check failed. Memories are never changed; data derived from them is
     repaired. Damaged memories are named, for all namespaces unless --namespace or MEMENTO_NAMESPACE
-    names one.
+    names one. If the ledger is damaged or cannot be opened, close the store in every process and
+    use --salvage: the damaged store is kept beside the new one.
     """
-    found = memory.store.doctor(repair=repair, all_namespaces=not given(context, "namespace"))
+    if agents + anew + rescue > 1:
+        raise InvalidInput("--salvage", "use only one of --agents, --reindex and --salvage")
+    if agents:
+        return _findings(examine_agents(store.named))
+    if anew:
+        return _reindexed(store, wait=wait)
+    if rescue:
+        return _salvaged(store.named)
+    with store.open() as memory:
+        every = not given(context, "namespace")
+        return _findings(memory.store.doctor(repair=repair, all_namespaces=every))
+
+
+def _findings(found: Sequence[Finding]) -> Shown:
     status = 0 if all(finding.ok for finding in found) else NOT_WELL
     return Shown({"findings": found}, lambda tables: tables.findings(found), status=status)
 
 
-@command(
-    app,
-    "memento reindex",
-    "memento reindex --embedder sentence-transformers:all-mpnet-base-v2",
-)
-def reindex(
-    store: Store,
-    *,
-    wait: Annotated[bool, option("--wait/--no-wait", help="Wait until it is done.")] = True,
-) -> Shown:
-    """Embed all memories again.
+@command(app, "memento reindex")
+def reindex(store: Store, *, wait: Wait = True) -> Shown:
+    """Embed all memories again; see `memento doctor`."""
+    return _reindexed(store, wait=wait)
 
-    For another embedder than before. Exits with 1 if it got stuck.
-    """
+
+def _reindexed(store: Store, *, wait: bool) -> Shown:
     with store.open() as memory:
         count = memory.store.reindex()
         status = wait_for_index(memory) if wait else 0
@@ -372,14 +400,13 @@ def _receipt(done: Erasure, *, derived: bool) -> Iterator[str]:
     yield f"not reached: {'; '.join(done.not_reached)}"
 
 
-@command(app, "memento salvage", "memento salvage --root ~/notes --json")
+@command(app, "memento salvage")
 def salvage(*, as_json: AsJson = False, root: Root = None) -> int:
-    """Make a new store from what is left of a damaged one.
+    """Replace a damaged one, see `memento doctor`."""
+    return _salvaged(root).show(as_json=as_json)
 
-    Exits with 1 if any memory was lost. Use it if `memento doctor` finds damage in the ledger, or
-    the ledger cannot be opened. The damaged store is kept beside the new one. Close it in every
-    process first.
-    """
+
+def _salvaged(root: str | None) -> Shown:
     done = make_anew(root)
     lines = [
         f"{done.root}  {counted(done.kept)} kept, {done.lost} lost",
@@ -389,7 +416,7 @@ def salvage(*, as_json: AsJson = False, root: Root = None) -> int:
         lines.append(f"  links lost between the memories that are kept: {done.lost_links}")
     lines.append(f"{done.aside}  the damaged store")
     status = NOT_WELL if done.lost or done.lost_links else 0
-    return Shown(done, lines, status=status).show(as_json=as_json)
+    return Shown(done, lines, status=status)
 
 
 @command(
