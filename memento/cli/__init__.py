@@ -29,8 +29,8 @@ finds none in what was imported, and took a seventh of a short command."""
 def main(args: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit status.
 
-    What a shell or an agent waits for, ``--version`` and ``mcp``, starts without the library that
-    reads the other commands; so nothing may be imported here.
+    What a shell or an agent waits for, ``--version``, ``mcp`` and ``hook``, starts without the
+    library that reads the other commands; so nothing may be imported here.
 
     Args:
         args: The arguments; None for those of the process.
@@ -68,6 +68,10 @@ def _run(args: Sequence[str]) -> int:
         return 0
     if list(args[:1]) == ["mcp"] and (status := _served(args[1:])) is not None:
         return status
+    if list(args[:1]) == ["hook"]:
+        from memento.cli.hook import run as hook  # noqa: PLC0415 - see main
+
+        hook(list(args[1:]))
     from memento.cli.program import run  # noqa: PLC0415 - see main
 
     return run(args)

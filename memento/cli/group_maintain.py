@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
@@ -13,6 +13,7 @@ from typing import Annotated, Literal
 import typer
 
 from memento import MemoryManager
+from memento.agents.examine import examine as examine_agents
 from memento.base.display import cut, one_line
 from memento.base.files import new_file, path_of
 from memento.base.plain import composed
@@ -23,7 +24,7 @@ from memento.cli.store import Store
 from memento.errors import InvalidInput, NotFound
 from memento.settings import load
 from memento.sleep.tick_values import Tick
-from memento.types import Trust
+from memento.types import Finding, Trust
 from memento.upkeep.backup import salvage as make_anew
 from memento.upkeep.erase import Erasure
 
@@ -32,6 +33,7 @@ app = typer.Typer()
 WAIT_SECONDS = 30.0
 """Maximum wait of ``erase`` for other processes, seconds, if none is given."""
 
+Wait = Annotated[bool, option("--wait/--no-wait", help="With --reindex: wait until it is done.")]
 Overwrite = Annotated[bool, option("--overwrite", help="Replace an existing file.")]
 
 
@@ -235,40 +237,66 @@ def _usage(memory: MemoryManager, since: datetime | None) -> Shown:
     return Shown(used, [*lines, left])
 
 
-@command(app, "memento doctor", "memento doctor --no-repair --json")
+@command(
+    app,
+    "memento doctor",
+    "memento doctor --no-repair --json",
+    "memento doctor --agents",
+    "memento doctor --reindex --embedder sentence-transformers:all-mpnet-base-v2",
+    "memento doctor --salvage",
+)
 def doctor(
     context: typer.Context,
-    memory: MemoryManager,
+    store: Store,
     *,
     repair: Annotated[
         bool, option("--repair/--no-repair", help="Repair derived data, or only check.")
     ] = True,
+    agents: Annotated[
+        bool, option("--agents", help="Check the agents on this machine instead.")
+    ] = False,
+    anew: Annotated[
+        bool,
+        option("--reindex", help="Recompute all embeddings instead, as for another embedder."),
+    ] = False,
+    wait: Wait = True,
+    rescue: Annotated[
+        bool,
+        option("--salvage", help="Build a new store from what survives of a damaged one instead."),
+    ] = False,
 ) -> Shown:
     """Check the store for damage and repair what it can.
 
     The exit status is 1 if any check failed. Only derived data is repaired; memories are never
     changed. Damaged memories are listed for all namespaces unless --namespace or MEMENTO_NAMESPACE
-    names one.
+    names one. If the ledger is damaged or cannot be opened, close the store in every process and
+    use --salvage; the damaged store is kept beside the new one.
     """
-    found = memory.store.doctor(repair=repair, all_namespaces=not given(context, "namespace"))
+    if agents + anew + rescue > 1:
+        raise InvalidInput("--salvage", "use only one of --agents, --reindex and --salvage")
+    if agents:
+        return _findings(examine_agents(store.named))
+    if anew:
+        return _reindexed(store, wait=wait)
+    if rescue:
+        return _salvaged(store.named)
+    with store.open() as memory:
+        every = not given(context, "namespace")
+        return _findings(memory.store.doctor(repair=repair, all_namespaces=every))
+
+
+def _findings(found: Sequence[Finding]) -> Shown:
     status = 0 if all(finding.ok for finding in found) else NOT_WELL
     return Shown({"findings": found}, lambda tables: tables.findings(found), status=status)
 
 
-@command(
-    app,
-    "memento reindex",
-    "memento reindex --embedder sentence-transformers:all-mpnet-base-v2",
-)
-def reindex(
-    store: Store,
-    *,
-    wait: Annotated[bool, option("--wait/--no-wait", help="Wait until it is done.")] = True,
-) -> Shown:
-    """Recompute the embeddings of all memories.
+@command(app, "memento reindex")
+def reindex(store: Store, *, wait: Wait = True) -> Shown:
+    """Recompute all embeddings; the same as `memento doctor --reindex`."""
+    return _reindexed(store, wait=wait)
 
-    Use it to switch to another embedder. The exit status is 1 if it got stuck.
-    """
+
+def _reindexed(store: Store, *, wait: bool) -> Shown:
     with store.open() as memory:
         count = memory.store.reindex()
         status = wait_for_index(memory) if wait else 0
@@ -389,14 +417,13 @@ def _receipt(done: Erasure, *, derived: bool) -> Iterator[str]:
     yield f"not reached: {'; '.join(done.not_reached)}"
 
 
-@command(app, "memento salvage", "memento salvage --root ~/notes --json")
+@command(app, "memento salvage")
 def salvage(*, as_json: AsJson = False, root: Root = None) -> int:
-    """Build a new store from what survives of a damaged one.
+    """Rebuild a damaged store; the same as `memento doctor --salvage`."""
+    return _salvaged(root).show(as_json=as_json)
 
-    Use it if `memento doctor` finds damage in the ledger, or if the ledger cannot be opened. Close
-    the store in every process first. The damaged store is kept beside the new one. The exit status
-    is 1 if any memory was lost.
-    """
+
+def _salvaged(root: str | None) -> Shown:
     done = make_anew(root)
     lines = [
         f"{done.root}  {counted(done.kept)} kept, {done.lost} lost",
@@ -406,7 +433,7 @@ def salvage(*, as_json: AsJson = False, root: Root = None) -> int:
         lines.append(f"  links lost between the memories that are kept: {done.lost_links}")
     lines.append(f"{done.aside}  the damaged store")
     status = NOT_WELL if done.lost or done.lost_links else 0
-    return Shown(done, lines, status=status).show(as_json=as_json)
+    return Shown(done, lines, status=status)
 
 
 @command(

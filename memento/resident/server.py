@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 TABLE = {
     "status": "memento.resident.server:status",
     "stop": "memento.resident.server:stop",
+    "hook": "memento.agents.hook:answered",
     "mcp": "memento.cli.mcp:session",
 }
 """Each call with its handler, imported when it is asked for: it takes the process and the fields of
