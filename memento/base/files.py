@@ -121,7 +121,13 @@ def path_outside(field: str, name: object, root: Path) -> Path:
     return path
 
 
-def write_atomically(path: Path, data: bytes, *, check: Callable[[], object] | None = None) -> None:
+def write_atomically(
+    path: Path,
+    data: bytes,
+    *,
+    check: Callable[[], object] | None = None,
+    wait: bool = True,
+) -> None:
     """Replace a file so that a crash leaves the old content or the new, never a mixture.
 
     Args:
@@ -129,6 +135,7 @@ def write_atomically(path: Path, data: bytes, *, check: Callable[[], object] | N
         data: Its new content.
         check: Called once the folder is open, to see that it is the right one. The file is
             written into that folder, even if another one gets its name afterwards.
+        wait: Whether to wait until it is on the disk. If not, only a crash of the process is safe.
 
     Raises:
         StoreError: If it cannot be written; the old content is still there.
@@ -143,9 +150,11 @@ def write_atomically(path: Path, data: bytes, *, check: Callable[[], object] | N
             with _temporary(path.name, folder) as (temporary, file):
                 file.write(data)
                 file.flush()
-                sync(file.fileno())
+                if wait:
+                    sync(file.fileno())
                 os.replace(temporary, path.name, src_dir_fd=folder, dst_dir_fd=folder)
-            sync(folder)
+            if wait:
+                sync(folder)
     except OSError as error:
         raise explain_os(path, error) from error
 

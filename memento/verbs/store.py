@@ -32,6 +32,7 @@ from memento.upkeep.import_ import Imported
 from memento.upkeep.lineage import Stats
 from memento.verbs import spending
 from memento.verbs.spending import Usage
+from memento.verbs.vault import Synced, sync
 from memento.views import Part
 from memento.write import change
 
@@ -221,6 +222,64 @@ class Store(Part):
         believed = member(Trust, "trust", trust)
         return self._view.engine.import_from(
             source, None if everything else self._view.namespace, believed, check_progress(progress)
+        )
+
+    def sync_vault(
+        self,
+        folder: str | Path,
+        *,
+        trust: Trust | TrustName = Trust.USER,
+        allow_deletes: bool = False,
+        dry_run: bool = False,
+        **filters: Unpack[Filtering],
+    ) -> Synced:
+        """Keep a folder of Markdown notes and the memories of this namespace the same, both ways.
+
+        Each memory gets a note, which any editor may change: its text, and in the front matter its
+        kind, tags, aliases and scope. The next call takes over what changed on either side. If both
+        changed the same field, the note holds, and what the memory said stays in its history. A
+        note that was deleted forgets its memory, which ``restore`` brings back; the note of a
+        memory that was forgotten or erased is removed. A note with ``memento: new`` in its front
+        matter becomes a memory. Other notes are never written.
+
+        All changes of memories are one run, see ``Synced.run``. A call that was killed is finished
+        by the next one.
+
+        Args:
+            folder: The folder, outside that of the store. It is made if it is not there.
+            trust: Who edits the notes. If not the user, new notes are as by ``add`` from that
+                source, and no note changes a memory that is trusted more.
+            allow_deletes: Forget the memories of missing notes even if these are more than 5 and
+                more than a fifth of all; a folder that is half copied looks the same.
+            dry_run: Only report what would be done.
+            filters: The memories that get a note, see ``Filtering``; all but episodes if no kind is
+                given. A memory that has a note keeps it.
+
+        Raises:
+            InvalidInput: If an argument cannot be accepted, or the folder belongs to another store.
+            StoreBusy: If another process is syncing this folder.
+            StoreError: If the folder or the ledger cannot be read or written.
+
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from memento import MemoryManager
+        >>> with tempfile.TemporaryDirectory() as tmp:
+        ...     with MemoryManager(f"{tmp}/store", embedder=None) as memory:
+        ...         kept = memory.add("The museum opens at nine")
+        ...         (step,) = memory.store.sync_vault(f"{tmp}/notes").steps
+        ...         note = Path(tmp, "notes", step.path)
+        ...         _ = note.write_text(note.read_text().replace("nine", "ten"))
+        ...         _ = memory.store.sync_vault(f"{tmp}/notes")
+        ...         memory.get(kept.id).text
+        'The museum opens at ten'
+        """
+        return sync(
+            self._view,
+            folder,
+            filtering(self._view.engine.now(), filters, Store.sync_vault),
+            trust=member(Trust, "trust", trust),
+            allow_deletes=check_flag("allow_deletes", allow_deletes),
+            dry_run=check_flag("dry_run", dry_run),
         )
 
     def doctor(self, *, repair: bool = True, all_namespaces: bool = False) -> list[Finding]:
