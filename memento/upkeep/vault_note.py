@@ -32,7 +32,10 @@ _HEADER = re.compile(
 _OWN = re.compile(rb"^memento[ \t]*:", re.MULTILINE)
 _OWN_LINE = re.compile(rf"^{OWN}[ \t]*:.*$", re.MULTILINE)
 _KEY = re.compile(r"""["']?([^\s:#"'-][^:]*?)["']?\s*:(?:\s|$)""")
-_PLAIN = re.compile(r"[A-Za-z0-9][\w/.+-]*")
+_PLAIN = re.compile(
+    r"(?!(?:null|true|false|yes|no|on|off|y|n)\Z)(?:[a-z][\w/.+-]*|[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})",
+    re.IGNORECASE,
+)
 _UNSAFE = re.compile(r'[<>:"/\\|?*#^\[\]%\s]+')
 _NAME_BYTES = 100
 """Longest name of a note made from a text, in bytes, without what tells it from others."""

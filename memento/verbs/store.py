@@ -20,19 +20,20 @@ from memento.check import (
 from memento.config import Config
 from memento.errors import AmbiguousId, InvalidInput, NotFound
 from memento.ledger import memories
-from memento.ledger.filters import Filtering, filtering, several
+from memento.ledger.filters import Filtering, filtering, filters_of, several
 from memento.llm import asking
 from memento.protocols import Clock, Progress
 from memento.types import Finding, Retrieval, Tallied, Trust, TrustName
 from memento.upkeep import lineage
 from memento.upkeep.backup import Backup, back_up
 from memento.upkeep.erase import Erasure, choose
-from memento.upkeep.export import Exported, export
+from memento.upkeep.export import Exported, export, export_as
 from memento.upkeep.import_ import Imported
 from memento.upkeep.lineage import Stats
+from memento.upkeep.other_formats import WRITERS, Format
 from memento.verbs import spending
 from memento.verbs.spending import Usage
-from memento.verbs.vault import Synced, sync
+from memento.verbs.vault import SHOWN, Synced, sync
 from memento.views import Part
 from memento.write import change
 
@@ -145,6 +146,7 @@ class Store(Part):
         self,
         target: str | Path | IO[str] | IO[bytes],
         *,
+        format: Format | None = None,  # noqa: A002 - the word for it
         vectors: bool = False,
         all_namespaces: bool = False,
         overwrite: bool = False,
@@ -156,6 +158,10 @@ class Store(Part):
 
         Args:
             target: Name of a file, which becomes private, or an open stream of text or bytes.
+            format: Instead, write what is active or archived so that other programs read it:
+                ``jsonl`` (a draft a line), ``csv``, ``mem0``, ``server-memory``, or the turns of
+                conversations as ``chat`` (OpenAI messages) or ``sharegpt``. What such a format
+                cannot hold is counted in ``Exported.left_out``.
             vectors: Also write the vectors of the embedder in use, so that they need not be
                 computed again; about 2 kB per memory.
             all_namespaces: Write every namespace of the store.
@@ -167,6 +173,19 @@ class Store(Part):
             StoreError: If it cannot be written, or the store cannot be read.
         """
         everything = check_flag("all_namespaces", all_namespaces)
+        if format is not None:
+            check_word("format", format, [*WRITERS])
+            if everything or vectors:
+                raise InvalidInput("format", f"{format} holds one namespace, and no vectors")
+            shown = filters_of(self._view.engine.now(), statuses=SHOWN)
+            found = self._view.listed(shown, limit=1_000_000)
+            return export_as(
+                self._view.engine.ledger,
+                target,
+                found,
+                format,
+                overwrite=check_flag("overwrite", overwrite),
+            )
         return export(
             self._view.engine.ledger,
             target,

@@ -54,6 +54,7 @@ from memento.upkeep.vault_note import (
     values_of,
     written,
 )
+from memento.verbs.changes import shown_number
 from memento.views import View
 from memento.write import change
 from memento.write.steps import Run
@@ -218,7 +219,7 @@ class _Sync:
             self._unchanged,
             self._foreign,
             self._dry_run,
-            self._run.first,
+            shown_number(self._run.first),
         )
 
     # --- what there is
@@ -272,7 +273,9 @@ class _Sync:
     def _scan(self) -> dict[str, _File]:
         """Read the Markdown files of the vault; links and hidden folders are not followed."""
         files: dict[str, _File] = {}
-        for place, folders, names in os.walk(self._root, onerror=_raise if self._root.exists() else None):
+        for place, folders, names in os.walk(
+            self._root, onerror=_raise if self._root.exists() else None
+        ):
             folders[:] = sorted(name for name in folders if not name.startswith("."))
             for name in sorted(names):
                 path = Path(place, name)
@@ -442,6 +445,7 @@ class _Sync:
             self._steps.pop()
             raise
         memory = self._view.memory(row)
+        self._related[name] = [PurePosixPath(self._places[one]).stem for one in draft.related]
         now = digests(self._values(memory))
         changed = [one for one, said in digests(note.said).items() if said != now[one]]
         self._write(memory, file.path, file.data, note, changed)
