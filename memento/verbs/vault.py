@@ -150,8 +150,9 @@ def sync(
 ) -> Synced:
     """Make a folder of notes and the memories the same, see ``Store.sync_vault``."""
     root = Path(os.path.realpath(path_outside("folder", folder, view.root)))
-    if root in Path(os.path.realpath(view.root)).parents:
-        raise InvalidInput("folder", "holds the store itself; give a folder of its own")
+    store = Path(os.path.realpath(view.root))
+    if not str(folder) or root in (store, *store.parents):
+        raise InvalidInput("folder", "must be a folder of its own, not that of the store")
     if os.path.lexists(root) and not root.is_dir():
         raise InvalidInput("folder", "is a file; give a folder")
     kinds = filters.kinds or tuple(kind.value for kind in Kind if kind is not Kind.EPISODE)
