@@ -24,9 +24,11 @@ from memento.cli.store import Store
 from memento.errors import InvalidInput, NotFound
 from memento.settings import load
 from memento.sleep.tick_values import Tick
-from memento.types import Finding, Trust
+from memento.types import Finding, Kind, Trust
 from memento.upkeep.backup import salvage as make_anew
 from memento.upkeep.erase import Erasure
+from memento.upkeep.other_formats import Format
+from memento.verbs.vault import Action, Synced
 
 app = typer.Typer()
 
@@ -64,13 +66,36 @@ def backup(
     "memento export all.jsonl",
     "memento export rami.jsonl --namespace acme/rami --vectors",
     "memento export - | ssh other memento import - --trust user",
+    "memento export memories.csv --format csv",
+    "memento export --vault ~/notes/memento --dry-run",
     embeds=False,
 )
 def export(
     context: typer.Context,
     memory: MemoryManager,
-    file: Annotated[str, typer.Argument(help="File to write; - writes to stdout.")],
+    file: Annotated[str | None, typer.Argument(help="File to write; - writes to stdout.")] = None,
     *,
+    format: Annotated[  # noqa: A002 - the word for it
+        Format | None,
+        option("--format", help="Write the active memories for another program."),
+    ] = None,
+    vault: Annotated[
+        Path | None,
+        option("--vault", metavar="FOLDER", help="Keep a folder of notes the same, both ways."),
+    ] = None,
+    kind: Annotated[
+        list[Kind] | None, option("--kind", help="With --vault: kinds that get a note.")
+    ] = None,
+    trust: Annotated[
+        Trust, option("--trust", help="With --vault: who edits the notes.")
+    ] = Trust.USER,
+    allow_deletes: Annotated[
+        bool, option("--allow-deletes", help="With --vault: also if many notes are missing.")
+    ] = False,
+    dry_run: Annotated[
+        bool, option("--dry-run", help="With --vault: only report what would be done.")
+    ] = False,
+    yes: Annotated[bool, option("--yes", "-y", help="With --vault: do not ask.")] = False,
     vectors: Annotated[
         bool,
         option("--vectors", help="Include the vectors, so that they need not be computed again."),
@@ -78,25 +103,85 @@ def export(
     overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write the memories as JSON Lines.
+    """Write the memories as JSON Lines, or as notes.
 
-    Other programs can read the file, and `memento import` loads it again.
+    Other programs can read the lines, and `memento import` loads them again. With --format, writes
+    the active memories of one namespace for another program.
 
     All namespaces are written unless --namespace or MEMENTO_NAMESPACE names one. If the export goes
     to stdout, the output of --json goes to stderr.
+
+    With --vault, each memory becomes a Markdown note in a folder. Edit the notes with any editor
+    and run the command again to take over what changed on either side. Before it changes memories,
+    it shows what it will do and asks for confirmation. Deleting a note forgets its memory, which
+    `memento restore` brings back.
     """
+    if (file is None) == (vault is None) or (vault and (format or vectors or overwrite)):
+        raise InvalidInput("FILE", "give either a file or --vault FOLDER alone")
+    if vault is not None:
+        ask = partial(
+            memory.store.sync_vault, vault, trust=trust, allow_deletes=allow_deletes, kind=kind
+        )
+        plan = ask(dry_run=True)
+        if not dry_run and not yes and plan.of(*_TO_MEMORIES):
+            _agree_to(plan)
+        synced = plan if dry_run else ask()
+        for line in [] if as_json else _vault_lines(synced):
+            typer.echo(line)
+        if as_json:
+            typer.echo(as_text(synced))
+        return
     done = memory.store.export(
-        sys.stdout.buffer if file == "-" else file,
+        sys.stdout.buffer if file == "-" else str(file),
+        format=format,
         vectors=vectors,
-        all_namespaces=not given(context, "namespace"),
+        all_namespaces=format is None and not given(context, "namespace"),
         overwrite=overwrite,
     )
     said = f"{file}  {counted(done.memories)}, {done.links} links, {done.events} events"
+    said = said if format is None else f"{file}  {counted(done.memories)}"
     typer.echo(as_text(done) if as_json else said, err=file == "-")
+    if done.left_out:
+        gone = ", ".join(f"{name} of {count}" for name, count in done.left_out.items())
+        warn(f"{format} cannot hold: {gone}".replace("memories of", "memories:"))
     for memory_id in done.damaged:
         warn(f"{memory_id} is damaged and marked so; an import leaves it out")
     for memory_id in done.damaged_history:
         warn(f"{memory_id}: an earlier state is damaged and left out; the memory is whole")
+
+
+_TO_MEMORIES: tuple[Action, ...] = ("added", "updated", "conflict", "forgotten")
+"""Steps of a sync that change memories."""
+
+
+def _agree_to(plan: Synced) -> None:
+    """Show what would become of memories and ask; refuse if stdin is not a terminal."""
+    if not sys.stdin.isatty():
+        raise InvalidInput("--yes", "is needed without a terminal, or --dry-run")
+    for line in _vault_lines(plan):
+        typer.echo(line, err=True)
+    if not typer.confirm("Do this?", err=True):
+        raise typer.Abort
+
+
+def _vault_lines(done: Synced) -> Iterator[str]:
+    for step in done.of(*_TO_MEMORIES, "left", "withheld"):
+        why = f": {step.why}" if step.why else ""
+        yield one_line(f"{step.action:<10} {step.path}{why}")
+    parts = [
+        f"{counted(len(done.of(one)), 'note')} {one}"
+        for one in ("written", "removed")
+        if done.of(one)
+    ]
+    parts += [f"{done.unchanged} unchanged"]
+    parts += [f"{done.foreign} of others left alone"] * bool(done.foreign)
+    yield f"{done.folder}  {', '.join(parts)}{' (dry run)' if done.dry_run else ''}"
+    if done.of("withheld"):
+        warn("many notes are missing; if you deleted them, use --allow-deletes")
+    if done.of("conflict"):
+        warn("both sides changed: the note holds; `memento changes --id ID` has the other text")
+    if done.run is not None:
+        yield f"`memento undo --run {done.run}` takes the changes of memories back"
 
 
 @command(
