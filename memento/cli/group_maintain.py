@@ -377,7 +377,7 @@ def _findings(found: Sequence[Finding]) -> Shown:
 
 @command(app, "memento reindex")
 def reindex(store: Store, *, wait: Wait = True) -> Shown:
-    """Recompute all embeddings; the same as `memento doctor --reindex`."""
+    """Recompute embeddings: `memento doctor --reindex`."""
     return _reindexed(store, wait=wait)
 
 
@@ -504,7 +504,7 @@ def _receipt(done: Erasure, *, derived: bool) -> Iterator[str]:
 
 @command(app, "memento salvage")
 def salvage(*, as_json: AsJson = False, root: Root = None) -> int:
-    """Rebuild a damaged store; the same as `memento doctor --salvage`."""
+    """Rebuild a damaged store: `memento doctor --salvage`."""
     return _salvaged(root).show(as_json=as_json)
 
 
