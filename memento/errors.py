@@ -377,7 +377,7 @@ class EmbeddingMismatch(EmbedderError):
     def __init__(self, stored: str, given: str) -> None:
         super().__init__(
             f"stored vectors come from {stored}, the embedder in use is {given}; "
-            "run store.reindex() or `memento reindex`; until then search uses words only"
+            "run store.reindex() or `memento doctor --reindex`; until then search uses words only"
         )
         self.stored = stored
         self.given = given

@@ -26,8 +26,11 @@ from memento.config import PRESETS, Config, of_preset
 from memento.errors import InvalidInput, InvalidSetting
 
 PREFIX = "MEMENTO_"
-ELSEWHERE = frozenset({"MEMENTO_ROOT", "MEMENTO_NAMESPACE", "MEMENTO_EMBEDDER"})
-"""Variables that are no settings: they name the store, the namespace and the embedder."""
+ELSEWHERE = frozenset({
+    "MEMENTO_ROOT", "MEMENTO_NAMESPACE", "MEMENTO_EMBEDDER", "MEMENTO_HOOKS",
+})  # fmt: skip
+"""Variables that are no settings: they name the store, the namespace and the embedder, and turn
+hooks off."""
 ENVIRONMENT = "environment"
 DEFAULT = "default"
 PRESET = "preset"

@@ -307,6 +307,8 @@ def cli() -> str:
     ]
     for name, command in group.commands.items():
         for inner, one in getattr(command, "commands", {"": command}).items():
+            if one.hidden:
+                continue
             parts += _command(f"{name} {inner}".strip(), one)
     return "\n".join(parts).rstrip() + "\n"
 

@@ -36,7 +36,7 @@ class Change:
         path: The file.
         old: What it holds; None if it is not there.
         new: What it will hold; None if it is removed.
-        top: The agent's folder; folders below it that get empty are removed.
+        top: The agent's folder; it and folders below it are removed if they get empty.
         backup: Whether its present content is copied beside it, be it none; to undo: whether a copy
             is there.
         undo: Whether memento is taken out.
@@ -48,6 +48,11 @@ class Change:
     top: Path
     backup: bool = False
     undo: bool = False
+
+    @property
+    def word(self) -> str:
+        """What becomes of the file, in a word."""
+        return "removed" if self.new is None else "new" if self.old is None else "changed"
 
     @property
     def diff(self) -> str:
@@ -85,11 +90,6 @@ def plan(agent: Agent, run: Program, *, undo: bool = False) -> list[Change]:
         for edit in map(_resolved, agent.edits(home, run))
         if (change := step(edit, home, agent)).old != change.new or (undo and change.backup)
     ]
-
-
-def is_set_up(agent: Agent, run: Program) -> bool:
-    """Tell whether all of an agent's configuration is as set-up would write it."""
-    return not plan(agent, run)
 
 
 def carry_out(changes: Iterable[Change]) -> None:
@@ -249,7 +249,7 @@ def _write(change: Change) -> None:
 
 
 def _tidy(folder: Path, top: Path) -> None:
-    """Remove folders that are empty now, below that of the agent."""
-    while top in folder.parents and folder.is_dir() and not any(folder.iterdir()):
+    """Remove folders that are empty now, up to that of the agent."""
+    while top in (folder, *folder.parents) and folder.is_dir() and not any(folder.iterdir()):
         folder.rmdir()
         folder = folder.parent

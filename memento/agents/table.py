@@ -88,7 +88,7 @@ class Table:
 Edit = Own | Entries | Table
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Agent:
     """One coding agent.
 
@@ -150,7 +150,6 @@ _GEMINI: dict[str, Moment] = {
     "SessionStart": "start",
     "BeforeAgent": "prompt",
     "AfterAgent": "stop",
-    "PreCompress": "compact",
     "SessionEnd": "end",
 }
 _CURSOR: dict[str, Moment] = {

@@ -18,7 +18,6 @@ from memento.check import PROMPT_TOKENS
 from memento.cli.options import (
     ID,
     Filters,
-    Id,
     KnownAt,
     Query,
     SlotScope,
@@ -37,6 +36,12 @@ INDEX_SECONDS = 2.0
 any case."""
 
 app = typer.Typer()
+
+
+AsOf = Annotated[
+    datetime | None,
+    option("--as-of", parser=moment_of, metavar="MOMENT", help="Its value at this moment."),
+]
 
 
 class Match(StrEnum):
@@ -246,20 +251,36 @@ def _csv(found: Sequence[Memory], names: Sequence[str]) -> Iterator[str]:
         yield line.getvalue()
 
 
-@command(app, f"memento show {ID}", "memento show door --all --json")
+@command(
+    app,
+    f"memento show {ID}",
+    "memento show user/editor",
+    "memento show user/editor --as-of 2025-05-01",
+    "memento show door --all --json",
+)
 def show(
     memory: MemoryManager,
-    id: Id,  # noqa: A002 - the field's own name
+    id: Annotated[  # noqa: A002 - the field's own name
+        str, typer.Argument(metavar="ID|KEY", help="Id of the memory or a part of it, or a key.")
+    ],
     *,
     everything: Annotated[
         bool, option("--all", help="Include related memories that are forgotten or quarantined.")
     ] = False,
+    scope: SlotScope = "",
+    as_of: AsOf = None,
+    known_at: KnownAt = None,
 ) -> Shown:
     """Show everything about one memory.
 
-    Prints its fields, whatever its status, every earlier state, and the memories related to it.
+    Prints its fields, whatever its status, every earlier state, and the memories related to it. For
+    a key, shows its current value, or with --as-of or --known-at an earlier one. The exit status is
+    3 if there is none.
     """
-    found = memory.get(memory.store.full_id(id))
+    found = memory.value(id, scope=scope, as_of=as_of, known_at=known_at)
+    if found is None and (as_of or known_at or scope):
+        raise NoValue(id)
+    found = found or memory.get(memory.store.full_id(id))
     past = memory.changes.history(found.id)
     linked = memory.insight.related(found.id, status=list(Status) if everything else None)
     told = {"memory": found, "history": past, "related": linked}
@@ -272,13 +293,10 @@ def value(
     key: Annotated[str, typer.Argument(help="The key, such as user/editor.")],
     *,
     scope: SlotScope = "",
-    as_of: Annotated[
-        datetime | None,
-        option("--as-of", parser=moment_of, metavar="MOMENT", help="The value at this moment."),
-    ] = None,
+    as_of: AsOf = None,
     known_at: KnownAt = None,
 ) -> Shown:
-    """Show the current value of a key.
+    """Show the current value of a key, on one line.
 
     The exit status is 3 if the key has no value.
     """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
@@ -13,6 +13,7 @@ from typing import Annotated, Literal
 import typer
 
 from memento import MemoryManager
+from memento.agents.examine import examine as examine_agents
 from memento.base.display import cut, one_line
 from memento.base.files import new_file, path_of
 from memento.base.plain import composed
@@ -23,15 +24,18 @@ from memento.cli.store import Store
 from memento.errors import InvalidInput, NotFound
 from memento.settings import load
 from memento.sleep.tick_values import Tick
-from memento.types import Trust
+from memento.types import Finding, Kind, Trust
 from memento.upkeep.backup import salvage as make_anew
 from memento.upkeep.erase import Erasure
+from memento.upkeep.other_formats import Format
+from memento.verbs.vault import Action, Synced
 
 app = typer.Typer()
 
 WAIT_SECONDS = 30.0
 """Maximum wait of ``erase`` for other processes, seconds, if none is given."""
 
+Wait = Annotated[bool, option("--wait/--no-wait", help="With --reindex: wait until it is done.")]
 Overwrite = Annotated[bool, option("--overwrite", help="Replace an existing file.")]
 
 
@@ -62,13 +66,36 @@ def backup(
     "memento export all.jsonl",
     "memento export rami.jsonl --namespace acme/rami --vectors",
     "memento export - | ssh other memento import - --trust user",
+    "memento export memories.csv --format csv",
+    "memento export --vault ~/notes/memento --dry-run",
     embeds=False,
 )
 def export(
     context: typer.Context,
     memory: MemoryManager,
-    file: Annotated[str, typer.Argument(help="File to write; - writes to stdout.")],
+    file: Annotated[str | None, typer.Argument(help="File to write; - writes to stdout.")] = None,
     *,
+    format: Annotated[  # noqa: A002 - the word for it
+        Format | None,
+        option("--format", help="Write the active memories for another program."),
+    ] = None,
+    vault: Annotated[
+        Path | None,
+        option("--vault", metavar="FOLDER", help="Keep a folder of notes the same, both ways."),
+    ] = None,
+    kind: Annotated[
+        list[Kind] | None, option("--kind", help="With --vault: kinds that get a note.")
+    ] = None,
+    trust: Annotated[
+        Trust, option("--trust", help="With --vault: who edits the notes.")
+    ] = Trust.USER,
+    allow_deletes: Annotated[
+        bool, option("--allow-deletes", help="With --vault: also if many notes are missing.")
+    ] = False,
+    dry_run: Annotated[
+        bool, option("--dry-run", help="With --vault: only report what would be done.")
+    ] = False,
+    yes: Annotated[bool, option("--yes", "-y", help="With --vault: do not ask.")] = False,
     vectors: Annotated[
         bool,
         option("--vectors", help="Include the vectors, so that they need not be computed again."),
@@ -76,25 +103,85 @@ def export(
     overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write the memories as JSON Lines.
+    """Write the memories as JSON Lines, or as notes.
 
-    Other programs can read the file, and `memento import` loads it again.
+    Other programs can read the lines, and `memento import` loads them again. With --format, writes
+    the active memories of one namespace for another program.
 
     All namespaces are written unless --namespace or MEMENTO_NAMESPACE names one. If the export goes
     to stdout, the output of --json goes to stderr.
+
+    With --vault, each memory becomes a Markdown note in a folder. Edit the notes with any editor
+    and run the command again to take over what changed on either side. Before it changes memories,
+    it shows what it will do and asks for confirmation. Deleting a note forgets its memory, which
+    `memento restore` brings back.
     """
+    if (file is None) == (vault is None) or (vault and (format or vectors or overwrite)):
+        raise InvalidInput("FILE", "give either a file or --vault FOLDER alone")
+    if vault is not None:
+        ask = partial(
+            memory.store.sync_vault, vault, trust=trust, allow_deletes=allow_deletes, kind=kind
+        )
+        plan = ask(dry_run=True)
+        if not dry_run and not yes and plan.of(*_TO_MEMORIES):
+            _agree_to(plan)
+        synced = plan if dry_run else ask()
+        for line in [] if as_json else _vault_lines(synced):
+            typer.echo(line)
+        if as_json:
+            typer.echo(as_text(synced))
+        return
     done = memory.store.export(
-        sys.stdout.buffer if file == "-" else file,
+        sys.stdout.buffer if file == "-" else str(file),
+        format=format,
         vectors=vectors,
-        all_namespaces=not given(context, "namespace"),
+        all_namespaces=format is None and not given(context, "namespace"),
         overwrite=overwrite,
     )
     said = f"{file}  {counted(done.memories)}, {done.links} links, {done.events} events"
+    said = said if format is None else f"{file}  {counted(done.memories)}"
     typer.echo(as_text(done) if as_json else said, err=file == "-")
+    if done.left_out:
+        gone = ", ".join(f"{name} of {count}" for name, count in done.left_out.items())
+        warn(f"{format} cannot hold: {gone}".replace("memories of", "memories:"))
     for memory_id in done.damaged:
         warn(f"{memory_id} is damaged and marked so; an import leaves it out")
     for memory_id in done.damaged_history:
         warn(f"{memory_id}: an earlier state is damaged and left out; the memory is whole")
+
+
+_TO_MEMORIES: tuple[Action, ...] = ("added", "updated", "conflict", "forgotten")
+"""Steps of a sync that change memories."""
+
+
+def _agree_to(plan: Synced) -> None:
+    """Show what would become of memories and ask; refuse if stdin is not a terminal."""
+    if not sys.stdin.isatty():
+        raise InvalidInput("--yes", "is needed without a terminal, or --dry-run")
+    for line in _vault_lines(plan):
+        typer.echo(line, err=True)
+    if not typer.confirm("Do this?", err=True):
+        raise typer.Abort
+
+
+def _vault_lines(done: Synced) -> Iterator[str]:
+    for step in done.of(*_TO_MEMORIES, "left", "withheld"):
+        why = f": {step.why}" if step.why else ""
+        yield one_line(f"{step.action:<10} {step.path}{why}")
+    parts = [
+        f"{counted(len(done.of(one)), 'note')} {one}"
+        for one in ("written", "removed")
+        if done.of(one)
+    ]
+    parts += [f"{done.unchanged} unchanged"]
+    parts += [f"{done.foreign} of others left alone"] * bool(done.foreign)
+    yield f"{done.folder}  {', '.join(parts)}{' (dry run)' if done.dry_run else ''}"
+    if done.of("withheld"):
+        warn("many notes are missing; if you deleted them, use --allow-deletes")
+    if done.of("conflict"):
+        warn("both sides changed: the note holds; `memento changes --id ID` has the other text")
+    if done.run is not None:
+        yield f"`memento undo --run {done.run}` takes the changes of memories back"
 
 
 @command(
@@ -235,40 +322,66 @@ def _usage(memory: MemoryManager, since: datetime | None) -> Shown:
     return Shown(used, [*lines, left])
 
 
-@command(app, "memento doctor", "memento doctor --no-repair --json")
+@command(
+    app,
+    "memento doctor",
+    "memento doctor --no-repair --json",
+    "memento doctor --agents",
+    "memento doctor --reindex --embedder sentence-transformers:all-mpnet-base-v2",
+    "memento doctor --salvage",
+)
 def doctor(
     context: typer.Context,
-    memory: MemoryManager,
+    store: Store,
     *,
     repair: Annotated[
         bool, option("--repair/--no-repair", help="Repair derived data, or only check.")
     ] = True,
+    agents: Annotated[
+        bool, option("--agents", help="Check the agents on this machine instead.")
+    ] = False,
+    anew: Annotated[
+        bool,
+        option("--reindex", help="Recompute all embeddings instead, as for another embedder."),
+    ] = False,
+    wait: Wait = True,
+    rescue: Annotated[
+        bool,
+        option("--salvage", help="Build a new store from what survives of a damaged one instead."),
+    ] = False,
 ) -> Shown:
     """Check the store for damage and repair what it can.
 
     The exit status is 1 if any check failed. Only derived data is repaired; memories are never
     changed. Damaged memories are listed for all namespaces unless --namespace or MEMENTO_NAMESPACE
-    names one.
+    names one. If the ledger is damaged or cannot be opened, close the store in every process and
+    use --salvage; the damaged store is kept beside the new one.
     """
-    found = memory.store.doctor(repair=repair, all_namespaces=not given(context, "namespace"))
+    if agents + anew + rescue > 1:
+        raise InvalidInput("--salvage", "use only one of --agents, --reindex and --salvage")
+    if agents:
+        return _findings(examine_agents(store.named))
+    if anew:
+        return _reindexed(store, wait=wait)
+    if rescue:
+        return _salvaged(store.named)
+    with store.open() as memory:
+        every = not given(context, "namespace")
+        return _findings(memory.store.doctor(repair=repair, all_namespaces=every))
+
+
+def _findings(found: Sequence[Finding]) -> Shown:
     status = 0 if all(finding.ok for finding in found) else NOT_WELL
     return Shown({"findings": found}, lambda tables: tables.findings(found), status=status)
 
 
-@command(
-    app,
-    "memento reindex",
-    "memento reindex --embedder sentence-transformers:all-mpnet-base-v2",
-)
-def reindex(
-    store: Store,
-    *,
-    wait: Annotated[bool, option("--wait/--no-wait", help="Wait until it is done.")] = True,
-) -> Shown:
-    """Recompute the embeddings of all memories.
+@command(app, "memento reindex")
+def reindex(store: Store, *, wait: Wait = True) -> Shown:
+    """Recompute embeddings: `memento doctor --reindex`."""
+    return _reindexed(store, wait=wait)
 
-    Use it to switch to another embedder. The exit status is 1 if it got stuck.
-    """
+
+def _reindexed(store: Store, *, wait: bool) -> Shown:
     with store.open() as memory:
         count = memory.store.reindex()
         status = wait_for_index(memory) if wait else 0
@@ -389,14 +502,13 @@ def _receipt(done: Erasure, *, derived: bool) -> Iterator[str]:
     yield f"not reached: {'; '.join(done.not_reached)}"
 
 
-@command(app, "memento salvage", "memento salvage --root ~/notes --json")
+@command(app, "memento salvage")
 def salvage(*, as_json: AsJson = False, root: Root = None) -> int:
-    """Build a new store from what survives of a damaged one.
+    """Rebuild a damaged store: `memento doctor --salvage`."""
+    return _salvaged(root).show(as_json=as_json)
 
-    Use it if `memento doctor` finds damage in the ledger, or if the ledger cannot be opened. Close
-    the store in every process first. The damaged store is kept beside the new one. The exit status
-    is 1 if any memory was lost.
-    """
+
+def _salvaged(root: str | None) -> Shown:
     done = make_anew(root)
     lines = [
         f"{done.root}  {counted(done.kept)} kept, {done.lost} lost",
@@ -406,7 +518,7 @@ def salvage(*, as_json: AsJson = False, root: Root = None) -> int:
         lines.append(f"  links lost between the memories that are kept: {done.lost_links}")
     lines.append(f"{done.aside}  the damaged store")
     status = NOT_WELL if done.lost or done.lost_links else 0
-    return Shown(done, lines, status=status).show(as_json=as_json)
+    return Shown(done, lines, status=status)
 
 
 @command(

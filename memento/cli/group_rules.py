@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated
 
 import typer
@@ -9,7 +10,7 @@ import typer
 from memento import MemoryManager
 from memento.base.display import one_line
 from memento.cli.options import ID, Ids, Session, command, group, option
-from memento.cli.output import Shown, each, memories
+from memento.cli.output import Shown, counted, each, memories, warn
 from memento.cli.store import Store
 from memento.errors import InvalidInput
 from memento.prompt.policy_values import TOKENS
@@ -95,32 +96,61 @@ quarantine = group("Review what came from tools, the web and imports.")
 app.add_typer(quarantine, name="quarantine")
 
 
-@command(quarantine, "memento quarantine list", "memento quarantine list --json", name="list")
+FromSource = Annotated[
+    str | None,
+    option("--source", metavar="URI", help="All from this address, or of a class such as web."),
+]
+
+
+@command(quarantine, "memento quarantine list", "memento quarantine list --source web", name="list")
 def list_(
     memory: MemoryManager,
     *,
+    source: FromSource = None,
     limit: Annotated[int, option("-n", "--limit", help="Maximum number of memories.")] = 100,
     offset: Annotated[int, option("--offset", help="Number of memories to skip.")] = 0,
 ) -> Shown:
     """List quarantined memories, in order of arrival."""
-    return memories(memory.quarantine.list(limit=limit, offset=offset))
+    return memories(memory.quarantine.list(source=source, limit=limit, offset=offset))
 
 
-@command(quarantine, f"memento quarantine approve {ID}")
+@command(
+    quarantine,
+    f"memento quarantine approve {ID}",
+    "memento quarantine approve --source slack:general",
+)
 def approve(
     memory: MemoryManager,
-    ids: Ids,
+    ids: Annotated[
+        list[str] | None, typer.Argument(metavar="ID", help="Ids, or parts of them.")
+    ] = None,
     *,
     version: Annotated[
         int | None,
         option("--version", help="The version that you read; refused if it has changed since."),
     ] = None,
+    source: FromSource = None,
+    yes: Annotated[bool, option("--yes", "-y", help="With --source: do not ask.")] = False,
 ) -> Shown:
     """Make quarantined memories active.
 
-    They still cannot become rules, and cannot be pinned.
+    They still cannot become rules, and cannot be pinned. With --source, shows all that waits from
+    that source and asks for confirmation; what changes in the meantime is not approved.
     """
-    return each(memory, ids, lambda one: memory.quarantine.approve(one, version=version))
+    if (source is None) == (not ids) or (source and version is not None):
+        raise InvalidInput("ID", "give either ids or --source")
+    if source is None:
+        return each(memory, ids or (), lambda one: memory.quarantine.approve(one, version=version))
+    found = memory.quarantine.list(source=source, limit=1_000_000)
+    if found and not yes:
+        if not sys.stdin.isatty():
+            raise InvalidInput("--yes", "is needed without a terminal to ask for confirmation")
+        for one in found:
+            warn(f"{one.id}  {one_line(one.text)}")
+        if not typer.confirm(f"Approve {counted(len(found))}?", err=True):
+            raise typer.Abort
+    done = memory.quarantine.approve_all(found)
+    return Shown({"memories": done}, [f"{one.id}  {one.status}" for one in done], empty="none wait")
 
 
 @command(quarantine, f"memento quarantine reject {ID}")

@@ -9,20 +9,22 @@ from typer.core import TyperCommand, TyperGroup
 
 SECTIONS = {
     "Remember": ("add", "ingest", "observe"),
-    "Find": ("retrieve", "list", "show", "value", "history", "prompt", "insight"),
+    "Find": ("retrieve", "list", "show", "history", "prompt", "insight"),
     "Correct": (
         "edit", "set", "correct", "forget", "restore", "undo", "changes", "conflicts", "feedback",
     ),
     "Rules": ("rules", "quarantine"),
     "Sessions": ("session", "scopes"),
     "Maintain": (
-        "stats", "doctor", "sleep", "backup", "export", "import", "erase", "reindex", "salvage",
-        "config",
+        "stats", "doctor", "sleep", "backup", "export", "import", "erase", "config",
     ),
-    "Agents": ("mcp", "demo"),
+    "Agents": ("init", "setup", "onboard", "mcp", "demo"),
 }  # fmt: skip
 """The commands as the help lists them, by what they are for: the module of each is
 ``memento.cli.group_`` and the name of its section, but for a few."""
+
+HIDDEN = {"reindex": "maintain", "salvage": "maintain", "value": "find"}
+"""Commands that are a part of another one by now; the help does not list them."""
 
 APART = {"edit": "edit", "insight": "insight", "set": "edit"}
 """Commands in modules of their own."""

@@ -10,13 +10,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
+from memento.base.clock import DAY
 from memento.dynamics import formulas
 from memento.dynamics.formulas import Counts, retention, steadier
 from memento.dynamics.settings import Dynamics
 from memento.types import Event, Trust
-
-DAY = 86_400_000_000
-"""A day in microseconds."""
 
 CHANCE = 0.38
 """Need odds that are nothing special: 0.38 is one use a week ago."""

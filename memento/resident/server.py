@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 TABLE = {
     "status": "memento.resident.server:status",
     "stop": "memento.resident.server:stop",
+    "hook": "memento.agents.hook:answered",
     "mcp": "memento.cli.mcp:session",
 }
 """Each call with its handler, imported when it is asked for: it takes the process and the fields of
@@ -157,7 +158,7 @@ class Resident:
             self._store = identity(self.root)
         elif identity(self.root) != self._store:
             return False
-        if self._leaving.is_set() or identity(self._socket) != self._mine:
+        if self._leaving.is_set() or identity(self._socket) != self._mine or self._mine is None:
             return False
         return bool(self._clients) or time.monotonic() - self._used < self._idle
 

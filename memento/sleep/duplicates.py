@@ -13,7 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from memento.dynamics.fold import DAY
+from memento.base.clock import DAY
 from memento.ledger import memories, past, sleep_rows, vectors
 from memento.ledger.contract import Session, Work
 from memento.ledger.rows import Row, is_sound

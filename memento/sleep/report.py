@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from datetime import date, timedelta
 
+from memento.base.clock import DAY
 from memento.config import Config
 from memento.dynamics import formulas
-from memento.dynamics.fold import DAY
 from memento.ledger import co_use, sleep_rows, strength_fold
 from memento.ledger.contract import Session
 from memento.sleep.night import Felt, felt

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Unpack
 
 from memento.base import blocks
-from memento.base.clock import day_in, from_micros
+from memento.base.clock import DAY, day_in, from_micros
 from memento.base.scopes import ancestors, contains
 from memento.check import (
     MAX_K,
@@ -65,7 +65,6 @@ KEPT = 256
 """Sets of memories, and heads, kept in RAM for one store."""
 KEPT_VECTORS = 4_096
 """Vectors of conditions kept in RAM for one embedder."""
-DAY = 86_400_000_000
 TODO = "todo"
 """Tag of a plan that is to be done, whenever."""
 

@@ -20,18 +20,20 @@ from memento.check import (
 from memento.config import Config
 from memento.errors import AmbiguousId, InvalidInput, NotFound
 from memento.ledger import memories
-from memento.ledger.filters import Filtering, filtering, several
+from memento.ledger.filters import Filtering, filtering, filters_of, several
 from memento.llm import asking
 from memento.protocols import Clock, Progress
 from memento.types import Finding, Retrieval, Tallied, Trust, TrustName
 from memento.upkeep import lineage
 from memento.upkeep.backup import Backup, back_up
 from memento.upkeep.erase import Erasure, choose
-from memento.upkeep.export import Exported, export
+from memento.upkeep.export import Exported, export, export_as
 from memento.upkeep.import_ import Imported
 from memento.upkeep.lineage import Stats
+from memento.upkeep.other_formats import WRITERS, Format
 from memento.verbs import spending
 from memento.verbs.spending import Usage
+from memento.verbs.vault import SHOWN, Synced, sync
 from memento.views import Part
 from memento.write import change
 
@@ -144,6 +146,7 @@ class Store(Part):
         self,
         target: str | Path | IO[str] | IO[bytes],
         *,
+        format: Format | None = None,  # noqa: A002 - the word for it
         vectors: bool = False,
         all_namespaces: bool = False,
         overwrite: bool = False,
@@ -155,6 +158,10 @@ class Store(Part):
 
         Args:
             target: Name of a file, which becomes private, or an open stream of text or bytes.
+            format: Instead, write what is active or archived so that other programs read it:
+                ``jsonl`` (a draft a line), ``csv``, ``mem0``, ``server-memory``, or the turns of
+                conversations as ``chat`` (OpenAI messages) or ``sharegpt``. What such a format
+                cannot hold is counted in ``Exported.left_out``.
             vectors: Also write the vectors of the embedder in use, so that they need not be
                 computed again; about 2 kB per memory.
             all_namespaces: Write every namespace of the store.
@@ -166,6 +173,19 @@ class Store(Part):
             StoreError: If it cannot be written, or the store cannot be read.
         """
         everything = check_flag("all_namespaces", all_namespaces)
+        if format is not None:
+            check_word("format", format, [*WRITERS])
+            if everything or vectors:
+                raise InvalidInput("format", f"{format} holds one namespace, and no vectors")
+            shown = filters_of(self._view.engine.now(), statuses=SHOWN)
+            found = self._view.listed(shown, limit=1_000_000)
+            return export_as(
+                self._view.engine.ledger,
+                target,
+                found,
+                format,
+                overwrite=check_flag("overwrite", overwrite),
+            )
         return export(
             self._view.engine.ledger,
             target,
@@ -221,6 +241,64 @@ class Store(Part):
         believed = member(Trust, "trust", trust)
         return self._view.engine.import_from(
             source, None if everything else self._view.namespace, believed, check_progress(progress)
+        )
+
+    def sync_vault(
+        self,
+        folder: str | Path,
+        *,
+        trust: Trust | TrustName = Trust.USER,
+        allow_deletes: bool = False,
+        dry_run: bool = False,
+        **filters: Unpack[Filtering],
+    ) -> Synced:
+        """Keep a folder of Markdown notes and the memories of this namespace the same, both ways.
+
+        Each memory gets a note, which any editor may change: its text, and in the front matter its
+        kind, tags, aliases and scope. The next call takes over what changed on either side. If both
+        changed the same field, the note holds, and what the memory said stays in its history. A
+        note that was deleted forgets its memory, which ``restore`` brings back; the note of a
+        memory that was forgotten or erased is removed. A note with ``memento: new`` in its front
+        matter becomes a memory. Other notes are never written.
+
+        All changes of memories are one run, see ``Synced.run``. A call that was killed is finished
+        by the next one.
+
+        Args:
+            folder: The folder, outside that of the store. It is made if it is not there.
+            trust: Who edits the notes. If not the user, new notes are as by ``add`` from that
+                source, and no note changes a memory that is trusted more.
+            allow_deletes: Forget the memories of missing notes even if these are more than 5 and
+                more than a fifth of all; a folder that is half copied looks the same.
+            dry_run: Only report what would be done.
+            filters: The memories that get a note, see ``Filtering``; all but episodes if no kind is
+                given. A memory that has a note keeps it.
+
+        Raises:
+            InvalidInput: If an argument cannot be accepted, or the folder belongs to another store.
+            StoreBusy: If another process is syncing this folder.
+            StoreError: If the folder or the ledger cannot be read or written.
+
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from memento import MemoryManager
+        >>> with tempfile.TemporaryDirectory() as tmp:
+        ...     with MemoryManager(f"{tmp}/store", embedder=None) as memory:
+        ...         kept = memory.add("The museum opens at nine")
+        ...         (step,) = memory.store.sync_vault(f"{tmp}/notes").steps
+        ...         note = Path(tmp, "notes", step.path)
+        ...         _ = note.write_text(note.read_text().replace("nine", "ten"))
+        ...         _ = memory.store.sync_vault(f"{tmp}/notes")
+        ...         memory.get(kept.id).text
+        'The museum opens at ten'
+        """
+        return sync(
+            self._view,
+            folder,
+            filtering(self._view.engine.now(), filters, Store.sync_vault),
+            trust=member(Trust, "trust", trust),
+            allow_deletes=check_flag("allow_deletes", allow_deletes),
+            dry_run=check_flag("dry_run", dry_run),
         )
 
     def doctor(self, *, repair: bool = True, all_namespaces: bool = False) -> list[Finding]:

@@ -10,9 +10,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from memento.base.clock import DAY
 from memento.config import Config
 from memento.dynamics import fold as folding
-from memento.dynamics.fold import DAY, SAID
+from memento.dynamics.fold import SAID
 from memento.dynamics.formulas import Lesson
 from memento.dynamics.settings import Dynamics
 from memento.errors import InvalidInput

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from test_splice import documents
 
 from memento.agents import splice
-from memento.agents.setup import BACKUP, agents_of, carry_out, is_set_up, plan
+from memento.agents.setup import BACKUP, agents_of, carry_out, plan
 from memento.agents.table import AGENTS, Entries, Program
 from memento.errors import InvalidInput
 
@@ -56,7 +56,6 @@ def test_an_empty_home_is_empty_again(home, name):
     made = tree(home)
     assert made
     assert plan(AGENTS[name], RUN) == []
-    assert is_set_up(AGENTS[name], RUN)
     do(name, undo=True)
     assert tree(home) == {}
     assert plan(AGENTS[name], RUN, undo=True) == []

@@ -114,7 +114,7 @@ def test_retrieve_says_which_tier_could_not_be_asked(memento, tmp_path):
     found = memento("retrieve", "kettle", "--embedder", "default")
     assert "the kettle is blue" in found.out
     assert found.status == 0
-    assert "memento reindex" in found.err
+    assert "memento doctor --reindex" in found.err
     assert found.err.count("\n") == 1
 
 
