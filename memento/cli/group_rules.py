@@ -19,7 +19,7 @@ from memento.verbs.rules import RECALL, TAIL_TOKENS
 app = typer.Typer()
 
 
-rules = group("State rules, and print those that hold.")
+rules = group("Add rules, and print those that apply.")
 app.add_typer(rules, name="rules")
 
 
@@ -27,25 +27,31 @@ app.add_typer(rules, name="rules")
 def policy(
     store: Store,
     *,
-    scope: Annotated[str, option("--scope", help="Where the agent works, a path.")] = "",
+    scope: Annotated[
+        str, option("--scope", help="Scope in which the agent works, such as project/x.")
+    ] = "",
     message: Annotated[
-        str | None, option("--for", metavar="MESSAGE", help="The last message of the user.")
+        str | None, option("--for", metavar="MESSAGE", help="The user's last message.")
     ] = None,
     session: Session = None,
-    head: Annotated[bool, option("--head", help="Print the head alone.")] = False,
-    tail: Annotated[bool, option("--tail", help="Print the tail alone.")] = False,
+    head: Annotated[bool, option("--head", help="Print only the head.")] = False,
+    tail: Annotated[bool, option("--tail", help="Print only the tail.")] = False,
     explain: Annotated[
-        bool, option("--explain", help="Print which memory is in which zone, and why.")
+        bool, option("--explain", help="Show which zone each memory is in, and why.")
     ] = False,
-    tokens: Annotated[int, option("--tokens", help="Most tokens of the head.")] = TOKENS,
+    tokens: Annotated[
+        int, option("--tokens", help="Maximum number of tokens in the head.")
+    ] = TOKENS,
     tail_tokens: Annotated[
-        int, option("--tail-tokens", help="Most tokens of the tail.")
+        int, option("--tail-tokens", help="Maximum number of tokens in the tail.")
     ] = TAIL_TOKENS,
-    recall: Annotated[int, option("--recall", help="Most memories to recall.")] = RECALL,
+    recall: Annotated[
+        int, option("--recall", help="Maximum number of memories to recall.")
+    ] = RECALL,
 ) -> Shown:
-    """Print the rules, and what bears on a message.
+    """Print the rules and memories that apply to a message.
 
-    It is what the prompt of an agent should hold.
+    The output is meant to go into an agent's prompt.
     """
     if head + tail + explain > 1:
         raise InvalidInput("--head", "give one of --head, --tail and --explain")
@@ -71,20 +77,22 @@ def policy(
 )
 def direct(
     memory: MemoryManager,
-    texts: Annotated[list[str], typer.Argument(metavar="RULE...", help="Rules, each in quotes.")],
+    texts: Annotated[
+        list[str], typer.Argument(metavar="RULE", help="One or more rules, each in quotes.")
+    ],
     *,
-    scope: Annotated[str, option("--scope", help="Where they apply.")] = "",
-    lock: Annotated[bool, option("--lock", help="Nothing but the user changes them.")] = False,
+    scope: Annotated[str, option("--scope", help="Scope in which they apply.")] = "",
+    lock: Annotated[bool, option("--lock", help="Allow only the user to change them.")] = False,
     condition: Annotated[
-        str | None, option("--condition", help="When they apply, in words.")
+        str | None, option("--condition", help="When they apply, in plain words.")
     ] = None,
 ) -> Shown:
-    """State rules outright: each is stored as given."""
+    """Add rules, each stored exactly as given."""
     made = memory.rules.direct(texts, scope=scope, lock=lock, condition=condition)
     return Shown({"memories": made}, [f"{one.id}  {one_line(one.text)}" for one in made], empty="")
 
 
-quarantine = group("Review what came from tools and the web.")
+quarantine = group("Review what came from tools, the web and imports.")
 app.add_typer(quarantine, name="quarantine")
 
 
@@ -99,8 +107,8 @@ def list_(
     memory: MemoryManager,
     *,
     source: FromSource = None,
-    limit: Annotated[int, option("-n", "--limit", help="Most memories.")] = 100,
-    offset: Annotated[int, option("--offset", help="Memories to skip first.")] = 0,
+    limit: Annotated[int, option("-n", "--limit", help="Maximum number of memories.")] = 100,
+    offset: Annotated[int, option("--offset", help="Number of memories to skip.")] = 0,
 ) -> Shown:
     """List quarantined memories, in order of arrival."""
     return memories(memory.quarantine.list(source=source, limit=limit, offset=offset))
@@ -114,19 +122,20 @@ def list_(
 def approve(
     memory: MemoryManager,
     ids: Annotated[
-        list[str] | None, typer.Argument(metavar="ID...", help="Ids, or parts of them.")
+        list[str] | None, typer.Argument(metavar="ID", help="Ids, or parts of them.")
     ] = None,
     *,
     version: Annotated[
-        int | None, option("--version", help="The version that you read, if it changed meanwhile.")
+        int | None,
+        option("--version", help="The version that you read; refused if it has changed since."),
     ] = None,
     source: FromSource = None,
     yes: Annotated[bool, option("--yes", "-y", help="With --source: do not ask.")] = False,
 ) -> Shown:
     """Make quarantined memories active.
 
-    They still cannot become rules or be pinned. With --source, it shows all that waits from there,
-    and asks; what changes meanwhile is not approved.
+    They still cannot become rules, and cannot be pinned. With --source, shows all that waits from
+    that source and asks for confirmation; what changes in the meantime is not approved.
     """
     if (source is None) == (not ids) or (source and version is not None):
         raise InvalidInput("ID", "give either ids or --source")

@@ -44,7 +44,7 @@ class Quarantine(Part):
             source: Only those from here: a trust class such as ``web``, or an exact address, as in
                 ``Source.uri``.
             newest_first: Reverse the order of arrival.
-            limit: Most memories to return, 1 to 1,000,000.
+            limit: Maximum number of memories to return, 1 to 1,000,000.
             offset: Number of memories to skip first, >= 0.
 
         Raises:
@@ -60,10 +60,10 @@ class Quarantine(Part):
     def approve(self, seen: Memory | str, *, version: int | None = None) -> Memory:
         """Make a quarantined memory active, so that it replaces the memories it supersedes.
 
-        A value of a slot that began before the present one becomes part of the slot's history. If
-        the memory has changed since you read it, it is not approved. It keeps its source, so it
-        cannot become a rule or be pinned. Only people should call this: an agent that can approve
-        is as exposed as one without quarantine.
+        If the memory is a value for a slot and began before the current value, it becomes part of
+        the slot's history. If the memory has changed since you read it, it is not approved. It
+        keeps its source, so it cannot become a rule or be pinned. Only people should call this: an
+        agent that can approve is as exposed as one without quarantine.
 
         Args:
             seen: The memory as you read it, or its id.

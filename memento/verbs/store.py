@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SHORTEST_ID = 6
-"""Least number of characters of an id that stand for the whole id."""
+"""Minimum number of characters in an id that stand for the whole id."""
 
 
 class Store(Part):
@@ -79,7 +79,7 @@ class Store(Part):
 
     @property
     def read_only(self) -> bool:
-        """Whether the store is read-only; reading still works."""
+        """Whether the store can only be read."""
         return self._view.read_only
 
     @property
@@ -115,7 +115,7 @@ class Store(Part):
         For the administrator of the store, not for a user who shares it.
 
         Returns:
-            The labels of each namespace to its number of active memories, in order of the labels.
+            The number of active memories by namespace, in order of the labels.
 
         Raises:
             StoreError: If the ledger cannot be read.
@@ -334,7 +334,7 @@ class Store(Part):
 
         Args:
             wait: Return only when it is done.
-            timeout: Most seconds to wait, up to a day; None for no limit.
+            timeout: Maximum number of seconds to wait, up to a day; None for no limit.
             progress: As for ``flush``.
 
         Returns:
@@ -379,7 +379,8 @@ class Store(Part):
                 or indirectly), because they may say the same. An article that a sleep made from one
                 is always erased.
             dry_run: Only report what would be erased.
-            timeout: Most seconds to wait for other processes that have the store open, >= 0.
+            timeout: Maximum number of seconds to wait for other processes that have the store open,
+                >= 0.
 
         Returns:
             The receipt. Parts in ``pending`` are finished by the process that has the store open,
@@ -408,8 +409,8 @@ class Store(Part):
             filters: See ``Filtering``.
 
         Returns:
-            Each scope, tag and so on with its number of active memories, sorted by name. The sum
-            over scopes is the number of memories.
+            The number of active memories for each scope, tag and so on, sorted by name. The numbers
+            for all scopes add up to the number of memories.
 
         Raises:
             InvalidInput: If an argument cannot be accepted.
@@ -419,10 +420,10 @@ class Store(Part):
         return self._view.ask(lambda c, ns: memories.tally(c, ns, asked, by)) or {}
 
     def full_id(self, short: str) -> str:
-        """Return the full id for its first or last characters.
+        """Return the full id that starts or ends with the characters given.
 
-        Ids begin with the time, so those of one day start alike; the last characters tell them
-        apart sooner.
+        Ids begin with the time, so ids from the same day start alike; the last characters differ
+        sooner.
 
         Args:
             short: An id, or at least 6 characters from its start or its end.
@@ -523,10 +524,10 @@ class Store(Part):
         Args:
             vector: (dim,) vector of the store's own embedder, see ``embed``; its length must not
                 be 0.
-            k: Most hits to return, 1 to 10,000.
+            k: Maximum number of hits to return, 1 to 10,000.
             min_score: Drop hits below this cosine, [0, 1].
-            wait: Most seconds to wait for the newest memories to be embedded, as for ``retrieve``;
-                up to a day.
+            wait: Maximum number of seconds to wait for the newest memories to be embedded, as for
+                ``retrieve``; up to a day.
             record: Record in the event log which memories were retrieved.
             filters: See ``Filtering``.
 

@@ -34,7 +34,7 @@ _OBSERVATION = re.compile(r"[-*] \[([^\]\[\n]{1,60})\] (.+?)(?: \(([^()\n]*)\))?
 _RELATION = re.compile(r"[-*] (?:([^\[\n]*?) )?\[\[([^\]|#^\n]++)[^\]\n]*+\]\].*")
 _TAG = re.compile(r"(?:^|\s)#([^\s#]+)")
 LONGEST_FIELD = 1_000
-"""Most characters of a field of a header, as text."""
+"""Maximum number of characters in a field of a header, as text."""
 
 
 def read_text(item: Item, _how: How) -> Iterator[Draft]:
