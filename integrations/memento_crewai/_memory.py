@@ -200,7 +200,7 @@ class MementoCrewMemory(Memory):
             query: Any text.
             scope: Path under the root; what lies there and below. None for the root.
             categories: Any one of these.
-            limit: Most matches, 1 to 10,000.
+            limit: Maximum number of matches, 1 to 10,000.
             depth: Both of CrewAI's depths search every tier, without an LLM.
             source: Who asks; finds its own private memories.
             include_private: Find everyone's private memories, and of equal ones each.

@@ -48,7 +48,7 @@ DEFAULT_STORAGE = str(unified_memory.Memory.model_fields["storage"].default)
 SETTLE = 5.0
 """Seconds to wait at most, by default, until what was just remembered is found by its meaning."""
 ALL = 1_000_000
-"""Most memories that are looked through for metadata that is no scalar."""
+"""Maximum number of memories that are looked through for metadata that is no scalar."""
 
 
 class MementoStorage:
@@ -110,7 +110,7 @@ class MementoStorage:
             scope_prefix: What lies there and below, segment by segment.
             categories: Any one of these.
             metadata_filter: Keys with the value each must have.
-            limit: Most records, >= 1.
+            limit: Maximum number of records, >= 1.
             min_score: Smallest cosine, [0, 1].
 
         Returns:

@@ -32,13 +32,13 @@ from memento_langchain._turns import ID, check_manager, role_of, source_of, text
 FORMAT = "langchain-message"
 PART = "langchain-message-part"
 ALL = 1_000_000
-"""Most messages of one session that are read."""
+"""Maximum number of messages in one session that are read."""
 KEPT = having("current")
 """The words of tools also belong to a conversation, though nobody approved them."""
 PAGE = 1_000
 """Messages read at once where some of the newest are left out."""
 TOLD = 5
-"""Most memories that a warning names."""
+"""Maximum number of memories that a warning names."""
 FRAME = 512
 """Bytes of a part's metadata besides its share of the message."""
 

@@ -28,7 +28,7 @@ from memento_langchain._turns import WAIT, made_here, source_of, warn
 NOT_INPUT = "stop"
 """An input of every chain that no prompt shows."""
 ALL = 1_000_000
-"""Most memories that are looked through for turns to forget."""
+"""Maximum number of memories that are looked through for turns to forget."""
 SPEAKERS: Mapping[str, type[BaseMessage]] = {
     "assistant": AIMessage,
     "system": SystemMessage,
@@ -48,10 +48,10 @@ class MementoMemory(BaseMemory):
         input_key: The chain's input to keep and to look up; None for all of them, each headed by
             its name if there are several.
         output_key: The chain's output to keep; None as for ``input_key``.
-        k: Most memories to recall, 1 to 1,000.
+        k: Maximum number of memories to recall, 1 to 1,000.
         recent: Newest turns of the session to show, >= 0; no more than its ring buffer holds.
-        tokens: Most tokens of the recalled block, >= 1; None for no limit. Of a long text it shows
-            the passage that is relevant to the input.
+        tokens: Maximum number of tokens in the recalled block, >= 1; None for no limit. Of a long
+            text it shows the passage that is relevant to the input.
         wait: Seconds to wait at most until the newest turns can be found by their meaning, up to a
             day; 0 to search at once.
         return_messages: Fill the variable with messages rather than with text.

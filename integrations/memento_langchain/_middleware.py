@@ -86,9 +86,9 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
 
     Args:
         manager: Where to keep and look.
-        k: Most memories to recall, 1 to 1,000.
-        tokens: Most tokens of the block, >= 1; None for no limit. Of a long text it shows the
-            passage that is relevant to the message.
+        k: Maximum number of memories to recall, 1 to 1,000.
+        tokens: Maximum number of tokens in the block, >= 1; None for no limit. Of a long text it
+            shows the passage that is relevant to the message.
         namespace: Makes the labels of the namespace from ``runtime.context``, such as
             ``lambda context: ("acme", context.user_id)``, or from the context and the settings of
             the run, such as ``lambda _, settings: settings["user_id"]``; None for the manager's
@@ -100,8 +100,8 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
             a message of the user's or the model's; None for all of them.
         structured: Whether to keep the structured answers of an agent with ``response_format`` as
             well, as lines of names and values, and likewise an answer that is one JSON object.
-        min_confidence: Least chance that an answer is among the memories, [0, 1]; None for the
-            manager's ``prompt_confidence``.
+        min_confidence: Minimum probability that the memories contain an answer, [0, 1]; None for
+            the manager's ``prompt_confidence``.
         place: Where the block stands: ``user``, after the text of the user's last message, so that
             all before it is the same as in the request before and providers can cache it; or
             ``system``, at the end of the system message.

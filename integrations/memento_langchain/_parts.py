@@ -20,8 +20,8 @@ from memento.errors import InvalidInput
 DEPTH = 100
 """Deepest nesting that is packed as it is."""
 MOST_BYTES = 64 * 1024 * 1024
-"""Largest message as JSON that is packed, and most that is unpacked; a few kB can claim to be any
-number of bytes."""
+"""Maximum size of a message as JSON, both when packed and when unpacked; a few kB can claim to be
+any number of bytes."""
 UNREADABLE = (ValueError, TypeError, AttributeError, KeyError)
 """Errors that LangChain raises for a message that it cannot read."""
 

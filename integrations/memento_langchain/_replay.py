@@ -21,7 +21,7 @@ from memento_langchain._parts import UNREADABLE, unpack
 from memento_langchain._turns import made_here, source_of
 
 MOST_PARTS = 1_000_000
-"""Most memories that one message is kept in."""
+"""Maximum number of memories that one message is kept in."""
 
 
 class LeftOut(Exception):

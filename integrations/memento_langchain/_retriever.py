@@ -49,7 +49,7 @@ class MementoRetriever(BaseRetriever):
 
     Attributes:
         manager: Where to look.
-        k: Most documents to return, 1 to 10,000.
+        k: Maximum number of documents to return, 1 to 10,000.
         wait: Seconds to wait at most until the newest memories can be found by their meaning, up to
             a day; 0 to search at once. ``ainvoke`` holds no thread meanwhile.
         namespace: Makes the labels of the namespace for each call, as for ``MementoMiddleware``;
@@ -153,7 +153,7 @@ class MementoRetriever(BaseRetriever):
 def _check_names(filters: Mapping[str, Any]) -> None:
     if unknown := sorted(filters.keys() - set(ARGUMENTS)):
         known = ", ".join(ARGUMENTS)
-        raise InvalidInput("filters", f"{', '.join(unknown)} is none of: {known}")
+        raise InvalidInput("filters", f"{', '.join(unknown)} must be one of: {known}")
 
 
 def document(hit: Hit) -> Document:

@@ -32,7 +32,7 @@ Opinion = Literal["used", "ignored", "wrong", "harmful"]
 Id = Annotated[str, "Id of a memory, as recall and search show it."]
 Text = Annotated[str, "One self-contained statement that makes sense without the conversation."]
 Day = Annotated[str | None, "A day or time: ISO 8601, or words such as last monday."]
-Few = Annotated[int, "Most memories to return, 1 to 50."]
+Few = Annotated[int, "Maximum number of memories to return, 1 to 50."]
 
 
 def memory_tools(

@@ -83,7 +83,7 @@ def check_manager(manager: object) -> MemoryManager:
     if not isinstance(manager, MemoryManager):
         raise InvalidInput(
             "manager",
-            f"must be a MemoryManager, not {type(manager).__name__}; the adapters are sync and"
-            " async over the sync one",
+            f"must be a MemoryManager, not {type(manager).__name__}; the adapters provide async"
+            " methods on top of it",
         )
     return manager

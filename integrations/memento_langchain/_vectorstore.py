@@ -161,7 +161,7 @@ class MementoVectorStore(VectorStore):
 
         Args:
             query: The query, in plain words.
-            k: Most documents to return, 1 to 10,000.
+            k: Maximum number of documents to return, 1 to 10,000.
             filter: Metadata keys with the value each must have, see ``Filtering.where``.
             kwargs: None are accepted.
 
@@ -202,7 +202,7 @@ class MementoVectorStore(VectorStore):
 
         Args:
             query: The query, in plain words.
-            k: Most documents to return.
+            k: Maximum number of documents to return.
             fetch_k: Documents to choose among.
             lambda_mult: 0 for the greatest difference, 1 for the best fit.
             kwargs: ``filter``, as for ``similarity_search_with_score``.

@@ -45,7 +45,7 @@ def scope_of(namespace: tuple[str, ...]) -> str:
     path = "/".join((*map(_segment, namespace), END))
     if len(path) > MAX_LABEL:
         raise InvalidScope(
-            "namespace", f"takes {len(path)} characters, escaped; the most is {MAX_LABEL}"
+            "namespace", f"takes {len(path)} characters when escaped; the maximum is {MAX_LABEL}"
         )
     return path
 

@@ -69,11 +69,11 @@ CONTROL = "__memento__"
 INDEXED, UNINDEXED = Kind.FACT, Kind.CONTEXT
 NO_TEXT = "(not indexed)"
 TEXT_CHARS = 60_000
-"""Most characters of a value that are searched; the value is kept whole."""
+"""Maximum number of characters in a value that are searched; the value is kept whole."""
 PAGE = 5_000
 """Items read at once when all have to be looked at."""
 MOST = 10_000
-"""Most hits that searches by meaning return, all pages together."""
+"""Maximum number of hits that searches by meaning return, all pages together."""
 SETTLE = 5.0
 """Seconds a search waits, if not told otherwise, until what was just put is found by meaning."""
 WHOLE = "$"
@@ -373,7 +373,7 @@ def _count(field: str, value: object) -> None:
 def _minutes(value: object) -> float:
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if not number or not isfinite(value) or value <= 0:  # type: ignore[arg-type, operator]
-        raise InvalidInput("ttl", f"must be minutes > 0, not {value!r:.60}")
+        raise InvalidInput("ttl", f"must be a number of minutes > 0, not {value!r:.60}")
     return value  # type: ignore[return-value]
 
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 WAIT = 5.0
 """Seconds that ``recall`` waits at most until the newest memories can be found by meaning."""
 TOKENS = 4_000
-"""Most tokens of an answer if nothing else is said."""
+"""Default for the maximum number of tokens in an answer."""
 MOST_TOKENS = 10_000
 TIDIED = 40
 """Memories that the prompt ``reflect`` shows."""
@@ -70,7 +70,7 @@ class Doors:
         session: Session of what is kept, if the agent has one.
         read_only: Whether only the tools that read are offered.
         more: Whether ``history`` and ``rate`` are offered as well.
-        tokens: Most tokens of one answer, 100 to 10,000.
+        tokens: Maximum number of tokens in one answer, 100 to 10,000.
 
     Raises:
         InvalidInput: If an argument cannot be accepted.
@@ -287,7 +287,8 @@ class Doors:
             gone = self.memory.forget(id, source=memento.Trust.AGENT).id
         except UntrustedSource as error:
             raise InvalidInput(
-                "id", f"{id!r} is not yours to forget; the user can: {self._command('forget', id)}"
+                "id",
+                f"{id!r} is not yours to forget; the user can run: {self._command('forget', id)}",
             ) from error
         return f"Forgotten {gone}; {self._command('restore', gone)} brings it back."
 

@@ -8,7 +8,7 @@ import stat
 from pathlib import Path
 
 LONGEST = 100
-"""Most characters of a project's name."""
+"""Maximum number of characters in a project's name."""
 _MOST_BYTES = 1 << 20
 _HOST = re.compile(r"^(?:\w+://)?(?:[^/@]*@)?[^/:]+(?::\d+)?[/:]")
 _OTHER = re.compile(r"[^\w.]+")

@@ -29,9 +29,9 @@ HANDSHAKE = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 MODERN = ("2026-07-28",)
 """Versions that each request names."""
 LONGEST = 4 << 20
-"""Longest line that is read, bytes."""
+"""Maximum length of a line that is read, bytes."""
 WAITING = 256
-"""Most calls that wait for their turn; then nothing is read until one is done."""
+"""Maximum number of calls that wait for their turn; then nothing is read until one is done."""
 PARTING = 15.0
 """Seconds that open calls have once the client is gone."""
 LISTED_FOR = 3_600_000

@@ -56,7 +56,8 @@ def explain_os(path: Path, error: OSError) -> StoreError:
 
 
 MOST_OF_A_PART, MOST_BYTES = 255, 4095
-"""Longest name of a file or folder, and longest path, in bytes; no usual file system takes more."""
+"""Maximum length of a name of a file or folder, and longest path, in bytes; no usual file system
+takes more."""
 
 
 def path_of(field: str, name: object) -> Path:
@@ -122,7 +123,12 @@ def path_outside(field: str, name: object, root: Path) -> Path:
 
 
 def write_atomically(
-    path: Path, data: bytes, *, check: Callable[[], object] | None = None, mode: int | None = None
+    path: Path,
+    data: bytes,
+    *,
+    check: Callable[[], object] | None = None,
+    mode: int | None = None,
+    wait: bool = True,
 ) -> None:
     """Replace a file so that a crash leaves the old content or the new, never a mixture.
 
@@ -132,6 +138,7 @@ def write_atomically(
         check: Called once the folder is open, to see that it is the right one. The file is
             written into that folder, even if another one gets its name afterwards.
         mode: Its permissions; None for those of a private file.
+        wait: Whether to wait until it is on the disk. If not, only a crash of the process is safe.
 
     Raises:
         StoreError: If it cannot be written; the old content is still there.
@@ -148,9 +155,11 @@ def write_atomically(
                 file.flush()
                 if mode is not None:
                     os.fchmod(file.fileno(), mode)
-                sync(file.fileno())
+                if wait:
+                    sync(file.fileno())
                 os.replace(temporary, path.name, src_dir_fd=folder, dst_dir_fd=folder)
-            sync(folder)
+            if wait:
+                sync(folder)
     except OSError as error:
         raise explain_os(path, error) from error
 

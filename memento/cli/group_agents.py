@@ -36,29 +36,37 @@ def mcp(
     *,
     scope: Annotated[
         str | None,
-        option("--scope", help="Where the agent works; else the project of the folder."),
+        option(
+            "--scope", help="Scope in which the agent works. Default: the project of the folder."
+        ),
     ] = None,
     everywhere: Annotated[
-        bool, option("--everywhere", help="Work in no scope, whatever the folder.")
+        bool, option("--everywhere", help="Use no scope, whatever the folder.")
     ] = False,
-    read_only: Annotated[bool, option("--read-only", help="Offer recall alone.")] = False,
-    more: Annotated[bool, option("--more", help="Offer history and rate as well.")] = False,
+    read_only: Annotated[bool, option("--read-only", help="Offer only the recall tool.")] = False,
+    more: Annotated[bool, option("--more", help="Also offer the tools history and rate.")] = False,
     tokens: Annotated[
-        int, option("--tokens", help="Most tokens of one answer, 100 to 10,000.")
+        int, option("--tokens", help="Maximum number of tokens in one answer, 100 to 10,000.")
     ] = 4_000,
     print_tools: Annotated[
-        bool, option("--print-tools", help="Print what a model is told, and end.")
+        bool, option("--print-tools", help="Print the tools as a model sees them, and exit.")
+    ] = False,
+    alone: Annotated[
+        bool, option("--alone", help="Open the store in this process, rather than share one.")
     ] = False,
 ) -> None:
-    """Serve an agent that speaks MCP.
+    """Run an MCP server for an agent.
 
-    Over standard input and output, until the agent leaves.
+    The server uses standard input and output, and runs until the agent disconnects. All agents of a
+    store share one process that keeps it open. The first agent starts that process, which ends when
+    nobody has used it for a while.
     """
-    doors = doors_of(Settings(store, scope, everywhere, read_only, more, tokens))
+    settings = Settings(store, scope, everywhere, read_only, more, tokens, alone)
+    doors = doors_of(settings)
     if print_tools:
         _print(doors.tools)
     else:
-        serve(doors)
+        serve(settings)
 
 
 def _print(tools: list[dict[str, Any]]) -> None:
@@ -224,12 +232,13 @@ def demo(
     *,
     root: Annotated[
         Path | None,
-        option("--root", metavar="FOLDER", help="Keep the store here; a temporary one if not."),
+        option("--root", metavar="FOLDER", help="Folder for the store. Default: a temporary one."),
     ] = None,
 ) -> None:
-    """See it at work on a conversation, in a minute.
+    """Show in a minute what memento does.
 
-    It remembers the conversation, answers questions about it and shows the source of each answer.
+    The demo remembers a conversation, answers questions about it and shows the source of each
+    answer.
     """
     from memento.cli.demo import run  # noqa: PLC0415 - used by this command only
 

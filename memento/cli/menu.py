@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 SECTIONS = {
     "Remember": ("add", "ingest", "observe"),
@@ -88,6 +89,27 @@ ELSEWHERE = {
     "wonder": "insight wonder",
 }
 """Words for what is a part of another command, and how to type that."""
+
+
+_TYPE = re.compile(r" <[^>]*>\Z")
+"""The Python type that Typer puts behind the name of an argument."""
+
+
+class Command(TyperCommand):
+    """A command whose help names no Python types."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the arguments and options, each with its name and its help."""
+        write = formatter.write_dl
+
+        def plainly(rows: list[tuple[str, str]], **layout: Any) -> None:
+            write([(_TYPE.sub("", name), said) for name, said in rows], **layout)
+
+        formatter.write_dl = plainly
+        try:
+            super().format_options(ctx, formatter)
+        finally:
+            formatter.write_dl = write
 
 
 class Menu(TyperGroup):

@@ -105,10 +105,10 @@ def _processed(
 
 
 def _fits(value: object, kind: object) -> bool:
-    """Tell whether a value is of its option's type already: text, or a default of an enum."""
+    """Tell whether a value is of its option's type already: text, or a default."""
     if isinstance(value, list | tuple):
         return kind == list[str] and {*map(type, value)} == {str}
-    return isinstance(kind, type) and type(value) is kind and issubclass(kind, str)
+    return type(value) is kind
 
 
 class _Program(Menu):
@@ -158,7 +158,7 @@ def memento(
         option("--version", "-V", help="Print the version.", callback=_show_version, is_eager=True),
     ] = False,
 ) -> None:
-    """Tiered memory for AI agents: durable, found by words and by meaning, offline."""
+    """Durable, tiered memory for AI agents, searched by words and by meaning, offline."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 

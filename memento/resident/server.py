@@ -158,7 +158,7 @@ class Resident:
             self._store = identity(self.root)
         elif identity(self.root) != self._store:
             return False
-        if self._leaving.is_set() or identity(self._socket) != self._mine:
+        if self._leaving.is_set() or identity(self._socket) != self._mine or self._mine is None:
             return False
         return bool(self._clients) or time.monotonic() - self._used < self._idle
 
