@@ -10,6 +10,7 @@ the order they came: an agent that corrects itself in the next line keeps its la
 
 from __future__ import annotations
 
+import itertools
 import json
 import logging
 import queue
@@ -22,7 +23,7 @@ from typing import Any, BinaryIO
 
 import memento
 from memento_mcp import _table
-from memento_mcp._doors import Doors
+from memento_mcp._doors import MOST_VALUES, Doors
 
 HANDSHAKE = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 """Versions that begin with ``initialize``, oldest first."""
@@ -37,7 +38,9 @@ PARTING = 15.0
 LISTED_FOR = 3_600_000
 """Milliseconds for which a client may keep a list; it never changes."""
 SERVER = {"name": "memento", "version": memento.__version__}
-CAPABILITIES: dict[str, Any] = {"tools": {}, "resources": {}, "prompts": {}}
+CAPABILITIES: dict[str, Any] = {"tools": {}, "resources": {}, "prompts": {}, "completions": {}}
+PROGRESS = 1.0
+"""Seconds between two words of a call that takes long, to a client that asks for them."""
 
 PARSE, REQUEST, METHOD, PARAMS, INTERNAL = -32700, -32600, -32601, -32602, -32603
 UNSUPPORTED = -32022
@@ -49,7 +52,7 @@ _GONE = {"initialize", "ping"}
 _LISTS = {
     "server/discover", "tools/list", "prompts/list", "resources/list", "resources/templates/list",
 }  # fmt: skip
-_CALLS = {"tools/call", "prompts/get", "resources/read"}
+_CALLS = {"tools/call", "prompts/get", "resources/read", "completion/complete"}
 """Methods that need the store."""
 
 Json = dict[str, Any]
@@ -200,6 +203,7 @@ class Server:
                     self._cancelled.add(asked)
 
     def _answer(self, message: Json) -> None:
+        told = self._telling(message)
         try:
             self._send(message["id"], {"result": self._result(message)})
         except _Refused as refused:
@@ -207,12 +211,36 @@ class Server:
         except Exception:  # the agent goes on; the log tells the user what happened
             log.exception("a request failed")
             self._refuse(message["id"], _Refused(INTERNAL, "internal error; see the server's log"))
+        finally:
+            told.set()
+
+    def _telling(self, message: Json) -> threading.Event:
+        """Tell the client that a call goes on, if it asked for that, until the event is set."""
+        done, params = threading.Event(), message.get("params")
+        meta = params.get("_meta") if isinstance(params, dict) else None
+        token = meta.get("progressToken") if isinstance(meta, dict) else None
+        asked = isinstance(token, str | int) and message["method"] in _CALLS
+
+        def tell() -> None:
+            for count in itertools.count(1):
+                if done.wait(PROGRESS):
+                    return
+                said = {"progressToken": token, "progress": count, "message": self._doors.waits}
+                self._put({"method": "notifications/progress", "params": said}, message["id"])
+
+        if asked:
+            threading.Thread(target=tell, name="memento-mcp-progress", daemon=True).start()
+        return done
 
     def _refuse(self, request: object, refused: _Refused) -> None:
         self._send(request, {"error": refused.body()})
 
     def _send(self, request: object, body: Json) -> None:
-        text = json.dumps({"jsonrpc": "2.0", "id": request, **body}, separators=(",", ":"))
+        self._put({"id": request, **body}, request)
+
+    def _put(self, body: Json, request: object) -> None:
+        """Write a message that belongs to a request, unless that was cancelled."""
+        text = json.dumps({"jsonrpc": "2.0", **body}, separators=(",", ":"))
         with self._writing:
             if request in self._cancelled:
                 return
@@ -334,6 +362,18 @@ def _prompt(doors: Doors, params: Json) -> Json:
     return {"messages": [{"role": "user", "content": {"type": "text", "text": said.text}}]}
 
 
+def _complete(doors: Doors, params: Json) -> Json:
+    ref, argument = _object(params, "ref"), _object(params, "argument")
+    asked, begun = _string(argument, "name"), _string(argument, "value")
+    known = {("recall", "topic"), (f"{_table.SESSION}{{id}}", "id")}
+    if (ref.get("name", ref.get("uri")), asked) not in known:
+        values: list[str] = []
+    else:
+        values = doors.complete(asked, begun)
+    shown = values[:MOST_VALUES]
+    return {"completion": {"values": shown, "total": len(values), "hasMore": shown != values}}
+
+
 def _string(params: Json, name: str) -> str:
     value = params.get(name)
     if not isinstance(value, str):
@@ -361,4 +401,5 @@ _METHODS: dict[str, Callable[[Doors, Json], Json]] = {
     "resources/read": _read,
     "prompts/list": _list("prompts", lambda _: list(_table.PROMPTS)),
     "prompts/get": _prompt,
+    "completion/complete": _complete,
 }
