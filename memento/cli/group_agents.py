@@ -175,6 +175,8 @@ def _set_up(
         done.value["agents"][agent.name] = {str(one.path): one.word for one in changes}
         if dry_run:
             done.lines.extend(line for one in changes for line in one.diff.splitlines())
+            if not changes:
+                done.lines.append(f"{agent.title}: nothing to do")
             continue
         carry_out(changes)
         word = ("taken out" if undo else "set up") if changes else "nothing to do"
