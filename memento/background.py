@@ -40,7 +40,7 @@ else:
 CHECKPOINT_BYTES = 4 * 1024 * 1024
 """Size of the write-ahead log from which it is checkpointed."""
 ACCESSES = 10_000
-"""Most retrievals whose log line waits in RAM; older ones give way."""
+"""Maximum number of retrievals whose log line waits in RAM; older ones give way."""
 TAKEN = 8
 """Namespaces of which full text takes a bite in one transaction, while questions wait: usually a
 row or two of each."""
@@ -64,8 +64,8 @@ TURN_SECONDS = 0.1
 QUIET_SECONDS = 0.25
 """Time for which statements are compared in a quiet moment, before other work is looked for."""
 UNFOLDED = 524_288
-"""Most bytes by which folding the log may make the file grow: on a full disk the reserve pays, of
-which this is half."""
+"""Maximum number of bytes by which folding the log may make the file grow: on a full disk the
+reserve pays, of which this is half."""
 
 
 class Attends(Protocol):

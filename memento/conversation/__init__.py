@@ -47,7 +47,7 @@ __all__ = [
 ]
 
 MOST = 1_000
-"""Most memories that an adapter should put into one prompt."""
+"""Maximum number of memories that an adapter should put into one prompt."""
 
 Messages = str | Iterable[str | Mapping[str, Any] | Turn]
 

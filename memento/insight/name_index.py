@@ -93,7 +93,7 @@ class NameIndex:
         Args:
             relations: Texts with their names masked, the most important one first.
             embed: Embeds several texts.
-            most: Most relations to embed now.
+            most: Maximum number of relations to embed now.
         """
         wanted = list(dict.fromkeys(relations))
         fresh = [one for one in wanted if one not in self._vectors][:most]

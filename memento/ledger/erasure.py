@@ -367,9 +367,10 @@ def still_there(db: Session, ns: int, ids: Iterable[str]) -> list[str]:
 
 
 FEW = 128
-"""Most memories that are erased in one transaction, and not by this module."""
+"""Maximum number of memories that are erased in one transaction, and not by this module."""
 AT_ONCE = 128
-"""Most memories that one transaction deletes, with some rows of each other table: 10 ms."""
+"""Maximum number of memories that one transaction deletes, with some rows of each other table: 10
+ms."""
 
 _MARK, _IDS = "doomed:", "doomed ids:"
 

@@ -17,7 +17,7 @@ from memento.types import Event
 from memento.write.steps import FOUND, note_event
 
 MOST = 200
-"""Most memories that are replayed on an active day."""
+"""Maximum number of memories that are replayed on an active day."""
 
 
 def plan(session: Session, night: Night) -> Plan:

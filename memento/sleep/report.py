@@ -46,7 +46,7 @@ def outlier(value: float, window: Sequence[float]) -> float:
 WINDOW = 30
 """Days of use with which a day is compared."""
 _FEWEST = 7
-"""Fewest days with which a day can be compared."""
+"""Minimum number of days with which a day can be compared."""
 _AGAINST = (Event.WRONG.value, Event.HARMFUL.value)
 _TINY = 1e-9
 _EPOCH = date(1970, 1, 1)

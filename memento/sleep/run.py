@@ -108,7 +108,7 @@ class Sleeper:
         Args:
             steps: Names of the steps, in order.
             until: Moment of ``time.monotonic`` at which no other bite is begun.
-            rows: Most memories to change; None for no limit.
+            rows: Maximum number of memories to change; None for no limit.
         """
         self._until, self._left = until, rows
         if FOLD in steps:

@@ -37,26 +37,26 @@ if TYPE_CHECKING:
 log = logging.getLogger("memento.tiers.indexer")
 
 BITE_TEXTS = 16
-"""Most texts embedded in one batch, after which waiting queries go first."""
+"""Maximum number of texts embedded in one batch, after which waiting queries go first."""
 BITE_CHARS = 8_192
-"""Most characters embedded in one batch; about 4 per token."""
+"""Maximum number of characters embedded in one batch; about 4 per token."""
 INDEX_ROWS = 64
 """Rows written to the long tier at once."""
 BEHIND_ROWS = 512
 """Backlog, in rows, above which the indexer gives way only to queries and no longer to a stream of
 adds."""
 POLL_SECONDS = 0.2
-"""Longest time, in seconds, between two looks of a waiting caller at a wish or at the backlog."""
+"""Maximum time, in seconds, between two looks of a waiting caller at a wish or at the backlog."""
 OPEN_SECONDS = 2.0
 """Age of the thread, in seconds, before which it opens the index only for somebody who waits:
 importing Chroma takes a second of CPU, and a command of the shell ends before it could be fed."""
 EXIT_SECONDS = 30.0
-"""Longest wait, in seconds, when the interpreter ends, for a thread that is still loading."""
+"""Maximum wait, in seconds, when the interpreter ends, for a thread that is still loading."""
 
 _BLOCKS = {"embedder": {"embed"}, "long": {"index", "drop"}, "store": {"embed", "index", "drop"}}
 """Backlog operations that cannot be done while a part has a problem."""
 GIVE_WAY = {False: 0.1, True: 0.25}
-"""Longest time, in seconds, to give way before each batch; longer while questions are expected."""
+"""Maximum time, in seconds, to give way before each batch; longer while questions are expected."""
 PLAN_BITES = 4
 """Batches planned at once, in characters; the next plan gives everybody a turn again."""
 FEED_ROUNDS = 16

@@ -55,7 +55,7 @@ else:
 POLL_SECONDS = 0.05
 """Pause, in seconds, between checks of the work of other processes."""
 PATIENCE = 0.5
-"""Longest wait, in seconds, for the last readers of the log; writers wait as long."""
+"""Maximum wait, in seconds, for the last readers of the log; writers wait as long."""
 
 NOT_REACHED = (
     "backups and exports made before, and what one that was killed left (.NAME.*.tmp)",
@@ -75,7 +75,7 @@ class Erasure:
     """The receipt of an erasure, or of a dry run of one.
 
     Attributes:
-        ids: Ids of the memories asked for, in order of arrival.
+        ids: Ids of the memories requested, in order of arrival.
         derived: Ids of the memories derived from those. They are erased as well; with
             ``derived=False``, only the articles that a sleep made from them are.
         at: Time of the erasure, UTC.
@@ -83,7 +83,7 @@ class Erasure:
         rows: Number of deleted rows, by table. If very many memories are erased, rows deleted by
             other processes are not included.
         removed: Files and folders of the store that were removed.
-        rewritten: Files of the store that were written again.
+        rewritten: Files of the store that were rewritten.
         pending: Each unfinished step with the reason. The process that has the store open, or opens
             it next, completes it.
         untouched: Files and folders in the store's folder that are not the store's, or cannot be
@@ -107,7 +107,7 @@ class Erasure:
 
     @property
     def complete(self) -> bool:
-        """Whether no step is left to do."""
+        """Whether every step is finished."""
         return not self.pending
 
 
@@ -252,7 +252,7 @@ class Eraser:
         """Do the steps left on the files; a step that is not possible now stays in ``pending``.
 
         Args:
-            patience: Longest wait for readers of an older state, seconds.
+            patience: Maximum wait for readers of an older state, seconds.
         """
         if self._ledger.read_only:
             return

@@ -42,7 +42,7 @@ MOST_RIVALS = 400
 """Events after a verdict among which the outcomes of its rivals are."""
 _SECOND = 1_000_000
 SHARED = 3
-"""Most texts that may have a word for it to be one's own."""
+"""Maximum number of texts that may have a word for it to be one's own."""
 
 _CLAUSE = re.compile(r"(?<=[.!?,;:])\s+|\n+")
 _NAME = re.compile(r"(?<=[^\s.!?:\n] )[A-Z]\w+|[A-Z]\w*[A-Z]\w*")

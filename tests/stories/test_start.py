@@ -94,14 +94,14 @@ def test_the_server_answers_before_the_store_is_there():
     before = "import memento_mcp._wire as wire; wire.Server._send = lambda *_: None"
     before += "; import memento_mcp; memento_mcp.Doors.warm = lambda _: None"
     sent = b'{"jsonrpc": "2.0", "id": 1, "method": "initialize"}\n'
-    assert loaded(["mcp"], before, sent) == set()
+    assert loaded(["mcp", "--alone"], before, sent) == set()
 
 
 @pytest.mark.parametrize(
     "words",
     [
         [], ["--root", "x"], ["--root=x"], ["--namespace", "a/b", "--embedder=none"],
-        ["--scope", "team/a", "--read-only"], ["--everywhere", "--more"],
+        ["--scope", "team/a", "--read-only"], ["--everywhere", "--more", "--alone"],
         ["--root", "x", "--root", "y"],
     ],
 )  # fmt: skip
