@@ -138,7 +138,7 @@ def _files(folder: Path) -> list[str]:
 
 
 def _is_document(path: str) -> bool:
-    """Tell whether a file says in words what a repository is about."""
+    """Return whether a file says in words what a repository is about."""
     place = PurePosixPath(path)
     if place.suffix.lower() not in (*_SUFFIXES, ""):
         return False
