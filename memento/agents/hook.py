@@ -224,7 +224,7 @@ class _Seen:
         return None if said is None else datetime.fromisoformat(said)
 
     def says(self, text: str) -> bool:
-        """Tell whether a text is shown, by whichever memory."""
+        """Return whether a text is shown, by whichever memory."""
         return _digest(text) in self._known.get("texts", ())
 
     def add(self, shown: Sequence[Memory | Shown]) -> None:

@@ -43,7 +43,7 @@ error."""
 
 
 def given(context: typer.Context, name: str, *sources: str) -> bool:
-    """Tell whether an option was given in one of the places, else anywhere but by default."""
+    """Return whether an option was given in one of the places, else anywhere but by default."""
     source = context.get_parameter_source(name)
     return source is not None and source.name in (sources or ("COMMANDLINE", "ENVIRONMENT"))
 

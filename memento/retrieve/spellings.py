@@ -34,7 +34,7 @@ else:
     distance, process = later("rapidfuzz.distance"), later("rapidfuzz.process")
 
 LEAST = 4
-"""Minimum number of letters in a word in which a typing error is looked for."""
+"""Minimum number of letters in a word in which a typing error is searched for."""
 _LONG = 8
 """Minimum number of letters in a word in which two typing errors, or a wrong first letter, are
 accepted."""
@@ -127,7 +127,7 @@ class Vocabulary:
         self.first = first
 
     def has(self, word: str) -> bool:
-        """Tell whether a word is among them, with or without a plural "s"."""
+        """Return whether a word is among them, with or without a plural "s"."""
         with self._lock:
             at = self._ids.get(_plain(word))
             return at is not None and bool(self._count[at])
@@ -202,7 +202,7 @@ def _number_of(word: str) -> str:
 
 
 def _is_kept(word: str) -> bool:
-    """Tell whether a word may be what another one means: a long enough one, or an identifier."""
+    """Return whether a word may be what another one means: a long enough one, or an identifier."""
     if word.isalpha():
         return len(word) >= LEAST and (word.isascii() or not is_unspaced(word))
     return _CODE.fullmatch(word) is not None
@@ -287,7 +287,7 @@ def in_column(match: Match) -> Match:
 
 
 def is_correctable(term: str) -> bool:
-    """Tell whether a word of a question may be a typing error or a number without its letters."""
+    """Return whether a word of a question may be a typing error or a number without its letters."""
     if term in words.STOP_WORDS or term in words.META_WORDS:
         return False
     return term.isdigit() or (len(term) >= LEAST and not is_common(term))

@@ -78,7 +78,7 @@ class VectorSearch:
         self._damaged: set[str] = set()  # marks of files that hold a damaged vector
 
     def is_at_hand(self, held: Held) -> bool:
-        """Tell whether the vectors of a namespace were followed, and no damage was seen since."""
+        """Return whether the vectors of a namespace were followed, and no damage was seen since."""
         table = None if held.vectors is None else held.vectors.table
         return held.vectors is not None and (table is None or table.mark not in self._damaged)
 

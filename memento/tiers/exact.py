@@ -212,7 +212,7 @@ def who_answers(
     allowed: int | None,
     chroma: Callable[[], tuple[LongState, int]],
 ) -> tuple[bool, str]:
-    """Tell whether Chroma answers one search by vector, or exact search; and why, in a few words.
+    """Return whether Chroma answers one search by vector, or exact search; and why, in a few words.
 
     Args:
         setting: The user's ``long_index``.

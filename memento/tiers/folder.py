@@ -292,7 +292,7 @@ def set_aside(path: Path) -> None:
 
 
 def is_ours(folder: Path) -> bool:
-    """Tell whether the Chroma folder at the place of the store's is the store's, or is absent.
+    """Return whether the Chroma folder at the place of the store's is the store's, or is absent.
 
     One without files has nothing to lose and counts as the store's.
     """
@@ -302,7 +302,7 @@ def is_ours(folder: Path) -> bool:
 
 
 def is_stamp(path: Path) -> bool:
-    """Tell whether a file is a stamp, damaged or not; an absent one counts as one."""
+    """Return whether a file is a stamp, damaged or not; an absent one counts as one."""
     try:
         return _is_told(_STAMP, read_regular(path))
     except FileNotFoundError:
@@ -310,14 +310,14 @@ def is_stamp(path: Path) -> bool:
 
 
 def is_lock(path: Path) -> bool:
-    """Tell whether a file is a lock file of memento's, by its content; an absent one counts."""
+    """Return whether a file is a lock file of memento's, by its content; an absent one counts."""
     if path.is_symlink() or not path.is_file():
         return not os.path.lexists(path)
     return _LOCK.fullmatch(read_regular(path, 32)) is not None
 
 
 def is_copy(path: Path) -> bool:
-    """Tell whether a file or folder of the store's folder is a copy that the store set aside."""
+    """Return whether a file or folder of the store's folder is a copy that the store set aside."""
     name = path.name
     if not layout.ASIDE.fullmatch(name) or layout.IN_USE.fullmatch(name) or path.is_symlink():
         return False
@@ -334,7 +334,7 @@ def is_copy(path: Path) -> bool:
 
 
 def _is_told(file: str, data: bytes) -> bool:
-    """Tell whether this is, or was, such a file of the store's; zeros have nothing to lose."""
+    """Return whether this is, or was, such a file of the store's; zeros have nothing to lose."""
     return not data.strip(b"\0") or _TOLD_BY[file].search(data) is not None
 
 

@@ -135,7 +135,7 @@ class LongTier:
         return self._reason
 
     def _given_up(self) -> bool:
-        """Tell whether the folder was damaged too often in this process to be replaced again."""
+        """Return whether the folder was damaged too often in this process to be replaced again."""
         return _resets[self._folder] >= MAX_RESETS
 
     def open(self) -> None:

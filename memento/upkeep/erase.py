@@ -135,7 +135,7 @@ def choose(wanted: object, source: object, session: object, *, everything: bool)
 
 
 def _drop(connection: Session, ns: int, what: Chosen) -> dict[str, int]:
-    """Remove what is no memory: sessions, scopes and shares; returns how many rows, by table."""
+    """Remove what is not a memory: sessions, scopes and shares; returns how many rows, by table."""
     return session_rows.drop(connection, ns, what) | scope_rows.drop(connection, ns, what)
 
 
@@ -221,7 +221,7 @@ class Eraser:
             self._rows = Counter(_drop(connection, ns, what))
             return late
 
-        if len(doomed) > erasure.FEW:  # no other writer waits while they are looked for
+        if len(doomed) > erasure.FEW:  # no other writer waits while they are searched for
             also |= self._write(mark)
         else:
             roots, also = self._write(job)
