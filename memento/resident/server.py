@@ -34,6 +34,7 @@ TABLE = {
     "status": "memento.resident.server:status",
     "stop": "memento.resident.server:stop",
     "mcp": "memento.cli.mcp:session",
+    "http": "memento.cli.mcp_http:session",
 }
 """Each call with its handler, imported when it is asked for: it takes the process and the fields of
 the call, and returns the answer, or what serves the rest of the connection."""
