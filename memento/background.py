@@ -17,34 +17,30 @@ from typing import TYPE_CHECKING, Protocol
 
 from memento.base.lazy import later
 from memento.config import Auto, Config
-from memento.ledger import (
-    claim_rows,
-    co_use,
-    erasure,
-    learnt_weights,
-    memories,
-    namespaces,
-    past,
-    strength_fold,
-)
+from memento.ledger import erasure, memories, namespaces, past
 from memento.ledger.contract import Ledger, Moment, Rules, Session, Work
 from memento.ledger.rows import Row
 from memento.types import Event, Tier
 
 if TYPE_CHECKING:
+    from memento.ledger import claim_rows, co_use, learnt_weights, strength_fold
     from memento.sleep import run
     from memento.tiers.ring import ShortTier
     from memento.upkeep.erase import Eraser
     from memento.write import settling
     from memento.write.settling import Settled
 else:
+    claim_rows, co_use, learnt_weights, strength_fold = [
+        later(f"memento.ledger.{name}")
+        for name in ("claim_rows", "co_use", "learnt_weights", "strength_fold")
+    ]
     run = later("memento.sleep.run")
     settling = later("memento.write.settling")
 
 CHECKPOINT_BYTES = 4 * 1024 * 1024
 """Size of the write-ahead log from which it is checkpointed."""
 ACCESSES = 10_000
-"""Most retrievals whose log line waits in RAM; older ones give way."""
+"""Maximum number of retrievals whose log line waits in RAM; older ones give way."""
 TAKEN = 8
 """Namespaces of which full text takes a bite in one transaction, while questions wait: usually a
 row or two of each."""
@@ -68,8 +64,8 @@ TURN_SECONDS = 0.1
 QUIET_SECONDS = 0.25
 """Time for which statements are compared in a quiet moment, before other work is looked for."""
 UNFOLDED = 524_288
-"""Most bytes by which folding the log may make the file grow: on a full disk the reserve pays, of
-which this is half."""
+"""Maximum number of bytes by which folding the log may make the file grow: on a full disk the
+reserve pays, of which this is half."""
 
 
 class Attends(Protocol):

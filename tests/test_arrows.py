@@ -42,6 +42,7 @@ ROOMS = [
     {"aio"},
     {""},  # memento itself: the public names
     {"resident"},
+    {"agents"},
     {"cli"},
     {"__main__"},
 ]

@@ -2,8 +2,8 @@
 
 The command ``memento mcp`` starts it. From Python:
 
-Doors        the tools, resources and prompts over a ``MemoryManager``
-Answer       the words of a tool, and whether it refuses
+Doors        the tools, resources and prompts for a ``MemoryManager``
+Answer       the reply of a tool, and whether it refused
 serve_stdio  serves them to the client at the other end of two streams
 http_app     the server as an ASGI application, with the official SDK
 serve_http   serves that application at a socket

@@ -1,4 +1,4 @@
-"""The tools, resources and prompts of the server. Constants alone.
+"""The tools, resources and prompts of the server, as constants.
 
 No text of the store ever enters a description. A client may show the model the names of the tools
 alone and the instructions whole, so that these say when to use which.
@@ -17,7 +17,7 @@ INSTRUCTIONS = (
 KINDS = ("fact", "preference", "decision", "procedure", "plan", "episode")
 """Kinds that an agent may keep. A rule is the user's to give."""
 MOST = 50
-"""Most memories of one answer."""
+"""Maximum number of memories in one answer."""
 USUAL = 8
 """Memories of an answer if the model names no number."""
 VERDICTS = ("used", "ignored", "wrong", "harmful")

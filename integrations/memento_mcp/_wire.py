@@ -30,9 +30,9 @@ HANDSHAKE = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 MODERN = ("2026-07-28",)
 """Versions that each request names."""
 LONGEST = 4 << 20
-"""Longest line that is read, bytes."""
+"""Maximum length of a line that is read, bytes."""
 WAITING = 256
-"""Most calls that wait for their turn; then nothing is read until one is done."""
+"""Maximum number of calls that wait for their turn; then nothing is read until one is done."""
 PARTING = 15.0
 """Seconds that open calls have once the client is gone."""
 LISTED_FOR = 3_600_000
@@ -73,7 +73,7 @@ class Refused(Exception):
         self.data = data
 
     def body(self) -> Json:
-        """Return it as the protocol writes it."""
+        """Return the error in the form of the protocol."""
         found: Json = {"code": self.code, "message": str(self)}
         return found if self.data is None else found | {"data": self.data}
 
@@ -85,16 +85,16 @@ def serve_stdio(
     stdout: BinaryIO | None = None,
     warm: bool = False,
 ) -> None:
-    """Serve one client until its stream ends; open calls then have 15 seconds.
+    """Serve one client until its stream ends; open calls then have 15 seconds to finish.
 
-    Nothing else may write to ``stdout`` meanwhile.
+    Nothing else may write to ``stdout`` while it runs.
 
     Args:
-        doors: The tools, resources and prompts that are served. Closed at the end.
-        stdin: Where the client's messages come from; None for the process's own.
-        stdout: Where the answers go; None for the process's own.
-        warm: Whether the store is opened once the first message is answered, so that the first call
-            need not wait for it.
+        doors: The tools, resources and prompts to serve. They are closed at the end.
+        stdin: The stream with the client's messages; None for the process's own.
+        stdout: The stream for the answers; None for the process's own.
+        warm: Whether to open the store as soon as the first message is answered, so that the first
+            call does not have to wait.
     """
     server = Server(doors, stdout or sys.stdout.buffer)
     warming = threading.Thread(target=doors.warm, name="memento-mcp-warm", daemon=True)
@@ -113,7 +113,7 @@ def serve_stdio(
 
 
 def lines(stream: BinaryIO) -> Iterator[bytes | None]:
-    """Read a stream by lines; None stands for one that is too long, which is not kept."""
+    """Read a stream line by line; a line that is too long is dropped and yielded as None."""
     while line := stream.readline(LONGEST + 1):
         if len(line) <= LONGEST:
             yield line
@@ -127,8 +127,8 @@ class Server:
     """Answers the messages of one client.
 
     Args:
-        doors: What the tools do.
-        stdout: Where the answers go.
+        doors: The tools to call.
+        stdout: The stream for the answers.
     """
 
     def __init__(self, doors: Doors, stdout: BinaryIO) -> None:
@@ -140,7 +140,7 @@ class Server:
         self._cancelled: set[object] = set()
 
     def take(self, line: bytes | None) -> None:
-        """Answer a line at once, or let the call in it wait for its turn."""
+        """Answer a line at once, or queue the call that it contains."""
         if line is None:
             self._refuse(None, Refused(REQUEST, f"the line is longer than {LONGEST:,} bytes"))
             return
@@ -155,7 +155,7 @@ class Server:
             self._take(message)
 
     def work(self) -> None:
-        """Carry out calls, in order, until ``finish``."""
+        """Carry out queued calls, in order, until ``finish``."""
         while (message := self._calls.get()) is not None:
             try:
                 if message["id"] not in self._cancelled:
@@ -167,7 +167,7 @@ class Server:
                 self._calls.task_done()
 
     def finish(self, seconds: float) -> None:
-        """Wait until the open calls are answered, at most so long, and take no other."""
+        """Stop accepting calls, and wait for a limited time until the open ones are answered."""
         end = monotonic() + seconds
         with self._calls.all_tasks_done:
             while self._calls.unfinished_tasks and (left := end - monotonic()) > 0:

@@ -44,7 +44,7 @@ Span: TypeAlias = tuple[int, int, str]
 """Where a secret stands, and its kind."""
 
 MOST_BREAKS = 2
-"""Most ends of lines inside one key."""
+"""Maximum number of ends of lines inside one key."""
 
 _RUN = bytes(LONG)
 _HIDDEN = re.compile("[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]+")

@@ -97,6 +97,12 @@ def _refuse_foreign(root: Path) -> None:
         )
 
 
+def state_folder(environ: Mapping[str, str] = os.environ) -> Path:
+    """Return the folder for what hooks note between two events, and their log."""
+    named = Path(environ.get("XDG_STATE_HOME", ""))
+    return (named if named.is_absolute() else Path.home() / ".local" / "state") / "memento"
+
+
 def _data_folder(environ: Mapping[str, str]) -> Path:
     named = Path(environ.get("XDG_DATA_HOME", ""))
     if named.is_absolute():  # the specification says to ignore any other

@@ -19,11 +19,11 @@ from memento.claims.states import LANGUAGE, State, states_of, taken_back
 from memento.claims.whole import says_more
 
 _VALUE = 5
-"""Most words of a value."""
+"""Maximum number of words in a value."""
 _SUBJECT = 4
-"""Most words of a subject."""
+"""Maximum number of words in a subject."""
 _STATE, _WORDS = 3, 2
-"""Most words of a state, such as "vegan", and of a value that is no name."""
+"""Maximum number of words in a state, such as "vegan", and of a value that is no name."""
 _CHARS = 400
 SELF = "self"
 """The speaker, as a subject."""

@@ -43,7 +43,7 @@ class Verdict:
 
 
 _LEAST = 3
-"""Least words of statements that are compared word for word."""
+"""Minimum number of words in statements that are compared word for word."""
 DISTINCT = Verdict("distinct", "nothing in common that has one value")
 
 

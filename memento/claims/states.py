@@ -20,7 +20,7 @@ from memento.claims.claim_words import common, vocabulary
 LANGUAGE = "en"
 """The language whose statements are read."""
 _THING, _VALUE = 5, 4
-"""Most words of a thing and of a value."""
+"""Maximum number of words in a thing and of a value."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ from memento.text.sentences import merely_asks
 from memento.types import Draft, Hit, Kind, Memory, Retrieval, Source, Tier, Trust
 
 PIECE_CHARS = 16_000
-"""Most characters of a turn in one memory; a longer turn is kept in pieces."""
+"""Maximum number of characters in a turn in one memory; a longer turn is kept in pieces."""
 _TALKING = ("user", "assistant")
 """Roles whose turns make the place of the next one; what a program adds may change each time."""
 _MADE = re.compile(rf"{TURN}[0-9a-f]{{32}}")

@@ -23,13 +23,14 @@ from memento.errors import InvalidInput
 from memento.messages import is_one
 
 LINE_BYTES = 16 * 1024 * 1024
-"""Longest line that is read; a few kB of gzip can hold a line of any length."""
+"""Maximum length of a line that is read; a few kB of gzip can hold a line of any length."""
 UNPACKED_BYTES = 64 * 1024 * 1024
-"""Largest document that is held in memory unless its file is as large: a page of the web."""
+"""Maximum size of a document that is held in memory unless its file is as large: a page of the
+web."""
 WHOLE_BYTES = 16 * 1024 * 1024
 """Largest JSON document that is parsed at once; of a larger one, one record after the other."""
 RECORD_BYTES = 256 * 1024 * 1024
-"""Largest record of a JSON document: a conversation, a chat."""
+"""Maximum size of a record of a JSON document: a conversation, a chat."""
 HEAD_BYTES = 256 * 1024
 """What is looked at to recognise a file."""
 HEAD_LINES = 50

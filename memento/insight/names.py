@@ -15,7 +15,7 @@ from typing import NamedTuple
 from memento.text.words import STOP_WORDS, words
 
 MOST_WORDS = 8
-"""Most words of a name."""
+"""Maximum number of words in a name."""
 STEM = 5
 """Letters at the start of a word by which two words are taken for the same."""
 MASK = "someone"

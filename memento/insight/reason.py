@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 PATHS = 10
 """Paths that are followed from each fact to the next."""
 CANDIDATES = 60
-"""Most facts that are looked at for one name; of a name in more facts, those with words of the
-question, then the newest."""
+"""Maximum number of facts that are looked at for one name; of a name in more facts, those with
+words of the question, then the newest."""
 SHARED = 0.3
 """Weight of shared words beside likeness of meaning."""
 ONWARD = 0.3
@@ -44,7 +44,7 @@ CONTRADICTS = "contradicts"
 _READ = 4000
 """Characters of a question that are read."""
 EMBEDDED = 48
-"""Most relations that one question embeds; those of earlier questions are known."""
+"""Maximum number of relations that one question embeds; those of earlier questions are known."""
 
 
 @dataclass(frozen=True, slots=True)

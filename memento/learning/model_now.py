@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from memento.engine import Engine
 
 OFFERED = 6
-"""Most memories that are offered to a correction."""
+"""Maximum number of memories that are offered to a correction."""
 BECAUSE = "language model"
 """Reason of a candidate at which a model pointed."""
 

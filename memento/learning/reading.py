@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from memento.protocols import Embedder
 
 NEAR = 8
-"""Most memories that a statement is compared with."""
+"""Maximum number of memories that a statement is compared with."""
 NEAR_FORGET = 10
-"""Most memories that a request to forget finds."""
+"""Maximum number of memories that a request to forget finds."""
 _TURNS_BACK = 8
 """Newest turns of a session among which the assistant's last one is looked for."""
 _MOST_EQUAL = 64

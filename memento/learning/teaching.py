@@ -30,7 +30,7 @@ from memento.write import change, locks, observed, slots
 from memento.write.steps import FOUND, hide, log_event
 
 MOST_SAYING = 1_000
-"""Most memories that are looked through for a value that is to be forgotten."""
+"""Maximum number of memories that are looked through for a value that is to be forgotten."""
 
 _TURNS = (Kind.EPISODE, Kind.QUESTION)
 _NUMBER = re.compile(r"\d[\d.,:/ -]{0,40}\d")

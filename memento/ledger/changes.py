@@ -56,6 +56,8 @@ class Ended:
     last: int
 
 
+CHANGE = "change"
+"""Key in the detail of an event: the number of the change that wrote it, and that undo goes by."""
 CHANGES = Table("changes", Recorded, ("change",))
 
 

@@ -35,7 +35,8 @@ _END = re.compile(
 )
 """Ends of sentences; the end of a long line is none, since text is wrapped anew."""
 _TELLING = 12
-"""Least characters that tell a sentence by itself; a shorter one goes with those around it."""
+"""Minimum number of characters that tell a sentence by itself; a shorter one goes with those around
+it."""
 
 
 class Left(NamedTuple):

@@ -22,7 +22,7 @@ BITE = 200
 BESIDE = "beside"
 """Key of a lesson in the detail of an event."""
 MOST_BESIDE = 10
-"""Most hits of a lesson."""
+"""Maximum number of hits in a lesson."""
 
 _MOST_SUM = 1_000.0
 _LEARNT = "use "

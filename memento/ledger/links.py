@@ -147,7 +147,7 @@ _LINKED = (
 
 
 LONGEST = 10_000
-"""Most links that are followed."""
+"""Maximum number of links that are followed."""
 
 
 def successors(db: Session, ns: int, memory_id: str | None) -> Iterator[str]:

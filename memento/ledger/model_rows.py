@@ -27,7 +27,7 @@ from memento.ledger.schema import SEQ_BITS, SEQ_MASK
 from memento.status import sql_lacking
 
 MOST = 1000
-"""Most messages of a namespace that wait; later ones are not shown to a model."""
+"""Maximum number of messages in a namespace that wait; later ones are not shown to a model."""
 FARTHEST = 2 * 86_400_000_000
 """Time ahead, microseconds, beyond which no row is put off: one that says so is damaged."""
 _PREFIX = "llm task "

@@ -30,7 +30,7 @@ BITS = {"promoted": PROMOTED, "user": USER}
 """The levels of a lock, and the bit of each."""
 
 MOST_LOCKED = 100
-"""Most memories of a namespace that the user may lock."""
+"""Maximum number of memories in a namespace that the user may lock."""
 WARN_LOCKED = 80
 """Number of locked memories from which ``stats`` warns."""
 

@@ -23,8 +23,8 @@ from hashlib import blake2b
 from struct import Struct
 from typing import Any
 
+from memento.base.clock import DAY
 from memento.dynamics.fold import (
-    DAY,
     FOLDED,
     SHOWN_FIRST,
     Basis,

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from memento.dynamics.fold import SAID
 from memento.ledger import meta
+from memento.ledger.changes import CHANGE
 from memento.ledger.contract import Session
 from memento.ledger.dialect import contains
 from memento.ledger.rows import Row, docid_range, is_changed, mapping_in, single
@@ -29,8 +30,6 @@ _ASLEEP = (Event.REPLAYED, Event.WEAKENED)
 _TAKEN_BACK = frozenset({*SAID, Event.FOLDED, *_ASLEEP})
 """Events that a retraction can take back; it can take back another retraction as well."""
 
-CHANGE = "change"
-"""Key in the detail of an event: the number of the change that wrote it, and that undo goes by."""
 TAKEN = "taken"
 """Key in the detail of a retraction of a retraction: the number of the change that wrote that."""
 

@@ -22,7 +22,8 @@ CANARY = "canary:"
 BITE = 1024
 """Vectors read at once."""
 LOOK = 1_024
-"""Most lines, or rows of a session, that a search for the newest owed ones looks at."""
+"""Maximum number of lines, or rows of a session, that a search for the newest owed ones looks
+at."""
 
 _ENDED, _OWED = sql("ended"), sql("owed_vector")
 _INDEXED = f"{sql('in_index')} AND tier <> 'short'"

@@ -169,7 +169,7 @@ _PASSING = re.compile(_PASSES, re.IGNORECASE | re.VERBOSE)
 _LASTING = frozenset({Signal.FACT, Signal.IDENTITY})
 """Classes that hold beyond the day."""
 _LONGEST = 40
-"""Most words of one statement; a longer sentence tells a story."""
+"""Maximum number of words in one statement; a longer sentence tells a story."""
 _ANYBODY = re.compile(
     r"^\W*(?:many|most|some|people|nobody|an?|one|cats|dogs|children|kids)\s++(?!.*\b(?:must|needs?)\b)",
     re.IGNORECASE,

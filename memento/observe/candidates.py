@@ -43,6 +43,12 @@ _MARKS = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 """Words without which a statement that answers nothing corrects nothing for sure."""
+_LABEL = re.compile(
+    r"\W*(?!(?:always|never|only|immer|nie|nur)\b)[^\W\d_]{1,20}\s(?:[^\W\d_]{2,5}\s)?"
+    r"[^\W\d_]{3,20}\s(?-i:[A-Z])[.!]*",
+    re.IGNORECASE,
+)
+"""A request for one of the choices at hand, by its letter: "Use plan B", "Nimm Plan B"."""
 _CORRECTED = frozenset(
     {
         Signal.IDENTITY,
@@ -77,9 +83,9 @@ def find(
         embedder: The model in the package (``memento.embed.onnx.default_embedder()``), or None to
             judge by n-grams alone.
         language: ISO 639-1 code of the message, if it is known; otherwise it is recognised.
-        store_at: Least probability of a sure candidate.
-        doubt_at: Least probability of a candidate.
-        most: Most sentences to read, >= 1.
+        store_at: Minimum probability of a sure candidate.
+        doubt_at: Minimum probability of a candidate.
+        most: Maximum number of sentences to read, >= 1.
 
     Raises:
         InvalidInput: If ``embedder`` is not the model that the detector was trained with.
@@ -140,7 +146,14 @@ def vetoes(spans: Sequence[Span], masked: str, language: str) -> list[str | None
 
 
 def _answering(detection: Detection, said: str, previous: str | None, language: str) -> Detection:
-    """Read a detection as an answer: without a turn before it, nothing is praised or faulted."""
+    """Read a detection as an answer: without a turn before it, nothing is praised or faulted.
+
+    What is called by a letter is known in its conversation alone, and makes no rule.
+    """
+    if detection.signal is Signal.RULE and _LABEL.fullmatch(said):
+        return replace(
+            detection, licensed=False, reasons=(*detection.reasons, "a choice by its letter")
+        )
     if detection.signal is Signal.FEEDBACK and previous is None:
         return replace(
             detection, licensed=False, reasons=(*detection.reasons, "no turn it could be about")

@@ -24,10 +24,10 @@ from memento.observe.split import all_sentences
 from memento.observe.wording import labelled
 
 LONGEST = 600
-"""Most characters of a message that is taken for typed. Of 1,367 messages to an assistant, all but
-17 of those that had one line were shorter."""
+"""Maximum number of characters in a message that is taken for typed. Of 1,367 messages to an
+assistant, all but 17 of those that had one line were shorter."""
 MOST_READ = 8_000
-"""Most characters of a message that are read; nobody types more."""
+"""Maximum number of characters in a message that are read; nobody types more."""
 PROSE = "prose"
 """Why a message may carry something that has the form of prose in each of its lines."""
 

@@ -41,13 +41,14 @@ OVERRULED = frozenset({"asks", "doubts"})
 POINTABLE = tuple(one for one in Signal if one not in (Signal.FEEDBACK, Signal.FORGET))
 """Classes that a model may name: those that become memories."""
 RULE_AT = 0.2
-"""Least probability of a rule, for the detector, at which a model's word for it is taken."""
+"""Minimum probability of a rule, for the detector, at which a model's word for it is taken."""
 MOST_ITEMS = 12
-"""Most items of a reply that are read."""
+"""Maximum number of items in a reply that are read."""
 MOST_MESSAGES, MOST_TOKENS = 8, 2000
-"""Most messages, and most tokens of them, in one task."""
+"""Maximum number of messages, and most tokens of them, in one task."""
 BEFORE = 300
-"""Most characters of the assistant's turn that are sent, to tell what a message answers."""
+"""Maximum number of characters in the assistant's turn that are sent, to tell what a message
+answers."""
 
 INSTRUCTIONS = f"""\
 You help a memory for an assistant. The data holds messages of one user as lists of sentences, with
@@ -174,7 +175,7 @@ def pointable(
         text: The message, word for word.
         embedder: The model in the package, or None to judge by n-grams alone.
         language: ISO 639-1 code of the message, if it is known.
-        most: Most sentences to read, >= 1.
+        most: Maximum number of sentences to read, >= 1.
     """
     masked = mask.hide(text)
     code = language or languages.recognise(masked)

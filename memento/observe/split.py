@@ -28,7 +28,7 @@ _SMILES = re.compile(
 """Emoticons and emoji at the end of a sentence: they say nothing."""
 _WORD = re.compile(r"[^\W_]")
 LONGEST = 600
-"""Longest sentence, characters. A longer one is pasted text."""
+"""Maximum length of a sentence, characters. A longer one is pasted text."""
 
 
 def sentences(masked: str, original: str, most: int = SENTENCES) -> list[Span]:
@@ -39,7 +39,7 @@ def sentences(masked: str, original: str, most: int = SENTENCES) -> list[Span]:
     Args:
         masked: The message after ``mask.hide``.
         original: The message, of the same length.
-        most: Most sentences to return, >= 1.
+        most: Maximum number of sentences to return, >= 1.
 
     Returns:
         Spans of the original, in order; none is empty or hidden as a whole.

@@ -108,7 +108,7 @@ _OTHERS = frozenset({Signal.FACT, Signal.PREFERENCE, Signal.RELATION, Signal.DEC
 _THINGS = frozenset({Signal.FACT, Signal.IDENTITY, Signal.RELATION})
 """Classes in which the name of a thing alone is nothing."""
 _SHORT = 4
-"""Most spaces of an instruction that needs a word of content: "Use it then"."""
+"""Maximum number of spaces in an instruction that needs a word of content: "Use it then"."""
 
 
 def stands(signal: Signal, said: str) -> bool:

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from memento.protocols import TokenCounter
 
 
-TOKENS = 1_500
-"""Default budget of ``MemoryManager.prompt``: five long passages and the frame."""
 NOTE = 240
 """Characters of a text that is shown whole or not at all, if something else can be shown."""
 
@@ -134,7 +132,7 @@ def render(
     Args:
         memories: Memories to show, best first.
         nonce: Part of the tag's name, 8 to 64 letters and digits; see ``new_nonce``.
-        tokens: Most tokens of the whole block, >= 1; None for no limit.
+        tokens: Maximum number of tokens in the whole block, >= 1; None for no limit.
         count_tokens: Counts the tokens of a text; None to estimate them from its characters.
         ids: Whether each record holds its id, for a model that can correct or forget; then each
             hit has a record of its own.

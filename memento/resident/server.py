@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 TABLE = {
     "status": "memento.resident.server:status",
     "stop": "memento.resident.server:stop",
+    "hook": "memento.agents.hook:answered",
     "mcp": "memento.cli.mcp:session",
     "http": "memento.cli.mcp_http:session",
 }
@@ -41,7 +42,7 @@ the call, and returns the answer, or what serves the rest of the connection."""
 IDLE = 900.0
 """Seconds without a client after which the process ends."""
 MOST = 64
-"""Most connections at once."""
+"""Maximum number of connections at once."""
 PATIENCE = 30.0
 """Seconds that a client has for a line."""
 PARTING = 20.0

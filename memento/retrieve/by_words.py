@@ -220,7 +220,7 @@ class Reader:
             match: FTS5 expression.
             docids: Its newest docids.
             rows: The visible rows of these.
-            limit: Most docids that were asked for.
+            limit: Maximum number of docids that were asked for.
         """
         count = self.cap
         while True:

@@ -31,7 +31,8 @@ words came first: 13 of 16 questions about changed values were right on two live
 _MOST = 1000
 """The newest former values, whose vectors are compared; an index must read each from the ledger."""
 MOST_LATER = 500
-"""Most pairs of a namespace that a query looks at, those with the newest earlier statements."""
+"""Maximum number of pairs in a namespace that a query looks at, those with the newest earlier
+statements."""
 _NO_ROWS: Rows = np.zeros(0, np.intp)
 
 Successions: TypeAlias = Sequence[tuple[int, int]]

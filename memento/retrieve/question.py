@@ -11,7 +11,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from memento.base.clock import EPOCH, to_micros
+from memento.base.clock import DAY, EPOCH, to_micros
 from memento.ledger.match import Match, Start, Word
 from memento.retrieve import spellings
 from memento.retrieve.spellings import Exact, without_possessive
@@ -24,8 +24,6 @@ from memento.text.former_question import Former
 from memento.text.when import Period, times_of
 from memento.text.words import EMPTY_WORDS
 
-DAY = 86_400_000_000
-"""Microseconds of a day of UTC."""
 _EPOCH_DAY = EPOCH.toordinal()
 _LAST_DAY = date.max.toordinal()
 _ENDS = np.iinfo(np.int64)

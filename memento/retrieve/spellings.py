@@ -29,9 +29,10 @@ from memento.text.synonyms import others
 from memento.text.words import WEAK_WORDS, is_unspaced
 
 LEAST = 4
-"""Fewest letters of a word in which a typing error is looked for."""
+"""Minimum number of letters in a word in which a typing error is looked for."""
 _LONG = 8
-"""Fewest letters of a word in which two typing errors, or a wrong first letter, are accepted."""
+"""Minimum number of letters in a word in which two typing errors, or a wrong first letter, are
+accepted."""
 _CODE = re.compile(r"[a-z]{1,6}([0-9]+)", re.ASCII)
 _NOT_KEPT, _NEW = -1, -2
 _MOST_KNOWN = 10_000  # words that are not kept and yet known as such: numbers are endless
@@ -213,9 +214,9 @@ MEANT = 0.5
 _LONGEST = 500  # characters of a question in which typing errors are corrected for its vector
 _LETTERS = re.compile(r"(?<![\w-])[^\W\d_]{4,}(?![\w-])")  # whole words, and no part of a code
 _MOST = 3
-"""Most words of the vocabulary that may be meant by one mistyped word."""
+"""Maximum number of words in the vocabulary that may be meant by one mistyped word."""
 _POSSESSIVE = 4
-"""Fewest letters of a word whose last "s" may be a possessive without its apostrophe."""
+"""Minimum number of letters in a word whose last "s" may be a possessive without its apostrophe."""
 
 
 @dataclass(frozen=True, slots=True)

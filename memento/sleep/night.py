@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Self, TypeAlias
 
+from memento.base.clock import DAY
 from memento.config import Config
-from memento.dynamics.fold import DAY, Standing, State, begin, standing
+from memento.dynamics.fold import Standing, State, begin, standing
 from memento.dynamics.formulas import retention
 from memento.ledger import memories, sleep_rows, strength_fold
 from memento.ledger.contract import Session, Work

@@ -134,7 +134,7 @@ def alike(one: Said, other: Said, least: float) -> bool:
     Args:
         one: A statement.
         other: Another one.
-        least: Least share of common words, (0, 1].
+        least: Minimum share of common words, (0, 1].
 
     >>> alike(read("The blue bike is in the shed"), read("The blue bike stands in the shed"), 0.7)
     True

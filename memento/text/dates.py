@@ -48,9 +48,13 @@ _DAY = r"\d{1,2}(?:st|nd|rd|th)?"
 _WAY = "last|next|this|past|previous|coming"
 _SEASON = "|".join(_SEASONS)
 _FEASTS: dict[str, tuple[int, int] | int] = {
-    "christmas": (12, 25), "christmas day": (12, 25), "christmas eve": (12, 24),
-    "boxing day": (12, 26), "halloween": (10, 31), "valentine day": (2, 14),
-    "new year day": (1, 1), "new year eve": (12, 31), "heiligabend": (12, 24),
+    "may day": (5, 1), "april fool's day": (4, 1), "st patrick's day": (3, 17), "epiphany": (1, 6),
+    "all saint's day": (11, 1), "pentecost": 49, "shrove tuesday": -47, "nikolaustag": (12, 6),
+    "ferragosto": (8, 15), "eerste kerstdag": (12, 25), "tweede kerstdag": (12, 26),
+    "oudejaarsavond": (12, 31), "christmas": (12, 25), "christmas day": (12, 25),
+    "christmas eve": (12, 24),
+    "boxing day": (12, 26), "halloween": (10, 31), "valentine's day": (2, 14),
+    "new year's day": (1, 1), "new year's eve": (12, 31), "heiligabend": (12, 24),
     "silvester": (12, 31), "nochebuena": (12, 24), "nochevieja": (12, 31), "easter": 0,
     "easter sunday": 0, "easter monday": 1, "good friday": -2, "maundy thursday": -3,
     "ash wednesday": -46, "palm sunday": -7, "ascension day": 39, "whit sunday": 49,
@@ -63,18 +67,18 @@ _FEASTS: dict[str, tuple[int, int] | int] = {
     "pascua": 0,
 }  # fmt: skip
 """Days of the year by name: month and day, or days after Easter Sunday. Thanksgiving is apart."""
-FEAST = "|".join(
-    name.replace(" ", r"(?:'s)?\s+" if name.startswith(("new", "valentine")) else r"\s+").replace(
-        r"new(?:'s)?", "new"
-    )
+_NAMES = {
+    name: name.replace("'s ", r"(?:['’]s|s['’]?)?\s+").replace(" ", r"\s+")  # noqa: RUF001 - real
     for name in sorted((*_FEASTS, "thanksgiving"), key=len, reverse=True)
-)
+}
+"""How each feast may be spelt, with or without an apostrophe; the longest name first."""
+FEAST = "|".join(_NAMES.values())
 _SHAPE = rf"""\b(?:
       (?P<iso>(?<!\d[./-])(?P<iy>\d{{4}})[-/.](?P<im>\d{{1,2}})(?:[-/.](?P<id>\d{{1,2}}))?)(?!\d)
     | (?P<dated>(?P<dd>{_DAY})\s+(?:of\s+)?(?P<dm>{_MONTH})\b\.?
         |(?P<md>{_MONTH})\b\.?\s+(?:the\s+(?=\d+[a-z]))?(?P<mn>{_DAY})(?!\d))(?:,?\s+(?P<dy>\d{{4}}))?
     | (?:(?P<way>{_WAY})\s+(?!(?:{_MONTH})\b\.?\s+\d))?
-        (?:(?P<month>{_MONTH})\b\.?|(?P<season>{_SEASON})|(?P<feast>{FEAST}))
+        (?:(?P<feast>{FEAST})|(?P<month>{_MONTH})\b\.?|(?P<season>{_SEASON}))
         (?:,?\s+(?:of\s+)?(?P<year>\d{{4}}))?
     )\b"""
 _EXPRESSION = re.compile(_SHAPE, re.IGNORECASE | re.VERBOSE)
@@ -228,7 +232,8 @@ def _season(match: re.Match[str], on: date, _years: Years) -> Iterator[Period]:
 
 
 def _feast(match: re.Match[str], on: date, years: Years) -> Iterator[Period]:
-    name = " ".join(match["feast"].lower().replace("'s", "").split())
+    said = match["feast"].lower()
+    name = next(one for one, spelt in _NAMES.items() if re.fullmatch(spelt, said))
     within = years(_feast_day(name, on.year).month, on)
     return _yearly(match, on, within, lambda year: around(_feast_day(name, year), 1))
 

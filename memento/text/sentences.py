@@ -124,7 +124,7 @@ def _size(spoken: Sequence[str]) -> float:
 
 
 PIECE = 400
-"""Longest statement, characters; about 100 tokens, so that a few fit any prompt."""
+"""Maximum length of a statement, characters; about 100 tokens, so that a few fit any prompt."""
 
 _FENCE = re.compile(r"\s*(```|~~~)")
 _HEADING = re.compile(r"#{1,6}\s++(?P<text>.*)")
@@ -178,7 +178,7 @@ def cut(text: str, limit: int = PIECE) -> list[str]:
 
     Args:
         text: Any text.
-        limit: Longest piece, in characters, >= 1.
+        limit: Maximum length of a piece, in characters, >= 1.
 
     >>> cut("One. Two. Three.", limit=10)
     ['One. Two.', 'Three.']

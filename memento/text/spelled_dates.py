@@ -13,7 +13,7 @@ _MONTHS = (
 _YEAR = r"(?:,?\s+(?:de\s+|del\s+)?\d{4}\b)?"
 _DAY = r"\d{1,2}(?:st|nd|rd|th|\.)?"
 _TO = (
-    r"\s*,?\s*(?:-|\u2013|to|until|till|through|and|or|bis(?:\s+zum)?|und|oder|au|et|ou|al|y|o)\s*"
+    r"\s*+(?:,\s*+)?(?:-|\u2013|to|until|till|through|and|or|bis(?:\s+zum)?|und|oder|au|et|ou|al|y|o)\s*"
     r"(?:(?:the|am|dem|den|le|el)\s+)?"
 )
 _DAYS = rf"(?:{_DAY},\s?(?:the\s)?){{0,6}}+{_DAY}"

@@ -589,7 +589,7 @@ class Spoken:
     """Reads texts for dates, and keeps what they name. Thread-safe.
 
     Args:
-        most: Most texts of which it is kept, >= 0.
+        most: Maximum number of texts of which it is kept, >= 0.
     """
 
     def __init__(self, most: int = MOST) -> None:

@@ -15,7 +15,7 @@ from itertools import compress, pairwise, product
 from typing import NamedTuple
 
 _KEPT = 3
-"""Fewest letters that a stem keeps; an Arabic word may lose one letter down to two."""
+"""Minimum number of letters that a stem keeps; an Arabic word may lose one letter down to two."""
 
 _CYRILLIC = re.compile("[\u0400-\u04ff]{4,}")
 _REFLEXIVE = ("ся", "сь")
@@ -79,7 +79,7 @@ HEAD = 200
 public dialogue benchmarks, 250 to 400 find no more and 120 fewer."""
 
 SHORT = 400
-"""Longest text, in characters, that is a short turn."""
+"""Maximum length of a text, in characters, that is a short turn."""
 
 # Scripts written without spaces: Han, Kana, Thai, Lao, Burmese, Khmer; and Hangul, where particles
 # are joined to words, so that a word rarely has the same form in a question and in its answer.

@@ -11,7 +11,8 @@ import re
 from memento.text.fast_pattern import Small
 
 _LONGEST = 15
-"""Most words; a longer request says what it is about, and memories of that may help."""
+"""Maximum number of words; a longer request says what it is about, and memories of that may
+help."""
 _UNIT = (
     r"(?:celsius|fahrenheit|centigrade|kelvin|miles?|kilomet(?:er|re)s?|km|met(?:er|re)s?|cm|feet|ft"
     r"|foot|inch(?:es)?|yards?|stones?|pounds?|lbs?|ounces?|oz|kilos?|kilograms?|kgs?|grams?|pints?"

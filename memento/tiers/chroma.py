@@ -157,8 +157,10 @@ class ChromaFolder:
         with _faults():
             folder.mkdir(mode=0o700, exist_ok=True)
             self._blanked = _written(folder)
-            with whole():  # it loads a library, and a forked child must know that it is open
-                self._client = _open[self._path] = _connect(self._path)
+            with contextlib.ExitStack() as held, whole():  # a forked child must know of it
+                self._client = _connect(held.enter_context(_named(folder)))
+                _open[self._path] = self._client
+                self._held = held.pop_all()
 
     @property
     def opened(self) -> int:
@@ -171,6 +173,7 @@ class ChromaFolder:
         with _faults(), whole():
             _open.pop(self._path, None)
             self._client.close()
+            self._held.close()
         # Chroma's threads allocate from arenas of their own, which glibc keeps even when they are
         # empty: 50 collections cost 45 MB at each reopening, and nothing if they are trimmed.
         trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
@@ -398,6 +401,21 @@ def load() -> None:
         raise ChromaFault(f"chromadb cannot be imported: {error}", damage=False) from error
 
 
+@contextlib.contextmanager
+def _named(folder: Path) -> Iterator[str]:
+    """Lend a name of a folder in UTF-8, the only one that Chroma takes: its own or Linux's."""
+    try:
+        str(folder).encode()
+    except UnicodeEncodeError:
+        opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            yield f"/proc/self/fd/{opened}"
+        finally:
+            os.close(opened)
+    else:
+        yield str(folder)
+
+
 def _connect(path: str) -> Any:
     load()
     chromadb = sys.modules["chromadb"]
@@ -453,7 +471,7 @@ def _abandon() -> None:
     for path, client in _open.items():
         bindings = client._server.bindings  # noqa: SLF001 -- it owns the threads
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(bindings))
-        _systems().pop(path, None)
+        _systems().pop(client._identifier, None)  # noqa: SLF001 -- as above
         _forked.add(path)
     _open.clear()
 

@@ -54,13 +54,13 @@ of 384 take 72 ms of CPU."""
 PROBE_SECONDS = 20.0
 """Time limit, in seconds, of the child process that checks a suspect folder."""
 MAX_RESETS = 3
-"""Most resets after damage per process and folder. Without a limit, a disk that corrupts files
-would cause endless rebuilding and fill up."""
+"""Maximum number of resets after damage per process and folder. Without a limit, a disk that
+corrupts files would cause endless rebuilding and fill up."""
 SETTLED_AFTER = 256
 """Calls after which an unclean end no longer leads to a rebuild: a folder whose owner dies early
 twice is rebuilt, one whose owner is killed daily is probed."""
 DRAIN_SECONDS = 10.0
-"""Longest wait, in seconds, for running calls before closing."""
+"""Maximum wait, in seconds, for running calls before closing."""
 SYNC_ROWS = 1_000
 """Rows after which Chroma writes an index to the disk: the default of its ``sync_threshold``."""
 

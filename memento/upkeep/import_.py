@@ -244,7 +244,7 @@ class Taking:
 
 
 MAX_DIM = 1 << 20
-"""Most numbers in a vector that is read."""
+"""Maximum number of numbers in a vector that is read."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,7 +62,7 @@ def merged(row: Row, new: Row, derived: Collection[str], metadata_bytes: int) ->
         row: The memory that is there, as it is.
         new: The same content again.
         derived: Columns of ``new`` whose value the caller did not give.
-        metadata_bytes: Largest metadata as JSON, bytes.
+        metadata_bytes: Maximum size of the metadata as JSON, in bytes.
     """
     if Trust.outranks(new.trust, row.trust):
         both = {name: getattr(new, name) for name in (*SOURCE, *_SAID)}

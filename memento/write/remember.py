@@ -11,10 +11,11 @@ before, in ``admit``: no other writer waits for that.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memento.admit.draft import Entry
 from memento.admit.novelty import Met, Novelty
+from memento.base.lazy import later
 from memento.base.scopes import resolved
 from memento.errors import IdConflict, TurnErased, UntrustedSource
 from memento.ledger import changes as recorded
@@ -25,8 +26,6 @@ from memento.ledger import (
     memories,
     past,
     replays,
-    scope_rows,
-    session_rows,
     slot_rows,
 )
 from memento.ledger.contract import Work
@@ -46,6 +45,12 @@ from memento.write.steps import (
     log_event,
     retitled,
 )  # fmt: skip
+
+if TYPE_CHECKING:
+    from memento.ledger import scope_rows, session_rows
+else:
+    scope_rows = later("memento.ledger.scope_rows")
+    session_rows = later("memento.ledger.session_rows")
 
 _OWN = {
     "docid", "ns", "rev", "id", "created_at", "updated_at", "reinforced", "version", "checksum",

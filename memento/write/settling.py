@@ -53,17 +53,18 @@ from memento.write import locks, slots
 from memento.write.steps import ACCEPTED, ENDED, FOUND, hide, holds, log_event
 
 BITE = 32
-"""Most memories that one transaction compares: about 10 ms, during which an ``add`` waits."""
+"""Maximum number of memories that one transaction compares: about 10 ms, during which an ``add``
+waits."""
 LONGEST = 400
-"""Longest text that is read as a statement, characters."""
+"""Maximum length of a text that is read as a statement, characters."""
 RARE = 9
-"""Most memories, the new one among them, that name a thing that ended."""
+"""Maximum number of memories, the new one among them, that name a thing that ended."""
 MOST_NAMING = 1_000
 """Memories that name a thing from which it is not rare, whenever they came."""
 MOST_ALIKE = 24
-"""Most memories of one state that a statement which takes it back is noted beside."""
+"""Maximum number of memories in one state that a statement which takes it back is noted beside."""
 SURE = 0.8
-"""Least probability with which a judge may flag a pair."""
+"""Minimum probability with which a judge may flag a pair."""
 VERB = "settle"
 """The name of the pass among the changes."""
 NEVER = frozenset({Kind.EPISODE, Kind.EMOTION, Kind.QUESTION, Kind.ARTICLE})
@@ -183,7 +184,7 @@ def read_again(session: Session, ns: int, config: Conflicts, before: int, most: 
         ns: Namespace number.
         config: Settings.
         before: Row id before which they came.
-        most: Most memories.
+        most: Maximum number of memories.
 
     Returns:
         The row id of the last one, from which to go on; None if there are no more.

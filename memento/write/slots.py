@@ -82,7 +82,7 @@ def supersede(
     if old.docid == new.docid:
         raise InvalidInput("supersedes", "a memory cannot supersede itself")
     if new.superseded_by is not None and _follows(work, new, old):
-        raise InvalidInput("supersedes", "would make a circle")
+        raise InvalidInput("supersedes", "would create a cycle")
     by = new.trust if by is None else by
     locks.guard_replaced(old, by)
     if Trust.outranks(old.trust, by):

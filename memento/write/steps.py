@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, TypeVar
 
 from memento.ledger import changes, memories
+from memento.ledger.changes import CHANGE
 from memento.ledger.contract import Work
 from memento.ledger.rows import Row, columns_of
-from memento.ledger.usage_events import CHANGE
 from memento.status import having
 from memento.types import Event, Reason, Status, Tier
 

@@ -10,9 +10,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from memento.base.clock import DAY
 from memento.config import Config
 from memento.dynamics import fold as folding
-from memento.dynamics.fold import DAY, SAID
+from memento.dynamics.fold import SAID
 from memento.dynamics.formulas import Lesson
 from memento.dynamics.settings import Dynamics
 from memento.errors import InvalidInput
@@ -41,7 +42,7 @@ MOST_RIVALS = 400
 """Events after a verdict among which the outcomes of its rivals are."""
 _SECOND = 1_000_000
 SHARED = 3
-"""Most texts that may have a word for it to be one's own."""
+"""Maximum number of texts that may have a word for it to be one's own."""
 
 _CLAUSE = re.compile(r"(?<=[.!?,;:])\s+|\n+")
 _NAME = re.compile(r"(?<=[^\s.!?:\n] )[A-Z]\w+|[A-Z]\w*[A-Z]\w*")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from memento.embed.onnx import default_embedder
 from memento.observe.anchors import licenses
 from memento.observe.candidates import find
 from memento.observe.signals import Signal
@@ -64,3 +65,20 @@ def test_only_marked_words_correct_without_a_turn_before():
         assert not any(one.sure for one in find(text).candidates if one.signal == "correction")
     (one,) = find("We don't eat breakfast any more.").candidates
     assert (one.signal, one.sure) == ("correction", True)
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["Use plan B.", "Use door B.", "Please use option C.", "Utilise le plan B.", "Usa el plan B."],
+)
+def test_a_choice_by_its_letter_is_no_rule(said):
+    """Only who was there knows what it is: it waits until somebody confirms it."""
+    (one,) = find(said, embedder=default_embedder()).candidates
+    assert (one.signal, one.sure) == (Signal.RULE, False)
+
+
+@pytest.mark.parametrize("said", ["Use C.", "Never use C.", "Only use plain C.", "Use Python 3."])
+def test_a_name_of_one_letter_is_a_name(said):
+    """A language of one letter is no choice at hand."""
+    (one,) = find(said, embedder=default_embedder()).candidates
+    assert (one.signal, one.sure) == (Signal.RULE, True)

@@ -1,5 +1,6 @@
 """A process that lacks a home, a stream, a short path, or a name in UTF-8."""
 
+import contextlib
 import json
 import os
 import subprocess
@@ -10,6 +11,7 @@ import pytest
 
 from memento import MemoryManager
 from memento.errors import InvalidInput, StoreUnusable
+from memento.testing import HashEmbedder
 
 FULL = Path("/dev/full")
 MEMENTO = f"'{sys.executable}' -m memento"
@@ -102,6 +104,30 @@ def test_a_path_need_not_be_utf_8(tmp_path, name):
         assert len(memory.list()) == 1
     assert backup.exists()
     assert export.exists()
+
+
+@pytest.mark.parametrize("name", [b"\xff", b"caf\xe9", b"caf\xc3\xa9"])
+def test_the_index_works_under_a_name_that_is_not_utf_8(tmp_path, name):
+    """Chroma takes names in UTF-8 alone: it is given another one, and finds what it has again."""
+    root = tmp_path / os.fsdecode(name)
+    for number in range(2):
+        with MemoryManager(root, embedder=HashEmbedder(32)) as memory:
+            memory.add(f"Tea number {number} is served at four.", "long")
+            memory.store.reindex()
+            assert memory.flush(wait=True, timeout=60)
+            assert memory.store.stats().long == "ready"
+            assert len(memory.retrieve("tea at four", wait=30)) == number + 1
+        assert not any(one.name.startswith("chroma.bad") for one in root.iterdir())
+    assert not any(str(root) in one for one in files_open())
+
+
+def files_open() -> list[str]:
+    """Name the files that this process has open."""
+    named = []
+    for one in Path("/proc/self/fd").iterdir():
+        with contextlib.suppress(OSError):
+            named.append(str(one.readlink()))
+    return named
 
 
 def long_folder(under: Path, length: int) -> Path:

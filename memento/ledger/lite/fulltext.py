@@ -370,7 +370,7 @@ def postings(connection: Connection, span: tuple[int, int], match: str, limit: i
         connection: Any connection.
         span: Row ids that the namespace may have, see `docid_range`.
         match: FTS5 expression, built by `expression` and by nobody else.
-        limit: Most rows to return, >= 1.
+        limit: Maximum number of rows to return, >= 1.
 
     Returns:
         Their ``seq``, joined by commas, in no order: one value costs the driver a fraction of

@@ -30,7 +30,8 @@ SETTLED = 50_000_000
 """Nanoseconds after which a folder is taken to have another time once it changes again; the clocks
 of file systems tick every 1 to 10 milliseconds."""
 TRUSTED = 1_000_000_000
-"""Most nanoseconds from one look at the files to the next: some could be hidden by a mount."""
+"""Maximum number of nanoseconds from one look at the files to the next: some could be hidden by a
+mount."""
 _COARSE = 1_000_000
 """Where times are whole milliseconds, or seconds, an unchanged one says nothing."""
 
