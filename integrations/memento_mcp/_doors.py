@@ -28,7 +28,8 @@ from memento_mcp import _table
 from memento_mcp._arguments import faults, plain
 
 if TYPE_CHECKING:
-    from memento import Hit, Memory, MemoryManager, Source
+    from memento import Hit, Memory, MemoryManager, Source, Trust
+    from memento.types import TrustName
 
 WAIT = 5.0
 """Seconds that ``recall`` waits at most until the newest memories can be found by meaning."""
@@ -82,6 +83,8 @@ class Doors:
         read_only: Whether to offer only tools that read.
         more: Whether to offer ``history`` and ``rate`` as well.
         tokens: Maximum number of tokens in one answer, 100 to 10,000.
+        trust: How far what is stored is trusted: ``agent``, or less. A model is behind it, so never
+            ``user``.
 
     Raises:
         InvalidInput: If an argument cannot be accepted.
@@ -97,6 +100,7 @@ class Doors:
         read_only: bool = False,
         more: bool = False,
         tokens: int = TOKENS,
+        trust: Trust | TrustName = "agent",
     ) -> None:
         self.client = client
         self.scope = parse_scope(scope)
@@ -104,6 +108,9 @@ class Doors:
         if tokens != TOKENS:
             memento.check.check_count("tokens", tokens, least=100, most=MOST_TOKENS)
         self._tokens = tokens
+        self._trust = trust
+        if trust != "agent":
+            memento.check.check_word("trust", trust, set(memento.Trust) - {memento.Trust.USER})
         self._lock = threading.Lock()
         self._turn = threading.Lock()
         self._named: tuple[str, str] | None = None
@@ -352,11 +359,13 @@ class Doors:
 
     @property
     def _source(self) -> Source:
-        return memento.Source(memento.Trust.AGENT, f"mcp:{self.client}" if self.client else "mcp")
+        return memento.Source(
+            memento.Trust(self._trust), f"mcp:{self.client}" if self.client else "mcp"
+        )
 
     def _correct(self, id: str, text: str) -> str:  # noqa: A002 - the argument's name in the table
         try:
-            kept = self.memory.update(id, text=text, source=memento.Trust.AGENT)
+            kept = self.memory.update(id, text=text, source=self._trust)
         except UntrustedSource:
             before = self.memory.get(id)
             kept = self.memory.add(
@@ -372,7 +381,7 @@ class Doors:
 
     def _forget(self, id: str) -> str:  # noqa: A002 - as above
         try:
-            gone = self.memory.forget(id, source=memento.Trust.AGENT).id
+            gone = self.memory.forget(id, source=self._trust).id
         except UntrustedSource as error:
             raise InvalidInput(
                 "id",
@@ -394,7 +403,7 @@ class Doors:
         return self._shown(told)
 
     def _rate(self, id: str, verdict: str) -> str:  # noqa: A002 - as above
-        self.memory.feedback.rate(id, verdict=verdict, source=memento.Trust.AGENT)
+        self.memory.feedback.rate(id, verdict=verdict, source=self._trust)
         return f"Rated {id}."
 
     def _newest(self, most: int) -> str:
