@@ -28,6 +28,7 @@ TYPED = [
     "We moved the shop to Tannery Row (the one with the yellow door).",
     "R&D is 50% of it, at $5 or €1,000, with C++ and --no-verify in .env and src/a_b.py.",
     "Regel: antworte immer auf Deutsch.",
+    "Ne demande jamais avant de supprimer un fichier.",
     "记住：以后都用中文回答。",  # noqa: RUF001 - real
     *(form.format("never push on Fridays.") for form in frames.PLAIN),
     "One more rule: no emojis.",
