@@ -10,7 +10,7 @@ import typer
 
 from memento import MemoryManager
 from memento.cli import main, mcp
-from memento.cli.menu import APART, SECTIONS
+from memento.cli.menu import APART, HIDDEN, SECTIONS
 from memento.cli.program import app
 
 HOMES = {
