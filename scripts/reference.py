@@ -20,6 +20,7 @@ import typer
 
 import memento
 from memento import check, config, errors, settings, types
+from memento.agents.table import Program, claude_plugin
 from memento.claims import settings as claims_config
 from memento.cli import __doc__ as cli_words
 from memento.cli.program import app
@@ -370,11 +371,19 @@ PAGES: dict[str, Callable[[], str]] = {
 }
 
 
+PLUGIN = FOLDER.parents[1] / "integrations" / "claude_code"
+"""The plugin that the marketplace of this repository offers to Claude Code."""
+
+
 def main() -> None:
-    """Write every page."""
+    """Write every page, and the plugin."""
     for name, compose in PAGES.items():
         (FOLDER / name).write_text(compose().rstrip() + "\n", encoding="utf-8")
         print(FOLDER / name)
+    for one in claude_plugin(PLUGIN, Program(("memento",))):
+        one.path.parent.mkdir(parents=True, exist_ok=True)
+        one.path.write_text(one.text, encoding="utf-8")
+        print(one.path)
 
 
 if __name__ == "__main__":

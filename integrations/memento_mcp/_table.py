@@ -110,23 +110,26 @@ MORE_TOOLS = (
 )
 """The tools that are offered only when asked for: each costs the model tokens in every turn."""
 
-RECENT = "memento://recent"
-MEMORY = "memento://memory/"
+SCHEME = "memento://"
+RECENT = f"{SCHEME}recent"
+POLICY = f"{SCHEME}policy"
+MEMORY = f"{SCHEME}memory/"
+SESSION = f"{SCHEME}session/"
+
+
+def _resource(where: Json, name: str, description: str) -> Json:
+    return where | {"name": name, "description": description, "mimeType": "text/plain"}
+
+
 RESOURCES = (
-    {
-        "uri": RECENT,
-        "name": "recent",
-        "description": "The newest memories.",
-        "mimeType": "text/plain",
-    },
+    _resource({"uri": RECENT}, "recent", "The newest memories."),
+    _resource({"uri": POLICY}, "policy", "The user's rules, preferences and decisions."),
 )
 TEMPLATES = (
-    {
-        "uriTemplate": f"{MEMORY}{{id}}",
-        "name": "memory",
-        "description": "One memory, whole, by its id.",
-        "mimeType": "text/plain",
-    },
+    _resource({"uriTemplate": f"{MEMORY}{{id}}"}, "memory", "One memory, whole, by its id."),
+    _resource(
+        {"uriTemplate": f"{SESSION}{{id}}"}, "session", "Where the work of a session stands."
+    ),
 )
 PROMPTS = (
     {

@@ -19,6 +19,7 @@ from memento.cli.options import Root, command, option
 from memento.cli.output import USAGE, Shown, counted
 from memento.cli.store import Store
 from memento.errors import InvalidInput, MementoError
+from memento.resident import tokens as tokens_of
 from memento.types import Trust
 from memento_mcp._project import project_scope
 
@@ -30,6 +31,8 @@ app = typer.Typer()
     "claude mcp add -s user memento -- memento mcp",
     "memento mcp --root ~/notes",
     "memento mcp --print-tools",
+    "memento mcp --add-token laptop --read-only",
+    "memento mcp --http 8765",
 )
 def mcp(
     store: Store,
@@ -54,19 +57,75 @@ def mcp(
     alone: Annotated[
         bool, option("--alone", help="Open the store in this process instead of a shared one.")
     ] = False,
+    http: Annotated[
+        str | None,
+        option("--http", metavar="[HOST:]PORT", help="Serve HTTP, to clients with a token."),
+    ] = None,
+    add_token: Annotated[
+        str | None,
+        option("--add-token", metavar="NAME", help="Make a token and print it, once."),
+    ] = None,
+    trust: Annotated[
+        str, option("--trust", help="With --add-token: agent, tool, web or import.")
+    ] = "agent",
+    list_tokens: Annotated[
+        bool, option("--list-tokens", help="List who has a token, and its rights.")
+    ] = False,
+    revoke_token: Annotated[
+        str | None, option("--revoke-token", metavar="NAME", help="Refuse a token from now on.")
+    ] = None,
 ) -> None:
     """Run an MCP server for an agent.
 
     The server uses standard input and output, and runs until the agent disconnects. All agents of a
     store share one process that keeps it open. The first agent starts that process, and it ends
     when no agent has used it for a while.
+
+    With --http (extra mcp), the server runs until the command is ended, and answers only clients
+    with a token. A token is bound to the namespace, the scope, --read-only and --trust that were
+    given with --add-token.
     """
-    settings = Settings(store, scope, everywhere, read_only, more, tokens, alone)
+    if add_token:
+        _add_token(store, add_token, scope or "", trust, read_only=read_only)
+    elif list_tokens:
+        _list_tokens(store)
+    elif revoke_token:
+        tokens_of.revoke(store.root, revoke_token)
+    elif http:
+        from memento.cli.mcp_http import serve_http  # noqa: PLC0415 - few agents use it
+
+        serve_http(store, http, more=more, most=tokens)
+    else:
+        _stdio(Settings(store, scope, everywhere, read_only, more, tokens, alone), print_tools)
+
+
+def _stdio(settings: Settings, print_tools: bool) -> None:
     doors = doors_of(settings)
     if print_tools:
         _print(doors.tools)
     else:
         serve(settings)
+
+
+def _add_token(store: Store, name: str, scope: str, trust: str, *, read_only: bool) -> None:
+    if not store.exists:
+        store._replace(make=True).open().close()
+    typer.echo(
+        tokens_of.add(
+            store.root,
+            name,
+            namespace=store.namespace,
+            scope=scope,
+            read_only=read_only,
+            trust=trust,
+        )
+    )
+
+
+def _list_tokens(store: Store) -> None:
+    for one in tokens_of.listed(store.root):
+        rights = "reads" if one.read_only else f"reads, and writes as {one.trust}"
+        typer.echo(f"{one.name}  {one.namespace}  {one.scope or 'everywhere'}  {rights}")
 
 
 def _print(tools: list[dict[str, Any]]) -> None:
@@ -182,6 +241,8 @@ def _set_up(
         done.value["agents"][agent.name] = {str(one.path): one.word for one in changes}
         if dry_run:
             done.lines.extend(line for one in changes for line in one.diff.splitlines())
+            if not changes:
+                done.lines.append(f"{agent.title}: nothing to do")
             continue
         carry_out(changes)
         word = ("taken out" if undo else "set up") if changes else "nothing to do"

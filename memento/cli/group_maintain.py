@@ -177,7 +177,7 @@ def _agree_to(plan: Synced) -> None:
 def _vault_lines(done: Synced) -> Iterator[str]:
     for step in done.of(*_TO_MEMORIES, "left", "withheld"):
         why = f": {step.why}" if step.why else ""
-        yield one_line(f"{step.action:<10} {step.path}{why}")
+        yield one_line(f"{step.action} {step.path}{why}")
     parts = [
         f"{counted(len(done.of(one)), 'note')} {one}"
         for one in ("written", "removed")

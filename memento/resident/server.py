@@ -35,6 +35,7 @@ TABLE = {
     "stop": "memento.resident.server:stop",
     "hook": "memento.agents.hook:answered",
     "mcp": "memento.cli.mcp:session",
+    "http": "memento.cli.mcp_http:session",
 }
 """Each call with its handler, imported when it is asked for: it takes the process and the fields of
 the call, and returns the answer, or what serves the rest of the connection."""

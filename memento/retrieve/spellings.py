@@ -16,17 +16,22 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import repeat
 from string import ascii_lowercase
+from typing import TYPE_CHECKING
 
 import numpy as np
-from rapidfuzz.distance import OSA
-from rapidfuzz.process import extract
 
+from memento.base.lazy import later
 from memento.embed.common_words import is_common, is_form_of_common
 from memento.ledger.match import Any, In, Match, Phrase, Start, Word
 from memento.text import codes, words
 from memento.text.codes import Code
 from memento.text.synonyms import others
 from memento.text.words import WEAK_WORDS, is_unspaced
+
+if TYPE_CHECKING:
+    from rapidfuzz import distance, process
+else:
+    distance, process = later("rapidfuzz.distance"), later("rapidfuzz.process")
 
 LEAST = 4
 """Minimum number of letters in a word in which a typing error is searched for."""
@@ -157,7 +162,11 @@ class Vocabulary:
             shelf = self._shelves.get(length, {})
             letters = shelf if len(word) >= _LONG else [word[0]]
             known = [other for letter in letters for other in shelf.get(letter, ())]
-            found = extract(word, known, scorer=OSA.distance, score_cutoff=most, limit=None)
+            if not known:
+                continue
+            found = process.extract(
+                word, known, scorer=distance.OSA.distance, score_cutoff=most, limit=None
+            )
             yield from ((other, int(errors)) for other, errors, _ in found)
 
     def _learn(self, word: str) -> int:

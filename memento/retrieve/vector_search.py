@@ -29,7 +29,7 @@ from memento.retrieve.inputs import WIDER
 from memento.tiers import derived, mapped
 from memento.tiers.derived import Filing, Unusable
 from memento.tiers.exact import LACKS, Vectors, who_answers
-from memento.tiers.long_tier import LongState
+from memento.tiers.folder import LongState
 from memento.tiers.mapped import KIND, Docids, Links, Table, dots
 from memento.tiers.store_embedder import StoreEmbedder
 from memento.types import Tier

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memento.config import LongIndex
-from memento.tiers.long_tier import LongState
+from memento.tiers.folder import LongState
 from memento.tiers.mapped import Docids, Floats, Links, Table, dots
 
 Mask = NDArray[np.bool_]

@@ -19,6 +19,7 @@ import struct
 import weakref
 import zlib
 from dataclasses import asdict, dataclass
+from enum import StrEnum
 from hashlib import sha256
 from pathlib import Path
 
@@ -52,6 +53,17 @@ _TOLD_BY = {
 
 class Taken(TierUnavailable):
     """The folder has another owner, which also indexes what this process adds: no fault."""
+
+
+class LongState(StrEnum):
+    """Whether the long tier can be searched; ``LongTier.reason`` says why not."""
+
+    COLD = "cold"
+    """Not open: not needed yet, opening, closed, of another owner, or prevented for a while."""
+    READY = "ready"
+    """It answers from the rows written to it so far."""
+    ASIDE = "aside"
+    """Its index is damaged; the next ``open`` makes a new one, unless that happened too often."""
 
 
 class FolderLock:

@@ -59,6 +59,7 @@ PATIENCE = 0.5
 
 NOT_REACHED = (
     "backups and exports made before, and what one that was killed left (.NAME.*.tmp)",
+    "the notes of a vault until it is synced (`memento export --vault`)",
     "texts already handed to a model or shown",
     "what the file system, a volume snapshot, the disk's firmware or swap keeps of old blocks",
 )

@@ -195,6 +195,7 @@ class _Sync:
         self._new: set[str] = set()
         self._live: dict[str, Memory] = {}
         self._hidden: dict[str, Row] = {}
+        self._heirs: dict[str, tuple[str, _Base]] = {}
         self._places: dict[str, str] = {}
         self._related: dict[str, list[str]] = defaultdict(list)
         self._steps: list[Step] = []
@@ -206,14 +207,18 @@ class _Sync:
         self._read_state()
         files = self._scan()
         self._match(files)
-        self._look()
-        self._place(files)
-        before = dict(self._bases)
         if self._new:
             self._save()  # from here on a new note has its id, whatever happens
+        before = dict(self._bases)
+        self._look()
+        self._place(files)
         withheld = self._missing_too_many()
         for name in [*dict.fromkeys([*self._bases, *self._notes, *self._live])]:
             self._one(name, withheld=name in withheld)
+        for heir, (name, base) in self._heirs.items():
+            if heir in self._bases and not self._bases[heir].data:  # its note was left as it is
+                del self._bases[heir]
+                self._bases[name] = base
         if self._new or self._bases != before or not (self._root / STATE).exists():
             self._save()
         return Synced(
@@ -340,7 +345,8 @@ class _Sync:
             heir = heads[name]
             if name in self._bases and heir in self._live and heir not in named:
                 named.append(heir)
-                self._bases[heir] = self._bases.pop(name)._replace(data="")
+                self._heirs[heir] = (name, base := self._bases.pop(name))
+                self._bases[heir] = base._replace(data="")
                 if name in self._notes:
                     self._notes[heir] = self._notes.pop(name)
 
