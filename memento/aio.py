@@ -354,6 +354,7 @@ class AsyncQuarantine(AsyncPart[Quarantine]):
 
     list = _threaded(Quarantine.list)
     approve = _threaded(Quarantine.approve)
+    approve_all = _threaded(Quarantine.approve_all)
     reject = _threaded(Quarantine.reject)
     forget_source = _threaded(Quarantine.forget_source)
     restore_source = _threaded(Quarantine.restore_source)
@@ -430,6 +431,7 @@ class AsyncStore(AsyncPart[Store]):
     namespaces = _threaded(Store.namespaces)
     backup = _threaded(Store.backup)
     export = _threaded(Store.export)
+    sync_vault = _threaded(Store.sync_vault)
     import_from = _threaded(Store.import_from)
     doctor = _threaded(Store.doctor)
     erase = _threaded(Store.erase)

@@ -42,7 +42,7 @@ MAX_K = 10_000
 MAX_IDS = 100_000
 """Maximum number of ids one call may choose among."""
 MAX_TOKENS = 1 << 40
-"""Maximum budget of tokens one call may have."""
+"""Maximum budget of tokens that one call may have."""
 PROMPT_TOKENS = 1_500
 """Default budget of ``MemoryManager.prompt``: five long passages and the frame."""
 TALK_TOKENS = 400

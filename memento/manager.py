@@ -447,7 +447,7 @@ class MemoryManager(Part):
             InvalidInput: If an argument cannot be accepted, or the mode needs a language model and
                 ``Config.llm`` names none that can be used.
             MissingExtra: If the package of the language model is not installed.
-            NotFound: If ``turn_id`` is no memory of this namespace.
+            NotFound: If ``turn_id`` is not a memory of this namespace.
             SecretFound: If a text contains a secret and ``Config.secrets`` is ``"reject"``.
             StoreError: If it could not be written; nothing was stored.
             TurnErased: If a turn was erased while it was being written; nothing was stored.

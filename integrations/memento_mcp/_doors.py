@@ -1,4 +1,4 @@
-"""The effect of each tool, resource and prompt in the store of one user.
+"""What each tool, resource and prompt does in the store of one user.
 
 A mistake of the model's (an unknown id, a word too many) comes back as a refusal that says what to
 do; so does a store that cannot be used, since an agent goes on without its memory. The agent's
@@ -28,7 +28,8 @@ from memento_mcp import _table
 from memento_mcp._arguments import faults, plain
 
 if TYPE_CHECKING:
-    from memento import Hit, Memory, MemoryManager, Source
+    from memento import Hit, Memory, MemoryManager, Source, Trust
+    from memento.types import TrustName
 
 WAIT = 5.0
 """Seconds that ``recall`` waits at most until the newest memories can be found by meaning."""
@@ -58,11 +59,11 @@ log = logging.getLogger("memento_mcp")
 
 
 class Answer(NamedTuple):
-    """The words of a tool to the model.
+    """The reply of a tool to the model.
 
     Attributes:
-        text: The words.
-        refused: Whether the tool could not do it.
+        text: The text.
+        refused: Whether the tool refused the call.
     """
 
     text: str
@@ -70,18 +71,20 @@ class Answer(NamedTuple):
 
 
 class Doors:
-    """The tools of the server, over one namespace of a store. Safe from any thread.
+    """The tools of the server, for one namespace of a store. Thread-safe.
 
     Args:
-        memory: Where to keep and look, or a function that opens it: it is called once, at the first
-            use, and what it opened is closed with the doors.
-        scope: Where the agent works, a path: what it keeps belongs there, and it sees what applies
-            there. ``""`` is everywhere.
-        client: Name of the program that calls, kept as part of the source of what it remembers.
-        session: Session of what is kept, if the agent has one.
-        read_only: Whether only the tools that read are offered.
-        more: Whether ``history`` and ``rate`` are offered as well.
+        memory: The manager to use, or a function that opens it. The function is called once, at the
+            first use, and what it opened is closed by ``close``.
+        scope: Scope in which the agent works: what it stores belongs to that scope, and it sees
+            what applies there. ``""`` is everywhere.
+        client: Name of the calling program, which becomes part of the source of what it stores.
+        session: Session of what is stored, if the agent has one.
+        read_only: Whether to offer only tools that read.
+        more: Whether to offer ``history`` and ``rate`` as well.
         tokens: Maximum number of tokens in one answer, 100 to 10,000.
+        trust: How far what is stored is trusted: ``agent``, or less. A model is behind it, so never
+            ``user``.
 
     Raises:
         InvalidInput: If an argument cannot be accepted.
@@ -97,6 +100,7 @@ class Doors:
         read_only: bool = False,
         more: bool = False,
         tokens: int = TOKENS,
+        trust: Trust | TrustName = "agent",
     ) -> None:
         self.client = client
         self.scope = parse_scope(scope)
@@ -104,6 +108,9 @@ class Doors:
         if tokens != TOKENS:
             memento.check.check_count("tokens", tokens, least=100, most=MOST_TOKENS)
         self._tokens = tokens
+        self._trust = trust
+        if trust != "agent":
+            memento.check.check_word("trust", trust, set(memento.Trust) - {memento.Trust.USER})
         self._lock = threading.Lock()
         self._turn = threading.Lock()
         self._named: tuple[str, str] | None = None
@@ -117,7 +124,7 @@ class Doors:
 
     @property
     def memory(self) -> MemoryManager:
-        """The memories, opened if they are not."""
+        """The manager, which is opened at first use."""
         with self._lock:  # the thread that warms up and the first call may come together
             if self._memory is None:
                 if self._open is None:
@@ -132,14 +139,14 @@ class Doors:
         return "opening the memory" if opening else "waiting for the memory: others may write to it"
 
     def warm(self) -> None:
-        """Open the store and load the model, so that the first call need not wait for it."""
+        """Open the store and load the model, so that the first call does not have to wait."""
         try:
             self.memory.retrieve("anything", 1, record=False)
         except MementoError as error:  # the first call says so to the model
             log.warning("the store cannot be used: %s", error)
 
     def close(self) -> None:
-        """Close the store if it was opened here."""
+        """Close the store if this object opened it."""
         with self._lock:
             if self._open is not None and self._memory is not None:
                 self._memory.close()
@@ -149,7 +156,7 @@ class Doors:
         """Call a tool.
 
         Args:
-            name: One of those that are offered.
+            name: Name of a tool that is offered.
             arguments: Its arguments.
 
         Raises:
@@ -216,7 +223,7 @@ class Doors:
 
         Args:
             name: ``recall`` or ``reflect``.
-            arguments: For ``recall`` the ``topic``.
+            arguments: For ``recall``, the ``topic``.
 
         Raises:
             LookupError: If there is no such prompt, or the topic is missing.
@@ -352,11 +359,13 @@ class Doors:
 
     @property
     def _source(self) -> Source:
-        return memento.Source(memento.Trust.AGENT, f"mcp:{self.client}" if self.client else "mcp")
+        return memento.Source(
+            memento.Trust(self._trust), f"mcp:{self.client}" if self.client else "mcp"
+        )
 
     def _correct(self, id: str, text: str) -> str:  # noqa: A002 - the argument's name in the table
         try:
-            kept = self.memory.update(id, text=text, source=memento.Trust.AGENT)
+            kept = self.memory.update(id, text=text, source=self._trust)
         except UntrustedSource:
             before = self.memory.get(id)
             kept = self.memory.add(
@@ -372,7 +381,7 @@ class Doors:
 
     def _forget(self, id: str) -> str:  # noqa: A002 - as above
         try:
-            gone = self.memory.forget(id, source=memento.Trust.AGENT).id
+            gone = self.memory.forget(id, source=self._trust).id
         except UntrustedSource as error:
             raise InvalidInput(
                 "id",
@@ -394,7 +403,7 @@ class Doors:
         return self._shown(told)
 
     def _rate(self, id: str, verdict: str) -> str:  # noqa: A002 - as above
-        self.memory.feedback.rate(id, verdict=verdict, source=memento.Trust.AGENT)
+        self.memory.feedback.rate(id, verdict=verdict, source=self._trust)
         return f"Rated {id}."
 
     def _newest(self, most: int) -> str:

@@ -1,4 +1,4 @@
-"""The tools, resources and prompts of the server. Constants alone.
+"""The tools, resources and prompts of the server, as constants.
 
 No text of the store ever enters a description. A client may show the model the names of the tools
 alone and the instructions whole, so that these say when to use which.

@@ -38,19 +38,19 @@ if TYPE_CHECKING:
 IGNORE = ".memento-ignore"
 """A file of this name keeps memento out of its folder and those below."""
 TOKENS = 250
-"""Most tokens of what is shown beside a message."""
+"""Maximum number of tokens in what is shown beside a message."""
 POLICY_TOKENS, TAIL_TOKENS = 450, 150
-"""Most tokens of what is shown at the start of a session."""
+"""Maximum number of tokens in what is shown at the start of a session."""
 MOST = 6
-"""Most memories shown beside a message."""
+"""Maximum number of memories shown beside a message."""
 NEAR = 0.5
-"""Least share of the best memory's score; what has less bears on something else."""
+"""Minimum share of the best memory's score; what has less bears on something else."""
 FEWEST_WORDS = 3
 """A shorter message is about nothing, or answers the agent."""
 BEFORE = 2
 """Messages before the last one that help to understand it."""
 LINE = 300
-"""Most characters of what a checkpoint quotes."""
+"""Maximum number of characters in what a checkpoint quotes."""
 _PRIVATE = re.compile(r"<private>.*?(?:</private>|\Z)", re.DOTALL | re.IGNORECASE)
 _COMMAND = re.compile(r"/[\w:-]+(?:\s|\Z)|!")
 _MACHINES = ("system", "loop", "schedule")
@@ -275,7 +275,7 @@ class _Seen:
         return None if said is None else datetime.fromisoformat(said)
 
     def says(self, text: str) -> bool:
-        """Tell whether a text is shown, by whichever memory."""
+        """Return whether a text is shown, by whichever memory."""
         return _digest(text) in self._known.get("texts", ())
 
     def add(self, shown: Sequence[Memory | Shown]) -> None:

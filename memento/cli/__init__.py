@@ -21,7 +21,7 @@ from io import TextIOWrapper
 
 __all__ = ["main"]
 
-UNCOLLECTED = 100_000
+UNCOLLECTED = 200_000
 """Objects that a command makes before the collector looks for cycles among them, instead of 700: it
 finds none in what was imported, and took a seventh of a short command."""
 

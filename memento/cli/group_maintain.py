@@ -81,21 +81,31 @@ def export(
     ] = None,
     vault: Annotated[
         Path | None,
-        option("--vault", metavar="FOLDER", help="Keep a folder of notes the same, both ways."),
+        option(
+            "--vault",
+            metavar="FOLDER",
+            help="Sync the memories with a folder of notes, in both directions.",
+        ),
     ] = None,
     kind: Annotated[
-        list[Kind] | None, option("--kind", help="With --vault: kinds that get a note.")
+        list[Kind] | None,
+        option("--kind", help="With --vault: only memories of this kind get a note; repeatable."),
     ] = None,
     trust: Annotated[
-        Trust, option("--trust", help="With --vault: who edits the notes.")
+        Trust, option("--trust", help="With --vault: how far to trust edits to the notes.")
     ] = Trust.USER,
     allow_deletes: Annotated[
-        bool, option("--allow-deletes", help="With --vault: also if many notes are missing.")
+        bool,
+        option(
+            "--allow-deletes", help="With --vault: forget memories even if many notes are missing."
+        ),
     ] = False,
     dry_run: Annotated[
         bool, option("--dry-run", help="With --vault: only report what would be done.")
     ] = False,
-    yes: Annotated[bool, option("--yes", "-y", help="With --vault: do not ask.")] = False,
+    yes: Annotated[
+        bool, option("--yes", "-y", help="With --vault: do not ask for confirmation.")
+    ] = False,
     vectors: Annotated[
         bool,
         option("--vectors", help="Include the vectors, so that they need not be computed again."),
@@ -112,7 +122,7 @@ def export(
     to stdout, the output of --json goes to stderr.
 
     With --vault, each memory becomes a Markdown note in a folder. Edit the notes with any editor
-    and run the command again to take over what changed on either side. Before it changes memories,
+    and run the command again to apply what changed on either side. Before it changes memories,
     it shows what it will do and asks for confirmation. Deleting a note forgets its memory, which
     `memento restore` brings back.
     """
@@ -167,7 +177,7 @@ def _agree_to(plan: Synced) -> None:
 def _vault_lines(done: Synced) -> Iterator[str]:
     for step in done.of(*_TO_MEMORIES, "left", "withheld"):
         why = f": {step.why}" if step.why else ""
-        yield one_line(f"{step.action:<10} {step.path}{why}")
+        yield one_line(f"{step.action} {step.path}{why}")
     parts = [
         f"{counted(len(done.of(one)), 'note')} {one}"
         for one in ("written", "removed")
@@ -377,7 +387,7 @@ def _findings(found: Sequence[Finding]) -> Shown:
 
 @command(app, "memento reindex")
 def reindex(store: Store, *, wait: Wait = True) -> Shown:
-    """Recompute all embeddings; the same as `memento doctor --reindex`."""
+    """Recompute embeddings: `memento doctor --reindex`."""
     return _reindexed(store, wait=wait)
 
 
@@ -504,7 +514,7 @@ def _receipt(done: Erasure, *, derived: bool) -> Iterator[str]:
 
 @command(app, "memento salvage")
 def salvage(*, as_json: AsJson = False, root: Root = None) -> int:
-    """Rebuild a damaged store; the same as `memento doctor --salvage`."""
+    """Rebuild a damaged store: `memento doctor --salvage`."""
     return _salvaged(root).show(as_json=as_json)
 
 

@@ -38,11 +38,12 @@ else:
 
 
 CHOICES = 30
-"""Most characters of the choices that a help line shows; more are named in the error."""
+"""Maximum number of characters in the choices that a help line shows; more are named in the
+error."""
 
 
 def given(context: typer.Context, name: str, *sources: str) -> bool:
-    """Tell whether an option was given in one of the places, else anywhere but by default."""
+    """Return whether an option was given in one of the places, else anywhere but by default."""
     source = context.get_parameter_source(name)
     return source is not None and source.name in (sources or ("COMMANDLINE", "ENVIRONMENT"))
 
@@ -149,7 +150,7 @@ Namespace = Annotated[
         "--namespace",
         envvar="MEMENTO_NAMESPACE",
         metavar="LABELS",
-        help="Namespace: one or more labels, joined with '/'.",
+        help="Namespace to use: one or more labels, joined with '/'.",
     ),
 ]
 EmbedderName = Annotated[
@@ -158,7 +159,7 @@ EmbedderName = Annotated[
         "--embedder",
         envvar="MEMENTO_EMBEDDER",
         metavar="NAME",
-        help="Embedder: 'default', 'none', 'sentence-transformers:NAME' or 'openai:MODEL'.",
+        help="Embedder to use: default, none, sentence-transformers:NAME or openai:MODEL.",
     ),
 ]
 AsJson = Annotated[bool, option("--json", help="Print JSON.")]
@@ -179,7 +180,7 @@ KnownAt = Annotated[
         "--known-at",
         parser=moment_of,
         metavar="MOMENT",
-        help="As recorded at this moment.",
+        help="Answer from what had been recorded by this moment.",
     ),
 ]
 Query = Annotated[list[str], typer.Argument(metavar="QUERY", help="The query, in plain words.")]

@@ -21,13 +21,14 @@ from typing import Any
 from memento import __version__
 
 LONGEST = 1 << 20
-"""Longest message, bytes."""
+"""Maximum length of a message, bytes."""
 STARTED_AGAIN = 1.0
 """Seconds after which a process that was started and does not listen is started again."""
 _PATH = 100
-"""Most bytes of a socket's path; 104 with the final zero is the least that a system takes."""
+"""Maximum number of bytes of a socket's path; 104 with the final zero is the least that a system
+takes."""
 _LOG = 1 << 20
-"""Most bytes of a log; then it begins anew with the next process."""
+"""Maximum number of bytes of a log; then it begins anew with the next process."""
 _LOCAL_PEERCRED = 1
 _children: list[int] = []
 """Processes that were started here and may have ended."""

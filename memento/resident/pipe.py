@@ -26,7 +26,8 @@ STARTS = 15.0
 PARTING = 30.0
 """Seconds that open calls have once the agent is gone."""
 LONGEST = 4 << 20
-"""Longest line that the process reads, bytes; it refuses a longer one, of which no more is sent."""
+"""Maximum length of a line that the process reads, bytes; it refuses a longer one, of which no more
+is sent."""
 TRIES = 3
 """How many processes may end during a request."""
 _AGAIN = "memento-greeted-again"

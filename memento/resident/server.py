@@ -35,13 +35,14 @@ TABLE = {
     "stop": "memento.resident.server:stop",
     "hook": "memento.agents.hook:answered",
     "mcp": "memento.cli.mcp:session",
+    "http": "memento.cli.mcp_http:session",
 }
 """Each call with its handler, imported when it is asked for: it takes the process and the fields of
 the call, and returns the answer, or what serves the rest of the connection."""
 IDLE = 900.0
 """Seconds without a client after which the process ends."""
 MOST = 64
-"""Most connections at once."""
+"""Maximum number of connections at once."""
 PATIENCE = 30.0
 """Seconds that a client has for a line."""
 PARTING = 20.0
@@ -153,7 +154,7 @@ class Resident:
         )
 
     def _wanted(self) -> bool:
-        """Tell whether to go on: the store and the socket are there, and somebody may come."""
+        """Return whether to go on: the store and the socket are there, and somebody may come."""
         if self._store is None:
             self._store = identity(self.root)
         elif identity(self.root) != self._store:
@@ -256,7 +257,7 @@ def _write(writer: BufferedWriter, answer: Any) -> None:
 
 
 def _newer(version: object) -> bool:
-    """Tell whether a client's version of memento is newer than this one.
+    """Return whether a client's version of memento is newer than this one.
 
     >>> _newer("99.0"), _newer("0.0.9"), _newer(None)
     (True, False, False)

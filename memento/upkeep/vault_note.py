@@ -38,7 +38,8 @@ _PLAIN = re.compile(
 )
 _UNSAFE = re.compile(r'[<>:"/\\|?*#^\[\]%\s]+')
 _NAME_BYTES = 100
-"""Longest name of a note made from a text, in bytes, without what tells it from others."""
+"""Maximum length of a name of a note made from a text, in bytes, without what tells it from
+others."""
 
 
 class Merged(NamedTuple):

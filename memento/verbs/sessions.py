@@ -316,7 +316,7 @@ class Sessions(Part):
         return Resumption(self._info(begun), last, tuple(turns), tuple(told), text, used)
 
     def _learnt(self, c: Reading, ns: int, session: str) -> Rows:
-        """Read what was decided, learnt and planned in a session, the newest first."""
+        """Read what was decided, learned and planned in a session, the newest first."""
         filters = filters_of(self._view.engine.now(), session=session, kind=session_extract.LEARNT)
         return memories.select(c, ns, filters, memories.Page(newest_first=True, limit=FEW))
 

@@ -1,4 +1,4 @@
-"""A folder of notes that is kept the same as the memories of a namespace, both ways.
+"""Sync the memories of a namespace with a folder of notes, in both directions.
 
 Each memory is one Markdown file. What both said when they were last the same is in the file
 ``STATE`` of the folder, as digests; so it is known which of them changed since. A sync that was
@@ -64,7 +64,7 @@ STATE = ".memento.json"
 SHOWN = (Status.ACTIVE, Status.ARCHIVED)
 """Statuses of memories that have a note."""
 NOTE_BYTES = 1_000_000
-"""Largest note."""
+"""Maximum note."""
 FEW, SHARE = 5, 0.2
 """As many notes, and as large a part of all, may be missing without anybody being asked."""
 _TEMPORARY = re.compile(r"(.+)\.[0-9a-f]{8}\.tmp")
@@ -79,17 +79,18 @@ Action = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One thing that a sync did, would do, or left for a person.
+    """One thing that a sync did, would do, or left undone.
 
     Attributes:
-        action: ``added``: a new note became a memory. ``updated``: a memory got what its note says.
-            ``forgotten``: a memory whose note was deleted. ``written`` and ``removed``: a note.
-            ``conflict``: both sides changed; the note holds, and what the memory said is in its
-            history. ``left``: nothing was done, see ``why``. ``withheld``: so many notes are
-            missing that their memories were not forgotten.
-        path: The note, from the folder of the vault.
+        action: ``added``: a new note became a memory. ``updated``: a memory was changed to match
+            its note. ``forgotten``: a memory was forgotten because its note was deleted.
+            ``written`` and ``removed``: a note was written or removed. ``conflict``: both sides
+            changed; the note won, and the memory's version is in its history. ``left``: nothing was
+            done, see ``why``. ``withheld``: so many notes are missing that their memories were not
+            forgotten.
+        path: The note, relative to the folder.
         id: The memory; ``""`` if there is none.
-        why: What there is to say of it.
+        why: The reason, if any.
     """
 
     action: Action
@@ -100,15 +101,16 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Synced:
-    """What became of a vault.
+    """The result of a sync.
 
     Attributes:
         folder: The vault.
-        steps: All that was done, or would be.
-        unchanged: Notes that are as their memories are.
-        foreign: Notes that are not of memento; they are never written.
+        steps: Everything that was done, or would be.
+        unchanged: Number of notes that match their memories.
+        foreign: Number of notes that do not belong to memento and are never changed.
         dry_run: Whether nothing was done.
-        run: Number by which ``undo(run=...)`` takes back what was done to memories, if anything.
+        run: Number to pass to ``undo(run=...)`` to undo the changes to memories; None if there are
+            none.
     """
 
     folder: Path
@@ -148,7 +150,7 @@ def sync(
     allow_deletes: bool,
     dry_run: bool,
 ) -> Synced:
-    """Make a folder of notes and the memories the same, see ``Store.sync_vault``."""
+    """Sync a folder of notes with the memories, see ``Store.sync_vault``."""
     root = Path(os.path.realpath(path_outside("folder", folder, view.root)))
     store = Path(os.path.realpath(view.root))
     if not str(folder) or root in (store, *store.parents):
@@ -193,6 +195,7 @@ class _Sync:
         self._new: set[str] = set()
         self._live: dict[str, Memory] = {}
         self._hidden: dict[str, Row] = {}
+        self._heirs: dict[str, tuple[str, _Base]] = {}
         self._places: dict[str, str] = {}
         self._related: dict[str, list[str]] = defaultdict(list)
         self._steps: list[Step] = []
@@ -204,14 +207,18 @@ class _Sync:
         self._read_state()
         files = self._scan()
         self._match(files)
-        self._look()
-        self._place(files)
-        before = dict(self._bases)
         if self._new:
             self._save()  # from here on a new note has its id, whatever happens
+        before = dict(self._bases)
+        self._look()
+        self._place(files)
         withheld = self._missing_too_many()
         for name in [*dict.fromkeys([*self._bases, *self._notes, *self._live])]:
             self._one(name, withheld=name in withheld)
+        for heir, (name, base) in self._heirs.items():
+            if heir in self._bases and not self._bases[heir].data:  # its note was left as it is
+                del self._bases[heir]
+                self._bases[name] = base
         if self._new or self._bases != before or not (self._root / STATE).exists():
             self._save()
         return Synced(
@@ -338,7 +345,8 @@ class _Sync:
             heir = heads[name]
             if name in self._bases and heir in self._live and heir not in named:
                 named.append(heir)
-                self._bases[heir] = self._bases.pop(name)._replace(data="")
+                self._heirs[heir] = (name, base := self._bases.pop(name))
+                self._bases[heir] = base._replace(data="")
                 if name in self._notes:
                     self._notes[heir] = self._notes.pop(name)
 

@@ -190,14 +190,14 @@ def carried_words_are_not_the_users(folder: Path, *, full: bool, seed: int) -> T
             for at, message in enumerate(messages[:: len(messages) // 40])
         )
     return TrustResult(
-        name="words of others in a message of the user",
-        promise="What a user's message carries (mails, chats, pages, logs, files) becomes no rule, "
-        "changes no slot and no memory, and hides nothing.",
+        name="other people's words in a user message",
+        promise="Text that a user message quotes (mails, chats, pages, logs, files) never becomes"
+        " a rule, changes no slot and no memory, and hides nothing.",
         cases=len(messages),
         failures=len(broken),
         control="every message is read as typed",
         control_failed=control > 0,
-        figures={"forms": len(FORMS), "changed something in the control, of 40": control},
+        figures={"forms": len(FORMS), "control: messages of 40 that changed something": control},
         details=tuple(broken[:5]),
     )
 

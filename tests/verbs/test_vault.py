@@ -136,6 +136,19 @@ def test_a_correction_keeps_the_note(memory, one, vault):
     assert (vault.path(), new.id in text, "stars: 5" in text) == (path, True, True)
 
 
+def test_a_note_that_could_not_be_taken_over_stays_that_of_the_heir(memory, one, vault):
+    """The memory in its place is locked: it is named each time, and never forgotten."""
+    new = memory.correct(one.id, "Rami lives in Bergen")
+    memory.update(new.id, lock="user")
+    vault.edit("Oslo", "Paris")
+    for _ in range(2):
+        ((action, why),) = vault.sync()
+        assert (action, "is locked" in why) == ("left", True)
+    memory.update(new.id, lock=None)
+    assert [action for action, _ in vault.sync()] == ["conflict", "written"]
+    assert memory.get(new.id).text == "Rami lives in Paris"
+
+
 def test_a_note_may_be_moved(memory, one, vault):
     """It is known by its id, not by its name."""
     (vault.root / "people").mkdir()
