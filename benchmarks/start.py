@@ -17,9 +17,11 @@ import sys
 from collections.abc import Sequence
 from tempfile import TemporaryDirectory
 
+from memento.resident.client import call
+
 RUNS = 9
 IDLE = 0.012
-LIMITS = {"--version": 0.08, "add": 0.2, "retrieve": 0.5, "mcp": 0.1}
+LIMITS = {"--version": 0.08, "add": 0.2, "retrieve": 0.5, "mcp": 0.06, "mcp --alone": 0.1}
 HELLO = {
     "jsonrpc": "2.0", "id": 1, "method": "initialize",
     "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "b"}},
@@ -27,14 +29,18 @@ HELLO = {
 READY = """
 import os, sys, time
 from memento.cli import main
-from memento_mcp._wire import Server
+from {module} import {name}
 def ends(*_):
     os.write(2, str(time.process_time()).encode())
     os._exit(0)
-Server._send = ends
-sys.exit(main(["mcp"]))
+{name}.{said} = ends
+sys.exit(main({words!r}))
 """
 """Starts the server and ends it at its first answer, with the seconds of its process so far."""
+PIPE = {"module": "memento.resident.pipe", "name": "Pipe", "said": "_say", "words": ["mcp"]}
+ALONE = {
+    "module": "memento_mcp._wire", "name": "Server", "said": "_send", "words": ["mcp", "--alone"],
+}  # fmt: skip
 
 
 def seconds(command: Sequence[str]) -> float:
@@ -45,10 +51,10 @@ def seconds(command: Sequence[str]) -> float:
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def ready() -> float:
+def ready(how: dict[str, object]) -> float:
     """Start the server for agents; return its seconds of CPU when it answers ``initialize``."""
     sent = json.dumps(HELLO).encode() + b"\n"
-    command = [sys.executable, "-c", READY]
+    command = [sys.executable, "-c", READY.format(**how)]
     return float(subprocess.run(command, input=sent, check=True, capture_output=True).stderr)
 
 
@@ -64,7 +70,11 @@ def measure(root: str) -> dict[str, float]:
     for command in commands.values():
         seconds(command)  # the first compiles, and makes the store
     found = {name: min(seconds(command) for _ in range(RUNS)) for name, command in commands.items()}
-    return found | {"mcp": min(ready() for _ in range(RUNS))}
+    ready(PIPE)  # the first starts the process that serves the others
+    return found | {
+        "mcp": min(ready(PIPE) for _ in range(RUNS)),
+        "mcp --alone": min(ready(ALONE) for _ in range(RUNS)),
+    }
 
 
 def main() -> int:
@@ -73,6 +83,7 @@ def main() -> int:
     with TemporaryDirectory(prefix="memento-start-") as root:
         os.environ["MEMENTO_ROOT"] = root
         found = measure(root)
+        call(root, {"call": "stop"}, seconds=10)
     times = {name: found[name] / found["python"] for name in LIMITS}
     over = [name for name, limit in LIMITS.items() if times[name] > limit / IDLE]
     if "--json" in sys.argv:

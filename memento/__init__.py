@@ -37,6 +37,8 @@ learning      observe a turn: keep it, and store what the user states
 verbs         what callers can ask beyond the everyday: one file a subject
 manager       the object people use: each verb calls the rooms below
 aio           the same verbs, awaited
+resident      one process for each store, which agents share
+agents        coding agents: their set-up, and the answers to their hooks
 cli           the command ``memento``
 
 The adapters for other frameworks are packages of their own, beside this one in ``integrations/``:

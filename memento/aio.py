@@ -33,7 +33,7 @@ from typing import (
 )
 
 from memento.base.scopes import DEFAULT_NAMESPACE
-from memento.check import check_seconds
+from memento.check import TALK_TOKENS, check_seconds
 from memento.ledger.filters import filters_of
 from memento.manager import MemoryManager
 from memento.tiers.indexer import POLL_SECONDS
@@ -45,7 +45,7 @@ from memento.verbs.insight import Insight
 from memento.verbs.quarantine import Quarantine
 from memento.verbs.rules import Rules
 from memento.verbs.scopes import Scopes
-from memento.verbs.session_handle import TOKENS, Checkpoint, Named, Resumption, Said, SessionInfo
+from memento.verbs.session_handle import Checkpoint, Named, Resumption, Said, SessionInfo
 from memento.verbs.sessions import Session, Sessions
 from memento.verbs.sleep import Sleep
 from memento.verbs.slots import Slots
@@ -217,7 +217,7 @@ class AsyncSession(Named):
         """Like ``Session.checkpoint``, as a coroutine."""
         return await asyncio.to_thread(self._sync.checkpoint, **said)
 
-    async def resume(self, tokens: int = TOKENS) -> Resumption | None:
+    async def resume(self, tokens: int = TALK_TOKENS) -> Resumption | None:
         """Like ``Session.resume``, as a coroutine."""
         return await asyncio.to_thread(self._sync.resume, tokens)
 
@@ -250,12 +250,12 @@ class AsyncLoop:
 
     @property
     def id(self) -> str:
-        """Its id; with it another process can ``finalize`` the turn."""
+        """Its id, with which another process can ``finalize`` the turn."""
         return self._sync.id
 
     @property
     def closed(self) -> bool:
-        """Whether it was closed with this object."""
+        """Whether it was closed through this object."""
         return self._sync.closed
 
     async def retrieve(self, query: str, k: int | None = 5, **options: Any) -> Retrieval:
@@ -354,6 +354,7 @@ class AsyncQuarantine(AsyncPart[Quarantine]):
 
     list = _threaded(Quarantine.list)
     approve = _threaded(Quarantine.approve)
+    approve_all = _threaded(Quarantine.approve_all)
     reject = _threaded(Quarantine.reject)
     forget_source = _threaded(Quarantine.forget_source)
     restore_source = _threaded(Quarantine.restore_source)
@@ -424,12 +425,13 @@ class AsyncSlots(AsyncPart[Slots]):
 
 
 class AsyncStore(AsyncPart[Store]):
-    """Like ``Store``, with methods that you await; its properties need no thread."""
+    """Like ``Store``, with methods that you await; its properties are plain."""
 
     stats = _threaded(Store.stats)
     namespaces = _threaded(Store.namespaces)
     backup = _threaded(Store.backup)
     export = _threaded(Store.export)
+    sync_vault = _threaded(Store.sync_vault)
     import_from = _threaded(Store.import_from)
     doctor = _threaded(Store.doctor)
     erase = _threaded(Store.erase)

@@ -17,34 +17,30 @@ from typing import TYPE_CHECKING, Protocol
 
 from memento.base.lazy import later
 from memento.config import Auto, Config
-from memento.ledger import (
-    claim_rows,
-    co_use,
-    erasure,
-    learnt_weights,
-    memories,
-    namespaces,
-    past,
-    strength_fold,
-)
+from memento.ledger import erasure, memories, namespaces, past
 from memento.ledger.contract import Ledger, Moment, Rules, Session, Work
 from memento.ledger.rows import Row
 from memento.types import Event, Tier
 
 if TYPE_CHECKING:
+    from memento.ledger import claim_rows, co_use, learnt_weights, strength_fold
     from memento.sleep import run
     from memento.tiers.ring import ShortTier
     from memento.upkeep.erase import Eraser
     from memento.write import settling
     from memento.write.settling import Settled
 else:
+    claim_rows, co_use, learnt_weights, strength_fold = [
+        later(f"memento.ledger.{name}")
+        for name in ("claim_rows", "co_use", "learnt_weights", "strength_fold")
+    ]
     run = later("memento.sleep.run")
     settling = later("memento.write.settling")
 
 CHECKPOINT_BYTES = 4 * 1024 * 1024
 """Size of the write-ahead log from which it is checkpointed."""
 ACCESSES = 10_000
-"""Most retrievals whose log line waits in RAM; older ones give way."""
+"""Maximum number of retrievals whose log line waits in RAM; older ones give way."""
 TAKEN = 8
 """Namespaces of which full text takes a bite in one transaction, while questions wait: usually a
 row or two of each."""
@@ -66,10 +62,10 @@ nothing is held back for ever."""
 TURN_SECONDS = 0.1
 """Time of a turn, after which no other bite begins; there is at least one."""
 QUIET_SECONDS = 0.25
-"""Time for which statements are compared in a quiet moment, before other work is looked for."""
+"""Time for which statements are compared in a quiet moment, before other work is searched for."""
 UNFOLDED = 524_288
-"""Most bytes by which folding the log may make the file grow: on a full disk the reserve pays, of
-which this is half."""
+"""Maximum number of bytes by which folding the log may make the file grow: on a full disk the
+reserve pays, of which this is half."""
 
 
 class Attends(Protocol):
@@ -82,7 +78,7 @@ class Attends(Protocol):
         """Show all messages that may be shown now; tell whether that was done in time."""
 
     def busy(self) -> bool:
-        """Tell whether messages are being shown, or may be; if so, begin with it."""
+        """Return whether messages are being shown, or may be; if so, begin with it."""
 
     def stop(self, timeout: float) -> None:
         """Begin no other request, and wait so many seconds for the present one."""
@@ -112,11 +108,11 @@ class Traffic:
                 self._queries -= 1
 
     def busy(self) -> bool:
-        """Tell whether a query is in flight."""
+        """Return whether a query is in flight."""
         return self._queries > 0
 
     def streaming(self) -> bool:
-        """Tell whether adds follow each other closely now."""
+        """Return whether adds follow each other closely now."""
         return time.monotonic() - self.added < STREAM_SECONDS
 
 
@@ -181,7 +177,7 @@ class FullText:
             self.fresh.update(more)
 
     def waiting(self) -> bool:
-        """Tell whether it lacks anything that came."""
+        """Return whether it lacks anything that came."""
         return bool(self._behind())
 
     def catch_up(self) -> None:
@@ -245,7 +241,7 @@ class Statements:
         self._asked_all = False
 
     def compares(self) -> bool:
-        """Tell whether statements are compared at all."""
+        """Return whether statements are compared at all."""
         return not self._ledger.read_only and bool(self._config.conflicts.pairs)
 
     def settle(self, *, gives_way: bool = True, seconds: float = QUIET_SECONDS) -> bool:
@@ -323,7 +319,7 @@ class Statements:
         return False
 
     def _turn_is_due(self) -> bool:
-        """Tell whether statements wait and none was compared for a while."""
+        """Return whether statements wait and none was compared for a while."""
         now = time.monotonic()
         self._held = min(self._held, now) if self.fresh else inf
         return now - self._held >= HELD_SECONDS
@@ -338,11 +334,11 @@ class Statements:
         return ns
 
     def _others_go_first(self, ends: float) -> bool:
-        """Tell whether to give way: not before a moment, the end of a turn."""
+        """Return whether to give way: not before a moment, the end of a turn."""
         return time.monotonic() >= ends and (self._traffic.busy() or self._adds_go_first())
 
     def _adds_go_first(self) -> bool:
-        """Tell whether adds follow each other closely, and few statements wait."""
+        """Return whether adds follow each other closely, and few statements wait."""
         if not self._traffic.streaming():
             return False
         spaces = sorted(self.fresh)

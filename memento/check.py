@@ -25,38 +25,42 @@ from memento.types import Source, Trust
 E = TypeVar("E", bound=StrEnum)
 
 MAX_NAME = 256
-"""Longest key, alias, tag, actor, role or session, characters."""
+"""Maximum length of a key, alias, tag, actor, role or session, characters."""
 MAX_ID = 128
 MAX_URI = 2048
 MAX_INTEGER = 2**63 - 1
 MAX_WAIT = 86_400.0
-"""Longest time a call may wait for an index, seconds."""
+"""Maximum time a call may wait for an index, seconds."""
 MAX_PLACE = 200
-"""Most characters of the place of a value in a message."""
+"""Maximum number of characters in the place of a value in a message."""
 MAX_DEPTH = 64
 """Deepest nesting of metadata; SQLite reads JSON to 1,000 levels, Python to fewer."""
 MAX_ITEMS = 64
-"""Most aliases, tags or links on one memory."""
+"""Maximum number of aliases, tags or links on one memory."""
 MAX_K = 10_000
-"""Most hits one call may ask for."""
+"""Maximum number of hits one call may ask for."""
 MAX_IDS = 100_000
-"""Most ids one call may choose among."""
+"""Maximum number of ids one call may choose among."""
 MAX_TOKENS = 1 << 40
-"""Largest budget of tokens one call may have."""
+"""Maximum budget of tokens that one call may have."""
+PROMPT_TOKENS = 1_500
+"""Default budget of ``MemoryManager.prompt``: five long passages and the frame."""
+TALK_TOKENS = 400
+"""Default budget of ``recall``, and of ``resume`` of a session."""
 MAX_SECONDS = 1000 * 366 * 86_400.0
 ABOVE_0 = sys.float_info.min
-"""Least value of a number that must not be 0."""
+"""Minimum value of a number that must not be 0."""
 _TINY = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The largest text and metadata that are accepted.
+    """The maximum size of a text and of its metadata.
 
     Attributes:
-        text_chars: Longest text, characters, >= 1.
-        metadata_bytes: Largest metadata as JSON, bytes, >= 2. It is read whenever its memory is, so
-            keep large things elsewhere and their address here.
+        text_chars: Maximum length of a text in characters, >= 1.
+        metadata_bytes: Maximum size of the metadata as JSON, in bytes, >= 2. Metadata is read
+            whenever its memory is, so store large data elsewhere and keep only its address here.
     """
 
     text_chars: int = 65_536
@@ -356,11 +360,11 @@ def storable(field: str, value: str) -> str:
 
 
 MOST_NAMED = 5
-"""Most ids, files or problems that one message names."""
+"""Maximum number of ids, files or problems that one message names."""
 SHOWN = 60
-"""Most characters of a value that a message repeats."""
+"""Maximum number of characters in a value that a message repeats."""
 MAX_SAID = 400
-"""Most characters of a message of an embedder or reranker that are passed on."""
+"""Maximum number of characters in a message of an embedder or reranker that are passed on."""
 CUT = " [...]"
 
 

@@ -47,18 +47,18 @@ def _check_words(field: str, value: object, known: Iterable[str]) -> None:
 
 
 class Writer(StrEnum):
-    """Who writes the articles."""
+    """How articles are written."""
 
     OFF = "off"
-    """Nobody: no article is made by itself. ``sleep.run(steps=["articles"])`` makes them from the
-    words of their sources."""
+    """No articles are written automatically; ``sleep.run(steps=["articles"])`` still writes them,
+    quoting their sources."""
     EXTRACTIVE = "extractive"
-    """memento: an article quotes its sources word for word."""
+    """memento writes articles that quote their sources word for word."""
 
 
 @dataclass(frozen=True, slots=True)
 class Articles:
-    """Settings of the step ``articles`` of the sleep.
+    """Settings for the ``articles`` step of sleep.
 
     Attributes:
         writer: ``off`` or ``extractive``, see ``Writer``.
@@ -72,25 +72,26 @@ class Articles:
 
 @dataclass(frozen=True, slots=True)
 class LLMConfig:
-    """The language model, if there is one, and how much of it may be used.
+    """Settings for the optional language model, and limits on its use.
 
-    The limits are those of one namespace and one day (UTC). They are hard: what a request may use
-    at most is counted before it is sent, by every process of the store.
+    Limits apply per namespace and per day (UTC). They are hard limits: every process that uses the
+    store reserves the most that a request could use before sending it.
 
     Attributes:
-        model: A name such as ``openai:gpt-5-mini``, for which ``memento.llm.PydanticAI`` is used
-            and reads the key from the environment; an object with ``name`` and ``complete``; or
-            None for no model.
-        calls_a_day: Most requests, >= 0.
-        tokens_a_day: Most tokens, sent and received, >= 0.
-        seconds_a_day: Most time spent waiting for replies, seconds, >= 0.
-        seconds: Most time that one task may take, seconds, > 0.
-        attempts: Most requests for one task, >= 1: a reply that cannot be read, or no reply, is
-            asked for again.
+        model: A name such as ``openai:gpt-5-mini``, which is used through
+            ``memento.llm.PydanticAI`` with the key from the environment; an object with ``name``
+            and ``complete``; or None for no model.
+        calls_a_day: Maximum number of requests per day, >= 0.
+        tokens_a_day: Maximum number of tokens sent and received per day, >= 0.
+        seconds_a_day: Maximum time to spend waiting for replies per day, in seconds, >= 0.
+        seconds: Maximum time that one task may take, in seconds, > 0.
+        attempts: Maximum number of requests per task, >= 1. A request is repeated if there is no
+            reply or the reply cannot be parsed.
         background: Whether ``observe`` returns without waiting for the model. Messages are then
-            shown to it one by one: after a pause, at the end of their session, and by
-            ``flush(wait=True)``. Those that wait are in the ledger, and outlive the process.
-        quiet_seconds: The pause after a message came, seconds, >= 0.
+            sent to it one at a time: after a pause, at the end of their session, or when
+            ``flush(wait=True)`` is called. Waiting messages are stored in the ledger and survive a
+            restart.
+        quiet_seconds: How long to wait after the last message before sending, in seconds, >= 0.
     """
 
     model: str | Synthesizer | None = None
@@ -127,17 +128,18 @@ FORGETS = ("ask", "named", "all")
 
 @dataclass(frozen=True, slots=True)
 class ObserveConfig:
-    """Settings of the learning from a conversation.
+    """Settings for learning from conversations.
 
     Attributes:
-        mode: ``off``: no language model is asked. ``assist``: the model of ``Config.llm`` sees
-            messages with a statement in doubt, or with a correction of something that was not
-            found. ``full``: it sees every message of the user. It only points at sentences.
-        store_at: Least probability at which a statement is stored, (0, 1]. At 0.8 the detector was
+        mode: ``off``: no language model is used. ``assist``: the model in ``Config.llm`` is sent
+            messages that contain a doubtful statement, or a correction of something that was not
+            found. ``full``: it is sent every user message. In each case the model only selects
+            sentences; it never writes any.
+        store_at: Minimum probability for a statement to be stored, (0, 1]. At 0.8 the detector was
             right about 95 of 100 sentences that it had not seen.
-        forget: What a request to forget does: ``ask`` only names what it would hide; ``named``
-            hides at once what fills a slot that the request names; ``all`` also hides what has
-            every word that it names.
+        forget: What a request to forget does. ``ask`` only lists what would be hidden; ``named``
+            immediately hides the values of slots that the request names; ``all`` also hides
+            memories that contain every word it names.
     """
 
     mode: Literal["off", "assist", "full"] = "off"
@@ -152,11 +154,11 @@ class ObserveConfig:
 
 @dataclass(frozen=True, slots=True)
 class PolicyConfig:
-    """The way in which the policy of a prompt is compiled.
+    """Settings for the policy block of a prompt.
 
     Attributes:
-        open: Most plans in the tail, >= 0.
-        ahead_days: Days before it is due from which a plan is shown, >= 0.
+        open: Maximum number of plans in the tail, >= 0.
+        ahead_days: How many days before its due date a plan is first shown, >= 0.
     """
 
     open: int = 5
@@ -172,34 +174,36 @@ _CALIBRATED = "all-MiniLM-L6-v2"  # the model in the package, as an embedder nam
 
 @dataclass(frozen=True, slots=True)
 class RetrieveConfig:
-    """How much an answer shows, from which confidence, and what it may cost.
+    """Settings for retrieval: the size of answers, minimum confidence and cost.
 
     Attributes:
-        few: Hits if the caller does not give a number, >= 1.
-        many: The same for a query that wants several memories; see `question.Query`. If it equals
-            ``few``, such queries are treated like all others.
-        passage: Characters shown of each memory if the query wants several and there is a token
-            budget, >= 1; None to show as much as for other queries.
-        long: Characters from which a memory is long, >= 1: in a prompt, and within a token budget,
-            only its relevant passage is shown, of at most so many characters. 1,000 characters of
-            English are about 250 tokens. None to show every memory whole; in a prompt with a budget
-            one that does not fit is shortened even so.
-        noise: Cosine below which a memory without any word of the query is not proposed, [-1, 1].
-            With the default model and our English set, a question and an unrelated fact have a
-            cosine of 0.07 on average, and one pair in twenty has more than 0.22; answers in quite
-            different words begin at 0.12.
-        prompt_confidence: Least chance that an answer is among the hits for ``prompt`` and the
-            adapters to show any, [0, 1]; for the default embedder, for which the confidence is
-            calibrated. In four development lives 0.24 keeps 93 % of the answers found, and drops
-            91 % of small talk, general questions and questions about what nobody told. In stores
-            of 30 memories it keeps fewer, 88 % of four of them.
-        prompt_confidence_by_words: The same without an embedder. In two development lives 0.16
-            keeps 87 % of the answers found, and drops 88 % of what nothing answers.
-        kept_mb: Megabytes of outlines and vectors that the read path keeps in RAM between
-            queries, for all namespaces together, >= 1. A namespace takes 8 KB, each of its
-            memories 90 to 180 bytes, and 1.5 to 3 KB more if it is searched exactly. Namespaces
-            used least recently are evicted first; reading one again takes 10 µs per memory.
-        rerank: Candidates that a reranker scores, if there is one, >= 1.
+        few: Number of hits to return if the caller gives none, >= 1.
+        many: The same for a query that asks for several things; see `question.Query`. If equal to
+            ``few``, such queries are treated like any other.
+        passage: Number of characters to show of each memory if the query asks for several things
+            and there is a token budget, >= 1; None to show as much as for other queries.
+        long: Length in characters from which a memory counts as long, >= 1. In a prompt, or within
+            a token budget, only the relevant passage of a long memory is shown, limited to this
+            many characters. 1,000 characters of English are about 250 tokens. None shows every
+            memory whole, except that a prompt with a budget still shortens a memory that does not
+            fit.
+        noise: Minimum cosine for a memory that shares no word with the query to be considered, [-1,
+            1]. With the default model and our English test set, the cosine between a question and
+            an unrelated fact is 0.07 on average and exceeds 0.22 in one pair out of twenty; answers
+            worded quite differently start at 0.12.
+        prompt_confidence: Minimum confidence that the hits contain an answer for ``prompt`` and the
+            adapters to show them, [0, 1]. It applies to the default embedder, for which the
+            confidence is calibrated. In four development data sets, 0.24 keeps 93 % of the answers
+            found and drops 91 % of small talk, general questions, and questions that the store
+            cannot answer. In four stores of 30 memories it keeps fewer, 88 %.
+        prompt_confidence_by_words: The same without an embedder. In two development data sets, 0.16
+            keeps 87 % of the answers found and drops 88 % of the queries that the store cannot
+            answer.
+        kept_mb: Size of the in-memory cache for retrieval, in megabytes, shared by all namespaces,
+            >= 1. A namespace takes 8 KB, each of its memories 90 to 180 bytes, and 1.5 to 3 KB more
+            if it is searched exactly. The least recently used namespaces are evicted first;
+            reloading one takes 10 µs per memory.
+        rerank: Number of candidates to pass to the reranker, if there is one, >= 1.
     """
 
     few: int = 5
@@ -222,7 +226,7 @@ class RetrieveConfig:
         check_share("retrieve.prompt_confidence_by_words", self.prompt_confidence_by_words)
 
     def least_for(self, embedder: object) -> float:
-        """Return the least confidence of hits for a prompt to show them, > 0.
+        """Return the minimum confidence for a prompt to show hits, > 0.
 
         The confidence is calibrated for the default embedder and for full text alone. With another
         embedder, whose cosines lie elsewhere, only what answers nothing at all is left out.
@@ -238,12 +242,12 @@ class RetrieveConfig:
 
 @dataclass(frozen=True, slots=True)
 class ScopeConfig:
-    """What other namespaces share, and when a guessed scope is enough to store in it.
+    """Settings for shared and guessed scopes.
 
     Attributes:
-        shared: Whether ``retrieve`` and ``rules.policy`` show what other namespaces share.
-        write_at: Confidence from which ``observe`` stores in the scope that it guesses, [0, 1]; 1
-            for never, as no guess is certain.
+        shared: Whether ``retrieve`` and ``rules.policy`` include what other namespaces share.
+        write_at: Minimum confidence for ``observe`` to use the scope that it guesses, [0, 1]; with
+            1 it never does, as no guess is certain.
     """
 
     shared: bool = True
@@ -256,12 +260,12 @@ class ScopeConfig:
 
 @dataclass(frozen=True, slots=True)
 class SessionConfig:
-    """When a session counts as broken off, and how much of it is kept.
+    """Settings for interrupted sessions and their checkpoints.
 
     Attributes:
-        idle_minutes: Minutes without a write after which a session that has not ended counts as
-            broken off, although its process may still be there, > 0.
-        checkpoints: Checkpoints of a session that are kept, the newest ones, >= 1.
+        idle_minutes: Minutes without a write after which an open session counts as interrupted,
+            even if its process is still running, > 0.
+        checkpoints: Number of checkpoints to keep per session; older ones are dropped, >= 1.
     """
 
     idle_minutes: float = 30.0
@@ -273,36 +277,38 @@ class SessionConfig:
 
 
 class Auto(StrEnum):
-    """How much the background thread does by itself in quiet moments."""
+    """How much the background thread does on its own when idle."""
 
     IDLE = "idle"
-    """It adds up uses and verdicts."""
+    """Only update strengths from uses and verdicts."""
     ALL = "all"
-    """Every step of the sleep, at most once an hour for each namespace."""
+    """Run every step of sleep, at most once an hour per namespace."""
     OFF = "off"
-    """Nothing; uses and verdicts are added up when somebody asks for them."""
+    """Do nothing; strengths are updated when they are read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sleep:
-    """Settings of ``sleep.run``, and of how much of it happens by itself.
+    """Settings for ``sleep.run`` and for automatic sleep.
 
     Attributes:
         auto: ``idle``, ``all`` or ``off``, see ``Auto``.
-        bite: Most memories that one transaction changes, 1 to 500.
-        tier_share: Most memories that change their tier in one sleep, share of the active ones.
-        archive_below: Retention below which a memory that nobody used may be archived, [0, 1]; 0
+        bite: Maximum number of memories to change in one transaction, 1 to 500.
+        tier_share: Maximum share of the active memories that may change tier in one sleep, [0, 1].
+        archive_below: Retention below which a memory that was never used may be archived, [0, 1]; 0
             for never.
-        archive_share: Most memories that are archived in one sleep for that, share of the active
-            ones.
-        perishable: Kinds that may be archived for that.
-        archive_importance: Importance from which a memory is not archived for that, [0, 1].
-        most_active: Most active memories of a namespace; None for no limit. To keep it, the
-            most forgotten of the perishable kinds are archived, and then the most forgotten and
-            least important of the others; never one that has a key, was used, is pinned or locked.
-        move_given: Whether to change a tier that the caller chose as well.
-        replay: Memories that are replayed on an active day, share of the active ones, [0, 1].
-        lease: Seconds after which the sleep of a process that died is taken over, >= 0.
+        archive_share: Maximum share of the active memories that one sleep may archive for low
+            retention, [0, 1].
+        perishable: Kinds of memory that may be archived for low retention.
+        archive_importance: Importance from which a memory is never archived for low retention, [0,
+            1].
+        most_active: Maximum number of active memories in a namespace; None for no limit. Above it,
+            the most faded memories of perishable kinds are archived first, then the most faded and
+            least important of the others. Memories that have a key, have been used, are pinned or
+            are locked are never archived for this.
+        move_given: Whether sleep may also change a tier that the caller chose.
+        replay: Share of the active memories to replay on each active day, [0, 1].
+        lease: Seconds after which another process takes over the sleep of one that died, >= 0.
     """
 
     auto: Auto | Literal["idle", "all", "off"] = Auto.IDLE
@@ -408,7 +414,7 @@ PRESETS: Mapping[str, tuple[Dynamics, Sleep, Association]] = MappingProxyType(
         ),
     }
 )
-"""Name of a preset to its settings; the other settings are the default ones."""
+"""Settings of each preset, by name; all other settings have their defaults."""
 
 
 def of_preset(name: str) -> Config:
@@ -419,11 +425,12 @@ def of_preset(name: str) -> Config:
 
 @dataclass(frozen=True, slots=True)
 class ShortConfig:
-    """Sizes of the short tier.
+    """Settings for the short tier.
 
     Attributes:
-        capacity: Turns in the ring of a session, >= 1; older ones move to medium.
-        snapshot_seconds: Longest time until a change is in the JSON snapshot, > 0.
+        capacity: Number of turns to keep per session, >= 1; older turns move to medium.
+        snapshot_seconds: Maximum delay before a change is written to the JSON snapshot, in seconds,
+            > 0.
     """
 
     capacity: int = 50
@@ -436,13 +443,14 @@ class ShortConfig:
 
 @dataclass(frozen=True, slots=True)
 class IndexConfig:
-    """Pauses of the background indexer.
+    """Timing of the background indexer.
 
     Attributes:
-        start_seconds: Pause before work starts, so that a burst of writes is processed together
-            and a short-lived process ends before the model is loaded, >= 0.
-        poll_seconds: Seconds between checks for writes of other processes, > 0.
-        retry_seconds: First pause after a failure; doubles up to 60 s, > 0.
+        start_seconds: Seconds to wait before starting work, so that a burst of writes is processed
+            together and a short-lived process can exit before the model is loaded, >= 0.
+        poll_seconds: Seconds between checks for writes by other processes, > 0.
+        retry_seconds: Seconds to wait after the first failure, > 0; doubled after each further one,
+            up to 60 s.
     """
 
     start_seconds: float = 0.05
@@ -456,48 +464,48 @@ class IndexConfig:
 
 
 class LongIndex(StrEnum):
-    """The choice of the index that answers a search by meaning."""
+    """Which index answers a search by meaning."""
 
     AUTO = "auto"
-    """Exact search up to 12,000 vectors, Chroma beyond, where this process has it open."""
+    """Exact search up to 12,000 vectors; beyond that Chroma, if this process has it open."""
     CHROMA = "chroma"
-    """Chroma, unless its answer would be incomplete."""
+    """Chroma, unless its results would be incomplete."""
     EXACT = "exact"
     """Always exact search."""
 
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """Settings of one store.
+    """All settings of a store.
 
     Attributes:
-        limits: Largest texts and metadata that ``add`` accepts.
+        limits: Maximum size of texts and metadata that ``add`` accepts.
         secrets: ``redact``, ``reject`` or ``allow``: how to treat an API key or password in a text
             to remember, see ``memento.admit.redact``.
-        untrusted: Sources whose memories are quarantined until approved, cannot be rules and cannot
-            be pinned: values of ``Trust``; empty to trust all sources equally.
-        short: Ring buffers and their snapshot.
+        untrusted: Sources, as values of ``Trust``, whose memories are quarantined until approved
+            and cannot be rules or be pinned; empty to trust all sources equally.
+        short: The short tier.
         index: The background indexer.
         long_index: ``auto``, ``chroma`` or ``exact``: the index that answers a search by meaning.
-        retrieve: Ranking.
-        dynamics: How uses and verdicts turn into strengths.
-        effect: How these strengths move memories in an answer.
-        sessions: When a session counts as broken off, and how much of it is kept.
+        retrieve: Retrieval: the size of answers, minimum confidence and cost.
+        dynamics: How uses and verdicts affect the strength of memories.
+        effect: How strength affects the order of results.
+        sessions: Settings for interrupted sessions and their checkpoints.
         conflicts: What happens when two statements conflict.
         association: How memories that are used together are linked.
-        sleep: What ``sleep.run`` does, and how much of it happens by itself.
-        articles: What the sleep writes about topics of which it knows several statements.
-        observe: The learning from a conversation.
-        policy: How the policy of a prompt is compiled.
-        llm: The language model, if there is one, and how much of it may be used.
-        scopes: Guesses of a scope, promotions, and whether shared memories are seen.
-        close_seconds: Longest time, in seconds, that ``close`` lets the indexer finish its current
-            batch, and a language model in the background its request, >= 0.
-        allow_network: Whether the store may be on a file system that is not known to be local,
-            where a second machine or a second process can damage it without notice.
-        timezone: IANA name of the user's time zone, such as ``Asia/Tokyo``. Its days are meant by
-            "yesterday" or "in December" in a query, by the dates in a prompt, and by a moment
-            without a zone on the command line. Moments are stored in UTC, whatever it is.
+        sleep: What ``sleep.run`` does, and how much of it runs automatically.
+        articles: Whether sleep writes articles about topics with several memories.
+        observe: Learning from conversations.
+        policy: The policy block of a prompt.
+        llm: Settings for the optional language model, and limits on its use.
+        scopes: Guessed scopes, and whether shared memories are visible.
+        close_seconds: Maximum time, in seconds, for which ``close`` waits for the indexer to finish
+            its current batch and for a background request to a language model, >= 0.
+        allow_network: Whether to allow a store on a file system that is not known to be local,
+            where a second machine or process can damage it unnoticed.
+        timezone: IANA name of the user's time zone, such as ``Asia/Tokyo``. It is used for
+            "yesterday" or "in December" in a query, for dates in a prompt, and for times without a
+            zone on the command line. Times are always stored in UTC.
     """
 
     limits: Limits = field(default_factory=Limits)
@@ -545,17 +553,17 @@ class Config:
 
     @staticmethod
     def chatbot() -> Config:
-        """Return settings for a chatbot: it forgets slowly, and archives small talk."""
+        """Return settings for a chatbot, which forgets slowly and archives small talk."""
         return of_preset("chatbot")
 
     @staticmethod
     def task_agent() -> Config:
-        """Return settings for an agent with short tasks: it forgets fast, facts as well."""
+        """Return settings for an agent with short tasks, which forgets quickly, even facts."""
         return of_preset("task agent")
 
     @staticmethod
     def personal_assistant() -> Config:
-        """Return settings for a personal assistant: the default ones.
+        """Return settings for a personal assistant, which are the defaults.
 
         >>> Config.personal_assistant() == Config()
         True
@@ -564,5 +572,5 @@ class Config:
 
     @staticmethod
     def researcher() -> Config:
-        """Return settings for research: it forgets very slowly, and archives nothing."""
+        """Return settings for research, which forget very slowly and never archive."""
         return of_preset("researcher")

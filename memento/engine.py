@@ -76,8 +76,8 @@ log = logging.getLogger("memento.engine")
 SAMPLED = 64
 """Number of stored vectors that must find themselves before a Chroma folder is trusted."""
 BITE = 256
-"""Most memories that one transaction changes in a call that changes many: about 20 ms, during which
-an ``add`` waits."""
+"""Maximum number of memories that one transaction changes in a call that changes many: about 20 ms,
+during which an ``add`` waits."""
 _READ_PATH = "memento.retrieve.searcher"
 
 A = TypeVar("A")
@@ -176,7 +176,7 @@ class Engine:
         clock: Clock,
         reranker: Reranker | None,
     ) -> bool:
-        """Tell whether a manager with these settings can share it: it would open the same."""
+        """Return whether a manager with these settings can share it: it would open the same."""
         named = isinstance(embedder, str) and self._spec == embedder
         if not (named or self._spec is embedder) or self.config != config:
             return False
@@ -480,7 +480,7 @@ class Engine:
 
     @property
     def prompt_confidence(self) -> float:
-        """Least confidence of hits for a prompt to show them, see ``RetrieveConfig.least_for``."""
+        """Minimum confidence for a prompt to show hits, see ``RetrieveConfig.least_for``."""
         return self.config.retrieve.least_for(getattr(self._spec, "name", self._spec))
 
     def settle(self, labels: tuple[str, ...], timeout: float, sessions: Sequence[str] = ()) -> None:

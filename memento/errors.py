@@ -1,39 +1,31 @@
 """Every error that memento raises, in one tree, so that a caller can catch a whole family.
 
     MementoError
-    ├── InvalidInput            a value that cannot be accepted (also a ValueError)
-    │   ├── AmbiguousId         a short id that matches several memories
-    │   ├── InvalidSetting      a file or the environment holds what is no setting
-    │   ├── InvalidScope        a scope path or namespace label that is not well formed
-    │   ├── SecretFound         it contains a secret and is a key, or the settings refuse secrets
-    │   └── UntrustedSource     its source cannot add rules, pin memories or replace active ones
-    ├── NotFound                no such memory in this namespace (also a LookupError)
-    ├── IdConflict              the id belongs to a memory with other content
-    ├── ChangedSince            the memory is not what the caller saw
-    ├── TurnErased              a turn of a conversation that was erased is passed again
-    ├── LockedMemory            a lock prevents this change of a memory
-    ├── TooManyLocks            the limit of locked memories is reached
-    ├── NothingToUndo           no such change, or it cannot be undone
-    ├── StoreError              the ledger cannot carry out the call
-    │   ├── StoreClosed         the manager was closed
-    │   ├── StoreFromTheFuture  written by a newer version of memento
-    │   ├── StoreUnusable       the root is not a folder, is another program's, or is damaged
-    │   ├── StoreGone           its files were removed, moved or replaced while it was open
-    │   ├── StoreBusy           another process held the write lock too long
-    │   ├── ReadOnlyStore       the root cannot be written
-    │   ├── TargetExists        the target exists already; it was not overwritten
-    │   ├── ArchiveDamaged      a file that is cut off, changed, or not a backup or export
-    │   ├── ArchiveFromTheFuture  an export in a newer format
-    │   ├── MomentUnknown       the backup does not reach that moment
-    │   ├── StorageFull         the disk is full, or a quota or file size limit is reached
-    │   └── StorageFailed       the disk reported an error
-    ├── TierUnavailable         a tier could not be searched; nothing is lost
-    ├── EmbedderError           the embedder failed or broke its contract
-    │   └── EmbeddingMismatch   the stored vectors come from another embedder
-    ├── RerankerError           the reranker failed or broke its contract
-    ├── SynthesisFailed         a language model gave no usable reply; nothing is lost
-    │   └── BudgetSpent         a daily limit is reached; nothing was sent
-    └── MissingExtra            an optional dependency is not installed
+    ├── InvalidInput            an argument that cannot be accepted (also a ValueError) │   ├──
+    AmbiguousId         a short id that matches several memories │   ├── InvalidSetting a file or
+    the environment has an unknown setting or a bad value │ ├── InvalidScope        a scope path or
+    namespace label that is not well formed │   ├── SecretFound         the value contains a secret,
+    which its field or the settings refuse │   └── UntrustedSource     its source cannot add rules,
+    pin memories or replace active ones ├── NotFound                no such memory in this namespace
+    (also a LookupError) ├── IdConflict the id belongs to a memory with other content ├──
+    ChangedSince            the memory has changed since the caller read it ├── TurnErased
+    a conversation turn that was erased was passed again ├── LockedMemory a lock prevents this
+    change of a memory ├── TooManyLocks the limit of locked memories is reached ├── NothingToUndo
+    no such change, or it cannot be undone ├── StoreError the ledger cannot carry out the call │
+    ├── StoreClosed the manager was closed │   ├── StoreFromTheFuture  written by a newer version of
+    memento │   ├── StoreUnusable       the root is not a folder, is another program's, or is
+    damaged │   ├── StoreGone           its files were removed, moved or replaced while it was open
+    │   ├── StoreBusy           another process held the write lock too long │   ├── ReadOnlyStore
+    the root cannot be written │   ├── TargetExists the target exists already; it was not
+    overwritten │   ├── ArchiveDamaged      a file that is cut off, changed, or not a backup or
+    export │   ├── ArchiveFromTheFuture  an export in a newer format │   ├── MomentUnknown       the
+    backup does not reach that moment │   ├── StorageFull the disk is full, or a quota or file size
+    limit is reached │   └── StorageFailed       the disk reported an error ├── TierUnavailable
+    a tier could not be searched; nothing is lost ├── EmbedderError the embedder failed or broke its
+    contract │   └── EmbeddingMismatch   the stored vectors come from another embedder ├──
+    RerankerError           the reranker failed or broke its contract ├── SynthesisFailed         a
+    language model gave no usable reply; nothing is lost │ └── BudgetSpent         a daily limit is
+    reached; nothing was sent └── MissingExtra an optional dependency is not installed
 
 Each error carries its facts as attributes, and its message says what to do next.
 """
@@ -97,7 +89,7 @@ class AmbiguousId(InvalidInput):
 
 
 class InvalidSetting(InvalidInput):
-    """A file or a variable of the environment holds what is no setting, or cannot be its value.
+    """A file or an environment variable has an unknown setting, or a value that it cannot take.
 
     Attributes:
         source: The file, or ``environment``.
@@ -159,7 +151,7 @@ class IdConflict(MementoError):
 
 
 class ChangedSince(MementoError):
-    """The memory is not, or may not be, what the caller saw; nothing was written.
+    """The memory has, or may have, changed since the caller read it; nothing was written.
 
     Attributes:
         memory_id: The memory.
@@ -177,7 +169,7 @@ class ChangedSince(MementoError):
 
 
 class TurnErased(MementoError):
-    """A turn of a conversation that was erased was passed again; nothing was written.
+    """A conversation turn that was erased was passed again; nothing was written.
 
     ``keep`` and ``observe`` leave such turns out. It is an error only if the turn is erased at the
     same moment, or is added by its id.
@@ -385,20 +377,20 @@ class EmbeddingMismatch(EmbedderError):
     def __init__(self, stored: str, given: str) -> None:
         super().__init__(
             f"stored vectors come from {stored}, the embedder in use is {given}; "
-            "run store.reindex() or `memento reindex`; until then search uses words only"
+            "run store.reindex() or `memento doctor --reindex`; until then search uses words only"
         )
         self.stored = stored
         self.given = given
 
 
 class SynthesisFailed(MementoError):
-    """A language model gave no usable reply. Nothing is lost: the work goes on without it.
+    """A language model gave no usable reply. Nothing is lost: memento continues without it.
 
     Attributes:
         reason: ``unreachable``, ``refused``, ``timeout``, ``invalid``, ``error`` or ``spent``.
-        calls: Requests that were sent.
-        tokens_in: Tokens that were sent, as far as the server counted them.
-        tokens_out: Tokens that came back, as far as the server counted them.
+        calls: Number of requests sent.
+        tokens_in: Number of tokens sent, as reported by the server.
+        tokens_out: Number of tokens received, as reported by the server.
     """
 
     def __init__(

@@ -11,7 +11,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
 
-from memento import conversation
 from memento.admit.draft import drafts_of
 from memento.base.clock import system_clock
 from memento.base.home import default_root
@@ -19,6 +18,8 @@ from memento.base.lazy import later
 from memento.base.scopes import DEFAULT_NAMESPACE, parse_namespace
 from memento.check import (
     MAX_TOKENS,
+    PROMPT_TOKENS,
+    TALK_TOKENS,
     check_count,
     check_flag,
     check_moment,
@@ -27,12 +28,8 @@ from memento.check import (
     member,
 )
 from memento.config import Config
-from memento.conversation import Messages
-from memento.conversation.turns import Recalled
 from memento.errors import InvalidInput
 from memento.holding import hold
-from memento.learning import Learning
-from memento.ledger import past
 from memento.ledger.filters import (
     Filtering,
     Retrieving,
@@ -40,8 +37,6 @@ from memento.ledger.filters import (
     check_names,
     filtering,
 )
-from memento.observe.values import Observation
-from memento.prompt import rendering
 from memento.settings import load
 from memento.types import (
     Draft,
@@ -61,29 +56,61 @@ from memento.types import (
     TrustName,
     Undone,
 )
-from memento.verbs import listing
-from memento.verbs.changes import Changes
-from memento.verbs.correcting import correct
-from memento.verbs.documents import Documents
-from memento.verbs.feedback import Feedback
-from memento.verbs.insight import Insight
-from memento.verbs.quarantine import Quarantine
-from memento.verbs.rules import Rules
-from memento.verbs.scopes import Scopes
-from memento.verbs.session_handle import TOKENS
-from memento.verbs.sessions import Sessions
-from memento.verbs.sleep import Sleep
-from memento.verbs.slots import Slots, slot_of
-from memento.verbs.store import Store
-from memento.verbs.undoing import undo
 from memento.views import Part, View
 from memento.write import change
 
 if TYPE_CHECKING:
+    from memento import conversation, learning
+    from memento.conversation import Messages
+    from memento.conversation.turns import Recalled
     from memento.learning import model_later
+    from memento.ledger import past
+    from memento.observe.values import Observation
+    from memento.prompt import rendering
     from memento.protocols import Clock, Embedder, Progress, Reranker, TokenCounter
+    from memento.verbs import (
+        changes,
+        correcting,
+        documents,
+        feedback,
+        insight,
+        listing,
+        quarantine,
+        rules,
+        scopes,
+        sessions,
+        sleep,
+        slots,
+        store,
+        undoing,
+    )
+    from memento.verbs.changes import Changes
+    from memento.verbs.documents import Documents
+    from memento.verbs.feedback import Feedback
+    from memento.verbs.insight import Insight
+    from memento.verbs.quarantine import Quarantine
+    from memento.verbs.rules import Rules
+    from memento.verbs.scopes import Scopes
+    from memento.verbs.sessions import Sessions
+    from memento.verbs.sleep import Sleep
+    from memento.verbs.slots import Slots
+    from memento.verbs.store import Store
 else:
+    conversation = later("memento.conversation")
+    learning = later("memento.learning")
     model_later = later("memento.learning.model_later")
+    past = later("memento.ledger.past")
+    rendering = later("memento.prompt.rendering")
+    changes, correcting, documents, feedback, insight, listing, quarantine = [
+        later(f"memento.verbs.{name}")
+        for name in (
+            "changes", "correcting", "documents", "feedback", "insight", "listing", "quarantine",
+        )
+    ]  # fmt: skip
+    rules, scopes, sessions, sleep, slots, store, undoing = [
+        later(f"memento.verbs.{name}")
+        for name in ("rules", "scopes", "sessions", "sleep", "slots", "store", "undoing")
+    ]
 
 KEEP = change.KEEP
 Ids = list[str]
@@ -100,16 +127,14 @@ class MemoryManager(Part):
     Which method to call:
 
     =========================================  ==================================================
-    to store one statement, or many            ``add``, ``add_many``
-    to store a conversation and learn from it  ``observe``; to store it only: ``keep``
-    to store a document or an export           ``documents``
-    to find memories                           ``retrieve``; as text for a prompt: ``prompt``
-    to find them for the next turn of a chat   ``recall``
-    to look up                                 ``get`` by id, ``value`` by key, ``list`` by filter
-    to change                                  ``update`` fields, ``correct`` what is wrong
-    to hide and bring back                     ``forget``, ``forget_many``, ``restore``, ``undo``
-    to wait for the background, and to end     ``flush``, ``close``
-    for another user                           ``of``
+    to store one statement, or many            ``add``, ``add_many`` to store a conversation and
+    learn from it  ``observe``; to store it only: ``keep`` to store a document or an export
+    ``documents`` to find memories                           ``retrieve``; as text for a prompt:
+    ``prompt`` to find them for the next turn of a chat   ``recall`` to look up
+    ``get`` by id, ``value`` by key, ``list`` by filter to change
+    ``update`` fields, ``correct`` what is wrong to hide and bring back
+    ``forget``, ``forget_many``, ``restore``, ``undo`` to wait for the background, and to end
+    ``flush``, ``close`` for another user                           ``of``
     =========================================  ==================================================
 
     The parts: ``store`` (backup, export, erase, statistics), ``documents``, ``changes`` (history),
@@ -336,16 +361,16 @@ class MemoryManager(Part):
             items: Texts, mappings with the arguments of ``add``, or drafts.
             replace: As for ``add``; each item needs an ``id``, and if several have the same id, the
                 last one wins.
-            progress: Called with the number of checked items and of all items, about every hundred
-                items, and with the total twice when all are on disk; see
+            progress: Called about every hundred items with the number of items checked and the
+                total, and once with the total twice when all are on disk; see
                 ``memento.protocols.Progress``. If it raises before that, nothing is written. A turn
-                in parts counts as its parts.
+                that is split counts as several items.
 
         Returns:
             The memories as stored, one per item, in order; see ``add`` for turns that are too long.
-            An item with a ``source.uri`` and an ``id`` is read again from there: what was erased,
-            forgotten or reworded here since is left out, and an item that says nothing else has no
-            memory.
+            An item with a ``source.uri`` and an ``id`` is treated as re-read from its source:
+            sentences that were erased, forgotten or reworded here in the meantime are left out, and
+            an item with nothing left is not stored.
 
         Raises:
             InvalidInput: If an item cannot be accepted; the message names its position.
@@ -391,11 +416,11 @@ class MemoryManager(Part):
 
         Observing the same turn again changes nothing. A turn is identified by its session and
         ``id``, or, without an id, by its session and text if it is the speaker's last turn there.
-        If a language model did not see the turn the first time, it is shown it now. Erased and
-        forgotten turns are left out, as by ``keep``.
+        If a language model has not seen the turn yet, it is sent it now. Erased and forgotten turns
+        are left out, as by ``keep``.
 
         With ``LLMConfig.background``, the call does not wait for the model: ``Observation.pending``
-        messages wait in the ledger and are shown to it later.
+        messages wait in the ledger and are sent to it later.
 
         Args:
             user: The user's message.
@@ -409,8 +434,8 @@ class MemoryManager(Part):
             actor: Name of the user.
             occurred_at: When it was said, with a time zone; None for now. Dates such as "on Friday"
                 are relative to it.
-            source: Who writes as the user; None for the user. Nothing is learned from any other
-                source.
+            source: Who speaks in the role of the user; None for the user. Nothing is learned from
+                any other source.
             keep: Whether to store the turns.
             turn_id: With ``keep=False``: id of the memory that contains the user's message.
             mode: ``off``, ``assist`` or ``full``, see ``ObserveConfig``; None for
@@ -422,10 +447,10 @@ class MemoryManager(Part):
             InvalidInput: If an argument cannot be accepted, or the mode needs a language model and
                 ``Config.llm`` names none that can be used.
             MissingExtra: If the package of the language model is not installed.
-            NotFound: If ``turn_id`` is no memory of this namespace.
-            SecretFound: If a text holds a secret and ``Config.secrets`` says to refuse it.
-            StoreError: If it could not be written; then nothing was.
-            TurnErased: If a turn was erased while it was written; then nothing was.
+            NotFound: If ``turn_id`` is not a memory of this namespace.
+            SecretFound: If a text contains a secret and ``Config.secrets`` is ``"reject"``.
+            StoreError: If it could not be written; nothing was stored.
+            TurnErased: If a turn was erased while it was being written; nothing was stored.
 
         >>> import tempfile
         >>> from memento import MemoryManager
@@ -435,7 +460,7 @@ class MemoryManager(Part):
         ...     memory.value("user/home").text
         'I live in Porto now.'
         """
-        return Learning(self._view).observe(
+        return learning.Learning(self._view).observe(
             user,
             assistant,
             messages=messages,
@@ -500,7 +525,7 @@ class MemoryManager(Part):
 
         Raises:
             InvalidInput: If an argument cannot be accepted.
-            SecretFound: If a text holds a secret and ``Config.secrets`` says to refuse it.
+            SecretFound: If a text contains a secret and ``Config.secrets`` is ``"reject"``.
             StoreError: If they could not be written.
 
         >>> import tempfile
@@ -520,7 +545,7 @@ class MemoryManager(Part):
         *,
         session: str | None = None,
         k: int = 8,
-        tokens: int | None = TOKENS,
+        tokens: int | None = TALK_TOKENS,
         min_confidence: float | None = None,
         fold: bool = True,
         diverse: bool = False,
@@ -531,33 +556,33 @@ class MemoryManager(Part):
         """Find memories for the user's last message, as a block for the prompt.
 
         The search uses the last message and, with less weight, the user's last three messages
-        together. So it understands both "And the sister?" and a change of subject. After thanks or
-        a greeting, or if no memory is likely to answer, the block is empty.
+        together. This handles both follow-ups, such as "And the sister?", and changes of subject.
+        After thanks or a greeting, or if no memory is likely to answer, the block is empty.
 
         Messages that are still in the conversation are left out, so pass the same ``session`` and
         messages as to ``keep``. Equal texts are shown once, even if several people said them; of
         near-identical texts, the newest comes first and the others last. The user's earlier
-        questions come after statements and fill at most a quarter of the places, unless others are
-        free.
+        questions come after statements and take at most a quarter of the places, unless there is
+        nothing else to show.
 
         Args:
             messages: The conversation so far, as for ``keep``; it ends with the message to answer.
                 A single string is a question outside any conversation.
             session: Name of the conversation. Memories of every session are found.
-            k: Most memories, 1 to 10,000.
-            tokens: Most tokens of the block, as for ``prompt``; None for no limit.
-            min_confidence: Least probability that a hit is an answer, [0, 1]; None for
+            k: Maximum number of memories, 1 to 10,000.
+            tokens: Maximum number of tokens in the block, as for ``prompt``; None for no limit.
+            min_confidence: Minimum probability that a hit is an answer, [0, 1]; None for
                 ``prompt_confidence``.
             fold: Show equal texts once, and near-duplicates last; False shows each separately.
-            diverse: Prefer memories that differ in meaning over the best ones, so that what several
-                agents report in other words takes one place.
+            diverse: Prefer memories that differ in meaning over the best matches, so that what
+                several agents report in different words takes only one place.
             wait: As for ``retrieve``.
             record: Record in the event log which memories the block shows.
             filters: Only memories that match; see ``Filtering``. ``without`` excludes more memories
                 than those of the conversation.
 
         Returns:
-            The block, and what was found.
+            The block, and the hits it shows.
 
         Raises:
             InvalidInput: If an argument cannot be accepted.
@@ -614,22 +639,23 @@ class MemoryManager(Part):
 
         Args:
             query: The query, in plain words.
-            k: Most hits to return, 1 to 10,000; None for as many as the query needs: more for a
-                list, a count, a comparison, an order or a summary; see ``RetrieveConfig``. A larger
-                ``k`` only appends hits; the earlier ones and their order stay the same (but may
-                list more ids in ``folded``).
+            k: Maximum number of hits to return, 1 to 10,000; None for as many as the query needs:
+                more for a list, a count, a comparison, an order or a summary; see
+                ``RetrieveConfig``. A larger ``k`` only appends hits: the earlier ones and their
+                order stay the same, though they may list more ids in ``folded``.
             match: ``"auto"`` puts memories whose key or alias the query names first; ``"names"``
                 returns only those; ``"text"`` ignores names.
-            as_of: Only memories that were valid at this moment, with the text that they had then;
-                including superseded ones.
-            known_at: Answer as this call would have answered at this moment, from what was recorded
-                by then, including memories that were forgotten since. Erased memories are gone, and
-                those that are or were in quarantine are left out. With ``as_of``: what was known at
-                this moment about the other one. Such a query is not recorded. A memory whose text
-                changed since is found by its earlier words, but not by meaning.
+            as_of: Only memories that were valid at this moment, with the text that they had then,
+                including memories superseded since.
+            known_at: Return what this call would have returned at this moment, from what had been
+                recorded by then, including memories that have been forgotten since. Erased memories
+                are gone, and memories that are or were in quarantine are left out. Combined with
+                ``as_of``, it returns what was known at this moment about that one. The query is not
+                logged. A memory whose text has changed since is found by its earlier words, but not
+                by meaning.
             min_score: Drop hits below this score, [0, 1].
             min_confidence: Return nothing if the probability that the hits contain an answer is
-                below this, [0, 1], as for greetings, thanks and questions about other things.
+                below this, [0, 1], as it is for greetings, thanks and questions about other things.
             cutoff: Drop hits below this share of the best hit's score, [0, 1].
             tokens: Return only as many hits, in order, as fit into this many tokens. For a long
                 memory, only the ``passage`` relevant to the query is counted; see
@@ -641,14 +667,14 @@ class MemoryManager(Part):
             include_archived: Also return archived memories. Those that the query names are returned
                 anyway.
             include_quarantined: Also return unapproved memories from untrusted sources.
-            fold: Let one hit stand for all memories of a speaker that differ only in case, spacing,
-                fillers or the final full stop; False returns each.
-            wait: Most seconds to wait until recently added memories can be found by meaning; up to
-                a day. The call waits for the newest memories of the namespace, or of ``session``,
-                up to 1,024 memories and 16,384 characters, which are embedded before all others.
-                Memories that are not embedded in time are found by words only and reported in
-                ``missing``. With 0, the call does not wait, and reports such memories only if they
-                are the majority.
+            fold: Return one hit for all memories by one speaker that differ only in case, spacing,
+                filler words or the final full stop; False returns each separately.
+            wait: Maximum number of seconds to wait until recently added memories can be found by
+                meaning; up to a day. The call waits for the newest memories of the namespace, or of
+                ``session``, up to 1,024 memories and 16,384 characters, which are embedded before
+                all others. Memories that are not embedded in time are found by words only and
+                reported in ``missing``. With 0, the call does not wait, and reports such memories
+                only if they are the majority.
             record: Record in the event log which memories were retrieved.
             shared: Also search scopes that other namespaces share with this one, see
                 ``scopes.share``; not with ``known_at``, ``as_of`` or ``session``. ``Hit.shared``
@@ -657,7 +683,7 @@ class MemoryManager(Part):
                 see ``Filtering``.
 
         Returns:
-            Hits, best first; ``missing`` names the parts of the search that could not be used.
+            Hits, best first; ``missing`` lists the parts of the search that were unavailable.
 
         Raises:
             InvalidInput: If an argument other than the query text cannot be accepted.
@@ -700,7 +726,7 @@ class MemoryManager(Part):
         query: str,
         k: int | None = None,
         *,
-        tokens: int | None = rendering.TOKENS,
+        tokens: int | None = PROMPT_TOKENS,
         count_tokens: TokenCounter | None = None,
         show_ids: bool = False,
         **options: Unpack[Retrieving],
@@ -717,9 +743,9 @@ class MemoryManager(Part):
 
         Args:
             query: The query, in plain words.
-            k: Most memories to show, 1 to 10,000; None for as many as the query wants.
-            tokens: Most tokens of the whole block, >= 1; None for no limit. If the query needs
-                several memories, less is shown of each; see ``RetrieveConfig.passage``.
+            k: Maximum number of memories to show, 1 to 10,000; None for as many as the query needs.
+            tokens: Maximum number of tokens in the whole block, >= 1; None for no limit. If the
+                query needs several memories, less is shown of each; see ``RetrieveConfig.passage``.
             count_tokens: Counts the tokens of a text; None for the tokenizer of a local embedder,
                 such as the default one, or else an estimate from the characters of the text.
             show_ids: Whether to show the id of each memory.
@@ -784,7 +810,7 @@ class MemoryManager(Part):
                 ``quarantined``, or several of these.
             order: ``arrival``, or ``occurred`` for the order of ``occurred_at``.
             newest_first: Reverse the order.
-            limit: Most memories to return, 1 to 1,000,000.
+            limit: Maximum number of memories to return, 1 to 1,000,000.
             offset: Number of memories to skip first, >= 0.
             as_of: Only memories that were valid at this moment, with the text that they had then;
                 unless ``status`` says otherwise, superseded ones as well.
@@ -843,7 +869,7 @@ class MemoryManager(Part):
         ...     memory.value("rami/editor").text, memory.value("rami/shell")
         ('Rami uses Helix', None)
         """
-        slot = slot_of(self._view, key, scope)
+        slot = slots.slot_of(self._view, key, scope)
         now = self._view.engine.now()
         moment = None if as_of is None else check_moment("as_of", as_of)
         known = check_known_at(known_at, now)
@@ -958,8 +984,8 @@ class MemoryManager(Part):
         Raises:
             NotFound: If this namespace has no such id.
             InvalidInput: If a value cannot be accepted, or the memory is not active, has expired,
-                or already says so.
-            LockedMemory: If the memory is locked against who says so.
+                or already says the same.
+            LockedMemory: If the memory is locked against this source.
             SecretFound: As for ``add``.
             UntrustedSource: As for ``add``.
             StoreError: If it could not be written.
@@ -972,7 +998,7 @@ class MemoryManager(Part):
         ...     right.tags, memory.get(wrong.id).status.value
         (('home',), 'superseded')
         """
-        return correct(self._view, id, text, source=source, occurred_at=occurred_at)
+        return correcting.correct(self._view, id, text, source=source, occurred_at=occurred_at)
 
     def forget(
         self,
@@ -1031,7 +1057,7 @@ class MemoryManager(Part):
     def restore(self, id: str) -> Memory:  # noqa: A002 - the field's own name
         """Bring back a forgotten memory, as superseded if its slot has been filled since.
 
-        An active or quarantined memory stays as it is.
+        An active or quarantined memory is not changed.
 
         Raises:
             NotFound: If this namespace has no such id.
@@ -1074,7 +1100,7 @@ class MemoryManager(Part):
         ...     memory.value("rami/editor").text, memory.get(new.id).status.value
         ('Rami uses Vim', 'forgotten')
         """
-        return undo(self._view, change, run=run, force=force)
+        return undoing.undo(self._view, change, run=run, force=force)
 
     def flush(
         self,
@@ -1089,7 +1115,7 @@ class MemoryManager(Part):
 
         Args:
             wait: Wait until every memory of the store is embedded and indexed.
-            timeout: Most seconds to wait, up to a day; None for no limit.
+            timeout: Maximum number of seconds to wait, up to a day; None for no limit.
             progress: With ``wait``, called about every half second with the number of this
                 namespace's memories indexed since the call, and the number it waits for; see
                 ``memento.protocols.Progress``.
@@ -1120,58 +1146,58 @@ class MemoryManager(Part):
 
     @property
     def changes(self) -> Changes:
-        """Changes to memories: list them, compare two moments, see a memory's history."""
-        return Changes(self._view)
+        """Changes to memories: list them, compare two moments, or see a memory's history."""
+        return changes.Changes(self._view)
 
     @property
     def documents(self) -> Documents:
-        """Texts of any length, kept in parts."""
-        return Documents(self._view)
+        """Documents of any length, stored in parts."""
+        return documents.Documents(self._view)
 
     @property
     def feedback(self) -> Feedback:
         """Feedback on memories, and the belief and strength computed from it."""
-        return Feedback(self._view)
+        return feedback.Feedback(self._view)
 
     @property
     def insight(self) -> Insight:
-        """Timeline, snapshot, lineage, dossier, health, chains of evidence."""
-        return Insight(self._view)
+        """Overviews: timelines, snapshots, lineage, dossiers, health and chains of evidence."""
+        return insight.Insight(self._view)
 
     @property
     def quarantine(self) -> Quarantine:
-        """Memories from untrusted sources: list, approve, reject; hide a source."""
-        return Quarantine(self._view)
+        """Memories from untrusted sources: list, approve or reject them, or hide a whole source."""
+        return quarantine.Quarantine(self._view)
 
     @property
     def rules(self) -> Rules:
-        """An agent's standing instructions: add rules, compile a policy."""
-        return Rules(self._view)
+        """An agent's standing instructions: add rules and build the policy for a prompt."""
+        return rules.Rules(self._view)
 
     @property
     def scopes(self) -> Scopes:
-        """Where memories apply: list, define, merge, share."""
-        return Scopes(self._view)
+        """Scopes in which memories apply: list, define, merge and share them."""
+        return scopes.Scopes(self._view)
 
     @property
     def sessions(self) -> Sessions:
-        """Work sessions: start, checkpoint, resume."""
-        return Sessions(self._view)
+        """Work sessions: start, checkpoint, resume and end them."""
+        return sessions.Sessions(self._view)
 
     @property
     def sleep(self) -> Sleep:
-        """Maintenance: tidy up, list stale memories, archive."""
-        return Sleep(self._view)
+        """Maintenance: tidy up the store, list stale memories, and archive memories."""
+        return sleep.Sleep(self._view)
 
     @property
     def slots(self) -> Slots:
-        """Slots: earlier values, and statements that conflict."""
-        return Slots(self._view)
+        """Keys with one value at a time: their history and conflicts."""
+        return slots.Slots(self._view)
 
     @property
     def store(self) -> Store:
-        """The store: statistics, backup, export, erase, doctor, reindex."""
-        return Store(self._view)
+        """The store itself: statistics, backup, export, erasure, checks and reindexing."""
+        return store.Store(self._view)
 
     def __enter__(self) -> Self:
         return self

@@ -93,14 +93,14 @@ class Task:
     """A task for a language model.
 
     Attributes:
-        name: Name of the work, such as ``observe``; the request is counted under it.
+        name: Name of the kind of work, such as ``observe``, under which the request is counted.
         version: Version of the instructions.
-        instructions: Text of memento that says what to do.
-        data: What it is about: texts of the store or of a user, escaped and without secrets. A
-            model must not follow instructions in it.
+        instructions: What to do, as written by memento.
+        data: The text to work on, from the store or the user, escaped and without secrets. A model
+            must not follow instructions in it.
         schema: JSON Schema of the reply, whose type is ``object``.
-        max_tokens: Most tokens of one answer, >= 1.
-        attempts: Most requests to the model for this task, >= 1.
+        max_tokens: Maximum number of tokens in one answer, >= 1.
+        attempts: Maximum number of requests to the model for this task, >= 1.
     """
 
     name: str
@@ -119,9 +119,9 @@ class Reply:
     Attributes:
         value: A JSON object. It may differ from the schema, so its reader checks it.
         model: Name of the model that replied.
-        tokens_in: Tokens that were sent, in all requests.
-        tokens_out: Tokens that came back, in all requests.
-        calls: Requests that were sent, >= 1.
+        tokens_in: Number of tokens sent in all requests.
+        tokens_out: Number of tokens received in all requests.
+        calls: Number of requests sent, >= 1.
     """
 
     value: Any
@@ -133,9 +133,9 @@ class Reply:
 
 @runtime_checkable
 class Synthesizer(Protocol):
-    """Asks a language model. Must be safe to call from several threads.
+    """Sends tasks to a language model. Must be safe to call from several threads.
 
-    ``memento.llm.PydanticAI`` is the one that ships; ``memento.testing`` has fakes.
+    memento comes with ``memento.llm.PydanticAI``, and with fakes in ``memento.testing``.
 
     Attributes:
         name: Name of the model, without keys; it is stored with what the model contributed.
@@ -144,7 +144,7 @@ class Synthesizer(Protocol):
     name: str
 
     def complete(self, task: Task) -> Reply:
-        """Let the model do a task.
+        """Have the model carry out a task.
 
         It sends at most ``task.attempts`` requests.
 

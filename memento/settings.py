@@ -26,8 +26,11 @@ from memento.config import PRESETS, Config, of_preset
 from memento.errors import InvalidInput, InvalidSetting
 
 PREFIX = "MEMENTO_"
-ELSEWHERE = frozenset({"MEMENTO_ROOT", "MEMENTO_NAMESPACE", "MEMENTO_EMBEDDER"})
-"""Variables that are no settings: they name the store, the namespace and the embedder."""
+ELSEWHERE = frozenset({
+    "MEMENTO_ROOT", "MEMENTO_NAMESPACE", "MEMENTO_EMBEDDER", "MEMENTO_HOOKS",
+})  # fmt: skip
+"""Variables that are no settings: they name the store, the namespace and the embedder, and turn
+hooks off."""
 ENVIRONMENT = "environment"
 DEFAULT = "default"
 PRESET = "preset"
@@ -69,7 +72,7 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The settings that hold for a store.
+    """The settings in effect for a store.
 
     Attributes:
         config: All of them, as ``MemoryManager`` takes them.
@@ -81,7 +84,7 @@ class Settings:
 
 
 def load(root: str | Path | None = None, environ: Mapping[str, str] | None = None) -> Settings:
-    """Read the settings that hold for a store if none are given in Python.
+    """Read the settings of a store from its files and the environment.
 
     Args:
         root: Folder of the store, which need not exist; None to leave out the file of a store.

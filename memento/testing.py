@@ -100,10 +100,10 @@ class HashEmbedder:
 
 
 class ManualClock:
-    """A clock that stands still until you advance it.
+    """A clock that does not move until you advance it.
 
     Args:
-        start: First moment it tells, timezone-aware. 1 January 2025 UTC if not given.
+        start: The first moment it returns, timezone-aware. Default: 1 January 2025 UTC.
 
     Raises:
         InvalidInput: If ``start`` has no timezone.
@@ -129,18 +129,18 @@ class ManualClock:
 
 
 class ScriptedLLM:
-    """A language model that says what you wrote: no server, no key.
+    """A language model that replies from a script, without a server or a key.
 
     Its tokens are the words that were sent and those of the reply.
 
     Args:
-        replies: What it answers: the JSON objects of its calls, in order, after which it fails; or
-            a function that makes the object from the ``Task``. An exception among them is raised.
+        replies: Its replies: JSON objects, one per call, after which it fails; or a function that
+            makes the object from the ``Task``. An exception in the list is raised.
         name: Name of the model.
 
     Attributes:
         name: Name of the model.
-        tasks: The tasks that it was asked, in order.
+        tasks: The tasks that it was given, in order.
 
     >>> ScriptedLLM([{"items": []}]).complete(Task("observe", 1, "Say", "this", {})).value
     {'items': []}
@@ -159,12 +159,14 @@ class ScriptedLLM:
         """Answer a task; see ``memento.protocols.Synthesizer``.
 
         Raises:
-            SynthesisFailed: If the script is over, or says so.
+            SynthesisFailed: If the script has no more replies, or says so.
         """
         with self._lock:
             self.tasks.append(task)
             if self._made is None and not self._left:
-                raise SynthesisFailed("error", f"{self.name}: the script is over", calls=1)
+                raise SynthesisFailed(
+                    "error", f"{self.name}: the script has no more replies", calls=1
+                )
             value = self._left.pop(0) if self._made is None else self._made(task)
         if isinstance(value, Exception):
             raise value
@@ -176,7 +178,7 @@ class FailingLLM(ScriptedLLM):
     """A language model that always fails.
 
     Args:
-        reason: Reason of the ``SynthesisFailed`` that it raises.
+        reason: The reason given in the ``SynthesisFailed`` that it raises.
         name: Name of the model.
     """
 
@@ -186,14 +188,14 @@ class FailingLLM(ScriptedLLM):
 
 
 class SlowLLM(ScriptedLLM):
-    """A language model that answers once it is released, so that a test says how slow it is.
+    """A language model that replies only once it is released, so that a test controls the delay.
 
     Args:
         replies: As for ``ScriptedLLM``.
         name: Name of the model.
 
     Attributes:
-        asked: Set as soon as it is asked.
+        asked: Set as soon as it receives a task.
         released: Set it to let it answer.
     """
 

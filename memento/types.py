@@ -43,7 +43,7 @@ for type checkers: a misspelt name is an error before the program runs."""
 
 
 class Tier(StrEnum):
-    """Where a memory is kept."""
+    """Which part of the store a memory is in."""
 
     SHORT = "short"
     """The newest turns of a session, in a ring buffer in RAM."""
@@ -77,9 +77,9 @@ class Status(StrEnum):
 
     ACTIVE = "active"
     SUPERSEDED = "superseded"
-    """Replaced by a newer memory; hidden, kept, shown on request."""
+    """Replaced by a newer memory; hidden, but kept in the history."""
     ARCHIVED = "archived"
-    """Set aside because nobody needs it: found on request, or by its key or an alias."""
+    """Set aside because it is no longer used; found on request, or by its key or an alias."""
     FORGOTTEN = "forgotten"
     """Hidden by ``forget``; ``restore`` brings it back."""
     QUARANTINED = "quarantined"
@@ -118,7 +118,7 @@ class Trust(StrEnum):
 
     @staticmethod
     def outranks(one: str, other: str) -> bool:
-        """Tell whether the first of two classes is trusted more than the second.
+        """Return whether the first of two classes is trusted more than the second.
 
         This one rule decides which memories give way: an author can neither supersede, change, hide
         nor cast doubt on what outranks them. Only the user, who can approve anything, outranks all
@@ -141,7 +141,7 @@ class Reason(StrEnum):
     FORGOTTEN = "forgotten"
     RESTORED = "restored"
     FOLDED = "folded"
-    """It says the same as another memory, which stands for both."""
+    """Another memory says the same and now stands for both."""
     UNFOLDED = "unfolded"
     MOVED = "moved"
     ARCHIVED = "archived"
@@ -150,7 +150,7 @@ class Reason(StrEnum):
     REJECTED = "rejected"
     DISOWNED = "disowned"
     DISTRUSTED = "distrusted"
-    """A parent arrived later and was untrusted, so the memory was quarantined."""
+    """The memory was quarantined because a parent that arrived later is untrusted."""
     LOCKED = "locked"
     UNLOCKED = "unlocked"
     PINNED = "pinned"
@@ -161,7 +161,7 @@ class Reason(StrEnum):
     UNDONE = "undone"
     """The change that had made it was undone."""
     PRESENT = "present"
-    """Of the present state, which has not ended."""
+    """This is the current state, which has not ended."""
 
 
 class Event(StrEnum):
@@ -241,7 +241,7 @@ class Memory:
 
     Attributes:
         id: Identifier, unique in its namespace; a UUIDv7 unless the caller chose one.
-        seq: Position in the order of arrival, >= 1. Order by this, never by a clock.
+        seq: Position in the order of arrival, >= 1. Sort by this rather than by a time.
         namespace: Labels that decide who can see it.
         text: The text.
         tier: Where it is kept.
@@ -252,10 +252,10 @@ class Memory:
         actor: Who said it, or None.
         role: Chat role of the speaker (``user``, ``assistant``, ``tool`` ...), or None.
         key: The slot it fills, such as ``user/editor``, or None.
-        aliases: Other names to find it by.
+        aliases: Other names by which to find it.
         importance: [0, 1].
         tags: Labels to filter by.
-        metadata: JSON object of the caller.
+        metadata: A JSON object of the caller's own.
         source: Where it comes from.
         pinned: Whether it never fades.
         lock: ``user`` if nothing may change it until it is unlocked, ``promoted`` if only the user
@@ -420,12 +420,12 @@ class Related:
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """The first hits of an answer, from which feedback on one of them is learnt.
+    """The first hits of an answer, from which memento learns when one of them gets feedback.
 
     Attributes:
         ids: Their ids, best first; those that the query names are left out.
-        sums: Sum of the evidence for each, without its uses and not levelled, nats.
-        uses: How far its uses speak for each, nats, [0, 2).
+        sums: Evidence for each, in nats, before past use is taken into account.
+        uses: How much past use adds for each, in nats, [0, 2).
     """
 
     ids: tuple[str, ...]
@@ -458,10 +458,10 @@ BECAUSE = {
     "belief": "confirmed or doubted",
     "worth": "worth keeping",
     "associated": "used together with others that were found",
-    "levelled": "its lead is evened out, as use says more than small differences",
+    "levelled": "its lead is reduced, as past use counts more than small differences",
     "reranked": "reads like the answer to the reranker",
 }
-"""Each piece of evidence in words; the names are those of `RetrieveConfig.weights`."""
+"""Each kind of evidence in words; the names are those of `RetrieveConfig.weights`."""
 BLOCK = "\N{FULL BLOCK}"
 _TELLING = 0.01  # evidence below this is not worth a line
 _BY_NAME = 0.5  # value of `exact` above which the query names a memory
@@ -561,7 +561,7 @@ class Hit:
         These are the words that ``memento retrieve --explain`` prints.
 
         Args:
-            after: The hit after it; then the last line says what puts this one before it.
+            after: The next hit; if given, the last line says why this hit comes before it.
         """
         lines = [self._certainty(), *self._evidence()]
         return "\n".join(lines if after is None else [*lines, self._lead(after)])
@@ -727,7 +727,7 @@ class Retrieval(Sequence[Hit]):
         return "\n\n".join([*blocks, self.sure()])
 
     def sure(self) -> str:
-        """Say how sure it is that the answer is among the hits."""
+        """Say how likely it is that the answer is among the hits."""
         found = f"{self.confidence:.0%} sure that an answer is among them"
         return found if self.hits else "nothing found"
 
@@ -759,22 +759,21 @@ class Version:
         status: Its status.
         tier: Its tier.
         until: When the next state replaced it, UTC; None for the present state.
-        reason: Why this state ended, a word of ``Reason``. By a change of content: ``updated``,
-            ``merged``, ``replaced``, ``moved``. By a change of status: ``superseded``,
-            ``archived``, ``unarchived``, ``forgotten``, ``disowned`` (forgotten with its source, or
-            because its message was edited and says it no more), ``restored``, ``approved``,
-            ``rejected``. Because a parent arrived late: the memory was quarantined
-            (``distrusted``) or, already approved, only lost trust (``inherited``).
-            Because the memory that had superseded it was quarantined or disowned: ``returned``.
-            Because the change that had made it was undone: ``undone``. The present state has the
-            reason ``present``.
+        reason: Why this state ended, a value of ``Reason``. The content changed: ``updated``,
+            ``merged``, ``replaced``, ``moved``. The status changed: ``superseded``, ``archived``,
+            ``unarchived``, ``forgotten``, ``disowned`` (forgotten with its source, or because its
+            message was edited and no longer says it), ``restored``, ``approved``, ``rejected``. A
+            parent arrived late: the memory was quarantined (``distrusted``) or, if already
+            approved, only lost trust (``inherited``). The memory that superseded it was quarantined
+            or disowned: ``returned``. The change that made it was undone: ``undone``. The current
+            state has the reason ``present``.
         id: Id of the memory.
-        valid_from: Start of the time in which that state said that it is true, UTC; None for states
-            that schema 1 kept.
-        valid_until: End of that time (exclusive), UTC; None for open.
-        change: Number of the change that ended it, see ``changes``; None for the present state, and
-            for what is older than schema 9 or was imported.
-        by: Class of who made that change, or None.
+        valid_from: Start of the period in which this state is true, UTC; None for states stored
+            under schema 1.
+        valid_until: End of that period (exclusive), UTC; None if open.
+        change: Number of the change that ended it, see ``changes``; None for the current state, and
+            for states that are older than schema 9 or were imported.
+        by: Trust class of whoever made that change, or None.
     """
 
     version: int
@@ -794,15 +793,15 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class SlotValue:
-    """One value of a slot, and the time in which it held.
+    """One value of a slot, and the period in which it was current.
 
     Attributes:
         memory: The memory; active, or superseded.
-        since: From when it held, UTC.
-        until: Until when (exclusive), UTC; None for open.
+        since: When it became current, UTC.
+        until: When it stopped being current (exclusive), UTC; None if open.
         reason: Why it ended: ``superseded`` by another memory, or ``ended`` because it was valid
-            only until then. ``present`` if it holds now; ``planned`` if it will hold from a later
-            moment; ``withdrawn`` if it was planned, but replaced before it took effect.
+            only until then. ``present`` if it is current; ``planned`` if it takes effect later;
+            ``withdrawn`` if it was planned, but replaced before it took effect.
     """
 
     memory: Memory
@@ -815,7 +814,7 @@ class SlotValue:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A call that changed memories: it ended a state of at least one, or it was a sleep.
+    """A call that changed at least one memory, or a sleep.
 
     Attributes:
         number: Its number in its namespace, to pass to ``undo``; later changes have larger numbers.
@@ -823,9 +822,9 @@ class Change:
         kind: The method that was called, such as ``add``, ``correct`` or ``forget_many``.
         by: Trust class of the caller.
         run: Number of the first change of the call, if it made several; else None.
-        rev_from: First revision of the namespace that it took.
-        rev_to: Last revision that it took; those between are its own. Less than ``rev_from`` for a
-            sleep that only replayed memories or scaled down links, and for the undo of one.
+        rev_from: First revision number of the namespace that it used.
+        rev_to: Last revision number that it used, along with all between. Less than ``rev_from``
+            for a sleep that only replayed memories or scaled down links, and for the undo of one.
         changed: Ids of the memories that it changed, in order of arrival; for a sleep that changed
             none, those that it replayed or whose links it scaled down.
         added: Ids of the memories that it added, in order of arrival.
@@ -872,7 +871,7 @@ class Undone:
 
 @dataclass(frozen=True, slots=True)
 class Diff:
-    """The memories that differ between two moments of recording: id to (before, after).
+    """What changed between two moments: memory ids mapped to (before, after).
 
     Each memory appears once, by its later state. Quarantined memories do not appear.
 
@@ -920,7 +919,7 @@ class Evidence:
             loop; ``reinforced`` if the same was said again.
         source: Who gave it; None if unknown.
         note: The reason, or None.
-        retracted: Whether it was taken back.
+        retracted: Whether it was retracted.
     """
 
     event: int
@@ -961,16 +960,17 @@ class Strength:
 
     Attributes:
         id: Identifier of the memory.
-        uses: Weighted number of uses, >= 0: 1 for each that counted in full, 0.1 for being shown.
-        used_at: When a use last counted, UTC; None if never.
-        need: Odds that it is needed, >= 0, from how often and how long ago it was used.
+        uses: Weighted number of uses, >= 0: each counts 1, and being shown counts 0.1.
+        used_at: When it was last used, UTC; None if never.
+        need: Odds that it will be needed, >= 0, estimated from how often and how recently it was
+            used.
         use: The effect of ``need`` on ranking, nats, [0, 2); 0 if it was never used.
-        retention: Share still remembered, [0, 1]; it falls with the days on which the namespace was
-            used since the memory's last use.
+        retention: Share still remembered, [0, 1]; it falls with each day on which the namespace was
+            used but the memory was not.
         stability: Number of such days after which 37 % is left; it grows with each spaced use.
-        short: Short strength, [0, 2]; fades within weeks.
-        long: Long strength, >= 0; grows out of the short one.
-        worth: Mean outcome of the answers it contributed to, [-1, 1]; 0 if unknown.
+        short: Short-term strength, [0, 2]; fades within weeks.
+        long: Long-term strength, >= 0; grows out of the short-term one.
+        worth: Mean outcome of the answers that it contributed to, [-1, 1]; 0 if unknown.
     """
 
     id: str

@@ -16,6 +16,7 @@ import uuid_utils
 
 from memento.admit.redact import Redaction
 from memento.base.clock import from_micros
+from memento.base.lazy import later
 from memento.base.plain import plain
 from memento.base.scopes import parse_scope
 from memento.base.spans import traced
@@ -28,13 +29,11 @@ from memento.check import (
 )
 from memento.errors import InvalidInput, NotFound, TurnErased
 from memento.holding import Hold
-from memento.ingest.paragraphs import PART_LIMIT, pieces
-from memento.ledger import changes, copies, memories, past, scope_rows
+from memento.ledger import changes, copies, memories, past
 from memento.ledger.contract import Session, Work
 from memento.ledger.filters import Filtering, check_known_at, filtering
 from memento.ledger.predicate import Filters
 from memento.ledger.rows import Row, sound, to_memory
-from memento.prompt import Relevant
 from memento.types import (
     Draft,
     Kind,
@@ -46,7 +45,6 @@ from memento.types import (
     Tier,
     Trust,
 )
-from memento.upkeep import lineage
 from memento.write import change
 from memento.write.remember import refuse_copies
 from memento.write.steps import Change
@@ -54,7 +52,16 @@ from memento.write.steps import Change
 if TYPE_CHECKING:
     from memento.config import Config
     from memento.engine import Engine
+    from memento.ingest import paragraphs
+    from memento.ledger import scope_rows
+    from memento.prompt import Relevant, rendering
     from memento.protocols import Clock, Progress, TokenCounter
+    from memento.upkeep import lineage
+else:
+    lineage = later("memento.upkeep.lineage")
+    paragraphs = later("memento.ingest.paragraphs")
+    rendering = later("memento.prompt.rendering")
+    scope_rows = later("memento.ledger.scope_rows")
 
 ID_SPACE = UUID("b0b1c0de-5c1a-5d0c-9a11-7e6d0c5f2a40")
 """Root of the name-based ids made here. Changing it would make every document new again."""
@@ -135,7 +142,7 @@ class View:
         return engine.ledger.write(carry_out)
 
     def known_namespace(self, memory_id: str) -> int:
-        """Return the number of the namespace, for an id that is looked for in it."""
+        """Return the number of the namespace, for an id that is searched for in it."""
         if (ns := self.ns) is None:
             raise NotFound(memory_id)
         return ns
@@ -224,7 +231,8 @@ class View:
         """Split a turn; later parts are linked to the first, and do not crowd the ring buffer."""
         limits = self.config.limits
         text = Redaction(self.config.secrets).text("text", draft.text)
-        split = [one for one in pieces(text, min(PART_LIMIT, limits.text_chars)) if one]
+        most = min(paragraphs.PART_LIMIT, limits.text_chars)
+        split = [one for one in paragraphs.pieces(text, most) if one]
         given = json.loads(check_metadata(draft.metadata, limits))
         first = draft.id or _id_of_turn(draft)
         for number, piece in enumerate(split, start=1):
@@ -357,9 +365,9 @@ class View:
         engine, config = self.engine, self.config.retrieve
         several = config.passage if budget else None
         if engine.embedding is None or not found.hits or "meaning" not in found[0].ranks:
-            return Relevant(found.query, config.long, several)
+            return rendering.Relevant(found.query, config.long, several)
         near = engine.embedding.nearness(found.query)
-        return Relevant(found.query, config.long, several, near, best=found[0].text)
+        return rendering.Relevant(found.query, config.long, several, near, best=found[0].text)
 
     def contradicted(self, found: Retrieval) -> dict[str, datetime]:
         """Return the ids of hits of the present that a higher statement contradicts, and when.
@@ -477,7 +485,7 @@ class View:
 
 
 def _is_long_turn(draft: Draft, limits: Limits) -> bool:
-    """Tell whether a draft is a turn of a conversation that is longer than a memory may be.
+    """Return whether a draft is a turn of a conversation that is longer than a memory may be.
 
     A turn has a session or a role, or is an episode. A value of a slot is not a turn.
     """

@@ -118,6 +118,11 @@ install(manager)
 assert Memory()._storage.manager is manager
 uninstall()
 """,
+    "mcp": """
+from memento_mcp import Doors, http_app
+assert http_app(lambda token: Doors(manager), ["127.0.0.1:8765"])
+import uvicorn
+""",
     "pandas": """
 table = manager.retrieve("what may Rami not eat?").to_pandas()
 assert table["text"][0] == "Rami is allergic to nuts"
@@ -156,6 +161,7 @@ TESTS = {
     "langchain-classic": ["tests/integrations/for_langchain"],
     "langgraph": ["tests/integrations/for_langgraph"],
     "crewai": ["tests/integrations/for_crewai"],
+    "mcp": ["tests/integrations/for_mcp"],
     BASE: ["tests/integrations"],
 }
 TOOLS = ["pytest>=8.3", "pytest-asyncio>=0.25", "hypothesis>=6.120", "sybil>=9.0"]

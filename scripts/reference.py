@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import importlib
 import inspect
 import re
 from collections.abc import Callable, Iterator
@@ -19,6 +20,7 @@ import typer
 
 import memento
 from memento import check, config, errors, settings, types
+from memento.agents.table import Program, claude_plugin
 from memento.claims import settings as claims_config
 from memento.cli import __doc__ as cli_words
 from memento.cli.program import app
@@ -41,22 +43,24 @@ MADE = "<!-- Made by scripts/reference.py; change the code's own words, then run
 WIDTH = 88
 
 API_WORDS = """\
-Everything here is imported from `memento`, errors from `memento.errors`. `AsyncMemoryManager` has
-the same methods, to be awaited.
+Import everything here from `memento`, and errors from `memento.errors`. `AsyncMemoryManager` has
+the same methods as coroutines.
 """
 CLI_WORDS = """\
-`MEMENTO_ROOT`, `MEMENTO_NAMESPACE` and `MEMENTO_EMBEDDER` stand in for `--root`, `--namespace` and
-`--embedder`; the other `MEMENTO_*` variables are in [configuration](configuration.md).
+Instead of `--root`, `--namespace` and `--embedder` you can set `MEMENTO_ROOT`, `MEMENTO_NAMESPACE`
+and `MEMENTO_EMBEDDER`. The other `MEMENTO_*` variables are described in
+[configuration](configuration.md).
 
-Without them, the store is the folder `agent_memory` here or in a folder above, up to your home
-folder; else `memento` in your data folder, which is `~/.local/share` unless you moved it.
-`mkdir agent_memory` gives a project a store of its own. A folder of another user is refused unless
-you name it. The same holds for `memento mcp` and `MemoryManager()`.
+By default, the store is the folder `agent_memory` in the current folder or the nearest one above
+it, up to your home folder; failing that, `memento` in your data folder, which is `~/.local/share`
+unless you moved it. To give a project a store of its own, run `mkdir agent_memory`. A folder that
+belongs to another user is refused unless you name it. `memento mcp` and `MemoryManager()` find the
+store in the same way.
 
-Tiers are short, medium and long; statuses active, superseded and forgotten.
+The tiers are short, medium and long; the statuses are active, superseded and forgotten.
 """
 CONFIG_WORDS = """\
-Every setting has a default that is right for most. To change some, give a `Config` in Python:
+Every setting has a default that suits most users. To change settings in Python, pass a `Config`:
 
 ```python
 from memento import Config, MemoryManager
@@ -65,11 +69,11 @@ from memento.config import ShortConfig
 memory = MemoryManager(embedder=None, config=Config(short=ShortConfig(capacity=20)))
 ```
 
-Then nothing else is read. Without a `Config`, these are read for the shell, MCP and
-`MemoryManager()` alike; of two values for one setting, the upper one holds:
+In that case nothing else is read. Without a `Config`, the command line, MCP and `MemoryManager()`
+read settings from these places, the first of which takes precedence:
 
-1. `MEMENTO_*` variables of the environment: `MEMENTO_` and the name of the setting, as in
-   `MEMENTO_SHORT_CAPACITY=20`; lists are joined with commas;
+1. environment variables: `MEMENTO_` and the name of the setting, as in `MEMENTO_SHORT_CAPACITY=20`;
+   separate the items of a list with commas;
 2. `memento.toml` in the folder of the store;
 3. `memento/memento.toml` in the user's folder for settings: `$XDG_CONFIG_HOME`, or `~/.config`, on
    macOS `~/Library/Application Support`;
@@ -84,19 +88,19 @@ sleep.auto = "all"
 capacity = 20
 ```
 
-`preset` is `chatbot`, `task agent`, `personal assistant` or `researcher`; wherever it is set, all
-other settings count more. An empty text stands for None.
+`preset` is `chatbot`, `task agent`, `personal assistant` or `researcher`. All other settings
+override it, wherever it is set. An empty string stands for None.
 
-`memento config` shows what holds and where it comes from, in lines that such a file can have. A
-name or value that cannot be is an error, `InvalidSetting`, not passed over. To build on what was
+`memento config` shows the settings in effect and where each comes from, in the form of such a file.
+An unknown name or an invalid value raises `InvalidSetting`; it is never ignored. To change what was
 read: `replace(memento.settings.load("agent_memory").config, secrets="reject")`.
 
-A store may come from somebody else, in a backup or a shared folder. So its file may only set what
-all who use the store should agree on, and the size of answers:
+A store may come from somebody else, in a backup or a shared folder. Its file may therefore set only
+what all users of the store should agree on, and the size of answers:
 
 STORE_SETTINGS
 
-The others, such as a model to send text to or what is trusted, are refused there.
+Other settings, such as which model to send text to or which sources to trust, are refused there.
 """
 
 SECTIONS = ("Args", "Attributes", "Returns", "Raises")
@@ -260,7 +264,8 @@ def _parts() -> Iterator[tuple[str, type]]:
     """Yield the parts of a manager, by name, as its properties declare them."""
     for name, member in vars(MemoryManager).items():
         if isinstance(member, property) and not name.startswith("_"):
-            yield name, inspect.get_annotations(member.fget, eval_str=True)["return"]
+            home = importlib.import_module(f"memento.verbs.{name}")  # imported when it is used
+            yield name, getattr(home, inspect.get_annotations(member.fget)["return"])
 
 
 def _public(before: str, kind: type) -> list[str]:
@@ -303,6 +308,8 @@ def cli() -> str:
     ]
     for name, command in group.commands.items():
         for inner, one in getattr(command, "commands", {"": command}).items():
+            if one.hidden:
+                continue
             parts += _command(f"{name} {inner}".strip(), one)
     return "\n".join(parts).rstrip() + "\n"
 
@@ -364,11 +371,19 @@ PAGES: dict[str, Callable[[], str]] = {
 }
 
 
+PLUGIN = FOLDER.parents[1] / "integrations" / "claude_code"
+"""The plugin that the marketplace of this repository offers to Claude Code."""
+
+
 def main() -> None:
-    """Write every page."""
+    """Write every page, and the plugin."""
     for name, compose in PAGES.items():
         (FOLDER / name).write_text(compose().rstrip() + "\n", encoding="utf-8")
         print(FOLDER / name)
+    for one in claude_plugin(PLUGIN, Program(("memento",))):
+        one.path.parent.mkdir(parents=True, exist_ok=True)
+        one.path.write_text(one.text, encoding="utf-8")
+        print(one.path)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,13 @@
 from __future__ import annotations
 
 import os
+import shutil
+import signal
+import socket
+import sys
+import tempfile
+import time
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -68,3 +75,31 @@ def open_memory(tmp_path, clock):
 def memory(open_memory):
     """One open store without an embedder."""
     return open_memory()
+
+
+@pytest.fixture
+def sockets(monkeypatch):
+    """Return a folder for the sockets of resident processes; those in it end with the test."""
+    above = tempfile.mkdtemp(prefix="memento-sockets-")  # short enough for any system
+    monkeypatch.setenv("XDG_RUNTIME_DIR", above)
+    folder = Path(above) / "memento"
+    yield folder
+    for path in folder.glob("*.sock"):
+        if (pid := _listening(path)) not in {None, os.getpid()}:
+            os.kill(pid, signal.SIGTERM)
+            end = time.monotonic() + 30
+            while path.exists() and time.monotonic() < end:
+                time.sleep(0.01)
+            assert not path.exists()
+    shutil.rmtree(above)
+
+
+def _listening(path):
+    """Return the process that listens at a socket; None if it was killed."""
+    with socket.socket(socket.AF_UNIX) as opened:
+        try:
+            opened.connect(str(path))
+        except ConnectionRefusedError:
+            return None
+        found = opened.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+        return int.from_bytes(found[:4], sys.byteorder)

@@ -5,6 +5,7 @@ import copy
 import inspect
 import pickle
 import threading
+from importlib import import_module
 
 import pytest
 
@@ -19,10 +20,10 @@ def public(cls):
     return {name for name in dir(cls) if not name.startswith("_")}
 
 
-def parts(manager, kind):
-    """Find the parts of a manager by what its properties return."""
+def parts(manager, kind, homes):
+    """Find the parts of a manager by what its properties return, in these modules."""
     found = {
-        name: inspect.get_annotations(one.fget, eval_str=True)["return"]
+        name: vars(import_module(homes.format(name)))[one.fget.__annotations__["return"]]
         for name, one in inspect.getmembers(manager, lambda each: isinstance(each, property))
         if name[0] != "_"
     }
@@ -30,9 +31,10 @@ def parts(manager, kind):
     return found
 
 
-PARTS = parts(MemoryManager, Part)
+PARTS = parts(MemoryManager, Part, "memento.verbs.{}")
 TWINS = {MemoryManager: AsyncMemoryManager} | {
-    plain: parts(AsyncMemoryManager, AsyncPart)[name] for name, plain in PARTS.items()
+    plain: parts(AsyncMemoryManager, AsyncPart, "memento.aio")[name]
+    for name, plain in PARTS.items()
 }
 METHODS = [
     (plain, name)

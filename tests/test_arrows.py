@@ -41,6 +41,8 @@ ROOMS = [
     {"manager"},
     {"aio"},
     {""},  # memento itself: the public names
+    {"resident"},
+    {"agents"},
     {"cli"},
     {"__main__"},
 ]

@@ -65,6 +65,7 @@ from memento.verbs.ingesting import Ingested
 from memento.verbs.insight import Snapshot
 from memento.verbs.slots import Conflict
 from memento.verbs.spending import Usage
+from memento.verbs.vault import Synced
 
 ADAPTERS = (
     *memento_crewai.__all__,
@@ -165,6 +166,7 @@ def every_name(  # noqa: PLR0915 - as many as there are names
     assert_type(memory.of(), MemoryManager)
     assert_type(memory.prompt("x"), str)
     assert_type(memory.quarantine.approve("x"), Memory)
+    assert_type(memory.quarantine.approve_all([]), Memories)
     assert_type(memory.quarantine.forget_source("x"), Memories)
     assert_type(memory.quarantine.list(), Memories)
     assert_type(memory.quarantine.reject("x"), Memory)
@@ -210,6 +212,7 @@ def every_name(  # noqa: PLR0915 - as many as there are names
     assert_type(memory.store.embed(["x"]), NDArray[np.float32])
     assert_type(memory.store.erase(), Erasure)
     assert_type(memory.store.export("x"), Exported)
+    assert_type(memory.store.sync_vault("x"), Synced)
     assert_type(memory.store.full_id("x"), str)
     assert_type(memory.store.import_from("x"), Imported)
     assert_type(memory.store.namespace, tuple[str, ...])
@@ -269,6 +272,7 @@ async def every_async_name(  # noqa: PLR0915 - as many as there are names
     assert_type(memory.of(), AsyncMemoryManager)
     assert_type(await memory.prompt("x"), str)
     assert_type(await memory.quarantine.approve("x"), Memory)
+    assert_type(await memory.quarantine.approve_all([]), Memories)
     assert_type(await memory.quarantine.forget_source("x"), Memories)
     assert_type(await memory.quarantine.list(), Memories)
     assert_type(await memory.quarantine.reject("x"), Memory)
@@ -314,6 +318,7 @@ async def every_async_name(  # noqa: PLR0915 - as many as there are names
     assert_type(await memory.store.embed(["x"]), NDArray[np.float32])
     assert_type(await memory.store.erase(), Erasure)
     assert_type(await memory.store.export("x"), Exported)
+    assert_type(await memory.store.sync_vault("x"), Synced)
     assert_type(await memory.store.full_id("x"), str)
     assert_type(await memory.store.import_from("x"), Imported)
     assert_type(memory.store.namespace, tuple[str, ...])

@@ -1,4 +1,4 @@
-"""Facts that CrewAI's memory and its storage do not tell each other.
+"""Facts that CrewAI's memory and its storage do not pass to each other.
 
 CrewAI's recall and save flows call the storage without saying for whom, and log its errors as if
 nothing had been found. Each of these calls runs inside a ``Call``: the storage reads from it which
@@ -34,10 +34,10 @@ class Call:
     """One call of CrewAI's memory.
 
     Attributes:
-        sees: Metadata that every record it finds must have, as in ``where``.
-        session: Source that every record it finds must have; None for any.
-        saving: It saves; a search then only looks for what might be consolidated.
-        failures: What went wrong, in order.
+        sees: Metadata that every record found must have, as in ``where``.
+        session: Source that every record found must have; None for any.
+        saving: Whether the call saves; a search within it only looks for records to consolidate.
+        failures: The errors that occurred, in order.
     """
 
     sees: Mapping[str, Any]
@@ -53,13 +53,13 @@ _CALL: ContextVar[Call] = ContextVar("memento_crewai_call", default=NOBODYS)
 
 
 def current() -> Call:
-    """Return the call that this code runs for."""
+    """Return the current call."""
     return _CALL.get()
 
 
 @contextmanager
 def calling(call: Call) -> Iterator[None]:
-    """Run what is inside for a call, in whatever threads CrewAI makes for it."""
+    """Run the block as part of a call, in whatever threads CrewAI starts for it."""
     token = _CALL.set(call)
     try:
         yield
@@ -79,7 +79,7 @@ async def settled(manager: MemoryManager, wait: float) -> float:
 
 
 def noted(method: Callable[P, T]) -> Callable[P, T]:
-    """Write down trouble with the store before CrewAI can swallow it."""
+    """Record an error of the store before CrewAI can swallow it."""
 
     @wraps(method)
     def noting(*args: P.args, **kwargs: P.kwargs) -> T:

@@ -27,7 +27,7 @@ NAME = "memento-crew-memory"
 
 
 class Token(str):
-    """Stands for the store in a dump: a string that knows its store.
+    """A string that stands for the store in a dump and refers to it.
 
     Attributes:
         manager: The store.
@@ -52,7 +52,7 @@ class Token(str):
 
 
 def reviving(kind: K) -> K:
-    """Have every plain ``Memory`` that is made of a token become a memory of this class."""
+    """Turn every plain ``Memory`` that is built from a token into a memory of this class."""
     original = cast("Callable[[Any, Any], None]", Memory.model_post_init)
 
     @wraps(original)

@@ -1,4 +1,4 @@
-"""The local embedding model, as CrewAI and Chroma want it."""
+"""The local embedding model, in the form that CrewAI and Chroma expect."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 
 class MementoEmbeddingFunction(CustomEmbeddingFunction, EmbeddingFunction[list[str]]):
-    """Embeds with memento's own model: on this machine, without a key or a download.
+    """Embeds texts with memento's own model, locally, without a key or a download.
 
-    CrewAI takes it as ``embedder=``, for memory and knowledge, or as the ``embedding_callable``
-    of its ``custom`` provider; Chroma as ``embedding_function=``. Safe from any thread.
+    In CrewAI, pass it as ``embedder=`` for memory and knowledge, or as the ``embedding_callable``
+    of the ``custom`` provider; in Chroma, as ``embedding_function=``. Thread-safe.
 
     Args:
-        embedder: What ``MemoryManager(embedder=...)`` takes, other than None; or a manager, to
-            embed as its memories are.
+        embedder: Anything that ``MemoryManager(embedder=...)`` accepts except None; or a manager,
+            to use its embedder.
 
     Raises:
         InvalidInput: If it is none of these.
@@ -63,22 +63,22 @@ class MementoEmbeddingFunction(CustomEmbeddingFunction, EmbeddingFunction[list[s
 
     @staticmethod
     def name() -> str:
-        """Return the name under which Chroma keeps it with a collection."""
+        """Return the name under which Chroma stores it with a collection."""
         return "memento"
 
     def default_space(self) -> Space:
-        """Return how its vectors are compared."""
+        """Return the default distance between its vectors."""
         return "cosine"
 
     def supported_spaces(self) -> list[Space]:
-        """Return every way its vectors may be compared; of unit length, all rank alike."""
+        """Return the distances that may be used; for unit vectors, all give the same order."""
         return ["cosine", "l2", "ip"]
 
     def get_config(self) -> dict[str, Any]:
-        """Return what Chroma keeps to build it again.
+        """Return the configuration that Chroma stores to build it again.
 
         Raises:
-            InvalidInput: If it was made of an object, which a collection cannot keep.
+            InvalidInput: If it was made from an object, which a collection cannot store.
         """
         if not isinstance(self._spec, str):
             raise InvalidInput(
@@ -88,7 +88,7 @@ class MementoEmbeddingFunction(CustomEmbeddingFunction, EmbeddingFunction[list[s
 
     @staticmethod
     def build_from_config(config: dict[str, Any]) -> MementoEmbeddingFunction:
-        """Build it again from what Chroma kept."""
+        """Build it again from the stored configuration."""
         return MementoEmbeddingFunction(**config)
 
 

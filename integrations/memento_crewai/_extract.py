@@ -1,4 +1,4 @@
-"""Find what a finished task leaves worth remembering, by rules. Pure.
+"""Find what is worth remembering in a finished task, using rules. Pure.
 
 CrewAI hands over the task and its result as one text. The task is a question, and is not kept:
 it would be found before its own answer. The result is taken apart by ``memento.text``. The
@@ -22,10 +22,10 @@ _FINAL = "Final Answer:"
 
 
 def extract(content: str) -> list[str]:
-    r"""Take a text apart into statements worth remembering.
+    r"""Split a text into the statements worth remembering.
 
     Args:
-        content: What CrewAI hands over after a task or a conversation, or any other text.
+        content: The text that CrewAI passes after a task or a conversation, or any other text.
 
     Returns:
         Statements in order, each once, at most ``PIECE`` characters. A mere question is left
@@ -56,7 +56,7 @@ def kind_of(text: str) -> Kind:
 
 
 def parts(text: str, heads: Sequence[str]) -> tuple[str, str] | None:
-    r"""Cut a text at its heads; each is looked for once, behind the one before it.
+    r"""Cut a text at its heads; each is searched for once, behind the one before it.
 
     Returns:
         The first part and the last; None if a head is missing.

@@ -1,4 +1,4 @@
-"""CrewAI's Memory over memento: all three tiers, no LLM call, no key."""
+"""CrewAI's Memory on top of memento: all three tiers, no LLM call, no key."""
 
 from __future__ import annotations
 
@@ -58,24 +58,26 @@ MAX_ROLE = 256
 class MementoCrewMemory(Memory):
     """A memory for ``Crew(memory=...)``, ``Agent(memory=...)`` and ``Flow.memory``.
 
-    Full text, the ring buffer and vectors answer together; nothing asks an LLM. A memory
-    is on the disk when the call returns, and is found at once. Safe from any thread;
-    copies of a crew share it. ``scope(...)`` and ``slice(...)`` give CrewAI's own views of it.
+    It searches full text, the ring buffer and vectors together, and never calls an LLM. A memory is
+    on disk when the call returns, and can be found at once. It is thread-safe, and copies of a crew
+    share it. ``scope(...)`` and ``slice(...)`` return CrewAI's own views of it.
 
     Args:
-        manager: The store. Its namespace bounds what this memory can see and reset; the
-            manager stays yours to close.
-        root_scope: Path under which everything is kept and looked for, such as
-            ``/crew/research``; None for the whole namespace.
-        read_only: Recall only: ``remember`` and ``update`` change nothing, ``forget``, ``reset``
-            and ``reset_all`` raise ``ReadOnlyStore``.
-        strict: Let an error of the store stop the crew. CrewAI by itself goes on without memory
-            after any error (its event bus knows); False leaves it at that.
-        wait: Seconds that a recall waits at most until the newest memories can be found by their
-            meaning, up to a day; 0 to search at once. ``arecall`` holds no thread meanwhile.
+        manager: The store. This memory can see and reset only its namespace. Closing the manager is
+            up to you.
+        root_scope: Path under which everything is stored and searched, such as ``/crew/research``;
+            None for the whole namespace.
+        read_only: Whether to allow recall only: ``remember`` and ``update`` do nothing, and
+            ``forget``, ``reset`` and ``reset_all`` raise ``ReadOnlyStore``.
+        strict: Whether an error of the store stops the crew. With False, CrewAI does what it does
+            by default: it reports the error on its event bus and continues without memory.
+        wait: Maximum number of seconds for which a recall waits until the newest memories can be
+            found by meaning, up to a day; 0 to search at once. ``arecall`` does not block a thread
+            meanwhile.
 
     Raises:
-        InvalidInput: If ``manager`` is no ``MemoryManager``, or the wait is no number of seconds.
+        InvalidInput: If ``manager`` is not a ``MemoryManager``, or ``wait`` is not a number of
+            seconds.
         InvalidScope: If ``root_scope`` is not well formed.
     """
 
@@ -106,7 +108,7 @@ class MementoCrewMemory(Memory):
         )
 
     def model_post_init(self, context: Any, /) -> None:  # noqa: ARG002 - pydantic's signature
-        """Put our storage where CrewAI's own methods for scopes, lists and reset look for it."""
+        """Install the storage that CrewAI's own methods for scopes, lists and reset use."""
         self._storage = MementoStorage(self.manager)
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> MementoCrewMemory:
@@ -128,8 +130,8 @@ class MementoCrewMemory(Memory):
         """Remember one thing; see ``remember_many``.
 
         Returns:
-            The record, or None if this memory is read-only. Of a text that is too long for a
-            memory it is the first piece; ``forget`` with its id hides them all.
+            The record, or None if this memory is read-only. If the text is too long for one memory,
+            this is the first piece; ``forget`` with its id hides all pieces.
         """
         records = self._save(
             [content], content, scope, categories, metadata, importance, source,
@@ -151,22 +153,24 @@ class MementoCrewMemory(Memory):
     ) -> list[MemoryRecord]:
         """Remember several things in one transaction: all of them, or none.
 
-        A text repeated in the same scope, by the same source and role, is kept once, with the
-        categories, metadata and higher importance of both, as ``add`` does; unless it is private:
-        each private memory is kept separately.
+        A text that is repeated in the same scope by the same source and role is stored once, with
+        the combined categories and metadata and the higher importance, as with ``add``. Private
+        memories are always stored separately.
 
         Args:
-            contents: Texts, none empty. A NUL or a lone surrogate in them or in the metadata,
-                which no database holds, becomes the replacement character. A text that is too
-                long for a memory (65,536 characters) is kept in pieces, each a record of its own.
+            contents: Texts, none empty. A NUL or a lone surrogate in them or in the metadata, which
+                a database cannot store, is replaced by the replacement character. A text that is
+                too long for one memory (65,536 characters) is stored in pieces, each a record of
+                its own.
             scope: Path under the root; None for the root itself.
             categories: Labels to filter by.
             metadata: A JSON object.
-            importance: [0, 1]; None has each scored, by rules.
-            source: A user or conversation it comes from.
-            private: Only ``recall(source=...)`` with the same source finds it.
-            agent_role: Who says it; a question that names the role finds it sooner.
-            root_scope: Another root, for this call.
+            importance: [0, 1]; None to estimate it for each by rules.
+            source: The user or conversation that it comes from.
+            private: Whether only ``recall(source=...)`` with the same source finds it.
+            agent_role: The role of the agent that says it; a query that names the role ranks it
+                higher.
+            root_scope: A different root for this call.
 
         Returns:
             The records, in order, several for a long text; none if this memory is read-only.
@@ -190,23 +194,25 @@ class MementoCrewMemory(Memory):
         source: str | None = None,
         include_private: bool = False,
     ) -> list[MemoryMatch]:
-        """Find what bears on a query, best first.
+        """Find the memories that are relevant to a query, best first.
 
-        See ``MemoryManager.recall``: of what several agents say in the same words each text comes
-        once, near repetitions come last, the newest of them first, and so do mere questions. The
-        places go to memories that differ in meaning, so that one fact in other words fills none.
+        As in ``MemoryManager.recall``, a text that several agents said in the same words is
+        returned once, and near-duplicates and mere questions come last. Memories that differ in
+        meaning are preferred, so that one fact in different words takes only one place.
 
         Args:
             query: Any text.
-            scope: Path under the root; what lies there and below. None for the root.
-            categories: Any one of these.
-            limit: Most matches, 1 to 10,000.
+            scope: Path under the root, which is searched with everything below it. None for the
+                root.
+            categories: Only records in at least one of these.
+            limit: Maximum number of matches, 1 to 10,000.
             depth: Both of CrewAI's depths search every tier, without an LLM.
-            source: Who asks; finds its own private memories.
-            include_private: Find everyone's private memories, and of equal ones each.
+            source: Who is asking, whose own private memories are included.
+            include_private: Whether to include everyone's private memories, even if several are
+                equal.
 
         Returns:
-            Matches with scores in [0, 1]; none if nothing bears on it.
+            Matches with scores in [0, 1]; none if nothing is relevant.
 
         Raises:
             InvalidInput: If a value cannot be accepted.
@@ -251,7 +257,7 @@ class MementoCrewMemory(Memory):
         return matches
 
     def extract_memories(self, content: str) -> list[str]:
-        """Take a task's result apart into statements, by rules; stores nothing."""
+        """Split a task's result into statements by rules, without storing anything."""
         return extract(content)
 
     def update(
@@ -265,12 +271,12 @@ class MementoCrewMemory(Memory):
     ) -> MemoryRecord:
         """Change a record; its earlier version stays in the store's history.
 
-        Of a long text that is kept in pieces, only the piece with this id is changed.
+        If the record is a piece of a long text, only this piece is changed.
 
         Args:
-            record_id: Which one.
+            record_id: Id of the record.
             content: New text.
-            scope: New path, from the top.
+            scope: New path, from the root of the namespace.
             categories: New labels, which replace all earlier ones.
             metadata: New metadata, which replaces all of it.
             importance: New importance, [0, 1].
@@ -313,9 +319,9 @@ class MementoCrewMemory(Memory):
         metadata_filter: dict[str, Any] | None = None,
         record_ids: list[str] | None = None,
     ) -> int:
-        """Hide the records that meet every condition given; ``manager.restore`` brings one back.
+        """Hide the records that match all conditions given; ``manager.restore`` brings one back.
 
-        With a record of ``record_ids`` that is a piece of a long text go the other pieces.
+        If one of ``record_ids`` is a piece of a long text, the other pieces are hidden with it.
 
         Returns:
             How many.
@@ -327,7 +333,7 @@ class MementoCrewMemory(Memory):
         return super().forget(scope, categories, older_than, metadata_filter, record_ids)
 
     def reset(self, scope: str | None = None) -> None:
-        """Hide all that lies at a scope under the root, and below.
+        """Hide everything in a scope under the root, and below it.
 
         Raises:
             ReadOnlyStore: If this memory is read-only.
@@ -336,7 +342,7 @@ class MementoCrewMemory(Memory):
         super().reset(scope)
 
     def reset_all(self) -> None:
-        """Hide all that the manager's namespace holds, whatever the root.
+        """Hide everything in the manager's namespace, whatever the root.
 
         Raises:
             ReadOnlyStore: If this memory is read-only.
@@ -345,7 +351,7 @@ class MementoCrewMemory(Memory):
         super().reset_all()
 
     async def aextract_memories(self, content: str) -> list[str]:
-        """Take a text apart; see ``extract_memories``."""
+        """Split a text into statements; see ``extract_memories``."""
         return self.extract_memories(content)
 
     async def aremember(self, content: str, *args: Any, **kwargs: Any) -> MemoryRecord | None:
@@ -368,7 +374,7 @@ class MementoCrewMemory(Memory):
         source: str | None = None,
         include_private: bool = False,
     ) -> list[MemoryMatch]:
-        """Find what bears on a query in a worker thread; see ``recall``."""
+        """Find relevant memories in a worker thread; see ``recall``."""
         find = partial(self._recalled, query, scope, categories, limit, source)
         wait = await settled(self.manager, self.wait)
         return await asyncio.to_thread(find, everyones=include_private, wait=wait)

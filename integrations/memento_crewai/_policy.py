@@ -1,4 +1,4 @@
-"""Rules of the user in the backstory of an agent."""
+"""The user's rules in the backstory of an agent."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ _BLOCK = re.compile(r"(?<!\n)\n*+<policy-([0-9a-f]{12})>\n.*\n</policy-\1>\s*\Z"
 def with_policy(
     agent: A, manager: MemoryManager, *, scope: str = "", session: str | None = None
 ) -> A:
-    """Put the head of the policy at the end of an agent's backstory; call it before the kickoff.
+    """Append the head of the policy to an agent's backstory; call this before the kickoff.
 
-    A head that an earlier call put there is replaced. Recall is the part of ``memory=``.
+    The head from an earlier call is replaced. For recall, use ``memory=``.
 
     Args:
         agent: The agent; its backstory is changed.
-        manager: The store, and the namespace.
-        scope: Where the agent works, see ``Rules.policy``.
-        session: The session whose head is kept, or None.
+        manager: The store and namespace.
+        scope: Scope in which the agent works, see ``Rules.policy``.
+        session: The session whose head to keep, or None.
 
     Returns:
         The same agent.

@@ -37,15 +37,15 @@ OURS = frozenset({PRIVATE, PIECE})
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which memories a call is about.
+    """The memories that a call concerns.
 
     Attributes:
-        scope: CrewAI's path; what lies there and below. None for everywhere.
-        categories: Any one of these; none for all.
+        scope: CrewAI's path, with everything below it; None for everywhere.
+        categories: At least one of these; none for all.
         metadata: Keys with the value each must have.
-        older_than: Said before this moment, UTC without a time zone or with any.
+        older_than: Only records said before this moment, with any time zone, or UTC if it has none.
         source: Who asks; sees its own private memories.
-        everyones: See every private memory.
+        everyones: Whether to include every private memory.
     """
 
     scope: str | None = None
@@ -56,11 +56,11 @@ class Wanted:
     everyones: bool = True
 
     def arguments(self) -> Filtering:
-        """Return the filters that decide all of this, but for ``nested``.
+        """Return the filters for all of this except ``nested``.
 
         Raises:
             InvalidScope: If the path is not well formed.
-            InvalidInput: If no category has a name: that is not the same as any category.
+            InvalidInput: If no category has a name, which does not mean any category.
         """
         tags = to_tags(self.categories)
         if self.categories and not tags:
@@ -79,18 +79,18 @@ class Wanted:
 
     @property
     def nested(self) -> dict[str, Any]:
-        """The metadata asked for that is no scalar, which the ledger does not compare."""
+        """The requested metadata that is not a scalar, which the ledger cannot compare."""
         return {
             key: value for key, value in self.metadata.items() if isinstance(value, dict | list)
         }
 
     def admits(self, memory: Memory) -> bool:
-        """Tell whether a memory has what is ``nested``."""
+        """Return whether a memory has the ``nested`` metadata."""
         return all(memory.metadata.get(key) == value for key, value in self.nested.items())
 
 
 class EscapedMatch(MemoryMatch):
-    """A match that enters a prompt as data: nothing in it can pass for the prompt's own text."""
+    """A match that is rendered as data, so that nothing in it can pose as part of the prompt."""
 
     def format(self) -> str:
         """Render for a prompt; each value is written as JSON on one line."""
@@ -105,9 +105,9 @@ class EscapedMatch(MemoryMatch):
 
 
 def to_scope(path: str | None) -> str:
-    """Spell CrewAI's scope path as memento does; a long part, such as a role, in its short form.
+    """Convert CrewAI's scope path to memento's form; long parts, such as roles, are shortened.
 
-    A character that cannot be printed, such as a line break in a role, is spelt as its number.
+    A character that cannot be printed, such as a line break in a role, is written as its number.
 
     Raises:
         InvalidScope: If it is not well formed.
@@ -118,22 +118,22 @@ def to_scope(path: str | None) -> str:
 
 
 def to_session(source: str | None) -> str | None:
-    """Spell CrewAI's source, any text, as a session."""
+    """Convert CrewAI's source, which may be any text, to a session."""
     return conversation.session_of(source) if source else None
 
 
 def to_tags(categories: Iterable[str] | None) -> tuple[str, ...]:
-    """Spell CrewAI's categories, any texts, as tags; an empty one is none."""
+    """Convert CrewAI's categories, which may be any texts, to tags; empty ones are dropped."""
     return tuple(short_form(mended(one), MAX_NAME) for one in categories or () if one.strip())
 
 
 def to_id(record_id: str) -> str:
-    """Spell the id of a record, any text, as that of a memory."""
+    """Convert the id of a record, which may be any text, to that of a memory."""
     return short_form(record_id, MAX_ID)
 
 
 def to_record(memory: Memory) -> MemoryRecord:
-    """Spell a memory as CrewAI's record."""
+    """Convert a memory to CrewAI's record."""
     return MemoryRecord(
         id=memory.id,
         content=memory.text,
@@ -149,14 +149,14 @@ def to_record(memory: Memory) -> MemoryRecord:
 
 
 def to_match(hit: Hit) -> MemoryMatch:
-    """Spell a hit as CrewAI's match; it says by which ways it was found."""
+    """Convert a hit to CrewAI's match, with the searches that found it."""
     return EscapedMatch(
         record=to_record(hit.memory), score=hit.score, match_reasons=sorted(hit.ranks)
     )
 
 
 def to_draft(record: MemoryRecord) -> Draft:
-    """Spell CrewAI's record as what ``add_many`` takes."""
+    """Convert CrewAI's record to an item for ``add_many``."""
     return Draft(
         id=to_id(record.id),
         text=mended(record.content),
@@ -171,12 +171,12 @@ def to_draft(record: MemoryRecord) -> Draft:
 
 
 def is_private(memory: Memory) -> bool:
-    """Tell whether only its own source may read a memory."""
+    """Return whether only its own source may read a memory."""
     return PRIVATE in memory.metadata
 
 
 def visible(source: str | None) -> dict[str, list[Any]]:
-    """Return the condition, as in ``where``, that shows a source what is open and its own.
+    """Return the condition, as in ``where``, that selects what a source may see.
 
     Raises:
         InvalidInput: If the source is not a string, such as the mark of a record without one.
@@ -198,20 +198,20 @@ def marked(
     private: bool,
     piece: str | None = None,
 ) -> dict[str, Any]:
-    """Return metadata as it is stored, with the marks of what is private, and of a piece."""
+    """Return metadata as stored, with the marks for private records and for pieces."""
     kept = {key: one for key, one in mended(metadata or {}).items() if key not in OURS}
     kept |= {PRIVATE: mark(source)} if private else {}
     return kept | ({} if piece is None else {PIECE: piece})
 
 
 def piece_of(memory: Memory) -> str | None:
-    """Return the mark of the long text of which a memory is a piece; None if it is whole."""
+    """Return the mark of the long text that a memory is a piece of; None if it is whole."""
     found = memory.metadata.get(PIECE)
     return found if isinstance(found, str) else None
 
 
 def mended(value: Any) -> Any:
-    r"""Replace what no database can hold: a NUL or a lone surrogate, as scraped pages bring.
+    r"""Replace what a database cannot store: a NUL or a lone surrogate, as found in scraped pages.
 
     >>> mended({"page": ["nul \0"], "number": 1})
     {'page': ['nul \ufffd'], 'number': 1}
@@ -224,12 +224,12 @@ def mended(value: Any) -> Any:
 
 
 def fitting(contents: Iterable[str], config: Config) -> Iterator[tuple[str, str | None]]:
-    """Yield texts mended, and one that is too long for a memory in pieces, as ``keep`` makes them.
+    """Yield cleaned texts, and split those too long for one memory into pieces, as ``keep`` does.
 
-    Beside each is the mark of the pieces of one text; None for a text that is whole.
+    Each comes with the mark that its pieces share; None for a whole text.
 
     Raises:
-        InvalidInput: If one is no text.
+        InvalidInput: If one is not a text.
     """
     for one in contents:
         if not isinstance(one, str):
@@ -243,10 +243,10 @@ def fitting(contents: Iterable[str], config: Config) -> Iterator[tuple[str, str 
 
 
 def aware(moment: datetime) -> datetime:
-    """Read a time of CrewAI's: UTC if it has no time zone."""
+    """Read one of CrewAI's times, which is UTC if it has no time zone."""
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
 
 
 def naive(moment: datetime) -> datetime:
-    """Spell a time as CrewAI does: UTC without a time zone."""
+    """Convert a time to CrewAI's form: UTC without a time zone."""
     return moment.astimezone(UTC).replace(tzinfo=None)

@@ -1,7 +1,7 @@
-"""A StorageBackend for CrewAI's own memory, and the one line that puts it under ``memory=True``.
+"""A StorageBackend for CrewAI's own memory, which one line makes the default.
 
-CrewAI's own memory decides by LLM what to keep and asks its storage by vector alone: full text
-and the ring buffer cannot take part. ``MementoCrewMemory`` brings all three tiers and no LLM call.
+CrewAI's own memory asks an LLM what to keep and searches its storage by vector only, so full text
+and the ring buffer are not used. ``MementoCrewMemory`` uses all three tiers and calls no LLM.
 """
 
 from __future__ import annotations
@@ -48,27 +48,28 @@ DEFAULT_STORAGE = str(unified_memory.Memory.model_fields["storage"].default)
 SETTLE = 5.0
 """Seconds to wait at most, by default, until what was just remembered is found by its meaning."""
 ALL = 1_000_000
-"""Most memories that are looked through for metadata that is no scalar."""
+"""Maximum number of memories that are looked through for metadata that is no scalar."""
 
 
 class MementoStorage:
-    """Keeps CrewAI's memory records in a memento store. Safe from any thread.
+    """Stores CrewAI's memory records in a memento store. Thread-safe.
 
-    Needs the store's embedder on CrewAI's side: ``Memory(storage=MementoStorage(manager),
-    embedder=MementoEmbeddingFunction())``. Vectors that come with records are not kept: the
-    store makes its own. A deleted record is hidden, and ``manager.restore(id)`` brings it back.
+    CrewAI must use the store's embedder: ``Memory(storage=MementoStorage(manager),
+    embedder=MementoEmbeddingFunction())``. Vectors that come with records are discarded, because
+    the store computes its own. A deleted record is hidden, and ``manager.restore(id)`` brings it
+    back.
 
-    A ``Memory`` over it raises what goes wrong with the store, which CrewAI would only log, and
-    keeps what is private from being consolidated with anything else; see ``StrictMemory``.
+    A ``Memory`` that uses it raises errors of the store, which CrewAI would only log, and never
+    consolidates private records with others; see ``StrictMemory``.
 
     Args:
-        manager: The store; its namespace is what this storage sees.
-        strict: Let an error of the store stop the crew; False leaves it at CrewAI's habit.
-        wait: Seconds that a search waits at most until the newest records can be found, up to a
-            day; 0 to search at once. ``asearch`` holds no thread meanwhile.
+        manager: The store; this storage sees only its namespace.
+        strict: Whether an error of the store stops the crew; with False, CrewAI only logs it.
+        wait: Maximum number of seconds for which a search waits until the newest records can be
+            found, up to a day; 0 to search at once. ``asearch`` does not block a thread meanwhile.
 
     Raises:
-        InvalidInput: If it is no ``MemoryManager``, or the wait is no number of seconds.
+        InvalidInput: If it is not a ``MemoryManager``, or ``wait`` is not a number of seconds.
     """
 
     def __init__(
@@ -84,12 +85,12 @@ class MementoStorage:
 
     @noted
     def save(self, records: list[Record]) -> None:
-        """Store records in one transaction; on the disk when this returns.
+        """Store records in one transaction; they are on disk when this returns.
 
-        One whose id is taken takes the place of what is there, deleted or not.
+        A record whose id is taken replaces the existing one, deleted or not.
 
         Raises:
-            InvalidInput: If one cannot be accepted; none was stored.
+            InvalidInput: If a record cannot be accepted; none was stored.
             StoreError: If they could not be written.
         """
         self.manager.add_many([to_draft(record) for record in records], replace=True)
@@ -106,21 +107,21 @@ class MementoStorage:
         """Find records by vector.
 
         Args:
-            query_embedding: (dim,) made by the store's embedder.
-            scope_prefix: What lies there and below, segment by segment.
-            categories: Any one of these.
-            metadata_filter: Keys with the value each must have.
-            limit: Most records, >= 1.
-            min_score: Smallest cosine, [0, 1].
+            query_embedding: (dim,) vector made by the store's embedder.
+            scope_prefix: Path to search, with everything below it, compared segment by segment.
+            categories: Only records in at least one of these.
+            metadata_filter: Metadata keys with the value that each must have.
+            limit: Maximum number of records, >= 1.
+            min_score: Minimum cosine, [0, 1].
 
         Returns:
             Records and their cosines, [0, 1], best first.
 
         Raises:
             EmbeddingMismatch: If the vector comes from another embedder.
-            TierUnavailable: If there are no vectors to search since the embedder fails. Where there
-                are some, what the embedder refused, and what is not embedded yet after ``wait``
-                seconds, is not found, and the log says so.
+            TierUnavailable: If there are no vectors to search because the embedder fails. If there
+                are some, records that the embedder refused or that are not embedded after ``wait``
+                seconds are not found, and this is logged.
             StoreError: If the store cannot be read.
         """
         wanted = Wanted(scope_prefix, categories or (), metadata_filter or {})
@@ -162,9 +163,9 @@ class MementoStorage:
         older_than: datetime | None = None,
         metadata_filter: dict[str, Any] | None = None,
     ) -> int:
-        """Forget the records that meet every condition given; returns how many.
+        """Forget the records that match all conditions given, and return how many.
 
-        With a record that is a piece of a long text go the other pieces.
+        If a record is a piece of a long text, the other pieces are forgotten with it.
         """
         wanted = Wanted(scope_prefix, categories or (), metadata_filter or {}, older_than)
         filters = asked(
@@ -178,7 +179,7 @@ class MementoStorage:
     def update(self, record: Record) -> None:
         """Replace the record that has the same id.
 
-        Its source, who may see it and when it was made stay as they are.
+        Its source, its visibility and its creation time do not change.
 
         Raises:
             NotFound: If there is none.
@@ -210,11 +211,11 @@ class MementoStorage:
     def list_records(
         self, scope_prefix: str | None = None, limit: int = 200, offset: int = 0
     ) -> list[Record]:
-        """List the records at a scope and below, newest first."""
+        """List the records in a scope and below it, newest first."""
         return [to_record(memory) for memory in self._listed(scope_prefix, limit, offset)]
 
     def get_scope_info(self, scope: str) -> ScopeInfo:
-        """Describe what lies at a scope and below."""
+        """Describe what is in a scope and below it."""
         path = to_scope(scope)
         newest = self._listed(scope, 1)
         oldest = self._listed(scope, 1, newest_first=False)
@@ -229,7 +230,7 @@ class MementoStorage:
 
     @noted
     def list_scopes(self, parent: str = "/") -> list[str]:
-        """List the scopes right below one."""
+        """List the scopes directly below one."""
         path = to_scope(parent)
         base = f"/{path}".rstrip("/")
         below = (
@@ -239,15 +240,15 @@ class MementoStorage:
 
     @noted
     def list_categories(self, scope_prefix: str | None = None) -> dict[str, int]:
-        """Count the records of each category at a scope and below."""
+        """Count the records of each category in a scope and below it."""
         return self.manager.store.counts("tag", within=to_scope(scope_prefix))
 
     def count(self, scope_prefix: str | None = None) -> int:
-        """Count the records at a scope and below."""
+        """Count the records in a scope and below it."""
         return sum(self.manager.store.counts(within=to_scope(scope_prefix)).values())
 
     def reset(self, scope_prefix: str | None = None) -> None:
-        """Forget everything at a scope and below."""
+        """Forget everything in a scope and below it."""
         self.delete(scope_prefix)
 
     async def asave(self, records: list[Record]) -> None:
@@ -311,11 +312,11 @@ class MementoStorage:
 
 
 def asked(manager: MemoryManager, wanted: Wanted, ids: list[str] | None = None) -> Filtering | None:
-    """Return the filters that decide what is wanted, or None if nothing can be.
+    """Return the filters for the records wanted, or None if nothing can match.
 
     Args:
-        manager: Whose store.
-        wanted: What may be found.
+        manager: The store.
+        wanted: The records wanted.
         ids: Only these; None for all.
     """
     filters = wanted.arguments()
@@ -334,7 +335,7 @@ def asked(manager: MemoryManager, wanted: Wanted, ids: list[str] | None = None) 
 
 
 def with_pieces(manager: MemoryManager, ids: list[str] | None) -> list[str] | None:
-    """Add to some ids those of the other pieces of the same long texts."""
+    """Add the ids of the other pieces of the same long texts."""
     ids = None if ids is None else [*map(to_id, ids)]
     found = manager.list(ids=ids, limit=ALL) if ids else []
     marks = {mark for memory in found if (mark := piece_of(memory)) is not None}
@@ -345,35 +346,35 @@ def with_pieces(manager: MemoryManager, ids: list[str] | None) -> list[str] | No
 
 
 def warn(missing: Mapping[str, str]) -> None:
-    """Log what could not be asked."""
+    """Log what could not be searched."""
     for tier, problem in missing.items():
         logger.warning("not all of the %s tier could be searched: %s", tier, problem)
 
 
 def active(manager: MemoryManager, memory_id: str, *, within: str = "") -> Memory | None:
-    """Return one memory, or None if no active one has this id at a scope or below."""
+    """Return one memory, or None if no active one in a scope or below it has this id."""
     return next(iter(manager.list(ids=to_id(memory_id), within=within)), None)
 
 
 def install(manager: MemoryManager, *, strict: bool = True, wait: float = SETTLE) -> None:
     """Make a store the default of CrewAI's own memory, for this process.
 
-    From now on ``Crew(memory=True)``, ``Agent(memory=True)``, ``Memory()`` and the memory of a
-    ``Flow`` keep their records in ``manager`` and embed with its model instead of OpenAI's.
-    Memories made before, and those that name another storage or embedder, stay as they are. CrewAI
-    still asks its LLM what to keep. Another call replaces the first store.
+    From then on, ``Crew(memory=True)``, ``Agent(memory=True)``, ``Memory()`` and the memory of a
+    ``Flow`` store their records in ``manager`` and embed with its model instead of OpenAI's.
+    Memories that were created earlier, or that name another storage or embedder, are not affected.
+    CrewAI still asks its LLM what to keep. A second call replaces the first store.
 
     Args:
         manager: The store, with an embedder.
-        strict: Let an error of the store stop the crew, and refuse a closed one to who makes a
-            memory; False leaves it at CrewAI's habit, which is to go on without memory.
-        wait: Seconds that a search waits at most, see ``MementoStorage``.
+        strict: Whether an error of the store stops the crew, and a closed store is refused when a
+            memory is created; with False, CrewAI continues without memory.
+        wait: Maximum number of seconds for which a search waits, see ``MementoStorage``.
 
     Raises:
-        InvalidInput: If it is no ``MemoryManager``, has no embedder, or the wait is no number of
-            seconds.
+        InvalidInput: If it is not a ``MemoryManager``, has no embedder, or ``wait`` is not a number
+            of seconds.
         StoreClosed: If it is closed.
-        MissingExtra: If this CrewAI is not one that is known to work.
+        MissingExtra: If this version of CrewAI is not known to work.
     """
     storage = MementoStorage(manager, strict=strict, wait=wait)
     embedder = MementoEmbeddingFunction(manager)
@@ -394,7 +395,7 @@ def install(manager: MemoryManager, *, strict: bool = True, wait: float = SETTLE
 
 
 def uninstall() -> None:
-    """Undo ``install``; memories made meanwhile keep their store."""
+    """Undo ``install``; memories created in the meantime keep their store."""
     set_memory_storage_factory(None)
     setattr(unified_memory, _EMBEDDER_OF_CREWAI, _ORIGINAL_EMBEDDER)
 

@@ -1,4 +1,4 @@
-"""CrewAI's own memory over memento: its errors are raised, and what is private stays apart.
+"""CrewAI's own memory on top of memento, with errors raised and private records kept apart.
 
 After any error of its storage CrewAI goes on without memory: its recall flow logs it and finds
 nothing, its background saves tell the event bus, its agents catch what is left. Only
@@ -30,9 +30,9 @@ ORIGIN = "memento"
 class StrictMemory(Memory):
     """The class that a plain ``Memory`` over ``MementoStorage`` becomes.
 
-    Recall and remember raise what went wrong with the store, past CrewAI's own except clauses.
-    A save in the background that failed is raised by whatever waits for it: the next recall, and
-    the end of the crew. ``MementoStorage(manager, strict=False)`` turns that off.
+    Errors of the store are raised from recall and remember, past CrewAI's own except clauses. If a
+    save in the background fails, the error is raised by whatever waits for it next: a recall, or
+    the end of the crew. ``MementoStorage(manager, strict=False)`` turns this off.
     """
 
     _failures: list[MementoError] = PrivateAttr(default_factory=list)
@@ -47,11 +47,10 @@ class StrictMemory(Memory):
         source: str | None = None,
         include_private: bool = False,
     ) -> list[MemoryMatch]:
-        """Find what bears on a query, as CrewAI's memory does.
+        """Find relevant records, as CrewAI's memory does.
 
         Raises:
-            StoreError: If the store could not be searched, or what was to be remembered before
-                could not be saved.
+            StoreError: If the store could not be searched, or an earlier record could not be saved.
         """
         call = Call({} if include_private else visible(source))
         with self._raising(), calling(call):
@@ -110,10 +109,10 @@ class StrictMemory(Memory):
             )  # fmt: skip
 
     def drain_writes(self) -> None:
-        """Wait for what is saved in the background.
+        """Wait for background saves to finish.
 
         Raises:
-            StoreError: If some of it could not be saved; once.
+            StoreError: If some could not be saved; raised once.
         """
         super().drain_writes()
         failed = self._failures.copy()
@@ -122,10 +121,10 @@ class StrictMemory(Memory):
             raise unswallowed(failed[0]) from failed[0]
 
     def close(self) -> None:
-        """Wait for what is saved in the background and stop saving there; the store stays open.
+        """Wait for background saves and stop them; the store stays open.
 
         Raises:
-            StoreError: If some of it could not be saved.
+            StoreError: If some could not be saved.
         """
         try:
             self.drain_writes()
@@ -160,7 +159,7 @@ def _saving(
 
 
 def unswallowed(error: Exception) -> Exception:
-    """Return the same error as one that CrewAI does not swallow.
+    """Return the error in a form that CrewAI does not swallow.
 
     After an error in its memory CrewAI goes on as if nothing had been remembered, unless the
     error is its own ``HookAborted``. The one returned is both, and carries the same facts.

@@ -1,12 +1,12 @@
-"""memento for LangChain: each class takes your ``MemoryManager`` and stays thin around it.
+"""memento for LangChain: thin classes around your ``MemoryManager``.
 
-MementoMiddleware          for ``create_agent``: recalls before each model call, keeps each turn
-MementoChatMessageHistory  for ``RunnableWithMessageHistory``: lossless messages of a session
-MementoRetriever           for chains: memories as documents
-memory_tools               for agents that decide themselves what to keep and look up
-MementoVectorStore         for what takes only a vector store: documents as memories
-MementoEmbeddings          the local model, wherever LangChain takes embeddings
-MementoMemory              for ``ConversationChain`` and ``LLMChain`` of langchain-classic
+MementoMiddleware          for ``create_agent``: recalls before each model call and stores each turn
+MementoChatMessageHistory  for ``RunnableWithMessageHistory``: the complete messages of a session
+MementoRetriever           for chains: memories as documents memory_tools               for agents
+that decide for themselves what to store and look up MementoVectorStore         for code that
+accepts only a vector store: documents as memories MementoEmbeddings          the local model, for
+anything in LangChain that takes embeddings MementoMemory              for ``ConversationChain`` and
+``LLMChain`` of langchain-classic
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""memento's own model, wherever LangChain takes ``Embeddings``."""
+"""memento's own model, for anything in LangChain that takes ``Embeddings``."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ Embed: TypeAlias = "Callable[[list[str]], NDArray[np.float32]]"
 
 
 class MementoEmbeddings(Embeddings):
-    """Embeds with the model in memento's package: on this machine, without a key or a download.
+    """Embeds texts with the model in memento's package, locally, without a key or a download.
 
-    For semantic splitters, ``EmbeddingsFilter``, LangGraph's ``InMemoryStore`` and other vector
-    stores. Safe from any thread.
+    Use it for semantic splitters, ``EmbeddingsFilter``, LangGraph's ``InMemoryStore`` and other
+    vector stores. Thread-safe.
 
     Args:
-        embedder: What ``MemoryManager(embedder=...)`` takes, other than None; or a manager, to
-            embed as its memories are.
+        embedder: Anything that ``MemoryManager(embedder=...)`` accepts except None; or a manager,
+            to use its embedder.
 
     Raises:
         InvalidInput: If it is not one of these, or the manager has no embedder.

@@ -1,4 +1,4 @@
-"""The messages of a session, lossless, for ``RunnableWithMessageHistory``.
+"""The complete messages of a session, for ``RunnableWithMessageHistory``.
 
 Each message is a memory in the short tier of its session: the newest stay in the ring buffer,
 all stay in the ledger, and ``retrieve`` finds them like any other memory.
@@ -32,13 +32,13 @@ from memento_langchain._turns import ID, check_manager, role_of, source_of, text
 FORMAT = "langchain-message"
 PART = "langchain-message-part"
 ALL = 1_000_000
-"""Most messages of one session that are read."""
+"""Maximum number of messages in one session that are read."""
 KEPT = having("current")
 """The words of tools also belong to a conversation, though nobody approved them."""
 PAGE = 1_000
 """Messages read at once where some of the newest are left out."""
 TOLD = 5
-"""Most memories that a warning names."""
+"""Maximum number of memories that a warning names."""
 FRAME = 512
 """Bytes of a part's metadata besides its share of the message."""
 
@@ -46,21 +46,21 @@ _log = logging.getLogger("memento.langchain")
 
 
 class MementoChatMessageHistory(BaseChatMessageHistory):
-    """Keeps the messages of one session, with all they carry, tool calls included.
+    """Stores the messages of one session completely, including tool calls.
 
     Args:
-        session_id: Name of the conversation; the messages of one with more than 256 characters are
-            kept under a short form of it.
-        manager: Where to keep it.
-        window: Return only this many newest messages, >= 1; None for all. Older ones stay
-            on the disk and are found by ``retrieve``. Results of tools whose call is older
-            are left out: no provider accepts them.
+        session_id: Name of the conversation. A name of more than 256 characters is stored in a
+            shortened form.
+        manager: The manager of the store to use.
+        window: Number of newest messages to return, >= 1; None for all. Older ones stay on disk and
+            are found by ``retrieve``. Tool results whose call is older are left out, because no
+            provider accepts them.
 
     Raises:
         InvalidInput: If an argument is not as described.
         StoreClosed: If the manager was closed.
-        ReadOnlyStore: If the store cannot be written. Said here, since LangChain saves in a
-            callback and turns any error there into a line in the log.
+        ReadOnlyStore: If the store cannot be written. This is raised here because LangChain saves
+            in a callback, where it only logs errors.
     """
 
     def __init__(
@@ -83,8 +83,8 @@ class MementoChatMessageHistory(BaseChatMessageHistory):
     def messages(self) -> list[BaseMessage]:  # type: ignore[override]  # a property, as its docstring allows
         """The messages of the session, oldest first.
 
-        Only memories written by this class are messages; a quarantined one only if a tool said it.
-        The log names each memory that is left out, with the reason.
+        Only memories written by this class are returned, and quarantined ones only if they are from
+        a tool. Each memory that is left out is logged with the reason.
         """
         newest: list[BaseMessage] = []
         left_out: dict[str, str] = {}
@@ -102,18 +102,18 @@ class MementoChatMessageHistory(BaseChatMessageHistory):
         return _from_a_call(shown) if len(newest) >= self._window else shown
 
     def add_messages(self, messages: Sequence[BaseMessage]) -> None:
-        """Add messages, all or none; they are on the disk when this returns.
+        """Add messages, all or none; they are on disk when this returns.
 
-        Any message of up to 64 MiB as JSON can be kept. One that is too large for a memory, or
-        holds what none can, is kept in parts and comes back as it was. A value that is not JSON is
-        replaced, with a warning in the log: one such as a set by its ``repr``, a key by its
-        ``str``, a tuple by a list.
+        A message of up to 64 MiB as JSON can be stored. One that is too large for a single memory,
+        or contains something that a memory cannot, is stored in parts and restored exactly. A value
+        that is not JSON is replaced, with a warning in the log: a key by its ``str``, a tuple by a
+        list, and any other value, such as a set, by its ``repr``.
 
         Raises:
-            InvalidInput: If one is larger than that.
-            SecretFound: If one holds a secret and ``Config.secrets`` says to refuse it.
-            StoreError: If they could not be written. The log also says so, since LangChain saves
-                in a callback and passes no error on.
+            InvalidInput: If a message is larger than that.
+            SecretFound: If one contains a secret and ``Config.secrets`` is ``"reject"``.
+            StoreError: If they could not be written. This is also logged, because LangChain saves
+                in a callback and does not pass errors on.
         """
         try:
             self._manager.add_many(

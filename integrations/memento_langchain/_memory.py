@@ -1,4 +1,4 @@
-"""The memory of a classic chain: what was said lately, and what is remembered about the input."""
+"""The memory of a classic chain: recent turns, and memories about the input."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from memento_langchain._turns import WAIT, made_here, source_of, warn
 NOT_INPUT = "stop"
 """An input of every chain that no prompt shows."""
 ALL = 1_000_000
-"""Most memories that are looked through for turns to forget."""
+"""Maximum number of memories that are looked through for turns to forget."""
 SPEAKERS: Mapping[str, type[BaseMessage]] = {
     "assistant": AIMessage,
     "system": SystemMessage,
@@ -37,27 +37,28 @@ SPEAKERS: Mapping[str, type[BaseMessage]] = {
 
 
 class MementoMemory(BaseMemory):
-    """Memory of ``ConversationChain``, ``LLMChain`` and their kin; it survives restarts.
+    """Memory for ``ConversationChain``, ``LLMChain`` and similar chains that survives restarts.
 
-    The variable it fills shows first what is remembered about the input, from any session, as a
-    block of data (see ``memento.prompt``), then the newest turns of this session.
+    It fills one variable: first a block of data with memories about the input from any session (see
+    ``memento.prompt``), then the newest turns of this session.
 
     Attributes:
-        manager: Where to keep and look.
+        manager: The manager of the store to use.
         memory_key: Name of the variable in the chain's prompt.
-        input_key: The chain's input to keep and to look up; None for all of them, each headed by
-            its name if there are several.
-        output_key: The chain's output to keep; None as for ``input_key``.
-        k: Most memories to recall, 1 to 1,000.
-        recent: Newest turns of the session to show, >= 0; no more than its ring buffer holds.
-        tokens: Most tokens of the recalled block, >= 1; None for no limit. Of a long text it shows
-            the passage that is relevant to the input.
-        wait: Seconds to wait at most until the newest turns can be found by their meaning, up to a
-            day; 0 to search at once.
-        return_messages: Fill the variable with messages rather than with text.
-        session: Name of the conversation; None for one without name.
-        human_prefix: What heads a turn of the user in the text.
-        ai_prefix: What heads a turn of the model in the text.
+        input_key: The chain's input to store and to search with; None for all inputs, each headed
+            by its name if there are several.
+        output_key: The chain's output to store; None as for ``input_key``.
+        k: Maximum number of memories to recall, 1 to 1,000.
+        recent: Number of the session's newest turns to show, >= 0; no more than its ring buffer
+            holds.
+        tokens: Maximum number of tokens in the recalled block, >= 1; None for no limit. Long texts
+            are cut to the passage that is relevant to the input.
+        wait: Maximum number of seconds to wait until the newest turns can be found by meaning, up
+            to a day; 0 to search at once.
+        return_messages: Whether to fill the variable with messages rather than with text.
+        session: Name of the conversation; None for one without a name.
+        human_prefix: Prefix for the user's turns in the text.
+        ai_prefix: Prefix for the model's turns in the text.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
@@ -82,11 +83,11 @@ class MementoMemory(BaseMemory):
 
     @property
     def memory_variables(self) -> list[str]:
-        """The one variable this memory fills."""
+        """The name of the variable that this memory fills."""
         return [self.memory_key]
 
     def load_memory_variables(self, inputs: dict[str, Any]) -> dict[str, Any]:
-        """Recall what bears on the inputs, and the newest turns.
+        """Return memories relevant to the inputs, and the newest turns.
 
         Raises:
             InvalidInput: If ``input_key`` is set and not among the inputs.
@@ -101,10 +102,10 @@ class MementoMemory(BaseMemory):
         return {self.memory_key: "\n\n".join(part for part in (block, talk) if part)}
 
     def save_context(self, inputs: dict[str, Any], outputs: Mapping[str, Any]) -> None:
-        """Keep one turn of the user and one of the model.
+        """Store one turn of the user and one of the model.
 
         Raises:
-            InvalidInput: If a key that was set is not among them.
+            InvalidInput: If a configured key is not among them.
             StoreError: If it could not be written.
         """
         spoken = {
@@ -115,9 +116,10 @@ class MementoMemory(BaseMemory):
         self.manager.keep(said, session=self.session)
 
     def clear(self) -> None:
-        """Forget the turns of this session that LangChain kept.
+        """Forget the turns of this session that LangChain stored.
 
-        Memories added to the session by ``add`` or the tools stay, as do those of other sessions.
+        Memories added to the session by ``add`` or the tools stay, and so do those of other
+        sessions.
         """
         held = self.manager.list(session=self.session, status=having("current"), limit=ALL)
         said = [one.id for one in held if one.session == self.session and made_here(one)]
@@ -164,7 +166,7 @@ class MementoMemory(BaseMemory):
 
 
 def _speaks_for_itself(memory: Memory) -> bool:
-    """Tell whether a turn is trusted as its role is: an agent may have corrected the user's."""
+    """Return whether a turn is trusted as its role is: an agent may have corrected the user's."""
     return memory.source.kind is source_of(memory.role or "user").kind
 
 

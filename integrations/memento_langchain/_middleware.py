@@ -1,4 +1,4 @@
-"""Memory for ``create_agent``: recall before each model call, keep each turn once.
+"""Memory for ``create_agent``: recall before each model call, and store each turn once.
 
 A turn is kept when every other middleware has had its say, so that what ``PIIMiddleware`` takes out
 is never written, wherever it stands in the list: the user's just before the model is called, the
@@ -53,7 +53,7 @@ H = TypeVar("H")
 
 
 class MementoState(AgentState[Any]):
-    """The state of its runs that a thread keeps in its checkpoints.
+    """The state of runs that a thread keeps in its checkpoints.
 
     Attributes:
         memento_running: Id of the user's message that the last run began with; None once it ended.
@@ -67,55 +67,56 @@ class MementoState(AgentState[Any]):
 class MementoMiddleware(AgentMiddleware[MementoState, Any]):
     """Lets an agent remember across threads and restarts.
 
-    Before each model call, the memories that bear on the user's last message, see
-    ``MemoryManager.recall``, are put behind it as a block of data (see ``memento.prompt``). The
+    Before each model call, the memories that are relevant to the user's last message (see
+    ``MemoryManager.recall``) are added after it as a block of data (see ``memento.prompt``). The
     block is part of that request only, never of the thread; while the model calls tools to answer
-    one message, it stays the same, byte for byte. Each turn
-    of the user and of the model is kept once, by the id of its message, in the session named like
-    the thread; a thread whose id can be no session's name has one made from it, ``thread-`` and 32
-    hexadecimal digits. When the model has answered, the memories that its answer rests on are noted
-    as used, see ``Feedback.cite``.
+    one message, it stays the same, byte for byte. Each turn of the user and the model is stored
+    once, identified by its message id, in a session named after the thread. If the thread's id
+    cannot be the name of a session, the name is ``thread-`` and 32 hexadecimal digits made from it.
+    Once the model has answered, the memories that its answer used are recorded as used, see
+    ``Feedback.cite``.
 
-    Without a checkpointer messages get new ids at each call: then turns are told apart by their
-    text, and in a thread also by how often it was said there.
+    Without a checkpointer, messages get new ids at each call. Turns are then identified by their
+    text and, in a thread, by how often it was said there.
 
-    Inside another agent, an LLM writes the human messages; see ``speaker``.
+    Inside another agent, the human messages are written by an LLM; see ``speaker``.
 
-    With a checkpointer, what a run that ended in an error left in the thread is kept as far as the
-    model was called with it; the rest may be what other middleware refused, and is not.
+    With a checkpointer, messages that a failed run left in the thread are stored only if the model
+    was called with them; other middleware may have refused the rest.
 
     Args:
-        manager: Where to keep and look.
-        k: Most memories to recall, 1 to 1,000.
-        tokens: Most tokens of the block, >= 1; None for no limit. Of a long text it shows the
-            passage that is relevant to the message.
-        namespace: Makes the labels of the namespace from ``runtime.context``, such as
-            ``lambda context: ("acme", context.user_id)``, or from the context and the settings of
-            the run, such as ``lambda _, settings: settings["user_id"]``; None for the manager's
-            own. A label may be an integer. If it gives what is no label, the run ends with
-            ``InvalidScope``.
-        save: Whether to keep the turns and note which memories were used; with False it only
+        manager: The manager of the store to use.
+        k: Maximum number of memories to recall, 1 to 1,000.
+        tokens: Maximum number of tokens in the block, >= 1; None for no limit. Long texts are cut
+            to the passage that is relevant to the message.
+        namespace: A function that returns the labels of the namespace, given ``runtime.context``,
+            such as ``lambda context: ("acme", context.user_id)``, or given the context and the
+            settings of the run, such as ``lambda _, settings: settings["user_id"]``; None for the
+            manager's own namespace. A label may be an integer. If the result is not a valid label,
+            the run ends with ``InvalidScope``.
+        save: Whether to store turns and record which memories were used; with False, it only
             recalls.
-        keep: Which messages are kept: roles, such as ``("user",)``, or a function that tells it of
-            a message of the user's or the model's; None for all of them.
-        structured: Whether to keep the structured answers of an agent with ``response_format`` as
-            well, as lines of names and values, and likewise an answer that is one JSON object.
-        min_confidence: Least chance that an answer is among the memories, [0, 1]; None for the
-            manager's ``prompt_confidence``.
-        place: Where the block stands: ``user``, after the text of the user's last message, so that
-            all before it is the same as in the request before and providers can cache it; or
-            ``system``, at the end of the system message.
-        speaker: Who writes the human messages: ``user`` or ``agent``. None for the user, but for
-            an agent where this agent runs inside another one, such as a subagent in a tool: an LLM
-            wrote these messages, and they are not kept as the user's.
-        policy: Whether the request also has the policy of the thread, see ``Rules.policy``:
-            its head in the system message, where it stays the same, and its tail with the block of
-            memories before the text of the user's last message; ``place`` is then of no effect.
-        observe: Whether to learn from what the user says, see ``MemoryManager.observe``; without a
-            language model.
-        scope: Where the agent works, for the policy and for what is learnt.
-        wait: Seconds that a recall waits at most until the newest turns can be found by their
-            meaning, up to a day; 0 to search at once. An async agent holds no thread meanwhile.
+        keep: Which messages to store: roles, such as ``("user",)``, or a function that decides for
+            each message of the user or the model; None for all.
+        structured: Whether to store structured answers too, from an agent with ``response_format``
+            or as a single JSON object; they are stored as lines of names and values.
+        min_confidence: Minimum probability that the memories contain an answer, [0, 1]; None for
+            the manager's ``prompt_confidence``.
+        place: Where to put the block: ``user``, after the text of the user's last message, so that
+            everything before it is the same as in the previous request and providers can cache it;
+            or ``system``, at the end of the system message.
+        speaker: Who writes the human messages: ``user`` or ``agent``. None means the user, or the
+            agent if this agent runs inside another one, such as a subagent in a tool, because an
+            LLM wrote those messages.
+        policy: Whether to add the policy of the thread to the request, see ``Rules.policy``: its
+            head to the system message, where it stays the same, and its tail with the block of
+            memories before the text of the user's last message; ``place`` then has no effect.
+        observe: Whether to learn from what the user says, without a language model; see
+            ``MemoryManager.observe``.
+        scope: Scope in which the agent works, for the policy and for what is learned.
+        wait: Maximum number of seconds for which a recall waits until the newest turns can be found
+            by meaning, up to a day; 0 to search at once. An async agent does not block a thread
+            meanwhile.
 
     Raises:
         InvalidInput: If an argument is not as described.
@@ -169,7 +170,7 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
         return copy.copy(self)
 
     def before_agent(self, state: MementoState, runtime: Runtime[Any]) -> dict[str, Any] | None:
-        """Keep what was said before the user's last message, and note that a run begins."""
+        """Store what was said before the user's last message, and record that a run begins."""
         messages = state["messages"]
         last = next((one for one in reversed(messages) if _is_users(one)), None)
         if last is not None:
@@ -189,11 +190,11 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
     async def abefore_agent(
         self, state: MementoState, runtime: Runtime[Any]
     ) -> dict[str, Any] | None:
-        """Keep what was said before the user's last message, and note that a run begins."""
+        """Store what was said before the user's last message, and record that a run begins."""
         return await asyncio.to_thread(self.before_agent, state, runtime)
 
     def after_agent(self, state: MementoState, runtime: Runtime[Any]) -> dict[str, Any] | None:
-        """Keep what was said, note that the run ended, and which memories its answer rests on."""
+        """Store what was said, and record that the run ended and which memories its answer used."""
         if not self._save:
             return None
         self._keep_said(state, runtime)
@@ -207,7 +208,7 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
     async def aafter_agent(
         self, state: MementoState, runtime: Runtime[Any]
     ) -> dict[str, Any] | None:
-        """Keep what was said, note that the run ended, and which memories its answer rests on."""
+        """Store what was said, and record that the run ended and which memories its answer used."""
         return await asyncio.to_thread(self.after_agent, state, runtime)
 
     def wrap_model_call(
@@ -215,7 +216,7 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
         request: ModelRequest[Any],
         handler: Callable[[ModelRequest[Any]], ModelResponse[Any]],
     ) -> ModelResponse[Any]:
-        """Keep what was said, and put what is remembered into the request."""
+        """Store what was said, and add memories to the request."""
         self._keep_of(request)
         return handler(self._with_block(request, self._wait))
 
@@ -224,7 +225,7 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
         request: ModelRequest[Any],
         handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
     ) -> ModelResponse[Any]:
-        """Keep what was said, and put what is remembered into the request."""
+        """Store what was said, and add memories to the request."""
         await asyncio.to_thread(self._keep_of, request)
         wait = await self._settled(request)
         return await handler(await asyncio.to_thread(self._with_block, request, wait))
@@ -359,7 +360,7 @@ def _thread() -> str | None:
 
 
 def _is_inside_another() -> bool:
-    """Tell whether this agent runs inside a node of another graph, such as a tool of an agent."""
+    """Return whether this agent runs inside a node of another graph, such as a tool of an agent."""
     place = settings_of_run().get("checkpoint_ns", "")
     return NESTED in str(place)
 

@@ -1,4 +1,4 @@
-"""Messages into JSON and back, whatever they hold and however large they are.
+"""Convert messages to JSON and back, whatever they contain and however large they are.
 
 A value that no memory can hold, such as a NUL, a lone surrogate or a picture of some megabytes, is
 packed: JSON that escapes every odd character, compressed, in hexadecimal, cut into parts.
@@ -20,14 +20,14 @@ from memento.errors import InvalidInput
 DEPTH = 100
 """Deepest nesting that is packed as it is."""
 MOST_BYTES = 64 * 1024 * 1024
-"""Largest message as JSON that is packed, and most that is unpacked; a few kB can claim to be any
-number of bytes."""
+"""Maximum size of a message as JSON, both when packed and when unpacked; a few kB can claim to be
+any number of bytes."""
 UNREADABLE = (ValueError, TypeError, AttributeError, KeyError)
 """Errors that LangChain raises for a message that it cannot read."""
 
 
 def spell(message: BaseMessage) -> tuple[dict[str, Any], list[str]]:
-    """Spell a message as LangChain does, and say what of it does not come back.
+    """Serialise a message as LangChain does, and report what cannot be restored.
 
     Returns:
         The message, as JSON can hold it and LangChain can read it back, and where something was

@@ -1,4 +1,4 @@
-"""Memories back into messages: only what this package wrote itself, and was trusted to say.
+"""Turn memories back into messages, but only those that this package wrote itself.
 
 A file chooses the session, the metadata and even the ids of the memories it brings, so none of
 these tells that a memory is a message of the conversation. The source does: neither ``ingest`` nor
@@ -21,17 +21,17 @@ from memento_langchain._parts import UNREADABLE, unpack
 from memento_langchain._turns import made_here, source_of
 
 MOST_PARTS = 1_000_000
-"""Most memories that one message is kept in."""
+"""Maximum number of memories that one message is kept in."""
 
 
 class LeftOut(Exception):
-    """A memory that looks like a message is not replayed; says why."""
+    """Raised with the reason why a memory that looks like a message is not replayed."""
 
 
 def stands(memory: Memory) -> bool:
-    """Tell whether a memory is part of the conversation.
+    """Return whether a memory is part of the conversation.
 
-    Tools' words are quarantined by default, and belong to the conversation all the same.
+    Tool results are quarantined by default, but still belong to the conversation.
     """
     if not made_here(memory):
         return False
@@ -40,14 +40,14 @@ def stands(memory: Memory) -> bool:
 
 
 def replay(head: Memory, parts: Mapping[str, str]) -> BaseMessage:
-    """Read the message that a memory holds, with the parts that stand elsewhere.
+    """Read the message that a memory contains, including parts stored in other memories.
 
     Args:
-        head: A memory, perhaps one that somebody else wrote.
-        parts: The share of a packed message that each further memory holds, by id.
+        head: A memory, which somebody else may have written.
+        parts: The part of a packed message in each further memory, by id.
 
     Raises:
-        LeftOut: If it is no message of the conversation, or cannot be read.
+        LeftOut: If it is not a message of the conversation, or cannot be read.
     """
     if not stands(head):
         raise LeftOut("is quarantined" if made_here(head) else "was not written by this class")
@@ -63,7 +63,7 @@ def replay(head: Memory, parts: Mapping[str, str]) -> BaseMessage:
 
 
 def ids_of_parts(head: Memory) -> list[str]:
-    """Name the memories that a message is kept in, the first included.
+    """Return the ids of all memories that contain a message.
 
     Raises:
         LeftOut: If their number is not valid.
@@ -75,7 +75,7 @@ def ids_of_parts(head: Memory) -> list[str]:
 
 
 def part_id(name: str, at: int) -> str:
-    """Name one of the memories that a message is kept in."""
+    """Return the id of one of the memories that contain a message."""
     return f"{name}-{at}" if at else name
 
 

@@ -45,20 +45,20 @@ CHECKS: Mapping[str, Callable[[str, object], object]] = {
 
 
 class MementoRetriever(BaseRetriever):
-    """Retrieves memories, best first; what could not be asked is a warning in the log.
+    """Retrieves memories, best first; parts that could not be searched are logged as warnings.
 
     Attributes:
         manager: Where to look.
-        k: Most documents to return, 1 to 10,000.
-        wait: Seconds to wait at most until the newest memories can be found by their meaning, up to
-            a day; 0 to search at once. ``ainvoke`` holds no thread meanwhile.
-        namespace: Makes the labels of the namespace for each call, as for ``MementoMiddleware``;
-            None for the manager's own.
+        k: Maximum number of documents to return, 1 to 10,000.
+        wait: Maximum number of seconds to wait until the newest memories can be found by meaning,
+            up to a day; 0 to search at once. ``ainvoke`` does not block a thread meanwhile.
+        namespace: A function that returns the labels of the namespace for each call, as for
+            ``MementoMiddleware``; None for the manager's own namespace.
         filters: Any other arguments of ``MemoryManager.retrieve``, such as ``scope``.
 
     Raises:
-        ValidationError: If an attribute cannot be accepted; what is wrong with ``match`` or
-            ``tokens`` is told at the first question.
+        ValidationError: If an attribute cannot be accepted; bad values for ``match`` or ``tokens``
+            are reported at the first query.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
@@ -81,7 +81,7 @@ class MementoRetriever(BaseRetriever):
         config: RunnableConfig | None = None,
         **kwargs: Any,
     ) -> list[Document]:
-        """Retrieve; the namespace is made from the settings of this call."""
+        """Retrieve documents, in the namespace given by the settings of this call."""
         with set_config_context(ensure_config(config)) as context:
             return context.run(partial(super().invoke, input, config, **kwargs))
 
@@ -91,7 +91,7 @@ class MementoRetriever(BaseRetriever):
         config: RunnableConfig | None = None,
         **kwargs: Any,
     ) -> list[Document]:
-        """Retrieve; the namespace is made from the settings of this call."""
+        """Retrieve documents, in the namespace given by the settings of this call."""
         with set_config_context(ensure_config(config)) as context:
             asked = super().ainvoke(input, config, **kwargs)
             return await asyncio.create_task(asked, context=context)
@@ -153,11 +153,11 @@ class MementoRetriever(BaseRetriever):
 def _check_names(filters: Mapping[str, Any]) -> None:
     if unknown := sorted(filters.keys() - set(ARGUMENTS)):
         known = ", ".join(ARGUMENTS)
-        raise InvalidInput("filters", f"{', '.join(unknown)} is none of: {known}")
+        raise InvalidInput("filters", f"{', '.join(unknown)} must be one of: {known}")
 
 
 def document(hit: Hit) -> Document:
-    """Show a hit as a document; your metadata, and under ``memento`` what memento knows of it."""
+    """Convert a hit to a document with your metadata and, under ``memento``, memento's own."""
     memory = hit.memory
     known = {
         "score": hit.score,

@@ -1,4 +1,4 @@
-"""Structured answers of an agent as text, and which messages are kept.
+"""Store structured answers as text, and choose which messages to store.
 
 With ``response_format`` an agent answers by an object: ``ToolStrategy`` leaves a message without a
 word, ``ProviderStrategy`` one that is JSON. As lines of names and values it can be found by words.

@@ -1,4 +1,4 @@
-"""Tools for agents that decide themselves what to keep, look up and put right.
+"""Tools for agents that decide for themselves what to store, look up and correct.
 
 A tool shows a block of data (see ``memento.prompt``) whose records name their ids. A mistake of the
 model's, such as an id that does not exist or is locked, is told to the model; a store that cannot
@@ -32,7 +32,7 @@ Opinion = Literal["used", "ignored", "wrong", "harmful"]
 Id = Annotated[str, "Id of a memory, as recall and search show it."]
 Text = Annotated[str, "One self-contained statement that makes sense without the conversation."]
 Day = Annotated[str | None, "A day or time: ISO 8601, or words such as last monday."]
-Few = Annotated[int, "Most memories to return, 1 to 50."]
+Few = Annotated[int, "Maximum number of memories to return, 1 to 50."]
 
 
 def memory_tools(
@@ -41,18 +41,20 @@ def memory_tools(
     """Make the tools ``remember``, ``recall``, ``search``, ``forget``, ``correct`` and ``rate``.
 
     Args:
-        manager: Where to keep and look; give ``manager.of(user)`` for the memories of one user.
-        wait: Seconds that ``recall`` and ``search`` wait at most until the newest memories can be
-            found by their meaning, up to a day; 0 to search at once. An async agent holds no thread
-            meanwhile.
-        namespace: Makes the labels of the namespace for each run, as for ``MementoMiddleware``, so
-            that one agent serves many users; None for the manager's own.
+        manager: The manager of the store to use; pass ``manager.of(user)`` for the memories of one
+            user.
+        wait: Maximum number of seconds for which ``recall`` and ``search`` wait until the newest
+            memories can be found by meaning, up to a day; 0 to search at once. An async agent does
+            not block a thread meanwhile.
+        namespace: A function that returns the labels of the namespace for each run, as for
+            ``MementoMiddleware``, so that one agent can serve many users; None for the manager's
+            own namespace.
 
     Returns:
-        The tools, to be given to an agent or bound to a model; each is sync and async.
+        The tools, to pass to an agent or bind to a model; each works in sync and async code.
 
     Raises:
-        InvalidInput: If it is no MemoryManager, or the wait is no number of seconds.
+        InvalidInput: If it is not a ``MemoryManager``, or ``wait`` is not a number of seconds.
     """
     views = Views(check_manager(manager), namespace)
     verbs = _Verbs(views, check_seconds("wait", wait))

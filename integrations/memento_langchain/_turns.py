@@ -1,4 +1,4 @@
-"""LangChain's messages as memento's turns, and what the adapters share."""
+"""Convert LangChain's messages to memento's turns, and what the adapters share."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ _MADE = re.compile(rf"{ID}[0-9a-f]{{32}}(-[0-9]+)?")
 def role_of(message: BaseMessage) -> str:
     """Return the chat role of a message: ``user``, ``assistant``, ``tool`` ...
 
-    What LangChain itself writes in the user's name, such as a summary, is the assistant's.
+    Text that LangChain itself writes in the user's name, such as a summary, counts as the
+    assistant's.
     """
     if is_made({"additional_kwargs": message.additional_kwargs}):
         return "assistant"
@@ -38,7 +39,7 @@ def role_of(message: BaseMessage) -> str:
 
 
 def text_of(message: BaseMessage) -> str:
-    """Return the words of a message; several blocks of text are lines of their own."""
+    """Return the text of a message, with each block of text on a line of its own."""
     content = message.content
     return content if isinstance(content, str) else words_of(content, "message", strict=False)
 
@@ -48,18 +49,18 @@ def turn_of(message: BaseMessage, *, lasting: bool) -> Turn:
 
     Args:
         message: The message.
-        lasting: Whether its id names it call after call.
+        lasting: Whether its id stays the same from call to call.
     """
     return Turn(text_of(message), role_of(message), message.id if lasting else None)
 
 
 def source_of(role: str) -> Source:
-    """Say how far a turn is trusted, by who said it."""
+    """Return how far a turn is trusted, according to its speaker."""
     return Source(trust_of(role))
 
 
 def made_here(memory: Memory) -> bool:
-    """Tell whether a class of this package wrote a memory.
+    """Return whether a class of this package wrote a memory.
 
     Its id alone does not tell, since a file chooses the ids of what it brings; but whatever comes
     from a file names a source (see ``_replay``), and what is written here names none.
@@ -69,21 +70,21 @@ def made_here(memory: Memory) -> bool:
 
 
 def warn(missing: Mapping[str, str]) -> None:
-    """Log what could not be asked."""
+    """Log what could not be searched."""
     for tier, why in missing.items():
         _log.warning("recalled without the %s tier: %s", tier, why)
 
 
 def check_manager(manager: object) -> MemoryManager:
-    """Accept what the adapters stand on.
+    """Check the manager that was passed to an adapter.
 
     Raises:
-        InvalidInput: If it is no MemoryManager.
+        InvalidInput: If it is not a ``MemoryManager``.
     """
     if not isinstance(manager, MemoryManager):
         raise InvalidInput(
             "manager",
-            f"must be a MemoryManager, not {type(manager).__name__}; the adapters are sync and"
-            " async over the sync one",
+            f"must be a MemoryManager, not {type(manager).__name__}; the adapters provide async"
+            " methods on top of it",
         )
     return manager

@@ -1,4 +1,4 @@
-"""memento as a ``VectorStore``, for everything in LangChain that takes nothing else."""
+"""memento as a ``VectorStore``, for code in LangChain that accepts nothing else."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ IMPORTANCE = 0.5
 
 
 class MementoVectorStore(VectorStore):
-    """Keeps documents as memories and finds them by words and by meaning.
+    """Stores documents as memories and finds them by words and by meaning.
 
-    A search asks ``retrieve`` first. As every vector store does, it then adds the nearest of the
-    other documents until there are ``k``. The score is in [0, 1], larger is better.
+    A search first uses ``retrieve``. Like any vector store, it then adds the nearest other
+    documents until there are ``k``. Scores are in [0, 1]; larger is better.
 
     Args:
-        manager: Where the documents are kept; it needs an embedder.
-        scope: Where the documents apply. The store writes there, and reads and deletes only what
-            is there or below; ``""`` is everything in the namespace of the manager.
+        manager: The manager that stores the documents; it needs an embedder.
+        scope: Scope of the documents. The store writes to this scope, and reads and deletes only
+            what is in it or below it; ``""`` is everything in the manager's namespace.
         source: Where the documents come from. Those from a tool, the web or an import are
-            quarantined and not found until they are approved.
-        wait: Seconds to wait at most until the newest documents can be found by their meaning.
+            quarantined, so they are not found until they are approved.
+        wait: Maximum number of seconds to wait until the newest documents can be found by meaning.
 
     Raises:
         InvalidInput: If an argument cannot be accepted, or the manager has no embedder.
@@ -68,19 +68,19 @@ class MementoVectorStore(VectorStore):
         ids: Sequence[str | None] | None = None,
         **kwargs: Any,
     ) -> list[str]:
-        """Keep texts in one transaction; a document here that has one of the ids is replaced.
+        """Store texts in one transaction, replacing documents that have one of the ids.
 
         Args:
             texts: The texts, none empty.
             metadatas: A JSON object for each text.
-            ids: An id for each text, or None to make one.
-            kwargs: None are accepted.
+            ids: An id for each text, or None to generate it.
+            kwargs: Not used; must be empty.
 
         Returns:
-            The ids, in order; one of more than 128 characters in its short form.
+            The ids, in order; ids of more than 128 characters are shortened.
 
         Raises:
-            InvalidInput: If a value cannot be accepted, or an id is that of a memory elsewhere in
+            InvalidInput: If a value cannot be accepted, or an id belongs to a memory elsewhere in
                 the namespace; nothing was written.
             StoreError: If they could not be written.
         """
@@ -123,10 +123,10 @@ class MementoVectorStore(VectorStore):
 
         Args:
             ids: The ids; unknown ones are ignored.
-            kwargs: None are accepted.
+            kwargs: Not used; must be empty.
 
         Raises:
-            InvalidInput: If no ids are given: other memories may be in the same place.
+            InvalidInput: If no ids are given, because other memories may be in the same scope.
         """
         _refuse(kwargs)
         if ids is None:
@@ -138,7 +138,7 @@ class MementoVectorStore(VectorStore):
         return True
 
     def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
-        """Return the documents that have some ids, in that order; unknown ids are left out."""
+        """Return the documents with these ids, in the same order; unknown ids are left out."""
         if not ids:
             return []
         ids = [*map(_kept, ids)]
@@ -161,9 +161,9 @@ class MementoVectorStore(VectorStore):
 
         Args:
             query: The query, in plain words.
-            k: Most documents to return, 1 to 10,000.
+            k: Maximum number of documents to return, 1 to 10,000.
             filter: Metadata keys with the value each must have, see ``Filtering.where``.
-            kwargs: None are accepted.
+            kwargs: Not used; must be empty.
 
         Raises:
             InvalidInput: If an argument cannot be accepted.
@@ -202,8 +202,8 @@ class MementoVectorStore(VectorStore):
 
         Args:
             query: The query, in plain words.
-            k: Most documents to return.
-            fetch_k: Documents to choose among.
+            k: Maximum number of documents to return.
+            fetch_k: Number of documents to choose from.
             lambda_mult: 0 for the greatest difference, 1 for the best fit.
             kwargs: ``filter``, as for ``similarity_search_with_score``.
         """
@@ -226,18 +226,18 @@ class MementoVectorStore(VectorStore):
         manager: MemoryManager | None = None,
         **kwargs: Any,
     ) -> Self:
-        """Make a store and keep texts in it.
+        """Create a vector store and add texts to it.
 
         Args:
             texts: The texts, none empty.
-            embedding: None, or ``MementoEmbeddings``: documents are embedded as the manager does.
+            embedding: None, or ``MementoEmbeddings``; documents are embedded by the manager.
             metadatas: A JSON object for each text.
             ids: An id for each text.
-            manager: Where the documents are kept; required.
+            manager: The manager that stores the documents; required.
             kwargs: Other arguments of the class.
 
         Raises:
-            InvalidInput: If ``manager`` is missing, or ``embedding`` is another one.
+            InvalidInput: If ``manager`` is missing, or ``embedding`` is a different model.
         """
         if manager is None:
             raise InvalidInput(

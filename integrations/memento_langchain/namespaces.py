@@ -1,4 +1,4 @@
-"""The namespace of a run, made from its context and its settings by a function of the caller.
+"""The namespace of a run, which a function of yours derives from its context and settings.
 
 The adapters for LangChain and LangGraph share it: a run of either has the same settings.
 """
@@ -26,17 +26,17 @@ _PROBLEM = "must be a function of the context, or of the context and the setting
 
 
 class Views:
-    """Chooses the view of a manager for a run.
+    """Chooses the namespace of a manager for a run.
 
     Args:
         manager: The manager.
-        namespace: A function of the run's context that gives labels, such as
-            ``lambda context: ("acme", context.user_id)``, or of the context and the settings
+        namespace: A function of the run's context that returns labels, such as ``lambda context:
+            ("acme", context.user_id)``, or of the context and the settings
             (``config["configurable"]``), such as ``lambda _, settings: settings["user_id"]``; None
             for the manager's own namespace. A label may be an integer.
 
     Raises:
-        InvalidInput: If it is no such function.
+        InvalidInput: If it is not such a function.
     """
 
     def __init__(self, manager: MemoryManager, namespace: Namespace | None) -> None:
@@ -45,13 +45,13 @@ class Views:
         self._both = namespace is not None and _takes_both(namespace)
 
     def of_run(self, context: Any = None) -> MemoryManager:
-        """Return the view for the run that this code is part of.
+        """Return the view for the current run.
 
         Args:
-            context: Its context, if the caller has it; None to look for it.
+            context: Context of the run, if the caller has it; None to look it up.
 
         Raises:
-            InvalidInput: If the function is one of the context alone, and the run has none.
+            InvalidInput: If the function needs the context, and the run has none.
             InvalidScope: If the labels are not well formed.
         """
         if self._namespace is None:
@@ -69,10 +69,10 @@ class Views:
 
 
 def check_namespace(namespace: object) -> None:
-    """Refuse what makes no labels.
+    """Refuse anything that cannot return labels.
 
     Raises:
-        InvalidInput: If it is no function of the context, or of the context and the settings.
+        InvalidInput: If it is not a function of the context, or of the context and the settings.
     """
     if namespace is not None:
         _takes_both(namespace)
@@ -91,7 +91,7 @@ def _labels(given: Any) -> tuple[str, ...]:
 
 
 def _takes_both(namespace: object) -> bool:
-    """Tell whether a function takes the context and the settings, or the context alone."""
+    """Return whether a function takes the context and the settings, or the context alone."""
     if not callable(namespace):
         raise InvalidInput("namespace", _PROBLEM)
     try:

@@ -1,4 +1,4 @@
-"""memento for LangGraph: a ``BaseStore`` over your ``MemoryManager``.
+"""memento for LangGraph: a ``BaseStore`` on top of your ``MemoryManager``.
 
 MementoStore  for ``create_agent(store=...)`` and ``graph.compile(store=...)``
 """

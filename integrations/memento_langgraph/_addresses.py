@@ -1,4 +1,4 @@
-"""Addresses as they are kept: in one form of Unicode, of bounded length, without secrets. Pure.
+"""Addresses as stored: in one form of Unicode, of limited length, without secrets. Pure.
 
 A key or a label that is a token is where an item lies, so it can neither be kept as it is nor
 become a marker, which would be the same for all. It becomes the marker and a digest of the whole.
@@ -22,10 +22,10 @@ AnyOp = TypeVar("AnyOp", GetOp, SearchOp, ListNamespacesOp, PutOp)
 
 
 def address(text: str, policy: Secrets) -> str:
-    """Return what a key or a label is kept as: itself, unless it holds a secret.
+    """Return a key or label as it is stored: unchanged, unless it contains a secret.
 
     Raises:
-        SecretFound: If it holds one and the policy is to refuse it.
+        SecretFound: If it contains a secret and ``Config.secrets`` is ``"reject"``.
 
     >>> address("food", Secrets.REDACT)
     'food'
@@ -45,10 +45,10 @@ def address(text: str, policy: Secrets) -> str:
 
 
 def addressed(op: AnyOp, policy: Secrets) -> AnyOp:
-    """Return an operation on what its addresses are kept as.
+    """Return an operation with its addresses as they are stored.
 
     Raises:
-        SecretFound: If one holds a secret and the policy is to refuse it.
+        SecretFound: If one contains a secret and ``Config.secrets`` is ``"reject"``.
     """
     if isinstance(op, SearchOp):
         return op._replace(namespace_prefix=_labels(op.namespace_prefix, policy))

@@ -1,4 +1,4 @@
-"""LangGraph's namespaces and filters in memento's terms. Pure.
+"""Translate LangGraph's namespaces and filters to memento's. Pure.
 
 A namespace is kept as a scope path: its labels, escaped, and a closing segment of its own, ``~``,
 since a scope cannot be empty and a namespace can.
@@ -34,10 +34,10 @@ _COMPARED: Mapping[str, Callable[[float, float], bool]] = {
 
 
 def scope_of(namespace: tuple[str, ...]) -> str:
-    """Spell a namespace as the scope of its items.
+    """Convert a namespace to the scope of its items.
 
     Raises:
-        InvalidScope: If it is too long, or a label is no string.
+        InvalidScope: If it is too long, or a label is not a string.
 
     >>> scope_of(("users", "a/b")), scope_of(())
     ('users/a%2Fb/~', '~')
@@ -45,13 +45,13 @@ def scope_of(namespace: tuple[str, ...]) -> str:
     path = "/".join((*map(_segment, namespace), END))
     if len(path) > MAX_LABEL:
         raise InvalidScope(
-            "namespace", f"takes {len(path)} characters, escaped; the most is {MAX_LABEL}"
+            "namespace", f"takes {len(path)} characters when escaped; the maximum is {MAX_LABEL}"
         )
     return path
 
 
 def labels_of(scope: str) -> tuple[str, ...]:
-    """Read the namespace of an item back from its scope.
+    """Return the namespace of an item, given its scope.
 
     >>> labels_of("users/a%2Fb/~"), labels_of("~"), labels_of(scope_of(("%", ".", " ")))
     (('users', 'a/b'), (), ('%', '.', ' '))
@@ -61,7 +61,7 @@ def labels_of(scope: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=1024)
 def namespace_of(scope: str) -> tuple[str, ...] | None:
-    """Read the namespace of an item back from its scope; None if it is the scope of no item.
+    """Return the namespace of an item, given its scope; None if no item has that scope.
 
     >>> namespace_of("users/~"), namespace_of("users"), namespace_of("%zz%/~")
     (('users',), None, None)
@@ -73,15 +73,15 @@ def namespace_of(scope: str) -> tuple[str, ...] | None:
 
 
 def prefix_of(namespace: tuple[str, ...]) -> str:
-    """Spell a namespace as the scope of everything below it."""
+    """Convert a namespace to the scope of everything below it."""
     return "/".join(map(_segment, namespace))
 
 
 def passes(value: Mapping[str, Any], conditions: Mapping[str, Any] | None) -> bool:
-    """Tell whether a value passes a filter, as ``InMemoryStore`` does.
+    """Return whether a value passes a filter, by the rules of ``InMemoryStore``.
 
     A missing value, or one that is not a number, is neither greater nor less than any other. Names
-    and texts are compared in one form of Unicode.
+    and texts are normalised to one form of Unicode before they are compared.
 
     >>> passes({"age": 7}, {"age": {"$gte": 7, "$ne": 8}}), passes({"a": {"b": 1}}, {"a": {"b": 2}})
     (True, False)
@@ -96,10 +96,10 @@ def passes(value: Mapping[str, Any], conditions: Mapping[str, Any] | None) -> bo
 
 
 def spelt(conditions: Mapping[str, Any] | None) -> dict[str, str | None]:
-    """Pick the conditions that the ledger can decide: fields equal to a plain text, or absent.
+    """Return the conditions that the ledger can check: fields equal to a plain text, or absent.
 
-    All others are decided by ``passes``, since ``where`` has other rules: there a number equals no
-    bool and a string is no number, a list is a choice, and a dot separates names.
+    ``passes`` checks all others, because ``where`` has different rules: a number never equals a
+    bool, a string is not a number, a list is a choice of values, and a dot separates names.
 
     >>> spelt({"a": "x", "b": None, "n": 1, "a.b": "x", "$x": None})
     {'a': 'x', 'b': None}
@@ -113,7 +113,7 @@ def spelt(conditions: Mapping[str, Any] | None) -> dict[str, str | None]:
 
 
 def readable(value: Mapping[str, Any]) -> str:
-    r"""Spell a value as people would say it, to be searched; names and braces dilute its meaning.
+    r"""Convert a value to readable text for searching; names and braces would dilute its meaning.
 
     The main text comes first, without its name: the field of ``MAIN``, or the only text there is.
     The other fields follow; where no field is the main one, each with its name.
@@ -136,7 +136,7 @@ def readable(value: Mapping[str, Any]) -> str:
 
 
 def matches(namespace: tuple[str, ...], condition: MatchCondition) -> bool:
-    """Tell whether a namespace starts or ends like a path; ``*`` stands for any label.
+    """Return whether a namespace starts or ends with a path; ``*`` stands for any label.
 
     Raises:
         InvalidInput: If the condition is neither ``prefix`` nor ``suffix``.

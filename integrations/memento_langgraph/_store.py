@@ -1,4 +1,4 @@
-"""LangGraph's key-value store over memories: exact as a dictionary, and searched by meaning.
+"""LangGraph's key-value store on top of memories: exact like a dictionary, searched by meaning.
 
 All items live in one memento namespace, that of the manager and ``langgraph``; LangGraph's own
 namespace is the scope of the item. One memento namespace for each of LangGraph's would part users
@@ -69,11 +69,11 @@ CONTROL = "__memento__"
 INDEXED, UNINDEXED = Kind.FACT, Kind.CONTEXT
 NO_TEXT = "(not indexed)"
 TEXT_CHARS = 60_000
-"""Most characters of a value that are searched; the value is kept whole."""
+"""Maximum number of characters in a value that are searched; the value is kept whole."""
 PAGE = 5_000
 """Items read at once when all have to be looked at."""
 MOST = 10_000
-"""Most hits that searches by meaning return, all pages together."""
+"""Maximum number of hits that searches by meaning return, all pages together."""
 SETTLE = 5.0
 """Seconds a search waits, if not told otherwise, until what was just put is found by meaning."""
 WHOLE = "$"
@@ -83,14 +83,14 @@ SLACK = 0.01
 
 
 class IndexFields(TypedDict, total=False):
-    """The fields of a value that are searched, and how many items a search returns.
+    """Which fields of a value are searched, and how many items a search returns.
 
     Attributes:
-        fields: Paths into the value, as in LangGraph's ``IndexConfig``; if not given, all of it,
-            what it is about first (``readable``).
-        all: Return ``limit`` items if there are so many, as LangGraph's own stores do: after the
-            items that bear on the query the nearest ones, then those without a vector. By default
-            only what bears on the query is returned.
+        fields: Paths into the value, as in LangGraph's ``IndexConfig``; if not given, the whole
+            value, with its main text first (``readable``).
+        all: Whether to fill up to ``limit`` items, as LangGraph's own stores do: after the relevant
+            items, the nearest others, then those without a vector. By default, only relevant items
+            are returned.
     """
 
     fields: list[str] | None
@@ -98,23 +98,24 @@ class IndexFields(TypedDict, total=False):
 
 
 class MementoStore(BaseStore):
-    """A durable ``BaseStore`` with time to live and search by words and meaning together.
+    """A durable ``BaseStore`` with time to live, searched by words and meaning together.
 
     Args:
-        manager: Where to keep the items. Its embedder makes the vectors.
-        index: Which fields are searched, and whether a search fills up to its limit; None for
-            the whole value, and only for items that bear on the query.
-        ttl: ``default_ttl`` (minutes) and ``refresh_on_read``. Expired items are never
-            returned, and ``sweep_ttl`` tidies them away.
-        wait: Seconds that a search waits at most until the newest items can be found by their
-            meaning, up to a day; 0 to search at once. ``abatch`` holds no thread meanwhile.
-        namespace: Makes the labels of the manager's namespace for each run, from its context, or
-            from its context and its settings (``config["configurable"]``); None for the manager's
-            own. The namespaces of LangGraph's items are inside it.
+        manager: The manager that stores the items. Its embedder computes the vectors.
+        index: Which fields are searched, and whether a search fills up to its limit; None to search
+            the whole value and return only relevant items.
+        ttl: ``default_ttl`` (minutes) and ``refresh_on_read``. Expired items are never returned;
+            ``sweep_ttl`` cleans them up.
+        wait: Maximum number of seconds for which a search waits until the newest items can be found
+            by meaning, up to a day; 0 to search at once. ``abatch`` does not block a thread
+            meanwhile.
+        namespace: A function that returns the labels of the manager's namespace for each run, given
+            its context, or given its context and its settings (``config["configurable"]``); None
+            for the manager's own namespace. The namespaces of LangGraph's items are inside it.
 
     Raises:
-        InvalidInput: If ``index`` or ``ttl`` asks for an option that does not exist here,
-            ``manager`` is not a ``MemoryManager``, or the wait is no number of seconds.
+        InvalidInput: If ``index`` or ``ttl`` contains an unsupported option, ``manager`` is not a
+            ``MemoryManager``, or ``wait`` is not a number of seconds.
     """
 
     __slots__ = ("_all", "_fields", "_views", "_wait", "ttl_config")
@@ -151,10 +152,10 @@ class MementoStore(BaseStore):
         return self
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
-        """Execute operations: the reads see the state before the puts, of which the last counts.
+        """Execute operations: reads see the state before the puts, and the last put to a key wins.
 
         Raises:
-            InvalidInput: If an operation, or what it carries, cannot be accepted.
+            InvalidInput: If an operation or one of its values cannot be accepted.
             StoreError: If the store cannot be read or written.
         """
         return self._batch(ops, self._wait)
@@ -175,16 +176,16 @@ class MementoStore(BaseStore):
         return results
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        """As ``batch``, in a worker thread."""
+        """Like ``batch``, but in a worker thread."""
         given, wait = list(ops), self._wait
         if any(isinstance(op, SearchOp) and op.query for op in given):
             wait = await settle(self._memory, wait)
         return await asyncio.to_thread(self._batch, given, wait)
 
     def sweep_ttl(self) -> int:
-        """Tidy away what has expired, which no read shows any more; returns how many items.
+        """Clean up expired items, which reads no longer return, and return how many there were.
 
-        It leaves the search indexes and is kept as forgotten, with its history.
+        They are removed from the search indexes and kept as forgotten, with their history.
 
         Raises:
             StoreError: If the store cannot be written.
@@ -201,7 +202,7 @@ class MementoStore(BaseStore):
         raise InvalidInput("ops", f"{type(op).__name__} is not an operation of a store")
 
     def _get(self, op: GetOp, policy: Secrets) -> Item | None:
-        """Find an item by its address; only where there is none, a stand-in is looked for."""
+        """Find an item by its address; only where there is none, a stand-in is searched for."""
         found = self._at(op)
         if not found and (placed := addressed(op, policy)) is not op:
             found = self._at(placed)
@@ -373,7 +374,7 @@ def _count(field: str, value: object) -> None:
 def _minutes(value: object) -> float:
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if not number or not isfinite(value) or value <= 0:  # type: ignore[arg-type, operator]
-        raise InvalidInput("ttl", f"must be minutes > 0, not {value!r:.60}")
+        raise InvalidInput("ttl", f"must be a number of minutes > 0, not {value!r:.60}")
     return value  # type: ignore[return-value]
 
 

@@ -2,9 +2,11 @@
 
 The command ``memento mcp`` starts it. From Python:
 
-Doors        the tools, resources and prompts over a ``MemoryManager``
-Answer       the words of a tool, and whether it refuses
+Doors        the tools, resources and prompts for a ``MemoryManager``
+Answer       the reply of a tool, and whether it refused
 serve_stdio  serves them to the client at the other end of two streams
+http_app     the server as an ASGI application, with the official SDK
+serve_http   serves that application at a socket
 """
 
 from __future__ import annotations
@@ -14,11 +16,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from memento_mcp._doors import Answer, Doors
+    from memento_mcp._http import http_app, serve_http
     from memento_mcp._wire import serve_stdio
 
-__all__ = ["Answer", "Doors", "serve_stdio"]
+__all__ = ["Answer", "Doors", "http_app", "serve_http", "serve_stdio"]
 
-_PLACES = {"Answer": "_doors", "Doors": "_doors", "serve_stdio": "_wire"}
+_PLACES = {
+    "Answer": "_doors", "Doors": "_doors", "http_app": "_http", "serve_http": "_http",
+    "serve_stdio": "_wire",
+}  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

@@ -10,12 +10,12 @@ import memento
 
 
 def plain(schema: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return arguments as models mean them, by the types that the schema says.
+    """Convert arguments to the types in the schema, as the model meant them.
 
-    A number, a flag or a null may be written as text, a text as a number, a flag also as yes or 0,
-    a whole number as 8.0, an id with space around it, and one value instead of a list. What no
-    database can hold becomes the replacement character, and an optional text that is empty is
-    absent.
+    Numbers, flags and null may be given as text, text as a number, flags also as yes or 0, whole
+    numbers as 8.0, ids with surrounding spaces, and a single value instead of a list. Characters
+    that a database cannot store are replaced by the replacement character, and an optional text
+    that is empty counts as absent.
 
     >>> fields = {"k": {"type": "integer"}, "all": {"type": "boolean"}, "kind": {"type": "string"}}
     >>> plain({"properties": fields}, {"k": "8", "all": "True", "kind": "null"})
@@ -64,14 +64,14 @@ _TYPES: Mapping[str, type] = {"string": str, "integer": int, "boolean": bool}
 
 
 def faults(schema: Mapping[str, Any], given: Mapping[str, Any]) -> list[str]:
-    """List what is wrong with some arguments, all of it at once.
+    """List everything that is wrong with the arguments.
 
     Args:
         schema: The ``inputSchema`` of a tool.
         given: The arguments by name.
 
     Returns:
-        One part of a sentence a fault; none if the tool can take them.
+        A description of each fault; empty if the tool can accept them.
 
     >>> schema = {"properties": {"k": {"type": "integer", "minimum": 1, "maximum": 5}}}
     >>> faults(schema, {"k": 9, "q": "x"})

@@ -1,4 +1,4 @@
-"""The effect of each tool, resource and prompt in the store of one user.
+"""What each tool, resource and prompt does in the store of one user.
 
 A mistake of the model's (an unknown id, a word too many) comes back as a refusal that says what to
 do; so does a store that cannot be used, since an agent goes on without its memory. The agent's
@@ -15,6 +15,7 @@ import os
 import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, wait
 from dataclasses import replace
 from datetime import tzinfo
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -27,18 +28,29 @@ from memento_mcp import _table
 from memento_mcp._arguments import faults, plain
 
 if TYPE_CHECKING:
-    from memento import Hit, Memory, MemoryManager, Source
+    from memento import Hit, Memory, MemoryManager, Source, Trust
+    from memento.types import TrustName
 
 WAIT = 5.0
 """Seconds that ``recall`` waits at most until the newest memories can be found by meaning."""
 TOKENS = 4_000
-"""Most tokens of an answer if nothing else is said."""
+"""Default for the maximum number of tokens in an answer."""
 MOST_TOKENS = 10_000
 TIDIED = 40
 """Memories that the prompt ``reflect`` shows."""
 RECENT = 20
 """Memories that the resource ``recent`` shows."""
+PATIENCE = 15.0
+"""Seconds that a call may take, the opening of the store and the wait for others included."""
+ALIKE = 0.8
+"""Cosine from which a statement counts as similar to one in another slot."""
+MOST_VALUES = 100
+"""Most values of a completion; the protocol has no more."""
 NOTHING = "Nothing is remembered about this."
+BUSY = (
+    "The memory is busy: another program writes to it, or it is being opened. Try again in a"
+    " moment; what this call asked for may be done by then."
+)
 _FRAME = 2
 """Line ends of a block that are not those of its records."""
 _SECRET = re.compile(r"\[redacted:([\w-]+)\]")
@@ -47,11 +59,11 @@ log = logging.getLogger("memento_mcp")
 
 
 class Answer(NamedTuple):
-    """The words of a tool to the model.
+    """The reply of a tool to the model.
 
     Attributes:
-        text: The words.
-        refused: Whether the tool could not do it.
+        text: The text.
+        refused: Whether the tool refused the call.
     """
 
     text: str
@@ -59,18 +71,20 @@ class Answer(NamedTuple):
 
 
 class Doors:
-    """The tools of the server, over one namespace of a store. Safe from any thread.
+    """The tools of the server, for one namespace of a store. Thread-safe.
 
     Args:
-        memory: Where to keep and look, or a function that opens it: it is called once, at the first
-            use, and what it opened is closed with the doors.
-        scope: Where the agent works, a path: what it keeps belongs there, and it sees what applies
-            there. ``""`` is everywhere.
-        client: Name of the program that calls, kept as part of the source of what it remembers.
-        session: Session of what is kept, if the agent has one.
-        read_only: Whether only the tools that read are offered.
-        more: Whether ``history`` and ``rate`` are offered as well.
-        tokens: Most tokens of one answer, 100 to 10,000.
+        memory: The manager to use, or a function that opens it. The function is called once, at the
+            first use, and what it opened is closed by ``close``.
+        scope: Scope in which the agent works: what it stores belongs to that scope, and it sees
+            what applies there. ``""`` is everywhere.
+        client: Name of the calling program, which becomes part of the source of what it stores.
+        session: Session of what is stored, if the agent has one.
+        read_only: Whether to offer only tools that read.
+        more: Whether to offer ``history`` and ``rate`` as well.
+        tokens: Maximum number of tokens in one answer, 100 to 10,000.
+        trust: How far what is stored is trusted: ``agent``, or less. A model is behind it, so never
+            ``user``.
 
     Raises:
         InvalidInput: If an argument cannot be accepted.
@@ -86,6 +100,7 @@ class Doors:
         read_only: bool = False,
         more: bool = False,
         tokens: int = TOKENS,
+        trust: Trust | TrustName = "agent",
     ) -> None:
         self.client = client
         self.scope = parse_scope(scope)
@@ -93,7 +108,12 @@ class Doors:
         if tokens != TOKENS:
             memento.check.check_count("tokens", tokens, least=100, most=MOST_TOKENS)
         self._tokens = tokens
+        self._trust = trust
+        if trust != "agent":
+            memento.check.check_word("trust", trust, set(memento.Trust) - {memento.Trust.USER})
         self._lock = threading.Lock()
+        self._turn = threading.Lock()
+        self._named: tuple[str, str] | None = None
         self._open = memory if callable(memory) else None
         self._memory = None if callable(memory) else memory
         offered = _table.TOOLS + (_table.MORE_TOOLS if more else ())
@@ -104,7 +124,7 @@ class Doors:
 
     @property
     def memory(self) -> MemoryManager:
-        """The memories, opened if they are not."""
+        """The manager, which is opened at first use."""
         with self._lock:  # the thread that warms up and the first call may come together
             if self._memory is None:
                 if self._open is None:
@@ -112,15 +132,21 @@ class Doors:
                 self._memory = self._open()
             return self._memory
 
+    @property
+    def waits(self) -> str:
+        """What a call that takes long waits for."""
+        opening = self._memory is None
+        return "opening the memory" if opening else "waiting for the memory: others may write to it"
+
     def warm(self) -> None:
-        """Open the store and load the model, so that the first call need not wait for it."""
+        """Open the store and load the model, so that the first call does not have to wait."""
         try:
             self.memory.retrieve("anything", 1, record=False)
         except MementoError as error:  # the first call says so to the model
             log.warning("the store cannot be used: %s", error)
 
     def close(self) -> None:
-        """Close the store if it was opened here."""
+        """Close the store if this object opened it."""
         with self._lock:
             if self._open is not None and self._memory is not None:
                 self._memory.close()
@@ -130,7 +156,7 @@ class Doors:
         """Call a tool.
 
         Args:
-            name: One of those that are offered.
+            name: Name of a tool that is offered.
             arguments: Its arguments.
 
         Raises:
@@ -148,33 +174,56 @@ class Doors:
         """Read a resource.
 
         Args:
-            uri: ``memento://recent``, or ``memento://memory/`` and an id.
+            uri: ``memento://recent``, ``memento://policy``, or ``memento://memory/`` or
+                ``memento://session/`` and an id.
 
         Raises:
-            LookupError: If there is no such resource, or no such memory.
+            LookupError: If there is no such resource, memory or session.
         """
-        if uri == _table.RECENT:
-            return self._said(lambda: self._newest(RECENT))
-        if not uri.startswith(_table.MEMORY):
+        kind, _, name = uri.removeprefix(_table.SCHEME).partition("/")
+        reads: dict[str, Callable[[], str]] = {
+            _table.RECENT: lambda: self._newest(RECENT),
+            _table.POLICY: lambda: self.memory.rules.policy(scope=self.scope).text,
+            _table.MEMORY + name: lambda: self._whole(name),
+            _table.SESSION + name: lambda: self._session_told(name),
+        }
+        if uri not in reads or (not name and kind not in {"recent", "policy"}):
             raise LookupError(f"no resource {memento.check.shown(uri)}")
-
-        def whole() -> str:
-            found = self.memory.get(uri.removeprefix(_table.MEMORY))
-            return memento.prompt.render(
-                [found], nonce=memento.prompt.new_nonce(), ids=True, zone=self._zone
-            )
-
         try:
-            return self._said(whole, InvalidInput, NotFound)
+            return self._said(reads[uri], InvalidInput, NotFound)
         except (InvalidInput, NotFound) as error:
             raise LookupError(str(error)) from error
+
+    def complete(self, name: str, begun: str) -> list[str]:
+        """Complete an argument: the keys that there are for a topic, or names of sessions.
+
+        Args:
+            name: ``topic`` of the prompt ``recall``, or ``id`` of the resource of a session.
+            begun: What has been typed.
+
+        Returns:
+            What begins like that, then what has it elsewhere; none if the store cannot be used.
+        """
+
+        def found() -> str:
+            if name == "topic":
+                known = [*self.memory.store.counts("key", scope=self.scope or None)]
+            else:
+                known = [one.id for one in self.memory.sessions.list(scope=self.scope or None)]
+            like = [one for one in known if one and begun.lower() in one.lower()]
+            return "\n".join(
+                sorted(like, key=lambda one: not one.lower().startswith(begun.lower()))
+            )
+
+        said = self._said(found)
+        return [] if said.refused else said.text.splitlines()
 
     def prompt(self, name: str, arguments: Mapping[str, Any]) -> Answer:
         """Compose a prompt.
 
         Args:
             name: ``recall`` or ``reflect``.
-            arguments: For ``recall`` the ``topic``.
+            arguments: For ``recall``, the ``topic``.
 
         Raises:
             LookupError: If there is no such prompt, or the topic is missing.
@@ -196,7 +245,7 @@ class Doors:
             others: Errors that the caller handles.
         """
         try:
-            return Answer(verb())
+            return self._in_time(verb)
         except others:
             raise
         except StoreError as error:
@@ -204,6 +253,24 @@ class Doors:
             return Answer(f"The memory cannot be used: {error}", refused=True)
         except MementoError as error:
             return Answer(str(error), refused=True)
+
+    def _in_time(self, verb: Callable[[], str]) -> Answer:
+        """Carry out a verb after those before it; one that takes too long goes on by itself."""
+        if not self._turn.acquire(timeout=PATIENCE):
+            return Answer(BUSY, refused=True)
+        done: Future[str] = Future()
+
+        def carry_out() -> None:
+            try:
+                done.set_result(verb())
+            except BaseException as error:  # noqa: BLE001 - raised below, where the caller waits
+                done.set_exception(error)
+            finally:
+                self._turn.release()
+
+        threading.Thread(target=carry_out, name="memento-mcp-call", daemon=True).start()
+        waited = wait([done], PATIENCE)
+        return Answer(done.result()) if waited.done else Answer(BUSY, refused=True)
 
     @property
     def _zone(self) -> tzinfo:
@@ -237,6 +304,8 @@ class Doors:
     ) -> str:
         scope = "" if everywhere else self.scope
         before = None if key is None else self.memory.value(key, scope=scope)
+        if key is not None and before is None and (like := self._alike(text, key, scope)):
+            return like
         kept = self.memory.add(
             text,
             kind=memento.Kind(kind),
@@ -246,6 +315,32 @@ class Doors:
             source=self._source,
         )
         return self._kept(kept, before, text)
+
+    def _alike(self, text: str, key: str, scope: str) -> str:
+        """Name what another slot says that is similar; ``""`` if nothing is, or it was named."""
+        if self._named == (text, key):
+            return ""
+        for hit in self.memory.retrieve(text, 5, record=False, scope=scope or None):
+            other = hit.memory.key
+            same = other is not None and other.rpartition("/")[2] == key.rpartition("/")[2]
+            if other not in {None, key} and (same or hit.signs.get("cosine", 0.0) >= ALIKE):
+                self._named = (text, key)
+                return (
+                    f"Not kept yet: {hit.id} in the slot {memento.check.shown(other)} is similar."
+                    " Use that key if it is about the same, or correct it; to keep both, say this"
+                    " again."
+                )
+        return ""
+
+    def _whole(self, name: str) -> str:
+        found, nonce = self.memory.get(name), memento.prompt.new_nonce()
+        return memento.prompt.render([found], nonce=nonce, ids=True, zone=self._zone)
+
+    def _session_told(self, name: str) -> str:
+        found = self.memory.sessions.resume(name)
+        if found is None:
+            raise InvalidInput("session", f"{name!r:.60} is not known")
+        return found.text
 
     def _kept(self, kept: Memory, before: Memory | None, text: str) -> str:
         """Say what became of a text."""
@@ -264,11 +359,13 @@ class Doors:
 
     @property
     def _source(self) -> Source:
-        return memento.Source(memento.Trust.AGENT, f"mcp:{self.client}" if self.client else "mcp")
+        return memento.Source(
+            memento.Trust(self._trust), f"mcp:{self.client}" if self.client else "mcp"
+        )
 
     def _correct(self, id: str, text: str) -> str:  # noqa: A002 - the argument's name in the table
         try:
-            kept = self.memory.update(id, text=text, source=memento.Trust.AGENT)
+            kept = self.memory.update(id, text=text, source=self._trust)
         except UntrustedSource:
             before = self.memory.get(id)
             kept = self.memory.add(
@@ -284,10 +381,11 @@ class Doors:
 
     def _forget(self, id: str) -> str:  # noqa: A002 - as above
         try:
-            gone = self.memory.forget(id, source=memento.Trust.AGENT).id
+            gone = self.memory.forget(id, source=self._trust).id
         except UntrustedSource as error:
             raise InvalidInput(
-                "id", f"{id!r} is not yours to forget; the user can: {self._command('forget', id)}"
+                "id",
+                f"{id!r} is not yours to forget; the user can run: {self._command('forget', id)}",
             ) from error
         return f"Forgotten {gone}; {self._command('restore', gone)} brings it back."
 
@@ -305,7 +403,7 @@ class Doors:
         return self._shown(told)
 
     def _rate(self, id: str, verdict: str) -> str:  # noqa: A002 - as above
-        self.memory.feedback.rate(id, verdict=verdict, source=memento.Trust.AGENT)
+        self.memory.feedback.rate(id, verdict=verdict, source=self._trust)
         return f"Rated {id}."
 
     def _newest(self, most: int) -> str:

@@ -1,4 +1,4 @@
-"""The scope of the project whose folder an agent works in, read from its files alone."""
+"""The scope of the project that an agent works in, determined from its files alone."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import stat
 from pathlib import Path
 
 LONGEST = 100
-"""Most characters of a project's name."""
+"""Maximum number of characters in a project's name."""
 _MOST_BYTES = 1 << 20
 _HOST = re.compile(r"^(?:\w+://)?(?:[^/@]*@)?[^/:]+(?::\d+)?[/:]")
 _OTHER = re.compile(r"[^\w.]+")
@@ -17,14 +17,15 @@ _OTHER = re.compile(r"[^\w.]+")
 def project_scope(folder: Path) -> str:
     """Return the scope of the project that a folder belongs to.
 
-    It is named after the address of the repository without its host, so that all copies and working
-    trees of a project have one scope; without an address, after the repository's folder.
+    The scope is named after the address of the repository without its host, so that all copies and
+    working trees of a project share one scope; if there is no address, it is named after the
+    repository's folder.
 
     Args:
-        folder: Where the agent works.
+        folder: The folder in which the agent works.
 
     Returns:
-        Such as ``project/acme-billing``; ``""`` outside a repository.
+        The scope, such as ``project/acme-billing``; ``""`` outside a repository.
     """
     for place in (folder, *folder.parents):
         git = place / ".git"

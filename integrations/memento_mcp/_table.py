@@ -1,4 +1,4 @@
-"""The tools, resources and prompts of the server. Constants alone.
+"""The tools, resources and prompts of the server, as constants.
 
 No text of the store ever enters a description. A client may show the model the names of the tools
 alone and the instructions whole, so that these say when to use which.
@@ -17,7 +17,7 @@ INSTRUCTIONS = (
 KINDS = ("fact", "preference", "decision", "procedure", "plan", "episode")
 """Kinds that an agent may keep. A rule is the user's to give."""
 MOST = 50
-"""Most memories of one answer."""
+"""Maximum number of memories in one answer."""
 USUAL = 8
 """Memories of an answer if the model names no number."""
 VERDICTS = ("used", "ignored", "wrong", "harmful")
@@ -110,23 +110,26 @@ MORE_TOOLS = (
 )
 """The tools that are offered only when asked for: each costs the model tokens in every turn."""
 
-RECENT = "memento://recent"
-MEMORY = "memento://memory/"
+SCHEME = "memento://"
+RECENT = f"{SCHEME}recent"
+POLICY = f"{SCHEME}policy"
+MEMORY = f"{SCHEME}memory/"
+SESSION = f"{SCHEME}session/"
+
+
+def _resource(where: Json, name: str, description: str) -> Json:
+    return where | {"name": name, "description": description, "mimeType": "text/plain"}
+
+
 RESOURCES = (
-    {
-        "uri": RECENT,
-        "name": "recent",
-        "description": "The newest memories.",
-        "mimeType": "text/plain",
-    },
+    _resource({"uri": RECENT}, "recent", "The newest memories."),
+    _resource({"uri": POLICY}, "policy", "The user's rules, preferences and decisions."),
 )
 TEMPLATES = (
-    {
-        "uriTemplate": f"{MEMORY}{{id}}",
-        "name": "memory",
-        "description": "One memory, whole, by its id.",
-        "mimeType": "text/plain",
-    },
+    _resource({"uriTemplate": f"{MEMORY}{{id}}"}, "memory", "One memory, whole, by its id."),
+    _resource(
+        {"uriTemplate": f"{SESSION}{{id}}"}, "session", "Where the work of a session stands."
+    ),
 )
 PROMPTS = (
     {

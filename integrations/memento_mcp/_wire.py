@@ -10,6 +10,7 @@ the order they came: an agent that corrects itself in the next line keeps its la
 
 from __future__ import annotations
 
+import itertools
 import json
 import logging
 import queue
@@ -22,22 +23,24 @@ from typing import Any, BinaryIO
 
 import memento
 from memento_mcp import _table
-from memento_mcp._doors import Doors
+from memento_mcp._doors import MOST_VALUES, Doors
 
 HANDSHAKE = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 """Versions that begin with ``initialize``, oldest first."""
 MODERN = ("2026-07-28",)
 """Versions that each request names."""
 LONGEST = 4 << 20
-"""Longest line that is read, bytes."""
+"""Maximum length of a line that is read, bytes."""
 WAITING = 256
-"""Most calls that wait for their turn; then nothing is read until one is done."""
+"""Maximum number of calls that wait for their turn; then nothing is read until one is done."""
 PARTING = 15.0
 """Seconds that open calls have once the client is gone."""
 LISTED_FOR = 3_600_000
 """Milliseconds for which a client may keep a list; it never changes."""
 SERVER = {"name": "memento", "version": memento.__version__}
-CAPABILITIES: dict[str, Any] = {"tools": {}, "resources": {}, "prompts": {}}
+CAPABILITIES: dict[str, Any] = {"tools": {}, "resources": {}, "prompts": {}, "completions": {}}
+PROGRESS = 1.0
+"""Seconds between two words of a call that takes long, to a client that asks for them."""
 
 PARSE, REQUEST, METHOD, PARAMS, INTERNAL = -32700, -32600, -32601, -32602, -32603
 UNSUPPORTED = -32022
@@ -49,14 +52,14 @@ _GONE = {"initialize", "ping"}
 _LISTS = {
     "server/discover", "tools/list", "prompts/list", "resources/list", "resources/templates/list",
 }  # fmt: skip
-_CALLS = {"tools/call", "prompts/get", "resources/read"}
+_CALLS = {"tools/call", "prompts/get", "resources/read", "completion/complete"}
 """Methods that need the store."""
 
 Json = dict[str, Any]
 log = logging.getLogger("memento_mcp")
 
 
-class _Refused(Exception):
+class Refused(Exception):
     """An error of the protocol.
 
     Attributes:
@@ -70,7 +73,7 @@ class _Refused(Exception):
         self.data = data
 
     def body(self) -> Json:
-        """Return it as the protocol writes it."""
+        """Return the error in the form of the protocol."""
         found: Json = {"code": self.code, "message": str(self)}
         return found if self.data is None else found | {"data": self.data}
 
@@ -82,16 +85,16 @@ def serve_stdio(
     stdout: BinaryIO | None = None,
     warm: bool = False,
 ) -> None:
-    """Serve one client until its stream ends; open calls then have 15 seconds.
+    """Serve one client until its stream ends; open calls then have 15 seconds to finish.
 
-    Nothing else may write to ``stdout`` meanwhile.
+    Nothing else may write to ``stdout`` while it runs.
 
     Args:
-        doors: The tools, resources and prompts that are served. Closed at the end.
-        stdin: Where the client's messages come from; None for the process's own.
-        stdout: Where the answers go; None for the process's own.
-        warm: Whether the store is opened once the first message is answered, so that the first call
-            need not wait for it.
+        doors: The tools, resources and prompts to serve. They are closed at the end.
+        stdin: The stream with the client's messages; None for the process's own.
+        stdout: The stream for the answers; None for the process's own.
+        warm: Whether to open the store as soon as the first message is answered, so that the first
+            call does not have to wait.
     """
     server = Server(doors, stdout or sys.stdout.buffer)
     warming = threading.Thread(target=doors.warm, name="memento-mcp-warm", daemon=True)
@@ -110,7 +113,7 @@ def serve_stdio(
 
 
 def lines(stream: BinaryIO) -> Iterator[bytes | None]:
-    """Read a stream by lines; None stands for one that is too long, which is not kept."""
+    """Read a stream line by line; a line that is too long is dropped and yielded as None."""
     while line := stream.readline(LONGEST + 1):
         if len(line) <= LONGEST:
             yield line
@@ -124,8 +127,8 @@ class Server:
     """Answers the messages of one client.
 
     Args:
-        doors: What the tools do.
-        stdout: Where the answers go.
+        doors: The tools to call.
+        stdout: The stream for the answers.
     """
 
     def __init__(self, doors: Doors, stdout: BinaryIO) -> None:
@@ -137,22 +140,22 @@ class Server:
         self._cancelled: set[object] = set()
 
     def take(self, line: bytes | None) -> None:
-        """Answer a line at once, or let the call in it wait for its turn."""
+        """Answer a line at once, or queue the call that it contains."""
         if line is None:
-            self._refuse(None, _Refused(REQUEST, f"the line is longer than {LONGEST:,} bytes"))
+            self._refuse(None, Refused(REQUEST, f"the line is longer than {LONGEST:,} bytes"))
             return
         if not line.strip():
             return
         try:
             found = json.loads(line)
         except (ValueError, RecursionError):
-            self._refuse(None, _Refused(PARSE, "not JSON"))
+            self._refuse(None, Refused(PARSE, "not JSON"))
             return
         for message in found if isinstance(found, list) else [found]:  # 2025-03-26 has batches
             self._take(message)
 
     def work(self) -> None:
-        """Carry out calls, in order, until ``finish``."""
+        """Carry out queued calls, in order, until ``finish``."""
         while (message := self._calls.get()) is not None:
             try:
                 if message["id"] not in self._cancelled:
@@ -164,7 +167,7 @@ class Server:
                 self._calls.task_done()
 
     def finish(self, seconds: float) -> None:
-        """Wait until the open calls are answered, at most so long, and take no other."""
+        """Stop accepting calls, and wait for a limited time until the open ones are answered."""
         end = monotonic() + seconds
         with self._calls.all_tasks_done:
             while self._calls.unfinished_tasks and (left := end - monotonic()) > 0:
@@ -174,14 +177,14 @@ class Server:
 
     def _take(self, message: object) -> None:
         if not isinstance(message, dict):
-            self._refuse(None, _Refused(REQUEST, "a message must be an object"))
+            self._refuse(None, Refused(REQUEST, "a message must be an object"))
         elif "method" not in message:
             if not message.keys() & {"result", "error"}:  # else an answer; nothing was asked
-                self._refuse(None, _Refused(REQUEST, "method is missing"))
+                self._refuse(None, Refused(REQUEST, "method is missing"))
         elif "id" not in message:
             self._note(message)
         elif isinstance(message["id"], bool) or not isinstance(message["id"], str | int):
-            self._refuse(None, _Refused(REQUEST, "id must be a string or a whole number"))
+            self._refuse(None, Refused(REQUEST, "id must be a string or a whole number"))
         elif isinstance(message["method"], str) and message["method"] in _CALLS:
             with self._writing:
                 self._open.add(message["id"])
@@ -200,19 +203,44 @@ class Server:
                     self._cancelled.add(asked)
 
     def _answer(self, message: Json) -> None:
+        told = self._telling(message)
         try:
             self._send(message["id"], {"result": self._result(message)})
-        except _Refused as refused:
+        except Refused as refused:
             self._refuse(message["id"], refused)
         except Exception:  # the agent goes on; the log tells the user what happened
             log.exception("a request failed")
-            self._refuse(message["id"], _Refused(INTERNAL, "internal error; see the server's log"))
+            self._refuse(message["id"], Refused(INTERNAL, "internal error; see the server's log"))
+        finally:
+            told.set()
 
-    def _refuse(self, request: object, refused: _Refused) -> None:
+    def _telling(self, message: Json) -> threading.Event:
+        """Tell the client that a call goes on, if it asked for that, until the event is set."""
+        done, params = threading.Event(), message.get("params")
+        meta = params.get("_meta") if isinstance(params, dict) else None
+        token = meta.get("progressToken") if isinstance(meta, dict) else None
+        asked = isinstance(token, str | int) and message["method"] in _CALLS
+
+        def tell() -> None:
+            for count in itertools.count(1):
+                if done.wait(PROGRESS):
+                    return
+                said = {"progressToken": token, "progress": count, "message": self._doors.waits}
+                self._put({"method": "notifications/progress", "params": said}, message["id"])
+
+        if asked:
+            threading.Thread(target=tell, name="memento-mcp-progress", daemon=True).start()
+        return done
+
+    def _refuse(self, request: object, refused: Refused) -> None:
         self._send(request, {"error": refused.body()})
 
     def _send(self, request: object, body: Json) -> None:
-        text = json.dumps({"jsonrpc": "2.0", "id": request, **body}, separators=(",", ":"))
+        self._put({"id": request, **body}, request)
+
+    def _put(self, body: Json, request: object) -> None:
+        """Write a message that belongs to a request, unless that was cancelled."""
+        text = json.dumps({"jsonrpc": "2.0", **body}, separators=(",", ":"))
         with self._writing:
             if request in self._cancelled:
                 return
@@ -225,15 +253,15 @@ class Server:
     def _result(self, message: Json) -> Json:
         method, params = message["method"], message.get("params", {})
         if message.get("jsonrpc") != "2.0" or not isinstance(method, str):
-            raise _Refused(REQUEST, "not a request of JSON-RPC 2.0")
+            raise Refused(REQUEST, "not a request of JSON-RPC 2.0")
         if params is None:
             params = {}
         if not isinstance(params, dict):
-            raise _Refused(PARAMS, "params must be an object")
+            raise Refused(PARAMS, "params must be an object")
         modern = _is_modern(params)
-        answer = _METHODS.get(method)
+        answer = METHODS.get(method)
         if answer is None or (modern and method in _GONE):
-            raise _Refused(METHOD, f"method not found: {memento.check.shown(method)}")
+            raise Refused(METHOD, f"method not found: {memento.check.shown(method)}")
         if modern:
             _meet(self._doors, params["_meta"].get(_CLIENT))
         result = answer(self._doors, params)
@@ -241,10 +269,10 @@ class Server:
 
 
 def _is_modern(params: Mapping[str, Any]) -> bool:
-    """Tell whether a request names its version itself.
+    """Return whether a request names its version itself.
 
     Raises:
-        _Refused: If it is one that is not spoken here.
+        Refused: If it is one that is not spoken here.
     """
     meta = params.get("_meta")
     asked = meta.get(_VERSION) if isinstance(meta, dict) else None
@@ -252,7 +280,7 @@ def _is_modern(params: Mapping[str, Any]) -> bool:
         return False
     if asked not in MODERN:
         known = {"supported": list(MODERN), "requested": str(asked)[:60]}
-        raise _Refused(
+        raise Refused(
             UNSUPPORTED, f"unsupported protocol version {memento.check.shown(asked)}", known
         )
     return True
@@ -299,7 +327,7 @@ def _list(name: str, of: Callable[[Doors], list[Json]]) -> Callable[[Doors, Json
 
     def answer(doors: Doors, params: Json) -> Json:
         if params.get("cursor") is not None:
-            raise _Refused(PARAMS, "no list has more than one page")
+            raise Refused(PARAMS, "no list has more than one page")
         return {name: of(doors)}
 
     return answer
@@ -309,7 +337,7 @@ def _call(doors: Doors, params: Json) -> Json:
     try:
         said = doors.call(_string(params, "name"), _object(params, "arguments"))
     except LookupError as error:
-        raise _Refused(PARAMS, str(error)) from error
+        raise Refused(PARAMS, str(error)) from error
     return {"content": [{"type": "text", "text": said.text}], "isError": said.refused}
 
 
@@ -318,9 +346,9 @@ def _read(doors: Doors, params: Json) -> Json:
     try:
         said = doors.read(uri)
     except LookupError as error:
-        raise _Refused(PARAMS, str(error), {"uri": uri[:200]}) from error
+        raise Refused(PARAMS, str(error), {"uri": uri[:200]}) from error
     if said.refused:
-        raise _Refused(INTERNAL, said.text)
+        raise Refused(INTERNAL, said.text)
     return {"contents": [{"uri": uri, "mimeType": "text/plain", "text": said.text}]}
 
 
@@ -328,16 +356,28 @@ def _prompt(doors: Doors, params: Json) -> Json:
     try:
         said = doors.prompt(_string(params, "name"), _object(params, "arguments"))
     except LookupError as error:
-        raise _Refused(PARAMS, str(error)) from error
+        raise Refused(PARAMS, str(error)) from error
     if said.refused:
-        raise _Refused(INTERNAL, said.text)
+        raise Refused(INTERNAL, said.text)
     return {"messages": [{"role": "user", "content": {"type": "text", "text": said.text}}]}
+
+
+def _complete(doors: Doors, params: Json) -> Json:
+    ref, argument = _object(params, "ref"), _object(params, "argument")
+    asked, begun = _string(argument, "name"), _string(argument, "value")
+    known = {("recall", "topic"), (f"{_table.SESSION}{{id}}", "id")}
+    if (ref.get("name", ref.get("uri")), asked) not in known:
+        values: list[str] = []
+    else:
+        values = doors.complete(asked, begun)
+    shown = values[:MOST_VALUES]
+    return {"completion": {"values": shown, "total": len(values), "hasMore": shown != values}}
 
 
 def _string(params: Json, name: str) -> str:
     value = params.get(name)
     if not isinstance(value, str):
-        raise _Refused(PARAMS, f"{name} must be a string")
+        raise Refused(PARAMS, f"{name} must be a string")
     return value
 
 
@@ -346,11 +386,11 @@ def _object(params: Json, name: str) -> Json:
     if value is None:
         return {}
     if not isinstance(value, dict):
-        raise _Refused(PARAMS, f"{name} must be an object")
+        raise Refused(PARAMS, f"{name} must be an object")
     return value
 
 
-_METHODS: dict[str, Callable[[Doors, Json], Json]] = {
+METHODS: dict[str, Callable[[Doors, Json], Json]] = {
     "initialize": _initialize,
     "server/discover": _discover,
     "ping": lambda _doors, _params: {},
@@ -361,4 +401,6 @@ _METHODS: dict[str, Callable[[Doors, Json], Json]] = {
     "resources/read": _read,
     "prompts/list": _list("prompts", lambda _: list(_table.PROMPTS)),
     "prompts/get": _prompt,
+    "completion/complete": _complete,
 }
+"""What answers each method, from its parameters to its result."""

@@ -51,7 +51,8 @@ class Entry:
         supersedes: Ids of the memories that it replaces.
         related: Ids it is linked to.
         derived: Columns whose value the caller did not give.
-        metadata_bytes: Largest metadata as JSON, bytes, where it is joined with another's.
+        metadata_bytes: Maximum size of the metadata as JSON, in bytes, where it is joined with
+            another's.
         redacted: Secrets taken out of it, by kind, and how often.
         words: Its words, folded.
         telling: Those of them whose novelty its importance depends on.
@@ -139,7 +140,7 @@ def admit(
     Args:
         draft: As the caller gave it.
         now: The present moment, microseconds since 1970 UTC.
-        limits: The largest text and metadata that are accepted.
+        limits: The maximum size of a text and of its metadata.
         secrets: Whether a secret in the draft is redacted, refused or kept.
 
     Returns:

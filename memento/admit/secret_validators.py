@@ -19,11 +19,12 @@ MARK = "[redacted:"
 BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 CHECKSUM_CHARS = 6
 LEAST_VARIED = 8
-"""Fewest different characters in 20 or more random ones; 20 hexadecimal digits have 8 or more in
-999 of 1,000 cases, and what people write to stand for a key has fewer."""
+"""Minimum number of different characters in 20 or more random ones; 20 hexadecimal digits have 8 or
+more in 999 of 1,000 cases, and what people write to stand for a key has fewer."""
 
 LEAST_IN_ADDRESS = 4
-"""Fewest characters of a password in an address: manuals have ``abc:xyz@`` and ``abc:123@``."""
+"""Minimum number of characters in a password in an address: manuals have ``abc:xyz@`` and
+``abc:123@``."""
 
 _PLACEHOLDERS = frozenset({
     "password", "passwd", "pass", "pwd", "secret", "token", "key", "changeme", "change_me",
@@ -67,9 +68,9 @@ than two digits, are taken for random; 90 % of 24 random letters, and 96 % of 40
 names.
 """
 USUAL = 0.6
-"""Least share of usual pairs in what words are made of; random letters have 0.42 of them."""
+"""Minimum share of usual pairs in what words are made of; random letters have 0.42 of them."""
 LEAST_PAIRS = 8
-"""Fewest pairs that tell anything."""
+"""Minimum number of pairs that tell anything."""
 
 
 def crc_base62(body: str) -> str:
@@ -87,7 +88,7 @@ def crc_base62(body: str) -> str:
 
 
 def checksum_holds(token: str) -> bool:
-    """Tell whether the checksum at the end of a token of GitHub or npm fits the token."""
+    """Return whether the checksum at the end of a token of GitHub or npm fits the token."""
     body = token.partition("_")[2]
     return crc_base62(body[:-CHECKSUM_CHARS]) == body[-CHECKSUM_CHARS:]
 

@@ -13,6 +13,8 @@ from functools import lru_cache
 from memento.errors import InvalidInput
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+DAY = 86_400_000_000
+"""A day in microseconds."""
 _MICROSECOND = timedelta(microseconds=1)
 
 

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 SHORT = 60
-"""Most characters of a text in a ``repr``."""
+"""Maximum number of characters in a text in a ``repr``."""
 CELL = 300
-"""Most characters of a text in a table of a notebook."""
+"""Maximum number of characters in a text in a table of a notebook."""
 
 _CONTROLS = [*range(32), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
 _HARMLESS = dict.fromkeys(_CONTROLS, "\N{REPLACEMENT CHARACTER}") | {
@@ -96,7 +96,7 @@ def spelt(value: Any) -> str:
 
 
 LINE = 200
-"""Most characters of the ``repr`` of a result."""
+"""Maximum number of characters in the ``repr`` of a result."""
 
 
 def brief(value: Any) -> str:

@@ -56,7 +56,8 @@ def explain_os(path: Path, error: OSError) -> StoreError:
 
 
 MOST_OF_A_PART, MOST_BYTES = 255, 4095
-"""Longest name of a file or folder, and longest path, in bytes; no usual file system takes more."""
+"""Maximum length of a name of a file or folder, and longest path, in bytes; no usual file system
+takes more."""
 
 
 def path_of(field: str, name: object) -> Path:
@@ -112,7 +113,7 @@ def path_outside(field: str, name: object, root: Path) -> Path:
     """Accept the name of a file that is not in the folder of a store; returns it absolute.
 
     Raises:
-        InvalidInput: If it is no name of a file, or is in that folder, itself or through a link.
+        InvalidInput: If it is not a name of a file, or is in that folder, itself or through a link.
     """
     path = path_of(field, name)
     folder, target, beside = map(os.path.realpath, (root, path, path.parent))
@@ -121,7 +122,14 @@ def path_outside(field: str, name: object, root: Path) -> Path:
     return path
 
 
-def write_atomically(path: Path, data: bytes, *, check: Callable[[], object] | None = None) -> None:
+def write_atomically(
+    path: Path,
+    data: bytes,
+    *,
+    check: Callable[[], object] | None = None,
+    mode: int | None = None,
+    wait: bool = True,
+) -> None:
     """Replace a file so that a crash leaves the old content or the new, never a mixture.
 
     Args:
@@ -129,6 +137,8 @@ def write_atomically(path: Path, data: bytes, *, check: Callable[[], object] | N
         data: Its new content.
         check: Called once the folder is open, to see that it is the right one. The file is
             written into that folder, even if another one gets its name afterwards.
+        mode: Its permissions; None for those of a private file.
+        wait: Whether to wait until it is on the disk. If not, only a crash of the process is safe.
 
     Raises:
         StoreError: If it cannot be written; the old content is still there.
@@ -143,9 +153,13 @@ def write_atomically(path: Path, data: bytes, *, check: Callable[[], object] | N
             with _temporary(path.name, folder) as (temporary, file):
                 file.write(data)
                 file.flush()
-                sync(file.fileno())
+                if mode is not None:
+                    os.fchmod(file.fileno(), mode)
+                if wait:
+                    sync(file.fileno())
                 os.replace(temporary, path.name, src_dir_fd=folder, dst_dir_fd=folder)
-            sync(folder)
+            if wait:
+                sync(folder)
     except OSError as error:
         raise explain_os(path, error) from error
 

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 FORK_SECONDS = 30.0
-"""Longest wait of a fork, in seconds. An import that needs a lock of the forking thread would never
+"""Maximum wait of a fork, in seconds. An import that needs a lock of the forking thread would never
 end."""
 HANDOVER_SECONDS = 5.0
-"""Longest wait of a parent for its child, in seconds; a child can be stopped as it begins."""
+"""Maximum wait of a parent for its child, in seconds; a child can be stopped as it begins."""
 
 log = logging.getLogger("memento.base.forks")
 

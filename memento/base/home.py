@@ -69,7 +69,7 @@ def _upwards(here: Path) -> Iterator[Path]:
 
 
 def _is_store(folder: Path) -> bool:
-    """Tell whether a folder holds a store, the rest of one, or nothing yet.
+    """Return whether a folder holds a store, the rest of one, or nothing yet.
 
     One that holds anything else, such as the source code of a project of that name, is passed over.
     """
@@ -95,6 +95,12 @@ def _refuse_foreign(root: Path) -> None:
             "belongs to another user, so it is used only if you name it: with --root,"
             f" MemoryManager(root) or {VARIABLE}",
         )
+
+
+def state_folder(environ: Mapping[str, str] = os.environ) -> Path:
+    """Return the folder for what hooks note between two events, and their log."""
+    named = Path(environ.get("XDG_STATE_HOME", ""))
+    return (named if named.is_absolute() else Path.home() / ".local" / "state") / "memento"
 
 
 def _data_folder(environ: Mapping[str, str]) -> Path:

@@ -23,6 +23,8 @@ DERIVED = "derived"
 """Folder of the files by which large namespaces are searched."""
 SETTINGS = "memento.toml"
 """Settings of the store, which a person may put there; see ``memento.settings``."""
+TOKENS = "tokens.json"
+"""Who may use the store over HTTP; see ``memento.resident.tokens``."""
 RESERVE = "reserve"
 """Room kept aside for a full disk."""
 TURN = "writer.lock"
@@ -37,7 +39,7 @@ IN_USE = re.compile(
 UNFINISHED = re.compile(r"\.ledger\.db\.[a-z0-9_]{8}\.tmp(-journal|-wal|-shm)?|chroma\.json\.tmp")
 """Names that only a writer of the store gives, to what it has not finished."""
 OURS = re.compile(
-    r"ledger\.db(-wal|-shm|-journal)?|short\.json|chroma(\.json|\.lock)?|derived|\w+\.lock|reserve|memento\.toml"
+    r"ledger\.db(-wal|-shm|-journal)?|short\.json|chroma(\.json|\.lock)?|derived|\w+\.lock|reserve|memento\.toml|tokens\.json"
 )
 """Names of the store's own files."""
 OF_A_NEW_STORE = re.compile(

@@ -10,10 +10,10 @@ from memento.base.plain import composed, mended
 from memento.errors import InvalidScope
 
 MAX_LABEL = 256
-"""Longest namespace label or scope path, in characters."""
+"""Maximum length of a namespace label or scope path, in characters."""
 MAX_LABELS = 32
 MAX_NAMESPACE = 2048
-"""Most characters of all labels of a namespace together."""
+"""Maximum number of characters in all labels of a namespace together."""
 DEFAULT_NAMESPACE = ("default",)
 
 
@@ -91,7 +91,7 @@ def parse_scope(path: str, field: str = "scope") -> str:
 
 
 def contains(outer: str, inner: str) -> bool:
-    """Tell whether scope ``inner`` is inside ``outer`` or equal to it, segment by segment.
+    """Return whether scope ``inner`` is inside ``outer`` or equal to it, segment by segment.
 
     >>> contains("a", "a/b"), contains("a", "ab"), contains("", "anything")
     (True, False, True)

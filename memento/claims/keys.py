@@ -15,7 +15,7 @@ from memento.claims.relation import frame
 from memento.claims.states import State
 
 _LEAST = 3
-"""Least words of a statement that is found by its words."""
+"""Minimum number of words in a statement that is found by its words."""
 
 
 def keys_of(statement: Statement, ns: int) -> frozenset[int]:

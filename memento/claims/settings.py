@@ -10,7 +10,7 @@ from memento.check import MAX_INTEGER, check_count, check_word
 from memento.errors import InvalidInput
 
 LONGEST = 40
-"""Most words of a statement that is read."""
+"""Maximum number of words in a statement that is read."""
 
 Supersede: TypeAlias = Literal["keys", "explicit", "updates"]
 
@@ -26,20 +26,21 @@ class Judge(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Conflicts:
-    """Settings of what happens when two statements conflict.
+    """Settings for statements that conflict.
 
     Attributes:
-        supersede: What supersedes an older memory: ``keys``, only another value of its key;
-            ``explicit``, also a statement that takes back the value of an older one, if that is all
-            that the two say: neither has a word that is left over, such as a reason of the older
-            one, or "today", "not just" or "Tom says" of the newer one; ``updates``, also any other
-            one that says that something changed. Other conflicts are flagged.
-        pairs: Most earlier statements with which a new one is compared, >= 0; with 0 no statement
-            is read.
-        vocabulary: Further nouns in small letters to the attribute they name, such as
-            ``{"berth": "berth"}``: attributes that have one value at a time.
-        judge: Asked about pairs that the rules take for distinct although they share a value or
-            an attribute's name; it may only flag, with a probability of at least 0.8.
+        supersede: What supersedes an older memory. ``keys``: only a new value for its key.
+            ``explicit``: also a statement that revokes the value in an older one, provided that
+            neither says anything else, such as a reason in the older one or "today", "not just" or
+            "Tom says" in the newer one. ``updates``: also any other statement that says that
+            something has changed. Other conflicts are only flagged.
+        pairs: Maximum number of earlier statements to compare with a new one, >= 0; 0 turns
+            comparison off.
+        vocabulary: Additional nouns, in lower case, mapped to the attribute they name, such as
+            ``{"berth": "berth"}``: such attributes have one value at a time.
+        judge: A classifier to consult about pairs that the rules consider unrelated although they
+            share a value or the name of an attribute. It can only flag a pair, at a probability of
+            0.8 or more.
     """
 
     supersede: Supersede = "explicit"

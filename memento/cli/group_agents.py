@@ -1,16 +1,27 @@
-"""Commands that let an agent in, and show a stranger round."""
+"""Commands that connect agents to memento, and the demo."""
 
 from __future__ import annotations
 
 import json
+import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
+from memento import MemoryManager
+from memento.agents.setup import Change, agents_of, carry_out, plan
+from memento.agents.table import AGENTS, Agent, Program
+from memento.base import home
 from memento.cli.mcp import Settings, doors_of, serve
-from memento.cli.options import command, option
+from memento.cli.options import Root, command, option
+from memento.cli.output import USAGE, Shown, counted
 from memento.cli.store import Store
+from memento.errors import InvalidInput, MementoError
+from memento.resident import tokens as tokens_of
+from memento.types import Trust
+from memento_mcp._project import project_scope
 
 app = typer.Typer()
 
@@ -20,35 +31,101 @@ app = typer.Typer()
     "claude mcp add -s user memento -- memento mcp",
     "memento mcp --root ~/notes",
     "memento mcp --print-tools",
+    "memento mcp --add-token laptop --read-only",
+    "memento mcp --http 8765",
 )
 def mcp(
     store: Store,
     *,
     scope: Annotated[
         str | None,
-        option("--scope", help="Where the agent works; else the project of the folder."),
+        option(
+            "--scope", help="Scope in which the agent works. Default: the project of the folder."
+        ),
     ] = None,
     everywhere: Annotated[
-        bool, option("--everywhere", help="Work in no scope, whatever the folder.")
+        bool, option("--everywhere", help="Use no scope, whatever the folder.")
     ] = False,
-    read_only: Annotated[bool, option("--read-only", help="Offer recall alone.")] = False,
-    more: Annotated[bool, option("--more", help="Offer history and rate as well.")] = False,
+    read_only: Annotated[bool, option("--read-only", help="Offer only the recall tool.")] = False,
+    more: Annotated[bool, option("--more", help="Also offer the tools history and rate.")] = False,
     tokens: Annotated[
-        int, option("--tokens", help="Most tokens of one answer, 100 to 10,000.")
+        int, option("--tokens", help="Maximum number of tokens in one answer, 100 to 10,000.")
     ] = 4_000,
     print_tools: Annotated[
-        bool, option("--print-tools", help="Print what a model is told, and end.")
+        bool, option("--print-tools", help="Print the tools as a model sees them, and exit.")
     ] = False,
+    alone: Annotated[
+        bool, option("--alone", help="Open the store in this process instead of a shared one.")
+    ] = False,
+    http: Annotated[
+        str | None,
+        option("--http", metavar="[HOST:]PORT", help="Serve HTTP, to clients with a token."),
+    ] = None,
+    add_token: Annotated[
+        str | None,
+        option("--add-token", metavar="NAME", help="Make a token and print it, once."),
+    ] = None,
+    trust: Annotated[
+        str, option("--trust", help="With --add-token: agent, tool, web or import.")
+    ] = "agent",
+    list_tokens: Annotated[
+        bool, option("--list-tokens", help="List who has a token, and its rights.")
+    ] = False,
+    revoke_token: Annotated[
+        str | None, option("--revoke-token", metavar="NAME", help="Refuse a token from now on.")
+    ] = None,
 ) -> None:
-    """Serve an agent that speaks MCP.
+    """Run an MCP server for an agent.
 
-    Over standard input and output, until the agent leaves.
+    The server uses standard input and output, and runs until the agent disconnects. All agents of a
+    store share one process that keeps it open. The first agent starts that process, and it ends
+    when no agent has used it for a while.
+
+    With --http (extra mcp), the server runs until the command is ended, and answers only clients
+    with a token. A token is bound to the namespace, the scope, --read-only and --trust that were
+    given with --add-token.
     """
-    doors = doors_of(Settings(store, scope, everywhere, read_only, more, tokens))
+    if add_token:
+        _add_token(store, add_token, scope or "", trust, read_only=read_only)
+    elif list_tokens:
+        _list_tokens(store)
+    elif revoke_token:
+        tokens_of.revoke(store.root, revoke_token)
+    elif http:
+        from memento.cli.mcp_http import serve_http  # noqa: PLC0415 - few agents use it
+
+        serve_http(store, http, more=more, most=tokens)
+    else:
+        _stdio(Settings(store, scope, everywhere, read_only, more, tokens, alone), print_tools)
+
+
+def _stdio(settings: Settings, print_tools: bool) -> None:
+    doors = doors_of(settings)
     if print_tools:
         _print(doors.tools)
     else:
-        serve(doors)
+        serve(settings)
+
+
+def _add_token(store: Store, name: str, scope: str, trust: str, *, read_only: bool) -> None:
+    if not store.exists:
+        store._replace(make=True).open().close()
+    typer.echo(
+        tokens_of.add(
+            store.root,
+            name,
+            namespace=store.namespace,
+            scope=scope,
+            read_only=read_only,
+            trust=trust,
+        )
+    )
+
+
+def _list_tokens(store: Store) -> None:
+    for one in tokens_of.listed(store.root):
+        rights = "reads" if one.read_only else f"reads, and writes as {one.trust}"
+        typer.echo(f"{one.name}  {one.namespace}  {one.scope or 'everywhere'}  {rights}")
 
 
 def _print(tools: list[dict[str, Any]]) -> None:
@@ -59,17 +136,180 @@ def _print(tools: list[dict[str, Any]]) -> None:
         typer.echo(json.dumps(tool, ensure_ascii=False, indent=2))
 
 
+@command(app, "memento init", "memento init --yes", "memento init --here", make=True)
+def init(
+    store: Store,
+    *,
+    here: Annotated[
+        bool,
+        option(
+            "--here", help="Keep the memories of this folder in a store of its own, agent_memory."
+        ),
+    ] = False,
+    yes: Annotated[bool, option("--yes", "-y", help="Set up the agents without asking.")] = False,
+) -> Shown:
+    """Create the store, and set up the agents found here.
+
+    Reports what it found: the store, the agents, and the repository in this folder. Running it
+    again changes nothing.
+    """
+    if here and store.named is not None:
+        raise InvalidInput("--here", "contradicts --root")
+    store = store._replace(named=home.NAME) if here else store
+    with store.open() as memory:
+        kept = sum(memory.store.stats().tiers.values())
+    found = agents_of([])
+    done = _set_up(found, Program.here(None if here else store.named), yes=yes)
+    scope = project_scope(Path.cwd())
+    lines = [f"store: {store.root}, {counted(kept)}", *done.lines]
+    if not found:
+        lines.append(f"no agent found on this machine; known: {', '.join(AGENTS)}")
+    if scope:
+        lines.append(f"repository: {scope}; `memento onboard` reads its documents and history")
+    if found:
+        lines.append('try: say "I always deploy on Thursdays." to an agent, ask in a new session')
+    told = {"store": store.root, "memories": kept, "scope": scope, **done.value}
+    return Shown(told, lines, status=done.status, notes=done.problems)
+
+
+@command(
+    app,
+    "memento setup",
+    "memento setup claude-code codex",
+    "memento setup codex --dry-run",
+    "memento setup --undo",
+)
+def setup(
+    agents: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[AGENT...]", help=f"{', '.join(AGENTS)}. Default: those found here."
+        ),
+    ] = None,
+    *,
+    undo: Annotated[
+        bool, option("--undo", help="Remove memento from the configuration again.")
+    ] = False,
+    dry_run: Annotated[bool, option("--dry-run", help="Only show the change, as a patch.")] = False,
+    yes: Annotated[bool, option("--yes", "-y", help="Do not ask.")] = False,
+    root: Root = None,
+) -> Shown:
+    """Connect coding agents to memento, or disconnect them.
+
+    Adds hooks, the MCP server and a skill to the configuration of each agent. Nothing else in these
+    files is changed, and --undo removes only what memento added. Without AGENT, all agents on this
+    machine are set up.
+    """
+    chosen = agents_of(agents or [])
+    done = _set_up(chosen, Program.here(root), undo=undo, dry_run=dry_run, yes=yes or bool(agents))
+    none = f"no agent found on this machine; known: {', '.join(AGENTS)}"
+    empty = "" if chosen else none
+    return Shown(done.value, done.lines, empty, done.status, done.problems)
+
+
+class _Done(NamedTuple):
+    """What set-up did, or would do."""
+
+    value: dict[str, Any]
+    lines: list[str]
+    problems: list[str]
+
+    @property
+    def status(self) -> int:
+        return USAGE if self.problems else 0
+
+
+def _set_up(
+    chosen: Sequence[Agent],
+    run: Program,
+    *,
+    undo: bool = False,
+    dry_run: bool = False,
+    yes: bool,
+) -> _Done:
+    """Plan for all agents, then write; an agent that cannot be set up does not stop the others."""
+    planned: dict[Agent, list[Change]] = {}
+    done = _Done({"agents": {}}, [], [])
+    for agent in chosen:
+        try:
+            planned[agent] = plan(agent, run, undo=undo)
+        except MementoError as error:
+            done.problems.append(f"{agent.title}: {error}")
+    if not (yes or dry_run):
+        _ask([agent.title for agent, changes in planned.items() if changes], undo=undo)
+    for agent, changes in planned.items():
+        done.value["agents"][agent.name] = {str(one.path): one.word for one in changes}
+        if dry_run:
+            done.lines.extend(line for one in changes for line in one.diff.splitlines())
+            if not changes:
+                done.lines.append(f"{agent.title}: nothing to do")
+            continue
+        carry_out(changes)
+        word = ("taken out" if undo else "set up") if changes else "nothing to do"
+        done.lines.append(f"{agent.title}: {word}")
+        done.lines.extend(f"  {one.word:8} {one.path}" for one in changes)
+        if agent.next and changes and not undo:
+            done.lines.append(f"  now: {agent.next}")
+    return done
+
+
+def _ask(titles: Sequence[str], *, undo: bool) -> None:
+    if not titles:
+        return
+    if not sys.stdin.isatty():
+        raise InvalidInput("--yes", "is needed without a terminal to ask; or name the agents")
+    said = f"Take memento out of {', '.join(titles)}?" if undo else f"Set up {', '.join(titles)}?"
+    if not typer.confirm(said, default=True, err=True):
+        raise typer.Abort
+
+
+@command(app, "memento onboard", "memento onboard ~/src/shop --mine", make=True)
+def onboard(
+    memory: MemoryManager,
+    folder: Annotated[
+        Path, typer.Argument(help="Folder of the repository. Default: this one.")
+    ] = Path(),
+    *,
+    mine: Annotated[
+        bool, option("--mine", help="You wrote or trust it, so its texts need no approval.")
+    ] = False,
+    scope: Annotated[
+        str | None,
+        option("--scope", help="Scope of what it says. Default: the project of the folder."),
+    ] = None,
+) -> Shown:
+    """Learn from a repository: documents, history, outline.
+
+    Running it again adds what is new. Without --mine, its texts are quarantined until you approve
+    them.
+    """
+    from memento.agents.onboard import onboard as read  # noqa: PLC0415 - used by this command only
+    from memento.cli import tables  # noqa: PLC0415 - rich is slow to load
+
+    where = project_scope(folder.absolute()) if scope is None else scope
+    trust = Trust.USER if mine else Trust.IMPORT
+    with tables.Bar("reading").drawn() as bar:
+        done = read(memory, folder, where, trust, bar.to)
+    read_of = f"{counted(len(done.documents), 'document')}, {counted(done.commits, 'commit')}"
+    lines = [f"{read_of}, an outline of {counted(done.files, 'file')}: {done.new:,} new"]
+    lines += [f"{path}: {why}" for path, why in done.unread.items()]
+    if not mine and done.new:
+        lines.append("they wait in quarantine; if you trust it: `memento onboard --mine`")
+    return Shown(done._asdict() | {"scope": where}, lines)
+
+
 @command(app, "memento demo", "memento demo --root demo_memory")
 def demo(
     *,
     root: Annotated[
         Path | None,
-        option("--root", metavar="FOLDER", help="Keep the store here; a temporary one if not."),
+        option("--root", metavar="FOLDER", help="Folder for the store. Default: a temporary one."),
     ] = None,
 ) -> None:
-    """See it at work on a conversation, in a minute.
+    """Show in a minute what memento does.
 
-    It remembers the conversation, answers questions about it and shows the source of each answer.
+    The demo remembers a conversation, answers questions about it and shows the source of each
+    answer.
     """
     from memento.cli.demo import run  # noqa: PLC0415 - used by this command only
 

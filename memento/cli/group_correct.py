@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from memento.verbs.slots import Conflict
 
 COMPARING = 10.0
-"""Longest time that ``conflicts`` waits until new memories are compared, seconds."""
+"""Maximum time that ``conflicts`` waits until new memories are compared, seconds."""
 
 app = typer.Typer()
 
 FromSource = Annotated[
-    str | None, option("--source", metavar="URI", help="All memories from this address.")
+    str | None, option("--source", metavar="URI", help="Act on all memories from this address.")
 ]
 
 
@@ -41,7 +41,7 @@ FromSource = Annotated[
 def forget(
     store: Store,
     ids: Annotated[
-        list[str] | None, typer.Argument(metavar="ID...", help="Ids, or parts of them.")
+        list[str] | None, typer.Argument(metavar="ID", help="Ids, or parts of ids.")
     ] = None,
     *,
     source: FromSource = None,
@@ -77,22 +77,33 @@ def restore(
     store: Store,
     what: Annotated[
         list[str] | None,
-        typer.Argument(help="A backup file, or ids, or parts of them.", metavar="FILE|ID..."),
+        typer.Argument(
+            help="A backup file, or ids of memories, or parts of ids.", metavar="FILE|ID"
+        ),
     ] = None,
     *,
     source: FromSource = None,
     at: Annotated[
         datetime | None,
-        option("--at", parser=moment_of, metavar="MOMENT", help="FILE as of then, ISO 8601."),
+        option(
+            "--at",
+            parser=moment_of,
+            metavar="MOMENT",
+            help="Restore the state that the store had at this moment.",
+        ),
     ] = None,
     set_aside: Annotated[
-        bool, option("--set-aside", help="With FILE: rename an existing store and keep it.")
+        bool,
+        option(
+            "--set-aside", help="With FILE: rename an existing store and keep it, rather than fail."
+        ),
     ] = False,
 ) -> Shown:
     """Bring back forgotten memories, or a whole backup.
 
-    A single argument that names a file, or any argument with --at or --set-aside, is a backup;
-    everything else is an id. With --source, brings back what `memento forget --source` hid.
+    A single argument that names a file is taken as a backup, and so is any argument given with --at
+    or --set-aside; everything else is an id. With --source, brings back what `memento forget
+    --source` hid.
     """
     if (source is None) == (not what):
         raise InvalidInput("FILE|ID", "give a backup, ids, or --source")
@@ -121,16 +132,18 @@ def _from_file(file: Path, root: Path, *, at: datetime | None, set_aside: bool) 
 def correct(
     memory: MemoryManager,
     id: Id,  # noqa: A002 - the field's own name
-    text: Annotated[str, typer.Argument(help="The right text.")],
+    text: Annotated[str, typer.Argument(help="The corrected text.")],
     *,
     occurred_at: Annotated[
         datetime | None,
-        option("--when", parser=moment_of, metavar="MOMENT", help="Since when it is right."),
+        option(
+            "--when", parser=moment_of, metavar="MOMENT", help="Since when the new text is true."
+        ),
     ] = None,
 ) -> Shown:
-    """Replace a memory by what is right.
+    """Replace a memory with a corrected text.
 
-    The new memory takes the place of the old one, which stays in the history.
+    The new memory supersedes the old one, which stays in the history.
     """
     old = memory.store.full_id(id)
     new = memory.correct(old, text, occurred_at=occurred_at)
@@ -149,17 +162,19 @@ def changes(
     *,
     since: Annotated[
         datetime | None,
-        option("--since", parser=moment_of, metavar="MOMENT", help="From this moment on."),
+        option(
+            "--since", parser=moment_of, metavar="MOMENT", help="Only changes since this moment."
+        ),
     ] = None,
     id: Annotated[  # noqa: A002 - the field's own name
-        str | None, option("--id", help="Of this memory only: its id, or a part of it.")
+        str | None, option("--id", help="Only changes to this memory: its id, or part of it.")
     ] = None,
-    run: Annotated[int | None, option("--run", help="Of this run only.")] = None,
-    limit: Annotated[int, option("-n", "--limit", help="Most changes to show.")] = 20,
+    run: Annotated[int | None, option("--run", help="Only changes from this run.")] = None,
+    limit: Annotated[int, option("-n", "--limit", help="Maximum number of changes.")] = 20,
 ) -> Shown:
-    """List what changed memories, the newest first.
+    """List the changes made to memories, newest first.
 
-    `memento undo NUMBER` takes a change back.
+    `memento undo NUMBER` undoes a change.
     """
     name = None if id is None else memory.store.full_id(id)
     found = memory.changes.list(since=since, id=name, run=run, limit=limit)
@@ -188,23 +203,27 @@ def _change_line(one: Change) -> str:
 def undo(
     store: Store,
     change: Annotated[
-        int | None, typer.Argument(help="Number of the change, see `memento changes`.")
+        int | None, typer.Argument(help="Number of the change, as `memento changes` shows it.")
     ] = None,
     *,
-    run: Annotated[int | None, option("--run", help="All changes of this run instead.")] = None,
+    run: Annotated[
+        int | None, option("--run", help="Undo all changes of this run instead.")
+    ] = None,
     key: Annotated[
-        str | None, option("--key", help="Let the value before of this slot hold again instead.")
+        str | None, option("--key", help="Go back to the previous value of this key instead.")
     ] = None,
     scope: SlotScope = "",
     force: Annotated[
-        bool, option("--force", help="Undo first the later changes that stand in the way.")
+        bool, option("--force", help="Also undo later changes to the same memories.")
     ] = False,
-    yes: Annotated[bool, option("--yes", "-y", help="Without a number: do not ask.")] = False,
+    yes: Annotated[
+        bool, option("--yes", "-y", help="Without a number: do not ask for confirmation.")
+    ] = False,
 ) -> Shown:
-    """Take a change back: the last one, or that of a number.
+    """Undo the last change, or the change with a number.
 
-    Without a number it shows what it will do, and asks. Undoing the undo is redo. What was changed
-    again later is left as it is.
+    Without a number, it shows what it will do and asks for confirmation. To redo, undo the undo.
+    Memories that have changed again since are left alone.
     """
     if sum(one is not None for one in (change, run, key)) > 1:
         raise InvalidInput("CHANGE", "give one of a number, --run and --key")
@@ -283,20 +302,18 @@ class Keep(StrEnum):
 def list_conflicts(
     store: Store,
     pair: Annotated[
-        list[str] | None, typer.Argument(metavar="[A B]", help="The pair to settle, two ids.")
+        list[str] | None, typer.Argument(metavar="[A B]", help="The two ids of the pair to settle.")
     ] = None,
     *,
     keep: Annotated[
-        Keep | None, option("--keep", help="The one of A and B that remains, both or neither.")
+        Keep | None, option("--keep", help="Which of A and B to keep: a, b, both or neither.")
     ] = None,
-    resolved: Annotated[
-        bool, option("--resolved", help="The pairs that were settled instead.")
-    ] = False,
-    limit: Annotated[int, option("-n", "--limit", help="Most pairs.")] = 20,
+    resolved: Annotated[bool, option("--resolved", help="List the settled pairs instead.")] = False,
+    limit: Annotated[int, option("-n", "--limit", help="Maximum number of pairs.")] = 20,
 ) -> Shown:
     """List contradictions, or settle one.
 
-    The newest pair comes first. A pair that was settled is never listed again.
+    The newest pair comes first. Settled pairs are listed only with --resolved.
     """
     if (keep is None) != (not pair) or len(pair or ("A", "B")) != 2:  # noqa: PLR2004 - a pair
         raise InvalidInput("A B", "to settle a pair, give two ids and --keep")
@@ -325,13 +342,17 @@ def feedback(
     store: Store,
     ids: Ids,
     *,
-    useful: Annotated[bool, option("--useful", help="It helped.")] = False,
-    useless: Annotated[bool, option("--useless", help="It was shown and did not help.")] = False,
-    right: Annotated[bool, option("--right", help="It is right.")] = False,
-    wrong: Annotated[bool, option("--wrong", help="It is wrong.")] = False,
-    note: Annotated[str | None, option("--note", help="Why; kept with the verdict.")] = None,
+    useful: Annotated[bool, option("--useful", help="The memories helped.")] = False,
+    useless: Annotated[
+        bool, option("--useless", help="The memories were shown but did not help.")
+    ] = False,
+    right: Annotated[bool, option("--right", help="The memories are true.")] = False,
+    wrong: Annotated[bool, option("--wrong", help="The memories are false.")] = False,
+    note: Annotated[
+        str | None, option("--note", help="The reason, stored with the verdict.")
+    ] = None,
 ) -> Shown:
-    """Say whether memories helped, are right or are wrong."""
+    """Report whether memories helped, or are right or wrong."""
     said = {
         Event.USED: useful,
         Event.IGNORED: useless,

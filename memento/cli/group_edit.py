@@ -28,10 +28,10 @@ from memento.cli.options import (
     command,
     condition_of,
     option,
+    seconds_of,
 )
 from memento.cli.output import Shown, each, one_memory
 from memento.errors import InvalidInput, MementoError
-from memento.text.when import seconds_of
 from memento.types import Kind, Memory, Tier
 
 app = typer.Typer()
@@ -70,39 +70,52 @@ def set_(
     ] = None,
     metadata: Annotated[
         list[str] | None,
-        option("--metadata", metavar="NAME=VALUE", help="Its own field; -NAME removes it."),
+        option("--metadata", metavar="NAME=VALUE", help="Set a metadata field; -NAME removes it."),
     ] = None,
-    tier: Annotated[Tier | None, option("--tier", help="The tier that it moves to.")] = None,
-    kind: Annotated[Kind | None, option("--kind", help="Kind of statement.")] = None,
+    tier: Annotated[Tier | None, option("--tier", help="Tier to move it to.")] = None,
+    kind: Annotated[Kind | None, option("--kind", help="What kind of statement it is.")] = None,
     importance: Annotated[float | None, option("--importance", help="From 0 to 1.")] = None,
-    scope: Annotated[str | None, option("--scope", help="Where it applies; '' everywhere.")] = None,
+    scope: Annotated[
+        str | None, option("--scope", help="Scope in which it applies; '' for everywhere.")
+    ] = None,
     key: Annotated[
-        str | None, option("--key", help="The slot that a new memory of the same text fills.")
+        str | None,
+        option("--key", help="Store the same text under this key, superseding this memory."),
     ] = None,
     condition: Annotated[
-        str | None, option("--condition", help="When a rule applies, in words; '' always.")
+        str | None,
+        option("--condition", help="For a rule: when it applies, in plain words; '' for always."),
     ] = None,
     due_at: Annotated[
         datetime | None,
-        option("--due", parser=coming_moment_of, metavar="MOMENT", help="When a plan is due."),
+        option(
+            "--due", parser=coming_moment_of, metavar="MOMENT", help="For a plan: when it is due."
+        ),
     ] = None,
     expires_in: Annotated[
         float | None,
-        option("--expires-in", parser=_expiry, metavar="TIME", help="Hide it after: 7d, never."),
+        option(
+            "--expires-in",
+            parser=_expiry,
+            metavar="TIME",
+            help="Hide it after this long, such as 7d, or never.",
+        ),
     ] = None,
-    pin: Annotated[bool | None, option("--pin/--no-pin", help="Never fades, or does.")] = None,
+    pin: Annotated[
+        bool | None, option("--pin/--no-pin", help="Let it never fade, or let it fade.")
+    ] = None,
     lock: Annotated[
-        bool | None, option("--lock/--no-lock", help="Nothing changes it, or anything may.")
+        bool | None, option("--lock/--no-lock", help="Lock it against changes, or unlock it.")
     ] = None,
     archived: Annotated[
-        bool | None, option("--archived/--no-archived", help="Set it aside, or bring it back.")
+        bool | None, option("--archived/--no-archived", help="Archive it, or bring it back.")
     ] = None,
 ) -> Shown:
     """Change tags, tier, expiry, pin, lock or scope.
 
-    The text is changed by `memento edit` and `memento correct`. A locked memory is changed by
-    nobody but the user, and first unlocked; `memento erase` removes it all the same. An archived
-    one is found by --archived, or a query that names it.
+    To change the text, use `memento edit` or `memento correct`. A locked memory must be unlocked
+    before it can be changed, though `memento erase` removes it regardless. An archived memory is
+    found only with --archived or by a query that names it.
     """
     given: dict[str, Any] = {
         "tier": tier,
@@ -198,8 +211,8 @@ def _rekeyed(memory: MemoryManager, old: Memory, key: str) -> Memory:
 def edit(memory: MemoryManager, id: Id) -> Shown:  # noqa: A002 - the field's own name
     """Change a memory in your editor.
 
-    $VISUAL or $EDITOR opens its fields and its text; what you change there is applied. Nothing
-    changes if the file is left as it was, or emptied. `memento undo` takes it back.
+    Its fields and text are opened in $VISUAL or $EDITOR, and what you change there is applied. If
+    you save the file unchanged or empty, nothing happens. `memento undo` undoes the edit.
     """
     old = memory.get(memory.store.full_id(id))
     before = _written(old)

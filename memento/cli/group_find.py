@@ -14,10 +14,10 @@ import typer
 
 from memento import MemoryManager
 from memento.base.display import data, one_line, plain, spelt
+from memento.check import PROMPT_TOKENS
 from memento.cli.options import (
     ID,
     Filters,
-    Id,
     KnownAt,
     Query,
     SlotScope,
@@ -29,14 +29,19 @@ from memento.cli.options import (
 from memento.cli.output import Shown, elsewhere, memories, one_memory, rows, warn
 from memento.cli.store import Store
 from memento.errors import InvalidInput, NotFound
-from memento.prompt.rendering import TOKENS
 from memento.types import Memory, Status, Tier
 
 INDEX_SECONDS = 2.0
-"""Longest time that ``retrieve`` waits until earlier memories are embedded; full text finds them in
+"""Maximum time that ``retrieve`` waits until earlier memories are embedded; full text finds them in
 any case."""
 
 app = typer.Typer()
+
+
+AsOf = Annotated[
+    datetime | None,
+    option("--as-of", parser=moment_of, metavar="MOMENT", help="Its value at this moment."),
+]
 
 
 class Match(StrEnum):
@@ -61,31 +66,49 @@ def retrieve(
     *,
     k: Annotated[
         str,
-        option("-n", "-k", "--count", metavar="N", help="Most hits; auto: what the query wants."),
+        option(
+            "-n",
+            "-k",
+            "--count",
+            metavar="N",
+            help="Maximum number of hits; auto picks it from the query.",
+        ),
     ] = "5",
     match: Annotated[
-        Match, option("--match", help="Prefer, require or ignore named keys and aliases.")
+        Match,
+        option(
+            "--match", help="How to treat keys and aliases in the query: prefer, require or ignore."
+        ),
     ] = Match.AUTO,
     filters: Filters,
-    min_score: Annotated[float, option("--min-score", help="Least score, 0 to 1.")] = 0.0,
+    min_score: Annotated[
+        float, option("--min-score", help="Minimum score of a hit, 0 to 1.")
+    ] = 0.0,
     min_confidence: Annotated[
-        float, option("--min-confidence", help="Nothing below this chance of an answer, 0 to 1.")
+        float,
+        option(
+            "--min-confidence", help="Return nothing if an answer is less likely than this, 0 to 1."
+        ),
     ] = 0.0,
     cutoff: Annotated[
-        float, option("--cutoff", help="Least share of the best score, 0 to 1.")
+        float, option("--cutoff", help="Drop hits below this share of the best score, 0 to 1.")
     ] = 0.0,
-    tokens: Annotated[int | None, option("--tokens", help="Most tokens of all hits.")] = None,
-    superseded: Annotated[bool, option("--superseded", help="Also superseded memories.")] = False,
-    archived: Annotated[bool, option("--archived", help="Also archived memories.")] = False,
-    quarantined: Annotated[
-        bool, option("--quarantined", help="Also quarantined memories.")
+    tokens: Annotated[
+        int | None, option("--tokens", help="Maximum number of tokens in all hits together.")
+    ] = None,
+    superseded: Annotated[
+        bool, option("--superseded", help="Include superseded memories.")
     ] = False,
-    own: Annotated[bool, option("--own", help="Nothing that other namespaces share.")] = False,
+    archived: Annotated[bool, option("--archived", help="Include archived memories.")] = False,
+    quarantined: Annotated[
+        bool, option("--quarantined", help="Include quarantined memories.")
+    ] = False,
+    own: Annotated[bool, option("--own", help="Leave out what other namespaces share.")] = False,
     explain: Annotated[bool, option("--explain", help="Show why each hit was found.")] = False,
 ) -> Shown:
     """Find the memories relevant to QUERY, best first.
 
-    Exits with 0 also if none is found.
+    The exit status is 0 even if nothing is found.
     """
     found = memory.retrieve(
         " ".join(query),
@@ -123,19 +146,23 @@ def prompt(
     k: Annotated[
         str,
         option(
-            "-n", "-k", "--count", metavar="N", help="Most of them; auto: what the query wants."
+            "-n",
+            "-k",
+            "--count",
+            metavar="N",
+            help="Maximum number of memories; auto picks it from the query.",
         ),
     ] = "auto",
     tokens: Annotated[
-        int, option("--tokens", help="Most tokens of the block; 0 for no limit.")
-    ] = TOKENS,
+        int, option("--tokens", help="Maximum number of tokens in the block; 0 for no limit.")
+    ] = PROMPT_TOKENS,
     ids: Annotated[bool, option("--ids", help="Show the id of each memory.")] = False,
     filters: Filters,
 ) -> Shown:
     """Print the memories relevant to QUERY for a prompt.
 
-    It is a block that fits into any prompt; nothing is printed if none is found. No stored text can
-    break out of it. Of a long memory it shows the relevant passage.
+    The output is a block that you can paste into any prompt, or nothing if nothing is found. Stored
+    text cannot break out of the block. Long memories are cut to the relevant passage.
     """
     block = memory.prompt(
         " ".join(query),
@@ -176,24 +203,27 @@ def list_(
     *,
     filters: Filters,
     status: Annotated[
-        list[Status] | None, option("--status", help="With this status; repeatable.")
+        list[Status] | None, option("--status", help="Only memories with this status; repeatable.")
     ] = None,
     newest_first: Annotated[
-        bool, option("--newest-first", "--reverse", help="Reverse the order.")
+        bool, option("--newest-first", "--reverse", help="List the newest first.")
     ] = False,
-    limit: Annotated[int, option("-n", "--limit", help="Most memories.")] = 100,
-    offset: Annotated[int, option("--offset", help="Memories to skip first.")] = 0,
+    limit: Annotated[int, option("-n", "--limit", help="Maximum number of memories.")] = 100,
+    offset: Annotated[int, option("--offset", help="Number of memories to skip.")] = 0,
     columns: Annotated[
         Any,
-        option("--columns", parser=columns_of, metavar="NAMES", help="Fields, such as id,key."),
+        option(
+            "--columns", parser=columns_of, metavar="NAMES", help="Fields to print, such as id,key."
+        ),
     ] = None,
-    csv: Annotated[bool, option("--csv", help="Print CSV with a header.")] = False,
-    nl: Annotated[bool, option("--nl", help="Print a JSON object a line.")] = False,
+    csv: Annotated[bool, option("--csv", help="Print CSV with a header line.")] = False,
+    nl: Annotated[bool, option("--nl", help="Print one JSON object per line.")] = False,
 ) -> Shown:
-    """List memories, a line each, in order of arrival.
+    """List memories, one per line, oldest first.
 
-    A line has the last part of the id, which every command takes for the whole, the day, the key
-    or the tags, and the text. In a pipe the text is one line, however long.
+    Each line shows the end of the id (which every command but erase accepts in place of the whole
+    id), the date, the key or tags, and the text. When the output is piped, each memory stays on one
+    line, however long.
     """
     found = memory.list(
         status=status or None, newest_first=newest_first, limit=limit, offset=offset, **filters
@@ -221,20 +251,36 @@ def _csv(found: Sequence[Memory], names: Sequence[str]) -> Iterator[str]:
         yield line.getvalue()
 
 
-@command(app, f"memento show {ID}", "memento show door --all --json")
+@command(
+    app,
+    f"memento show {ID}",
+    "memento show user/editor",
+    "memento show user/editor --as-of 2025-05-01",
+    "memento show door --all --json",
+)
 def show(
     memory: MemoryManager,
-    id: Id,  # noqa: A002 - the field's own name
+    id: Annotated[  # noqa: A002 - the field's own name
+        str, typer.Argument(metavar="ID|KEY", help="Id of the memory or a part of it, or a key.")
+    ],
     *,
     everything: Annotated[
-        bool, option("--all", help="Also related memories that are forgotten or quarantined.")
+        bool, option("--all", help="Include related memories that are forgotten or quarantined.")
     ] = False,
+    scope: SlotScope = "",
+    as_of: AsOf = None,
+    known_at: KnownAt = None,
 ) -> Shown:
-    """Show all that is known of one memory.
+    """Show everything about one memory.
 
-    Its fields, whatever its status; every state that it had; the memories related to it.
+    Prints its fields, whatever its status, every earlier state, and the memories related to it. For
+    a key, shows its current value, or with --as-of or --known-at an earlier one. The exit status is
+    3 if there is none.
     """
-    found = memory.get(memory.store.full_id(id))
+    found = memory.value(id, scope=scope, as_of=as_of, known_at=known_at)
+    if found is None and (as_of or known_at or scope):
+        raise NoValue(id)
+    found = found or memory.get(memory.store.full_id(id))
     past = memory.changes.history(found.id)
     linked = memory.insight.related(found.id, status=list(Status) if everything else None)
     told = {"memory": found, "history": past, "related": linked}
@@ -244,18 +290,15 @@ def show(
 @command(app, "memento value user/editor", "memento value user/editor --as-of 2025-05-01")
 def value(
     memory: MemoryManager,
-    key: Annotated[str, typer.Argument(help="Key of the slot, such as user/editor.")],
+    key: Annotated[str, typer.Argument(help="The key, such as user/editor.")],
     *,
     scope: SlotScope = "",
-    as_of: Annotated[
-        datetime | None,
-        option("--as-of", parser=moment_of, metavar="MOMENT", help="Its value at this moment."),
-    ] = None,
+    as_of: AsOf = None,
     known_at: KnownAt = None,
 ) -> Shown:
-    """Show the memory that a key names now.
+    """Show the current value of a key, on one line.
 
-    Exits with 3 if there is none.
+    The exit status is 3 if the key has no value.
     """
     found = memory.value(key, scope=scope, as_of=as_of, known_at=known_at)
     if found is None:
@@ -280,18 +323,18 @@ class NoValue(NotFound):
 def history(
     context: typer.Context,
     store: Store,
-    id: Annotated[str | None, typer.Argument(help="Id of the memory, or a part of it.")] = None,  # noqa: A002 - the field's own name
+    id: Annotated[str | None, typer.Argument(help="Id of the memory, or part of it.")] = None,  # noqa: A002 - the field's own name
     *,
-    key: Annotated[str | None, option("--key", help="A slot, instead of an id.")] = None,
+    key: Annotated[str | None, option("--key", help="Show the values of this key instead.")] = None,
     scope: SlotScope = "",
     chain: Annotated[
         bool,
-        option("--chain", help="Also of what superseded the memory, and what that superseded."),
+        option("--chain", help="Include the memories that it superseded or that superseded it."),
     ] = False,
 ) -> Shown:
     """Show every state of a memory, or every value of a key.
 
-    The oldest comes first.
+    The oldest state comes first.
     """
     if (id is None) == (key is None) or (key is None and scope) or (id is None and chain):
         raise typer.BadParameter("give either an id, or --key and perhaps --scope", ctx=context)

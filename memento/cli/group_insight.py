@@ -17,13 +17,14 @@ from memento.cli.output import Shown, explained
 from memento.types import Belief, Kind, Strength
 
 app = typer.Typer()
-insight = group("See what the memories say together.")
+insight = group("Get overviews: timelines, topics, gaps and doubts.")
 app.add_typer(insight, name="insight")
 
-Topic = Annotated[
-    list[str] | None, typer.Argument(help="Only what is relevant to this, in plain words.")
+Topic = Annotated[list[str] | None, typer.Argument(help="Limit it to this topic, in plain words.")]
+Below = Annotated[
+    str | None,
+    option("--within", metavar="SCOPE", help="Limit it to this scope and those below it."),
 ]
-Below = Annotated[str | None, option("--within", metavar="SCOPE", help="At it or below it.")]
 
 
 class By(StrEnum):
@@ -42,14 +43,16 @@ def reason(
     memory: MemoryManager,
     question: Query,
     *,
-    hops: Annotated[int, option("--hops", help="Most memories of a chain, 1 to 6.")] = 3,
-    k: Annotated[int, option("-n", "-k", "--count", help="Most chains.")] = 5,
+    hops: Annotated[
+        int, option("--hops", help="Maximum number of memories in a chain, 1 to 6.")
+    ] = 3,
+    k: Annotated[int, option("-n", "-k", "--count", help="Maximum number of chains.")] = 5,
     scope: Scopes = None,
     within: Within = None,
 ) -> Shown:
-    """Find an answer that takes several memories.
+    """Find an answer that takes several memories to work out.
 
-    They are chains of memories that share names and lead from QUERY to the answer.
+    The result is chains of memories that share names and lead from QUERY to an answer.
     """
     asked = " ".join(question)
     return explained(
@@ -62,10 +65,10 @@ def timeline(
     memory: MemoryManager,
     topic: Topic = None,
     *,
-    by: Annotated[By, option("--by", help="When it happened, or when it was recorded.")] = (
-        By.OCCURRED
-    ),
-    limit: Annotated[int, option("-n", "--limit", help="Most memories to read.")] = 50,
+    by: Annotated[
+        By, option("--by", help="Order by when it happened or by when it was recorded.")
+    ] = (By.OCCURRED),
+    limit: Annotated[int, option("-n", "--limit", help="Maximum number of memories to read.")] = 50,
     within: Below = None,
 ) -> Shown:
     """List what happened, oldest first."""
@@ -78,7 +81,7 @@ def timeline(
 
 @command(insight, f"memento insight lineage {ID}")
 def lineage(memory: MemoryManager, id: Id) -> Shown:  # noqa: A002 - the field's own name
-    """Show where a memory comes from and what came of it."""
+    """Show the sources of a memory and what it led to."""
     return explained(memory.insight.lineage(memory.store.full_id(id)))
 
 
@@ -86,16 +89,16 @@ def lineage(memory: MemoryManager, id: Id) -> Shown:  # noqa: A002 - the field's
 def dossier(memory: MemoryManager, topic: Query) -> Shown:
     """Show what is known about a topic.
 
-    Each memory has the turns it comes from and its earlier values.
+    Each memory is listed with its source turns and its earlier values.
     """
     return explained(memory.insight.dossier(" ".join(topic)))
 
 
 @command(insight, "memento insight health", "memento insight health --within project/x --json")
 def health(memory: MemoryManager, *, within: Below = None) -> Shown:
-    """Show what is in doubt.
+    """Show which memories need attention.
 
-    Conflicts, and what is overdue, never used or without a source.
+    Lists conflicts, and memories that are overdue, were never used or have no source.
     """
     return explained(memory.insight.health(within))
 
@@ -105,9 +108,9 @@ def wonder(
     memory: MemoryManager,
     topic: Topic = None,
     *,
-    limit: Annotated[int, option("-n", "--limit", help="Most to show.")] = 8,
+    limit: Annotated[int, option("-n", "--limit", help="Maximum number of questions.")] = 8,
 ) -> Shown:
-    """List what is missing, each with a question to ask."""
+    """List gaps in the memories, with questions to ask."""
     found = memory.insight.wonder(" ".join(topic or ()) or None, limit=limit)
     lines = (f"{one.kind:<10}  {one_line(one.question)}" for one in found)
     return Shown({"questions": found}, lines, empty="nothing is missing")
@@ -120,16 +123,18 @@ def diff(
     memory: MemoryManager,
     *,
     since: Annotated[
-        datetime, option("--since", parser=moment_of, metavar="MOMENT", help="Earlier moment.")
+        datetime, option("--since", parser=moment_of, metavar="MOMENT", help="The earlier moment.")
     ],
     until: Annotated[
         datetime | None,
-        option("--until", parser=moment_of, metavar="MOMENT", help="Later moment; now if absent."),
+        option(
+            "--until", parser=moment_of, metavar="MOMENT", help="The later moment. Default: now."
+        ),
     ] = None,
 ) -> Shown:
     """Show what changed between two moments.
 
-    What was recorded, changed, hidden and brought back.
+    Lists what was added, changed, hidden and restored.
     """
     found = memory.changes.diff(since, until)
     return Shown(found, _diff_lines(found))
@@ -156,9 +161,9 @@ def strength(
     memory: MemoryManager,
     id: Id,  # noqa: A002 - the field's own name
 ) -> Shown:
-    """Show how much a memory is used and believed.
+    """Show how much a memory is used and trusted.
 
-    With every verdict on it.
+    Every verdict on it is listed too.
     """
     name = memory.store.full_id(id)
     found, belief = memory.feedback.strength(name), memory.feedback.belief(name)
@@ -183,13 +188,13 @@ def stale(
     memory: MemoryManager,
     *,
     kinds: Annotated[
-        list[Kind] | None, option("--kind", help="Only this kind; repeatable.")
+        list[Kind] | None, option("--kind", help="Only memories of this kind; repeatable.")
     ] = None,
-    limit: Annotated[int, option("-n", "--limit", help="Most memories.")] = 20,
+    limit: Annotated[int, option("-n", "--limit", help="Maximum number of memories.")] = 20,
 ) -> Shown:
-    """List memories that somebody should look at.
+    """List memories that may be out of date.
 
-    They are expired, doubted or nearly forgotten.
+    These are memories that have expired, are in doubt or have nearly faded.
     """
     found = memory.sleep.stale(kind=[kind.value for kind in kinds or ()] or None, limit=limit)
     lines = (

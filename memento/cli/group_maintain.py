@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
@@ -13,26 +13,29 @@ from typing import Annotated, Literal
 import typer
 
 from memento import MemoryManager
+from memento.agents.examine import examine as examine_agents
 from memento.base.display import cut, one_line
 from memento.base.files import new_file, path_of
 from memento.base.plain import composed
 from memento.check import MOST_NAMED
-from memento.cli.options import ID, AsJson, Root, command, given, moment_of, option
+from memento.cli.options import ID, AsJson, Root, command, given, moment_of, option, seconds_of
 from memento.cli.output import NOT_WELL, Shown, as_text, counted, elsewhere, wait_for_index, warn
 from memento.cli.store import Store
 from memento.errors import InvalidInput, NotFound
 from memento.settings import load
 from memento.sleep.tick_values import Tick
-from memento.text.when import seconds_of
-from memento.types import Trust
+from memento.types import Finding, Kind, Trust
 from memento.upkeep.backup import salvage as make_anew
 from memento.upkeep.erase import Erasure
+from memento.upkeep.other_formats import Format
+from memento.verbs.vault import Action, Synced
 
 app = typer.Typer()
 
 WAIT_SECONDS = 30.0
-"""Longest wait of ``erase`` for other processes, seconds, if none is given."""
+"""Maximum wait of ``erase`` for other processes, seconds, if none is given."""
 
+Wait = Annotated[bool, option("--wait/--no-wait", help="With --reindex: wait until it is done.")]
 Overwrite = Annotated[bool, option("--overwrite", help="Replace an existing file.")]
 
 
@@ -44,15 +47,15 @@ Overwrite = Annotated[bool, option("--overwrite", help="Replace an existing file
 )
 def backup(
     memory: MemoryManager,
-    file: Annotated[Path, typer.Argument(help="Name of the backup; outside the store's folder.")],
+    file: Annotated[Path, typer.Argument(help="File to write, outside the store's folder.")],
     *,
     overwrite: Overwrite = False,
 ) -> Shown:
-    """Write the whole store into one file.
+    """Write the whole store to a single file.
 
-    It may be in use meanwhile; the file is checked.
+    The store can stay in use meanwhile. The finished file is checked.
 
-    It holds every namespace. `memento restore FILE` makes a store of it again.
+    The backup includes every namespace. `memento restore FILE` turns it back into a store.
     """
     kept = memory.store.backup(file, overwrite=overwrite)
     return Shown(kept, [f"{kept.path}  {counted(kept.memories)}, {kept.bytes:,} bytes, checked"])
@@ -63,38 +66,132 @@ def backup(
     "memento export all.jsonl",
     "memento export rami.jsonl --namespace acme/rami --vectors",
     "memento export - | ssh other memento import - --trust user",
+    "memento export memories.csv --format csv",
+    "memento export --vault ~/notes/memento --dry-run",
     embeds=False,
 )
 def export(
     context: typer.Context,
     memory: MemoryManager,
-    file: Annotated[str, typer.Argument(help="Name of the export; - writes to stdout.")],
+    file: Annotated[str | None, typer.Argument(help="File to write; - writes to stdout.")] = None,
     *,
+    format: Annotated[  # noqa: A002 - the word for it
+        Format | None,
+        option("--format", help="Write the active memories for another program."),
+    ] = None,
+    vault: Annotated[
+        Path | None,
+        option(
+            "--vault",
+            metavar="FOLDER",
+            help="Sync the memories with a folder of notes, in both directions.",
+        ),
+    ] = None,
+    kind: Annotated[
+        list[Kind] | None,
+        option("--kind", help="With --vault: only memories of this kind get a note; repeatable."),
+    ] = None,
+    trust: Annotated[
+        Trust, option("--trust", help="With --vault: how far to trust edits to the notes.")
+    ] = Trust.USER,
+    allow_deletes: Annotated[
+        bool,
+        option(
+            "--allow-deletes", help="With --vault: forget memories even if many notes are missing."
+        ),
+    ] = False,
+    dry_run: Annotated[
+        bool, option("--dry-run", help="With --vault: only report what would be done.")
+    ] = False,
+    yes: Annotated[
+        bool, option("--yes", "-y", help="With --vault: do not ask for confirmation.")
+    ] = False,
     vectors: Annotated[
-        bool, option("--vectors", help="Also write the vectors, to save computing them again.")
+        bool,
+        option("--vectors", help="Include the vectors, so that they need not be computed again."),
     ] = False,
     overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write the memories as JSON Lines.
+    """Write the memories as JSON Lines, or as notes.
 
-    Any program can read them, and `memento import` imports them.
+    Other programs can read the lines, and `memento import` loads them again. With --format, writes
+    the active memories of one namespace for another program.
 
-    Writes all namespaces, unless --namespace or MEMENTO_NAMESPACE names one. If the export goes to
-    stdout, the output of --json goes to stderr.
+    All namespaces are written unless --namespace or MEMENTO_NAMESPACE names one. If the export goes
+    to stdout, the output of --json goes to stderr.
+
+    With --vault, each memory becomes a Markdown note in a folder. Edit the notes with any editor
+    and run the command again to apply what changed on either side. Before it changes memories,
+    it shows what it will do and asks for confirmation. Deleting a note forgets its memory, which
+    `memento restore` brings back.
     """
+    if (file is None) == (vault is None) or (vault and (format or vectors or overwrite)):
+        raise InvalidInput("FILE", "give either a file or --vault FOLDER alone")
+    if vault is not None:
+        ask = partial(
+            memory.store.sync_vault, vault, trust=trust, allow_deletes=allow_deletes, kind=kind
+        )
+        plan = ask(dry_run=True)
+        if not dry_run and not yes and plan.of(*_TO_MEMORIES):
+            _agree_to(plan)
+        synced = plan if dry_run else ask()
+        for line in [] if as_json else _vault_lines(synced):
+            typer.echo(line)
+        if as_json:
+            typer.echo(as_text(synced))
+        return
     done = memory.store.export(
-        sys.stdout.buffer if file == "-" else file,
+        sys.stdout.buffer if file == "-" else str(file),
+        format=format,
         vectors=vectors,
-        all_namespaces=not given(context, "namespace"),
+        all_namespaces=format is None and not given(context, "namespace"),
         overwrite=overwrite,
     )
     said = f"{file}  {counted(done.memories)}, {done.links} links, {done.events} events"
+    said = said if format is None else f"{file}  {counted(done.memories)}"
     typer.echo(as_text(done) if as_json else said, err=file == "-")
+    if done.left_out:
+        gone = ", ".join(f"{name} of {count}" for name, count in done.left_out.items())
+        warn(f"{format} cannot hold: {gone}".replace("memories of", "memories:"))
     for memory_id in done.damaged:
         warn(f"{memory_id} is damaged and marked so; an import leaves it out")
     for memory_id in done.damaged_history:
         warn(f"{memory_id}: an earlier state is damaged and left out; the memory is whole")
+
+
+_TO_MEMORIES: tuple[Action, ...] = ("added", "updated", "conflict", "forgotten")
+"""Steps of a sync that change memories."""
+
+
+def _agree_to(plan: Synced) -> None:
+    """Show what would become of memories and ask; refuse if stdin is not a terminal."""
+    if not sys.stdin.isatty():
+        raise InvalidInput("--yes", "is needed without a terminal, or --dry-run")
+    for line in _vault_lines(plan):
+        typer.echo(line, err=True)
+    if not typer.confirm("Do this?", err=True):
+        raise typer.Abort
+
+
+def _vault_lines(done: Synced) -> Iterator[str]:
+    for step in done.of(*_TO_MEMORIES, "left", "withheld"):
+        why = f": {step.why}" if step.why else ""
+        yield one_line(f"{step.action} {step.path}{why}")
+    parts = [
+        f"{counted(len(done.of(one)), 'note')} {one}"
+        for one in ("written", "removed")
+        if done.of(one)
+    ]
+    parts += [f"{done.unchanged} unchanged"]
+    parts += [f"{done.foreign} of others left alone"] * bool(done.foreign)
+    yield f"{done.folder}  {', '.join(parts)}{' (dry run)' if done.dry_run else ''}"
+    if done.of("withheld"):
+        warn("many notes are missing; if you deleted them, use --allow-deletes")
+    if done.of("conflict"):
+        warn("both sides changed: the note holds; `memento changes --id ID` has the other text")
+    if done.run is not None:
+        yield f"`memento undo --run {done.run}` takes the changes of memories back"
 
 
 @command(
@@ -107,19 +204,19 @@ def export(
 def import_(
     context: typer.Context,
     memory: MemoryManager,
-    file: Annotated[str, typer.Argument(help="A file of `memento export`; - reads stdin.")],
+    file: Annotated[str, typer.Argument(help="A file written by `memento export`; - reads stdin.")],
     *,
     trust: Annotated[
-        Trust, option("--trust", help="Trust in the file; user if it is your own.")
+        Trust, option("--trust", help="How far to trust the file; user if it is your own.")
     ] = Trust.IMPORT,
     as_json: AsJson = False,
 ) -> None:
-    """Import an export.
+    """Import a file written by `memento export`.
 
-    If any part is refused, nothing is imported. Importing twice adds nothing.
+    If any part is refused, nothing is imported. Importing the same file twice adds nothing new.
 
-    Each memory goes into the namespace it comes from. With --namespace or MEMENTO_NAMESPACE, an
-    export of one namespace goes into that one.
+    Each memory is imported into the namespace it came from. With --namespace or MEMENTO_NAMESPACE,
+    an export of a single namespace is imported into the one named.
 
     A file is treated as foreign unless you say --trust user: its memories are validated as by
     `memento add` and quarantined (see `memento quarantine list`), without their earlier states, and
@@ -145,10 +242,10 @@ def import_(
 
 @command(app, "memento config", "memento config --root ~/notes --json", embeds=False)
 def config(store: Store) -> Shown:
-    """Show every setting, and where its value comes from.
+    """Show every setting and where its value comes from.
 
-    The lines are those of a `memento.toml`. What holds is, in this order: a MEMENTO_* variable, the
-    file in the store's folder, the file in your own folder for settings.
+    The output has the form of a `memento.toml`. A MEMENTO_* variable takes precedence over the file
+    in the store's folder, which takes precedence over the file in your own settings folder.
     """
     found = load(store.root).each
     return Shown(found, [f"{one.line:<40}  # {one.source}" for one in found])
@@ -163,23 +260,34 @@ def stats(
     store: Store,
     *,
     by: Annotated[
-        By | None, option("--by", help="Count the active memories of each of these instead.")
+        By | None,
+        option(
+            "--by", help="Count the active memories per namespace, session, tag or key instead."
+        ),
     ] = None,
     usage: Annotated[
-        bool, option("--usage", help="Show how much language models were used instead.")
+        bool, option("--usage", help="Show the use of language models instead.")
     ] = False,
     since: Annotated[
         datetime | None,
-        option("--since", parser=moment_of, metavar="MOMENT", help="First day of --usage (UTC)."),
+        option(
+            "--since",
+            parser=moment_of,
+            metavar="MOMENT",
+            help="With --usage: the first day to include (UTC).",
+        ),
     ] = None,
-    plot: Annotated[bool, option("--plot", help="Draw growth, tiers and strength.")] = False,
+    plot: Annotated[
+        bool, option("--plot", help="Draw charts of growth, tiers and strength.")
+    ] = False,
     svg: Annotated[
-        Path | None, option("--svg", metavar="FILE", help="Write that drawing as SVG.")
+        Path | None, option("--svg", metavar="FILE", help="Write these charts to an SVG file.")
     ] = None,
 ) -> Shown:
-    """Count what is in the store.
+    """Show how much is in the store.
 
-    By tier, and what is not indexed yet; or by namespace, session, tag or key.
+    Memories are counted per tier, along with those not indexed yet, or with --by per namespace,
+    session, tag or key.
     """
     if (by is not None and usage) or (since is not None and not usage):
         raise InvalidInput("--usage", "contradicts --by; --since is for --usage")
@@ -224,38 +332,66 @@ def _usage(memory: MemoryManager, since: datetime | None) -> Shown:
     return Shown(used, [*lines, left])
 
 
-@command(app, "memento doctor", "memento doctor --no-repair --json")
+@command(
+    app,
+    "memento doctor",
+    "memento doctor --no-repair --json",
+    "memento doctor --agents",
+    "memento doctor --reindex --embedder sentence-transformers:all-mpnet-base-v2",
+    "memento doctor --salvage",
+)
 def doctor(
     context: typer.Context,
-    memory: MemoryManager,
+    store: Store,
     *,
-    repair: Annotated[bool, option("--repair/--no-repair", help="Repair derived data.")] = True,
+    repair: Annotated[
+        bool, option("--repair/--no-repair", help="Repair derived data, or only check.")
+    ] = True,
+    agents: Annotated[
+        bool, option("--agents", help="Check the agents on this machine instead.")
+    ] = False,
+    anew: Annotated[
+        bool,
+        option("--reindex", help="Recompute all embeddings instead, as for another embedder."),
+    ] = False,
+    wait: Wait = True,
+    rescue: Annotated[
+        bool,
+        option("--salvage", help="Build a new store from what survives of a damaged one instead."),
+    ] = False,
 ) -> Shown:
-    """Look for damage, and repair what can be.
+    """Check the store for damage and repair what it can.
 
-    Exits with 1 if any check failed. Memories are never changed; data derived from them is
-    repaired. Damaged memories are named, for all namespaces unless --namespace or MEMENTO_NAMESPACE
-    names one.
+    The exit status is 1 if any check failed. Only derived data is repaired; memories are never
+    changed. Damaged memories are listed for all namespaces unless --namespace or MEMENTO_NAMESPACE
+    names one. If the ledger is damaged or cannot be opened, close the store in every process and
+    use --salvage; the damaged store is kept beside the new one.
     """
-    found = memory.store.doctor(repair=repair, all_namespaces=not given(context, "namespace"))
+    if agents + anew + rescue > 1:
+        raise InvalidInput("--salvage", "use only one of --agents, --reindex and --salvage")
+    if agents:
+        return _findings(examine_agents(store.named))
+    if anew:
+        return _reindexed(store, wait=wait)
+    if rescue:
+        return _salvaged(store.named)
+    with store.open() as memory:
+        every = not given(context, "namespace")
+        return _findings(memory.store.doctor(repair=repair, all_namespaces=every))
+
+
+def _findings(found: Sequence[Finding]) -> Shown:
     status = 0 if all(finding.ok for finding in found) else NOT_WELL
     return Shown({"findings": found}, lambda tables: tables.findings(found), status=status)
 
 
-@command(
-    app,
-    "memento reindex",
-    "memento reindex --embedder sentence-transformers:all-mpnet-base-v2",
-)
-def reindex(
-    store: Store,
-    *,
-    wait: Annotated[bool, option("--wait/--no-wait", help="Wait until it is done.")] = True,
-) -> Shown:
-    """Embed all memories again.
+@command(app, "memento reindex")
+def reindex(store: Store, *, wait: Wait = True) -> Shown:
+    """Recompute embeddings: `memento doctor --reindex`."""
+    return _reindexed(store, wait=wait)
 
-    For another embedder than before. Exits with 1 if it got stuck.
-    """
+
+def _reindexed(store: Store, *, wait: bool) -> Shown:
     with store.open() as memory:
         count = memory.store.reindex()
         status = wait_for_index(memory) if wait else 0
@@ -274,35 +410,37 @@ def reindex(
 def erase(
     context: typer.Context,
     memory: MemoryManager,
-    ids: Annotated[
-        list[str] | None, typer.Argument(help="Ids of memories.", metavar="[ID...]")
-    ] = None,
+    ids: Annotated[list[str] | None, typer.Argument(help="Ids of memories.", metavar="ID")] = None,
     *,
     source: Annotated[
-        str | None, option("--source", metavar="URI", help="All memories from this address.")
+        str | None, option("--source", metavar="URI", help="Act on all memories from this address.")
     ] = None,
-    session: Annotated[str | None, option("--session", help="All of this session.")] = None,
+    session: Annotated[
+        str | None, option("--session", help="All memories of this session.")
+    ] = None,
     derived: Annotated[
         bool,
-        option("--derived/--keep-derived", help="Also memories derived from them."),
+        option(
+            "--derived/--keep-derived", help="Also erase memories derived from them, or keep those."
+        ),
     ] = True,
     dry_run: Annotated[bool, option("--dry-run", help="Only report what would be erased.")] = False,
-    yes: Annotated[bool, option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Annotated[bool, option("--yes", "-y", help="Do not ask for confirmation.")] = False,
     timeout: Annotated[
         float | None,
         option(
             "--timeout",
             parser=seconds_of,
             metavar="TIME",
-            help="Longest wait for other processes that have the store open; 30 s if not given.",
+            help="How long to wait for other processes that have the store open. Default: 30 s.",
         ),
     ] = None,
 ) -> Shown:
     """Remove memories for good.
 
-    They are gone from every file of the store; unlike `forget`, it cannot be undone. Give ids,
-    --source, --session, or --namespace alone for all of that namespace. Exits with 1 if work is
-    left, which the next process that opens the store finishes.
+    The memories are removed from every file of the store; unlike `forget`, this cannot be undone.
+    Give ids, --source or --session, or --namespace alone to erase a whole namespace. The exit
+    status is 1 if work remains, which the next process that opens the store will finish.
     """
     everything = not ids and source is None and session is None
     everything = everything and given(context, "namespace", "COMMANDLINE")
@@ -336,7 +474,9 @@ def _refuse_part(memory: MemoryManager, given: str) -> None:
 def _confirm(memory: MemoryManager, planned: Erasure, *, derived: bool) -> None:
     """Show the memories and ask for confirmation; refuse if stdin is not a terminal."""
     if not sys.stdin.isatty():
-        raise InvalidInput("--yes", "is needed to erase without a terminal to ask for confirmation")
+        raise InvalidInput(
+            "--yes", "is required to erase without a terminal that can ask for confirmation"
+        )
     doomed = planned.ids + (planned.derived if derived else ())
     for memory_id in doomed[:MOST_NAMED]:
         warn(f"{memory_id}  {cut(memory.get(memory_id).text, 80)}")
@@ -372,14 +512,13 @@ def _receipt(done: Erasure, *, derived: bool) -> Iterator[str]:
     yield f"not reached: {'; '.join(done.not_reached)}"
 
 
-@command(app, "memento salvage", "memento salvage --root ~/notes --json")
+@command(app, "memento salvage")
 def salvage(*, as_json: AsJson = False, root: Root = None) -> int:
-    """Make a new store from what is left of a damaged one.
+    """Rebuild a damaged store: `memento doctor --salvage`."""
+    return _salvaged(root).show(as_json=as_json)
 
-    Exits with 1 if any memory was lost. Use it if `memento doctor` finds damage in the ledger, or
-    the ledger cannot be opened. The damaged store is kept beside the new one. Close it in every
-    process first.
-    """
+
+def _salvaged(root: str | None) -> Shown:
     done = make_anew(root)
     lines = [
         f"{done.root}  {counted(done.kept)} kept, {done.lost} lost",
@@ -389,7 +528,7 @@ def salvage(*, as_json: AsJson = False, root: Root = None) -> int:
         lines.append(f"  links lost between the memories that are kept: {done.lost_links}")
     lines.append(f"{done.aside}  the damaged store")
     status = NOT_WELL if done.lost or done.lost_links else 0
-    return Shown(done, lines, status=status).show(as_json=as_json)
+    return Shown(done, lines, status=status)
 
 
 @command(
@@ -404,25 +543,26 @@ def sleep(
     *,
     seconds: Annotated[
         float,
-        option("--seconds", help="Time after which to stop; the next call goes on."),
+        option("--seconds", help="Seconds after which to stop; the next call continues."),
     ] = 5.0,
     steps: Annotated[
         list[str] | None,
         option(
             "--steps",
-            help="Only this step: `fold`, `duplicates`, `articles`, `tiers`, `replay` or `archive`;"
-            " repeatable.",
+            help="Run only this step: `fold`, `duplicates`, `articles`, `tiers`, `replay` or"
+            " `archive`; repeatable.",
         ),
     ] = None,
     dry_run: Annotated[
         bool, option("--dry-run", help="Only report what would be changed.")
     ] = False,
 ) -> Shown:
-    """Tidy up, as far as the time allows.
+    """Tidy up the store for a limited time.
 
-    It folds near-equal statements, moves memories between tiers and archives what nobody needs.
-    Nothing is deleted; `memento undo --run N` takes it all back. When time is up, the next call
-    goes on. With `--steps articles` it writes articles: texts that quote what is known of a topic.
+    Sleep merges near-duplicates, moves memories between tiers and archives what is no longer used.
+    Nothing is deleted; `memento undo --run N` undoes it all. If the time runs out, the next call
+    continues. With `--steps articles` it writes articles: texts that quote what is known about a
+    topic.
     """
     found = memory.sleep.run(seconds=seconds, steps=steps or None, dry_run=dry_run)
     return Shown(found, _sleep_lines(found), empty="")

@@ -25,24 +25,26 @@ from memento.cli.options import (
     command,
     moment_of,
     option,
+    seconds_of,
 )
 from memento.cli.output import USAGE, Shown, counted, masked, wait_for_index, warn
 from memento.cli.store import Store, open_at, with_root
 from memento.errors import InvalidInput
-from memento.ingest import Format
 from memento.messages import is_one
-from memento.observe.values import Foresight
-from memento.text.when import seconds_of
 from memento.types import Kind, Memory, Source, Status, Tier, Trust
 
 if TYPE_CHECKING:
     from memento.ingest import Survey
+    from memento.observe.values import Foresight
     from memento.protocols import Progress
     from memento.verbs.ingesting import Ingested
 
-*_OTHERS, _LAST = Format
-FORMATS = f"{', '.join(_OTHERS)} or {_LAST}"
-"""The formats that can be read, as a sentence."""
+FORMATS = (
+    "chatgpt, claude, claude-code, codex, gemini, copilot, opencode, slack, telegram, whatsapp,"
+    " mail, mem0, mempalace, server-memory, basic-memory, markdown, html, csv, chat, sharegpt,"
+    " locomo, drafts, transcript or text"
+)
+"""The formats that can be read: the readers of all of them take too long to import for a help."""
 
 SECRET = re.compile(r"\[redacted:([\w-]+)\]")
 """A mark in the place of a secret."""
@@ -50,7 +52,7 @@ SECRET = re.compile(r"\[redacted:([\w-]+)\]")
 app = typer.Typer()
 
 Origin = Annotated[
-    Trust, option("--trust", help="Its origin; tool, web and import are quarantined.")
+    Trust, option("--trust", help="Where it comes from; tool, web and import are quarantined.")
 ]
 
 
@@ -64,30 +66,32 @@ Origin = Annotated[
 def add(
     store: Store,
     text: Annotated[
-        list[str], typer.Argument(metavar="TEXT...", help="Text to remember; - reads from stdin.")
+        list[str],
+        typer.Argument(metavar="TEXT", help="Text to remember; - reads it from stdin."),
     ],
     *,
     tier: Annotated[
-        Tier | None, option("--tier", help="Tier; chosen by importance if not given.")
+        Tier | None,
+        option("--tier", help="Tier to store it in; chosen by importance if not given."),
     ] = None,
-    kind: Annotated[Kind, option("--kind", help="Kind of statement.")] = Kind.FACT,
+    kind: Annotated[Kind, option("--kind", help="What kind of statement it is.")] = Kind.FACT,
     importance: Annotated[
-        float | None, option("--importance", help="From 0 to 1; scored if not given.")
+        float | None, option("--importance", help="Importance from 0 to 1; estimated if not given.")
     ] = None,
     key: Annotated[
         str | None,
-        option("--key", help="Slot it fills; a new value supersedes the one before."),
+        option("--key", help="Key, such as user/editor; a new value supersedes the old one."),
     ] = None,
     alias: Annotated[
-        list[str] | None, option("--alias", help="Another name to find it by; repeatable.")
+        list[str] | None, option("--alias", help="Another name by which to find it; repeatable.")
     ] = None,
     scope: Scope = "",
     session: Session = None,
     actor: Annotated[str | None, option("--actor", help="Who said it.")] = None,
-    tag: Annotated[list[str] | None, option("--tag", help="Label; repeatable.")] = None,
+    tag: Annotated[list[str] | None, option("--tag", help="Tag to attach; repeatable.")] = None,
     occurred_at: Annotated[
         datetime | None,
-        option("--at", parser=moment_of, metavar="MOMENT", help="When it was said; now if not."),
+        option("--at", parser=moment_of, metavar="MOMENT", help="When it was said. Default: now."),
     ] = None,
     expires_in: Annotated[
         float | None,
@@ -95,29 +99,34 @@ def add(
             "--expires-in",
             parser=seconds_of,
             metavar="TIME",
-            help="Hide it after this time: 90, 15m, 12h, 7d.",
+            help="Hide it after this long: 90 (seconds), 15m, 12h, 7d.",
         ),
     ] = None,
     condition: Annotated[
-        str | None, option("--condition", help="When a rule applies, in words.")
+        str | None, option("--condition", help="For a rule: when it applies, in plain words.")
     ] = None,
     due_at: Annotated[
         datetime | None,
-        option("--due", parser=coming_moment_of, metavar="MOMENT", help="When a plan is due."),
+        option(
+            "--due", parser=coming_moment_of, metavar="MOMENT", help="For a plan: when it is due."
+        ),
     ] = None,
     trust: Origin = Trust.USER,
     source: Annotated[
-        str | None, option("--source", metavar="URI", help="Address it comes from.")
+        str | None, option("--source", metavar="URI", help="URI of the source.")
     ] = None,
-    pin: Annotated[bool, option("--pin", help="Never fades.")] = False,
+    pin: Annotated[bool, option("--pin", help="Pin it, so that it never fades.")] = False,
     supersedes: Annotated[
-        list[str] | None, option("--supersedes", help="Id of a memory it replaces; repeatable.")
+        list[str] | None,
+        option("--supersedes", help="Id of a memory that it replaces; repeatable."),
     ] = None,
-    id: Annotated[str | None, option("--id", help="Your own id; makes a retry harmless.")] = None,  # noqa: A002 - the field's own name
+    id: Annotated[  # noqa: A002 - the field's own name
+        str | None, option("--id", help="An id of your own, which makes it safe to retry.")
+    ] = None,
 ) -> Shown:
     """Remember TEXT.
 
-    When the command returns, it is on the disk.
+    The text is safely on disk when the command returns.
     """
     said = _from_stdin() if text == ["-"] else " ".join(text)
     with store.open() as memory:
@@ -178,37 +187,43 @@ def ingest(
     store: Store,
     files: Annotated[
         list[str],
-        typer.Argument(metavar="FILE...", help="Files, folders, .zip archives, or - for stdin."),
+        typer.Argument(metavar="FILE", help="Files, folders, .zip archives, or - for stdin."),
     ],
     *,
-    format: Annotated[str | None, option("--format", help=f"{FORMATS}; detected if none.")] = None,  # noqa: A002 - the word for it
+    format: Annotated[  # noqa: A002 - the word for it
+        str | None, option("--format", help=f"{FORMATS}; detected if not given.")
+    ] = None,
     name: Annotated[
-        str | None, option("--name", help="Name of the source; the file's name if not given.")
+        str | None, option("--name", help="Name of the source. Default: the name of the file.")
     ] = None,
     scope: Scope = "",
     trust: Origin = Trust.USER,
     me: Annotated[
-        str | None, option("--me", help="Your name, id or address in chats of several people.")
+        str | None, option("--me", help="Your name, id or address in chats with several people.")
     ] = None,
     map: Annotated[  # noqa: A002 - the word for it
         list[str] | None,
-        option("--map", metavar="FIELD=COLUMN", help="Column that fills a field; repeatable."),
+        option(
+            "--map", metavar="FIELD=COLUMN", help="Column from which to fill a field; repeatable."
+        ),
     ] = None,
     document: Annotated[
-        bool, option("--document", help="Follow the file: what it no longer says is hidden.")
+        bool, option("--document", help="Track the file: hide what it no longer says.")
     ] = False,
-    wait: Annotated[bool, option("--wait/--no-wait", help="Wait until it is indexed.")] = True,
+    wait: Annotated[
+        bool, option("--wait/--no-wait", help="Wait until everything is indexed.")
+    ] = True,
 ) -> Shown:
     """Remember files: notes, chats, exports, tables.
 
-    What a file is, is told by its content. All of a file is checked before anything of it is
-    written. If it is interrupted, run it again: it adds only memories that are not there yet, and
-    so does the next export.
+    The format is detected from the content of each file. The whole file is checked before anything
+    is written. If ingestion is interrupted, run it again: it adds only what is missing. A later
+    export of the same chats likewise adds only what is new.
 
-    What other people said waits in quarantine; --me says which of them you are.
+    What other people said is quarantined; use --me to say which of the speakers you are.
 
-    With --document, a text or Markdown file is kept in numbered parts. After a change of the file,
-    run it again: new parts supersede the old ones, and parts that are gone are hidden.
+    With --document, a text or Markdown file is stored in numbered parts. After the file changes,
+    run the command again: changed parts supersede the old ones, and deleted parts are hidden.
     """
     from memento.cli import tables  # noqa: PLC0415 - rich is slow to load
     from memento.ingest import survey  # noqa: PLC0415 - used by this command only
@@ -329,31 +344,35 @@ def _waiting(waiting: int) -> list[str]:
 def observe(
     store: Store,
     text: Annotated[
-        str | None, typer.Argument(help="Message of the user, as --user.", show_default=False)
+        str | None,
+        typer.Argument(help="The user's message; the same as --user.", show_default=False),
     ] = None,
     *,
-    user: Annotated[str | None, option("--user", help="Message of the user.")] = None,
-    assistant: Annotated[
-        str | None, option("--assistant", help="Answer of the assistant to it.")
-    ] = None,
+    user: Annotated[str | None, option("--user", help="The user's message.")] = None,
+    assistant: Annotated[str | None, option("--assistant", help="The assistant's reply.")] = None,
     session: Session = None,
-    scope: Annotated[str, option("--scope", help="Where it takes place.")] = "",
+    scope: Annotated[
+        str, option("--scope", help="Scope of the conversation, such as project/x.")
+    ] = "",
     mode: Annotated[
-        str | None, option("--mode", help="off, assist or full: MEMENTO_LLM_MODEL names the model.")
+        str | None,
+        option(
+            "--mode", help="How far to use the model in MEMENTO_LLM_MODEL: off, assist or full."
+        ),
     ] = None,
     dry_run: Annotated[
-        bool, option("--dry-run", help="Only show what would be learnt, and why.")
+        bool, option("--dry-run", help="Only show what would be learned, and why.")
     ] = False,
 ) -> Shown:
     """Learn from what a user says in a conversation.
 
-    The turn is kept, and what the user states in it is remembered.
+    The turn is stored, and statements that the user makes in it are remembered.
 
-    With --mode assist or full a language model points at further sentences of the user; a dry run
-    shows what is learnt without it.
+    With --mode assist or full, a language model points out further statements of the user. A dry
+    run shows only what is learned without the model.
 
-    Without a message it reads a transcript: lines of JSON with role and content, or lines that
-    begin with "user:" or "assistant:".
+    Without a message, a transcript is read from stdin: lines of JSON with role and content, or
+    lines that begin with "user:" or "assistant:".
     """
     if text is not None and user is not None:
         raise InvalidInput("--user", "can be passed only once: as an option or as the argument")

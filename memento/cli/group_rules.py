@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated
 
 import typer
@@ -9,7 +10,7 @@ import typer
 from memento import MemoryManager
 from memento.base.display import one_line
 from memento.cli.options import ID, Ids, Session, command, group, option
-from memento.cli.output import Shown, each, memories
+from memento.cli.output import Shown, counted, each, memories, warn
 from memento.cli.store import Store
 from memento.errors import InvalidInput
 from memento.prompt.policy_values import TOKENS
@@ -18,7 +19,7 @@ from memento.verbs.rules import RECALL, TAIL_TOKENS
 app = typer.Typer()
 
 
-rules = group("State rules, and print those that hold.")
+rules = group("Add rules, and print those that apply.")
 app.add_typer(rules, name="rules")
 
 
@@ -26,25 +27,31 @@ app.add_typer(rules, name="rules")
 def policy(
     store: Store,
     *,
-    scope: Annotated[str, option("--scope", help="Where the agent works, a path.")] = "",
+    scope: Annotated[
+        str, option("--scope", help="Scope in which the agent works, such as project/x.")
+    ] = "",
     message: Annotated[
-        str | None, option("--for", metavar="MESSAGE", help="The last message of the user.")
+        str | None, option("--for", metavar="MESSAGE", help="The user's last message.")
     ] = None,
     session: Session = None,
-    head: Annotated[bool, option("--head", help="Print the head alone.")] = False,
-    tail: Annotated[bool, option("--tail", help="Print the tail alone.")] = False,
+    head: Annotated[bool, option("--head", help="Print only the head.")] = False,
+    tail: Annotated[bool, option("--tail", help="Print only the tail.")] = False,
     explain: Annotated[
-        bool, option("--explain", help="Print which memory is in which zone, and why.")
+        bool, option("--explain", help="Show which zone each memory is in, and why.")
     ] = False,
-    tokens: Annotated[int, option("--tokens", help="Most tokens of the head.")] = TOKENS,
+    tokens: Annotated[
+        int, option("--tokens", help="Maximum number of tokens in the head.")
+    ] = TOKENS,
     tail_tokens: Annotated[
-        int, option("--tail-tokens", help="Most tokens of the tail.")
+        int, option("--tail-tokens", help="Maximum number of tokens in the tail.")
     ] = TAIL_TOKENS,
-    recall: Annotated[int, option("--recall", help="Most memories to recall.")] = RECALL,
+    recall: Annotated[
+        int, option("--recall", help="Maximum number of memories to recall.")
+    ] = RECALL,
 ) -> Shown:
-    """Print the rules, and what bears on a message.
+    """Print the rules and memories that apply to a message.
 
-    It is what the prompt of an agent should hold.
+    The output is meant to go into an agent's prompt.
     """
     if head + tail + explain > 1:
         raise InvalidInput("--head", "give one of --head, --tail and --explain")
@@ -70,48 +77,87 @@ def policy(
 )
 def direct(
     memory: MemoryManager,
-    texts: Annotated[list[str], typer.Argument(metavar="RULE...", help="Rules, each in quotes.")],
+    texts: Annotated[
+        list[str], typer.Argument(metavar="RULE", help="One or more rules, each in quotes.")
+    ],
     *,
-    scope: Annotated[str, option("--scope", help="Where they apply.")] = "",
-    lock: Annotated[bool, option("--lock", help="Nothing but the user changes them.")] = False,
+    scope: Annotated[str, option("--scope", help="Scope in which they apply.")] = "",
+    lock: Annotated[bool, option("--lock", help="Allow only the user to change them.")] = False,
     condition: Annotated[
-        str | None, option("--condition", help="When they apply, in words.")
+        str | None, option("--condition", help="When they apply, in plain words.")
     ] = None,
 ) -> Shown:
-    """State rules outright: each is stored as given."""
+    """Add rules, each stored exactly as given."""
     made = memory.rules.direct(texts, scope=scope, lock=lock, condition=condition)
     return Shown({"memories": made}, [f"{one.id}  {one_line(one.text)}" for one in made], empty="")
 
 
-quarantine = group("Review what came from tools and the web.")
+quarantine = group("Review what came from tools, the web and imports.")
 app.add_typer(quarantine, name="quarantine")
 
 
-@command(quarantine, "memento quarantine list", "memento quarantine list --json", name="list")
+FromSource = Annotated[
+    str | None,
+    option(
+        "--source",
+        metavar="URI",
+        help="Only memories from this address, or of a trust class such as web.",
+    ),
+]
+
+
+@command(quarantine, "memento quarantine list", "memento quarantine list --source web", name="list")
 def list_(
     memory: MemoryManager,
     *,
-    limit: Annotated[int, option("-n", "--limit", help="Most memories.")] = 100,
-    offset: Annotated[int, option("--offset", help="Memories to skip first.")] = 0,
+    source: FromSource = None,
+    limit: Annotated[int, option("-n", "--limit", help="Maximum number of memories.")] = 100,
+    offset: Annotated[int, option("--offset", help="Number of memories to skip.")] = 0,
 ) -> Shown:
     """List quarantined memories, in order of arrival."""
-    return memories(memory.quarantine.list(limit=limit, offset=offset))
+    return memories(memory.quarantine.list(source=source, limit=limit, offset=offset))
 
 
-@command(quarantine, f"memento quarantine approve {ID}")
+@command(
+    quarantine,
+    f"memento quarantine approve {ID}",
+    "memento quarantine approve --source slack:general",
+)
 def approve(
     memory: MemoryManager,
-    ids: Ids,
+    ids: Annotated[
+        list[str] | None, typer.Argument(metavar="ID", help="Ids, or parts of them.")
+    ] = None,
     *,
     version: Annotated[
-        int | None, option("--version", help="The version that you read, if it changed meanwhile.")
+        int | None,
+        option("--version", help="The version that you read; refused if it has changed since."),
     ] = None,
+    source: FromSource = None,
+    yes: Annotated[
+        bool, option("--yes", "-y", help="With --source: do not ask for confirmation.")
+    ] = False,
 ) -> Shown:
     """Make quarantined memories active.
 
-    They still cannot become rules or be pinned.
+    They still cannot become rules, and cannot be pinned. With --source, everything waiting from
+    that source is shown and you are asked for confirmation; memories that change in the meantime
+    are not approved.
     """
-    return each(memory, ids, lambda one: memory.quarantine.approve(one, version=version))
+    if (source is None) == (not ids) or (source and version is not None):
+        raise InvalidInput("ID", "give either ids or --source")
+    if source is None:
+        return each(memory, ids or (), lambda one: memory.quarantine.approve(one, version=version))
+    found = memory.quarantine.list(source=source, limit=1_000_000)
+    if found and not yes:
+        if not sys.stdin.isatty():
+            raise InvalidInput("--yes", "is needed without a terminal to ask for confirmation")
+        for one in found:
+            warn(f"{one.id}  {one_line(one.text)}")
+        if not typer.confirm(f"Approve {counted(len(found))}?", err=True):
+            raise typer.Abort
+    done = memory.quarantine.approve_all(found)
+    return Shown({"memories": done}, [f"{one.id}  {one.status}" for one in done], empty="none wait")
 
 
 @command(quarantine, f"memento quarantine reject {ID}")

@@ -10,36 +10,38 @@ import typer
 
 from memento import MemoryManager
 from memento.base.display import one_line
+from memento.check import TALK_TOKENS
 from memento.cli.local import moment, short
 from memento.cli.options import ID, command, group, option
 from memento.cli.output import Shown, counted
 from memento.cli.store import Store
 from memento.errors import InvalidInput
 from memento.verbs.scopes import Promotion, ScopeInfo
-from memento.verbs.session_handle import TOKENS, CheckpointKind, SessionInfo
+from memento.verbs.session_handle import CheckpointKind, SessionInfo
 from memento.write.session_marks import passing
 
 app = typer.Typer()
-session = group("Begin and end work, and go on with it.")
+session = group("Start, end, checkpoint and resume sessions.")
 app.add_typer(session, name="session")
 
 Name = Annotated[str, typer.Argument(metavar="SESSION", help="Name of the session.")]
-Scope = Annotated[str, option("--scope", help="Where it applies, a path.")]
+Scope = Annotated[str, option("--scope", help="Scope of the session, such as project/x.")]
 
 
 @command(session, 'memento session start s1 --goal "Move the tests to pytest"', make=True)
 def start(
     memory: MemoryManager,
     id: Annotated[  # noqa: A002 - the field's own name
-        str | None, typer.Argument(metavar="SESSION", help="Its name; a new one if absent.")
+        str | None,
+        typer.Argument(metavar="SESSION", help="Name of the session. Default: a new name."),
     ] = None,
     *,
     goal: Annotated[str | None, option("--goal", help="The task in one sentence.")] = None,
     scope: Scope = "",
 ) -> Shown:
-    """Begin a session, or go on with one.
+    """Start a session, or continue one.
 
-    Prints its name.
+    Prints the name of the session.
     """
     with passing():
         info = memory.sessions.start(id, goal=goal, scope=scope).info
@@ -51,9 +53,9 @@ def end(
     memory: MemoryManager,
     id: Name,  # noqa: A002 - the field's own name
     *,
-    outcome: Annotated[str | None, option("--outcome", help="How it ended.")] = None,
+    outcome: Annotated[str | None, option("--outcome", help="How the session ended.")] = None,
     summary: Annotated[
-        str | None, option("--summary", help="The text to keep of it; its own words if absent.")
+        str | None, option("--summary", help="Summary to keep. Default: an extract of the session.")
     ] = None,
 ) -> Shown:
     """End a session and keep a summary of it as a memory."""
@@ -68,14 +70,14 @@ def list_sessions(
     memory: MemoryManager,
     *,
     open: Annotated[  # noqa: A002 - the field's own name
-        bool | None, option("--open/--ended", help="Only those that have not ended, or that have.")
+        bool | None, option("--open/--ended", help="List only open sessions, or only ended ones.")
     ] = None,
     scope: Annotated[
-        str | None, option("--scope", help="Only those at this scope or below it.")
+        str | None, option("--scope", help="List only sessions in this scope or below it.")
     ] = None,
-    limit: Annotated[int, option("-n", "--limit", help="Most sessions to show.")] = 20,
+    limit: Annotated[int, option("-n", "--limit", help="Maximum number of sessions.")] = 20,
 ) -> Shown:
-    """List sessions, the one written to last first."""
+    """List sessions, most recently used first."""
     found = memory.sessions.list(open, scope, limit)
     return Shown({"sessions": found}, map(_session_line, found))
 
@@ -99,16 +101,20 @@ def checkpoint(
         list[str] | None, option("--next", help="A step that comes next; repeatable.")
     ] = None,
     blocked: Annotated[
-        list[str] | None, option("--blocked", help="A thing that stands in the way; repeatable.")
+        list[str] | None, option("--blocked", help="Something that blocks the work; repeatable.")
     ] = None,
     files: Annotated[
         list[str] | None, option("--file", help="A file that the work touches; repeatable.")
     ] = None,
-    note: Annotated[str, option("--note", help="Anything else.")] = "",
-    kind: Annotated[str, option("--kind", help="task, decision, error or compaction.")] = "task",
-    data: Annotated[str, option("--data", metavar="JSON", help="A JSON object of yours.")] = "{}",
+    note: Annotated[str, option("--note", help="Anything else worth noting.")] = "",
+    kind: Annotated[
+        str, option("--kind", help="Kind of checkpoint: task, decision, error or compaction.")
+    ] = "task",
+    data: Annotated[
+        str, option("--data", metavar="JSON", help="A JSON object with data of your own.")
+    ] = "{}",
 ) -> Shown:
-    """Note where the work of a session stands."""
+    """Record the progress of a session."""
     own = _object("--data", data)
     with passing():
         made = memory.sessions.checkpoint(
@@ -141,15 +147,18 @@ def resume(
     memory: MemoryManager,
     id: Annotated[  # noqa: A002 - the field's own name
         str | None,
-        typer.Argument(metavar="SESSION", help="The session; what broke off last if absent."),
+        typer.Argument(metavar="SESSION", help="The session. Default: the one interrupted last."),
     ] = None,
     *,
     scope: Scope = "",
-    tokens: Annotated[int, option("--tokens", help="Most tokens of the block.")] = TOKENS,
+    tokens: Annotated[
+        int, option("--tokens", help="Maximum number of tokens in the block.")
+    ] = TALK_TOKENS,
 ) -> Shown:
-    """Say where a session broke off.
+    """Show where an interrupted session left off.
 
-    It is a block for a prompt; without a name it is of the session that broke off last.
+    The output is a block for a prompt. Without a name, it is about the session that was interrupted
+    last.
     """
     found = memory.sessions.resume(id, scope=scope, tokens=tokens)
     return Shown({} if found is None else found, [] if found is None else [found.text])
@@ -159,16 +168,16 @@ scopes = group("List, name, guess, merge and share scopes.")
 app.add_typer(scopes, name="scopes")
 
 Path = Annotated[str, typer.Argument(metavar="SCOPE", help="A path, such as project/alpha.")]
-Other = Annotated[str, option("--with", help="The other namespace, labels joined by /.")]
+Other = Annotated[str, option("--with", help="The other namespace, its labels joined with '/'.")]
 
 
 @command(scopes, "memento scopes list", name="list")
 def list_scopes(
     memory: MemoryManager,
 ) -> Shown:
-    """List the scopes, and those that others share.
+    """List scopes, including those shared with you.
 
-    Those of other namespaces are listed if they share them with this one.
+    Scopes of other namespaces are listed if they are shared with this namespace.
     """
     found, mine = memory.scopes.list(), memory.store.namespace
     return Shown({"scopes": found}, (_scope_line(one, mine) for one in found))
@@ -191,10 +200,10 @@ def define(
     memory: MemoryManager,
     path: Path,
     *,
-    title: Annotated[str, option("--title", help="Its name for people.")] = "",
+    title: Annotated[str, option("--title", help="Human-readable name.")] = "",
     alias: Annotated[list[str] | None, option("--alias", help="Another name; repeatable.")] = None,
 ) -> Shown:
-    """Name a scope, so that a text can be matched to it."""
+    """Describe a scope, so that texts can be matched to it."""
     made = memory.scopes.define(path, title=title, aliases=alias or ())
     return Shown(made, [_scope_line(made, made.namespace)])
 
@@ -202,14 +211,16 @@ def define(
 @command(scopes, 'memento scopes infer "the web shop needs a logo"')
 def infer(
     store: Store,
-    text: Annotated[list[str], typer.Argument(metavar="TEXT", help="The text.")],
+    text: Annotated[list[str], typer.Argument(metavar="TEXT", help="The text to place.")],
     *,
     context: Annotated[
         list[str] | None,
-        option("--context", metavar="NAME=VALUE", help="Such as folder=/src/shop; repeatable."),
+        option(
+            "--context", metavar="NAME=VALUE", help="A hint, such as folder=/src/shop; repeatable."
+        ),
     ] = None,
 ) -> Shown:
-    """Guess which scope a text belongs to, best first."""
+    """Guess which scopes a text may belong to, best first."""
     given = dict(_pair(one) for one in context or ())
     with store.open() as memory:
         found = memory.scopes.infer(" ".join(text), context=given)
@@ -227,10 +238,12 @@ def _pair(text: str) -> tuple[str, str]:
 @command(scopes, "memento scopes merge web project/site")
 def merge(
     memory: MemoryManager,
-    src: Annotated[str, typer.Argument(metavar="SOURCE", help="The scope that is merged.")],
-    dst: Annotated[str, typer.Argument(metavar="TARGET", help="The scope it becomes a part of.")],
+    src: Annotated[
+        str, typer.Argument(metavar="SOURCE", help="The scope to move memories out of.")
+    ],
+    dst: Annotated[str, typer.Argument(metavar="TARGET", help="The scope to move them into.")],
 ) -> Shown:
-    """Move all memories of a scope into another one.
+    """Move all memories of one scope into another.
 
     `memento scopes unmerge` undoes it.
     """
@@ -241,7 +254,7 @@ def merge(
 @command(scopes, "memento scopes unmerge web")
 def unmerge(
     memory: MemoryManager,
-    src: Annotated[str, typer.Argument(metavar="SOURCE", help="The scope that was merged.")],
+    src: Annotated[str, typer.Argument(metavar="SOURCE", help="The SOURCE of the merge.")],
 ) -> Shown:
     """Undo a merge."""
     moved = memory.scopes.unmerge(src)
@@ -257,7 +270,7 @@ def share(
 ) -> Shown:
     """Let another namespace see the memories of a scope.
 
-    It can change none of them.
+    The other namespace cannot change them.
     """
     made = memory.scopes.share(path, other.split("/"))
     return Shown(made, [_scope_line(made, made.namespace)])
@@ -270,16 +283,16 @@ def unshare(
     *,
     other: Other,
 ) -> Shown:
-    """Take a share back, at once and for every process."""
+    """Stop sharing a scope, at once and in every process."""
     there = memory.scopes.unshare(path, other.split("/"))
     return Shown({"unshared": there}, ["not shared any more" if there else "it was not shared"])
 
 
 @command(scopes, "memento scopes promotable", f"memento set {ID} --scope team")
 def promotable(memory: MemoryManager) -> Shown:
-    """List rules that several scopes have alike.
+    """List rules that several scopes have in common.
 
-    `memento set ID --scope SCOPE` moves one of them to the wider scope.
+    To move one of them to the wider scope, use `memento set ID --scope SCOPE`.
     """
     found = memory.scopes.promotable()
     return Shown({"promotable": found}, _promotable_lines(found))

@@ -9,14 +9,16 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from memento.base.scopes import parse_scope
 from memento.cli.store import Store
-from memento.errors import InvalidInput
+from memento.errors import InvalidInput, StoreError
 
 if TYPE_CHECKING:
+    from memento.resident.server import Resident, Session
     from memento_mcp import Doors
 
 SESSIONS = ("CLAUDE_CODE_SESSION_ID", "COPILOT_AGENT_SESSION_ID")
@@ -32,9 +34,32 @@ class Settings(NamedTuple):
     read_only: bool = False
     more: bool = False
     tokens: int = 4_000
+    alone: bool = False
+
+    @property
+    def place(self) -> str:
+        """The scope in which the agent works.
+
+        Raises:
+            InvalidInput: If what was said of it cannot be accepted.
+        """
+        if self.everywhere and self.scope is not None:
+            raise InvalidInput("--everywhere", "contradicts --scope")
+        if self.everywhere or self.scope is not None:
+            return parse_scope(self.scope or "")
+        from memento_mcp._project import project_scope  # noqa: PLC0415 - the others need none of it
+
+        return project_scope(_here())
+
+    @property
+    def session(self) -> str | None:
+        """The session that the agent says it runs."""
+        return next((said for name in SESSIONS if (said := os.environ.get(name))), None)
 
 
-_FLAGS = {"--everywhere": "everywhere", "--read-only": "read_only", "--more": "more"}
+_FLAGS = {
+    "--everywhere": "everywhere", "--read-only": "read_only", "--more": "more", "--alone": "alone",
+}  # fmt: skip
 _NAMED = {"--root": "named", "--namespace": "namespace", "--embedder": "embedder"}
 
 
@@ -69,34 +94,77 @@ def doors_of(settings: Settings) -> Doors:
     Raises:
         InvalidInput: If a setting cannot be accepted.
     """
-    from memento_mcp import Doors  # noqa: PLC0415 - the other commands need none of it
-    from memento_mcp._project import project_scope  # noqa: PLC0415 - as above
+    from memento_mcp import Doors  # noqa: PLC0415 - the pipe needs none of it
 
-    scope = settings.scope
-    if settings.everywhere and scope is not None:
-        raise InvalidInput("--everywhere", "contradicts --scope")
-    if scope is None:
-        scope = "" if settings.everywhere else project_scope(_here())
     return Doors(
         settings.store._replace(make=not settings.read_only).open,
-        scope=scope,
-        session=next((said for name in SESSIONS if (said := os.environ.get(name))), None),
+        scope=settings.place,
+        session=settings.session,
         read_only=settings.read_only,
         more=settings.more,
         tokens=settings.tokens,
     )
 
 
-def serve(doors: Doors) -> None:
-    """Serve the agent at the other end of standard input and output until it leaves."""
-    from memento_mcp import serve_stdio  # noqa: PLC0415 - as above
+def session(resident: Resident, asked: Mapping[str, Any]) -> Session:
+    """Return what serves an agent in the resident process: its handler of the call ``mcp``."""
+    from memento_mcp import Doors, serve_stdio  # noqa: PLC0415 - as above
 
-    logging.basicConfig(stream=sys.stderr, level=logging.WARNING)
+    doors = Doors(
+        lambda: resident.open(dict(asked)),
+        **{name: asked[name] for name in ("scope", "session", "read_only", "more", "tokens")},
+    )
+    return lambda reader, writer: serve_stdio(doors, stdin=reader, stdout=writer, warm=True)
+
+
+def serve(settings: Settings) -> None:
+    """Serve the agent at the other end of standard input and output until it leaves.
+
+    Raises:
+        InvalidInput: If a setting cannot be accepted.
+    """
     if sys.stdin.isatty():
         from memento.cli.output import warn  # noqa: PLC0415 - no agent waits for it
 
         warn("waiting for an agent on standard input; it starts this command itself")
     sys.stdout.flush()
+    if settings.alone or not _piped(settings):
+        _alone(doors_of(settings))
+
+
+def _piped(settings: Settings) -> bool:
+    """Let the resident process of the store serve; tell whether it does."""
+    from memento.resident.client import Unreachable, settings_here  # noqa: PLC0415 - not if alone
+    from memento.resident.pipe import Pipe  # noqa: PLC0415 - as above
+
+    asked = {
+        "call": "mcp",
+        "namespace": settings.store.namespace,
+        "embedder": settings.store.embedder,
+        "make": not settings.read_only,
+        "environ": settings_here(),
+        "scope": settings.place,
+        "session": settings.session,
+        "read_only": settings.read_only,
+        "more": settings.more,
+        "tokens": settings.tokens,
+    }
+    try:
+        pipe = Pipe(os.path.realpath(settings.store.root), asked, sys.stdout.buffer)
+    except (InvalidInput, StoreError):  # there is no default store: the model will be told why
+        return False
+    except Unreachable as error:
+        sys.stderr.write(f"memento: serves this agent in a process of its own: {error}\n")
+        return False
+    pipe.run(sys.stdin.fileno())
+    return True
+
+
+def _alone(doors: Doors) -> None:
+    """Serve the agent in this process."""
+    from memento_mcp import serve_stdio  # noqa: PLC0415 - as above
+
+    logging.basicConfig(stream=sys.stderr, level=logging.WARNING)
     with os.fdopen(os.dup(1), "wb") as answers:
         os.dup2(2, 1)  # what a library prints must not stand between two messages
         serve_stdio(doors, stdout=answers, warm=True)

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 SECTIONS = {
     "Remember": ("add", "ingest", "observe"),
-    "Find": ("retrieve", "list", "show", "value", "history", "prompt", "insight"),
+    "Find": ("retrieve", "list", "show", "history", "prompt", "insight"),
     "Correct": (
         "edit", "set", "correct", "forget", "restore", "undo", "changes", "conflicts", "feedback",
     ),
     "Rules": ("rules", "quarantine"),
     "Sessions": ("session", "scopes"),
     "Maintain": (
-        "stats", "doctor", "sleep", "backup", "export", "import", "erase", "reindex", "salvage",
-        "config",
+        "stats", "doctor", "sleep", "backup", "export", "import", "erase", "config",
     ),
-    "Agents": ("mcp", "demo"),
+    "Agents": ("init", "setup", "onboard", "mcp", "demo"),
 }  # fmt: skip
 """The commands as the help lists them, by what they are for: the module of each is
 ``memento.cli.group_`` and the name of its section, but for a few."""
+
+HIDDEN = {"reindex": "maintain", "salvage": "maintain", "value": "find"}
+"""Commands that are a part of another one by now; the help does not list them."""
 
 APART = {"edit": "edit", "insight": "insight", "set": "edit"}
 """Commands in modules of their own."""
@@ -86,6 +89,27 @@ ELSEWHERE = {
     "wonder": "insight wonder",
 }
 """Words for what is a part of another command, and how to type that."""
+
+
+_TYPE = re.compile(r" <[^>]*>\Z")
+"""The Python type that Typer puts behind the name of an argument."""
+
+
+class Command(TyperCommand):
+    """A command whose help names no Python types."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the arguments and options, each with its name and its help."""
+        write = formatter.write_dl
+
+        def plainly(rows: list[tuple[str, str]], **layout: Any) -> None:
+            write([(_TYPE.sub("", name), said) for name, said in rows], **layout)
+
+        formatter.write_dl = plainly
+        try:
+            super().format_options(ctx, formatter)
+        finally:
+            formatter.write_dl = write
 
 
 class Menu(TyperGroup):

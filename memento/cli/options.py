@@ -8,29 +8,42 @@ from __future__ import annotations
 import functools
 import inspect
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from copy import copy
 from datetime import UTC, datetime
-from typing import Annotated, Any, TypeVar
+from enum import Enum
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args, get_origin
 
 import typer
+from typer.models import ParameterInfo
 
 from memento import MemoryManager
 from memento.base.clock import system_clock
 from memento.base.home import VARIABLE
+from memento.base.lazy import later
 from memento.cli.local import zone
-from memento.cli.menu import Menu
+from memento.cli.menu import Command, Menu
 from memento.cli.output import Shown
 from memento.cli.store import Store
 from memento.errors import InvalidInput
 from memento.ledger.filters import Filtering
 from memento.protocols import Clock
-from memento.text import when
 from memento.types import Kind, Tier
+
+if TYPE_CHECKING:
+    from memento.text import when
+else:
+    when = later("memento.text.when")
+
+
+CHOICES = 30
+"""Maximum number of characters in the choices that a help line shows; more are named in the
+error."""
 
 
 def given(context: typer.Context, name: str, *sources: str) -> bool:
-    """Tell whether an option was given in one of the places, else anywhere but by default."""
+    """Return whether an option was given in one of the places, else anywhere but by default."""
     source = context.get_parameter_source(name)
     return source is not None and source.name in (sources or ("COMMANDLINE", "ENVIRONMENT"))
 
@@ -48,6 +61,15 @@ def moment_of(text: str, now: Clock = system_clock, *, ahead: bool = False) -> d
 def coming_moment_of(text: str) -> datetime:
     """Read a moment to come, or one that is exact."""
     return moment_of(text, ahead=True)
+
+
+def seconds_of(text: str) -> float:
+    """Read a length of time, as ``memento.text.when`` does.
+
+    >>> seconds_of("15m")
+    900.0
+    """
+    return when.seconds_of(text)
 
 
 def count_of(text: str) -> int | None:
@@ -119,7 +141,7 @@ Root = Annotated[
         "--root",
         envvar=VARIABLE,
         metavar="FOLDER",
-        help="Folder of the store; else agent_memory here or above, else the user's.",
+        help="Folder of the store. Default: the nearest agent_memory, or the user's store.",
     ),
 ]
 Namespace = Annotated[
@@ -128,7 +150,7 @@ Namespace = Annotated[
         "--namespace",
         envvar="MEMENTO_NAMESPACE",
         metavar="LABELS",
-        help="Labels of the namespace, joined with '/'.",
+        help="Namespace to use: one or more labels, joined with '/'.",
     ),
 ]
 EmbedderName = Annotated[
@@ -137,32 +159,34 @@ EmbedderName = Annotated[
         "--embedder",
         envvar="MEMENTO_EMBEDDER",
         metavar="NAME",
-        help="'default', 'none', 'sentence-transformers:NAME' or 'openai:MODEL'.",
+        help="Embedder to use: default, none, sentence-transformers:NAME or openai:MODEL.",
     ),
 ]
 AsJson = Annotated[bool, option("--json", help="Print JSON.")]
-Scope = Annotated[str, option("--scope", help="Where it applies, such as project/x.")]
-Scopes = Annotated[list[str] | None, option("--scope", help="Where it applies; repeatable.")]
+Scope = Annotated[str, option("--scope", help="Scope in which it applies, such as project/x.")]
+Scopes = Annotated[
+    list[str] | None, option("--scope", help="Only memories that apply in this scope; repeatable.")
+]
 Within = Annotated[
     list[str] | None,
-    option("--within", metavar="SCOPE", help="At this scope or below it; repeatable."),
+    option(
+        "--within", metavar="SCOPE", help="Only memories in this scope or below it; repeatable."
+    ),
 ]
-Session = Annotated[str | None, option("--session", help="Conversation it belongs to.")]
+Session = Annotated[str | None, option("--session", help="The conversation that it belongs to.")]
 KnownAt = Annotated[
     datetime | None,
     option(
         "--known-at",
         parser=moment_of,
         metavar="MOMENT",
-        help="As it was recorded at this moment.",
+        help="Answer from what had been recorded by this moment.",
     ),
 ]
-Query = Annotated[list[str], typer.Argument(help="The query, in plain words.")]
-Id = Annotated[str, typer.Argument(help="Id of the memory, or a part of it.")]
-Ids = Annotated[
-    list[str], typer.Argument(metavar="ID...", help="Ids of memories, or parts of them.")
-]
-SlotScope = Annotated[str, option("--scope", help="Scope of the slot, exactly.")]
+Query = Annotated[list[str], typer.Argument(metavar="QUERY", help="The query, in plain words.")]
+Id = Annotated[str, typer.Argument(help="Id of the memory, or part of it.")]
+Ids = Annotated[list[str], typer.Argument(metavar="ID", help="Ids of memories, or parts of ids.")]
+SlotScope = Annotated[str, option("--scope", help="Exact scope of the slot.")]
 ID = "0198c2f0-5d7e-7a11-b0a4-3f1f0c9e2d10"
 """An id for examples."""
 
@@ -177,34 +201,52 @@ class Filters(Filtering, total=False):
 def filters_of(
     memory: MemoryManager,
     *,
-    tier: Annotated[list[Tier] | None, option("--tier", help="In this tier; repeatable.")] = None,
-    kind: Annotated[list[Kind] | None, option("--kind", help="Of this kind; repeatable.")] = None,
+    tier: Annotated[
+        list[Tier] | None, option("--tier", help="Only memories in this tier; repeatable.")
+    ] = None,
+    kind: Annotated[
+        list[Kind] | None, option("--kind", help="Only memories of this kind; repeatable.")
+    ] = None,
     scope: Scopes = None,
     within: Within = None,
     session: Annotated[
-        list[str] | None, option("--session", help="In this session; repeatable.")
+        list[str] | None, option("--session", help="Only memories from this session; repeatable.")
     ] = None,
     tag: Annotated[
-        list[str] | None, option("--tag", help="With this tag; repeat for all of them.")
+        list[str] | None,
+        option("--tag", help="Only memories with this tag; repeat to require several."),
     ] = None,
     any_tag: Annotated[
         list[str] | None,
-        option("--any-tag", help="With this tag; repeat for at least one of them."),
+        option("--any-tag", help="Only memories with this tag; repeat to accept any of several."),
     ] = None,
-    key: Annotated[list[str] | None, option("--key", help="In this slot; repeatable.")] = None,
-    actor: Annotated[list[str] | None, option("--actor", help="Said by; repeatable.")] = None,
-    role: Annotated[list[str] | None, option("--role", help="In this role; repeatable.")] = None,
+    key: Annotated[
+        list[str] | None, option("--key", help="Only memories with this key; repeatable.")
+    ] = None,
+    actor: Annotated[
+        list[str] | None, option("--actor", help="Only what this person or agent said; repeatable.")
+    ] = None,
+    role: Annotated[
+        list[str] | None, option("--role", help="Only what was said in this role; repeatable.")
+    ] = None,
     source: Annotated[
-        list[str] | None, option("--source", help="From this trust class or address; repeatable.")
+        list[str] | None,
+        option("--source", help="Only memories from this trust class or address; repeatable."),
     ] = None,
     where: Annotated[
         list[str] | None,
-        option("--where", metavar="KEY=VALUE|JSON", help="With this metadata; repeatable."),
+        option(
+            "--where",
+            metavar="KEY=VALUE|JSON",
+            help="Only memories with this metadata; repeatable.",
+        ),
     ] = None,
     without: Annotated[
         list[str] | None,
         option(
-            "--without", metavar="ID", help="Not this memory; an id or a part of it; repeatable."
+            "--without",
+            metavar="ID",
+            help="Leave out this memory: an id or part of it; repeatable.",
         ),
     ] = None,
     since: Annotated[
@@ -213,16 +255,26 @@ def filters_of(
             "--since",
             parser=moment_of,
             metavar="MOMENT",
-            help="Said since: a date, last monday, 7d.",
+            help="Only what was said since a moment: a date, last monday, 7d.",
         ),
     ] = None,
     until: Annotated[
         datetime | None,
-        option("--until", parser=moment_of, metavar="MOMENT", help="Said before; as for --since."),
+        option(
+            "--until",
+            parser=moment_of,
+            metavar="MOMENT",
+            help="Only what was said before a moment, given as for --since.",
+        ),
     ] = None,
     as_of: Annotated[
         datetime | None,
-        option("--as-of", parser=moment_of, metavar="MOMENT", help="Those valid at this moment."),
+        option(
+            "--as-of",
+            parser=moment_of,
+            metavar="MOMENT",
+            help="Only memories valid at this moment.",
+        ),
     ] = None,
     known_at: KnownAt = None,
 ) -> Filters:
@@ -251,6 +303,37 @@ def filters_of(
 def _parameter(name: str, annotation: Any, default: object) -> inspect.Parameter:
     kind = inspect.Parameter.KEYWORD_ONLY
     return inspect.Parameter(name, kind, default=default, annotation=annotation)
+
+
+def _placeholder(one: inspect.Parameter) -> inspect.Parameter:
+    """Name what an argument or option takes: its choices if they are few words, else its name.
+
+    Typer would print the Python type, such as ``<list[str]>``; see also ``menu.Command``.
+    """
+    if get_origin(one.annotation) is not Annotated:
+        return one
+    kind, known = get_args(one.annotation)
+    parts: set[Any] = {*_parts(kind)}
+    if not isinstance(known, ParameterInfo) or known.metavar is not None or bool in parts:
+        return one
+    choices = [
+        str(each.value)
+        for part in parts
+        if isinstance(part, type) and issubclass(part, Enum)
+        for each in part
+    ]
+    name = one.name.rpartition("_")[2].upper()
+    short = "N" if int in parts else "|".join(choices)
+    shown = copy(known)
+    shown.metavar = short if 0 < len(short) <= CHOICES else name
+    return one.replace(annotation=Annotated[kind, shown])
+
+
+def _parts(kind: Any) -> Iterator[Any]:
+    """Yield a type, and the types of which it is made."""
+    yield get_origin(kind) or kind
+    for part in get_args(kind):
+        yield from _parts(part)
 
 
 _FILTERS = [*inspect.signature(filters_of, eval_str=True).parameters.values()][1:]
@@ -316,12 +399,12 @@ def command(
             if one.name not in {"memory", "store"}:
                 options += _FILTERS if one.name == "filters" else [one]
         options = [
-            one.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+            _placeholder(one).replace(kind=inspect.Parameter.KEYWORD_ONLY)
             for one in [*options, *([_JSON] if shows else []), *stored]
         ]
         run.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]  # for Typer
         run.__annotations__ = {one.name: one.annotation for one in options}
-        app.command(name, epilog=epilog(*examples))(run)
+        app.command(name, cls=Command, epilog=epilog(*examples))(run)
         return body
 
     return register

@@ -17,7 +17,7 @@ MOST = 100_000
 SAMPLE = 500
 """Newest memories whose strength is looked up, a read for each."""
 BARS, LONG = 12, timedelta(days=45)
-"""Most bars of growth, and the time from which each of them is a month."""
+"""Maximum number of bars of growth, and the time from which each of them is a month."""
 COLUMNS, NAMED = 40, 12
 """Characters of the longest bar in a terminal, and of a name."""
 

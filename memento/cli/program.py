@@ -10,7 +10,7 @@ from typing import Annotated, Any, cast
 import typer
 
 from memento.cli import logs
-from memento.cli.menu import APART, SECTIONS, Menu
+from memento.cli.menu import APART, HIDDEN, SECTIONS, Menu
 from memento.cli.options import epilog, option
 from memento.cli.output import (
     ABSENT,
@@ -39,7 +39,7 @@ class _Commands(dict[str, Any]):
             name: APART.get(name, title.lower())
             for title, names in SECTIONS.items()
             for name in names
-        }
+        } | HIDDEN
         super().__init__(dict.fromkeys(self._homes))
 
     def __getitem__(self, name: str) -> Any:
@@ -70,6 +70,7 @@ def _made(name: str, group: str) -> Any:
     made: Any = typer.main.get_command(alone)
     if alone.registered_groups:
         made = made.commands[name]
+    made.hidden = made.hidden or name in HIDDEN
     for one in (made, *getattr(made, "commands", {}).values()):
         one.get_params = partial(_quick_params, one.get_params)
     return made
@@ -104,10 +105,10 @@ def _processed(
 
 
 def _fits(value: object, kind: object) -> bool:
-    """Tell whether a value is of its option's type already: text, or a default of an enum."""
+    """Return whether a value is of its option's type already: text, or a default."""
     if isinstance(value, list | tuple):
         return kind == list[str] and {*map(type, value)} == {str}
-    return isinstance(kind, type) and type(value) is kind and issubclass(kind, str)
+    return type(value) is kind
 
 
 class _Program(Menu):
@@ -157,7 +158,7 @@ def memento(
         option("--version", "-V", help="Print the version.", callback=_show_version, is_eager=True),
     ] = False,
 ) -> None:
-    """Tiered memory for AI agents: durable, found by words and by meaning, offline."""
+    """Durable, tiered memory for AI agents, searched by words and by meaning, offline."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 
@@ -181,7 +182,7 @@ def run(args: Sequence[str]) -> int:
 
 
 def _wants_json(args: Sequence[str]) -> bool:
-    """Tell whether ``--json`` is among the options, before any ``--``."""
+    """Return whether ``--json`` is among the options, before any ``--``."""
     options = args[: args.index("--")] if "--" in args else args
     return "--json" in options
 

@@ -7,7 +7,6 @@ memory reaches the terminal.
 from __future__ import annotations
 
 import os
-import pydoc
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -33,7 +32,8 @@ PIPE_WIDTH = 100
 """Columns of a table if the output is not a terminal."""
 
 LABEL = 20
-"""Most characters of a key or of tags in a line of a list; they are cut, the text is not."""
+"""Maximum number of characters in a key or of tags in a line of a list; they are cut, the text is
+not."""
 
 WHO = 11
 """Characters for a speaker's name in a line of facts."""
@@ -107,6 +107,8 @@ def show(found: RenderableType) -> None:
         out.file.write(text)
         return
     os.environ.setdefault("LESS", "FRX")  # colours, and no pager for one page
+    import pydoc  # noqa: PLC0415 - only a screen that is too small needs it
+
     pydoc.pager(text)
 
 
@@ -243,14 +245,16 @@ def _table(*columns: str, header: bool = True) -> Table:
 
 
 def _header(lead: str = "") -> Text:
-    return Text(f"{lead}tier    date        {'who':<{WHO}}  id", "dim")
+    return Text(f"{lead}tier    date        {'who':<{WHO}}  id        key", "dim")
 
 
 def _entry(lead: str, memory: Memory, passage: str | None = None) -> Group:
-    """Lay out one memory; the facts fit 80 columns, and id and text are never shortened."""
+    """Lay out one memory: a line of facts that fits 80 columns, and its whole text below it."""
     who = one_line(memory.actor or memory.role or memory.source.kind.value)[:WHO]
     facts = Text(lead)
     facts.append(f"{memory.tier:<6}", STYLES[memory.tier])
     facts.append(f"  {moment(memory.occurred_at)[:10]}  {who:<{WHO}}  ")
-    facts.append(one_line(memory.id), "dim")
+    facts.append(short(memory.id), "dim")
+    if memory.key is not None:
+        facts.append(f"  {one_line(memory.key)[:LABEL]}")
     return Group(facts, Padding(Text(plain(passage or memory.text)), (0, 0, 0, 4), expand=False))

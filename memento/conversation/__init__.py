@@ -8,6 +8,7 @@ from typing import Any
 from memento.base.plain import composed, mended
 from memento.check import (
     MAX_TOKENS,
+    TALK_TOKENS,
     check_count,
     check_flag,
     check_seconds,
@@ -29,7 +30,6 @@ from memento.conversation.turns import (
 )
 from memento.errors import InvalidInput
 from memento.ledger.filters import Filtering, members
-from memento.prompt.rendering import TOKENS
 from memento.types import Kind, Memories, Trust
 from memento.views import View
 
@@ -47,7 +47,7 @@ __all__ = [
 ]
 
 MOST = 1_000
-"""Most memories that an adapter should put into one prompt."""
+"""Maximum number of memories that an adapter should put into one prompt."""
 
 Messages = str | Iterable[str | Mapping[str, Any] | Turn]
 
@@ -70,7 +70,7 @@ def recall(
     *,
     session: str | None = None,
     k: int = 8,
-    tokens: int | None = TOKENS,
+    tokens: int | None = TALK_TOKENS,
     min_confidence: float | None = None,
     fold: bool = True,
     diverse: bool = False,

@@ -44,7 +44,7 @@ PENALTY = 0.6
 """Share of the best score that a memory loses which repeats another one fully."""
 
 _LONGEST = 10
-"""Most words; a longer message names what it is about."""
+"""Maximum number of words; a longer message names what it is about."""
 _HOLLOW = STOP_WORDS | META_WORDS | EMPTY_WORDS
 _POINTS = re.compile(
     r"\b(?:he|she|it|they|him|her|hers|his|its|their|theirs|them|those|there"
@@ -52,7 +52,7 @@ _POINTS = re.compile(
     re.IGNORECASE,
 )
 _FEW = 6
-"""Most words of a message that only goes on: "and the rope?"."""
+"""Maximum number of words in a message that only goes on: "and the rope?"."""
 _GOES_ON = re.compile(
     r"""\W*(?: (?:and|but|or) \b (?! \s+ (?:who|what|when|where|which|whose|why|how|is|are|was|were
             |am|do|does|did|have|has|had|can|could|will|would|shall|should|may|might|must|if|i|we
@@ -73,7 +73,8 @@ SURER = 4.0
 """How much surer than the last message alone the messages together may be, unless it points back to
 them. Without a bound, a new subject ("what is 2 + 2?") would be taken for a follow-up."""
 LEAST = 1e-3
-"""Least weight of a query, so that the hits of two queries that find nothing are still ordered."""
+"""Minimum weight of a query, so that the hits of two queries that find nothing are still
+ordered."""
 SPARE = 32
 """Memories looked through beyond those asked for: the two queries rank them differently, and some
 say the same."""
@@ -82,7 +83,7 @@ ASKED = 4
 LOOK = 50
 """Former questions looked through for one that tells something; the nearest merely ask again."""
 QUERY_CHARS = 2_000
-"""Most characters of a message that are looked up; the question is rarely longer."""
+"""Maximum number of characters in a message that are looked up; the question is rarely longer."""
 ALIKE = 0.75
 """Share of their words, of all that both have, from which two memories say nearly the same."""
 _SECRET = secrets.token_bytes(16)
@@ -140,7 +141,7 @@ def _vectors(view: View, hits: Sequence[Hit]) -> dict[str, bytes]:
 
 
 def leans(text: str) -> bool:
-    """Tell whether an English message points back to earlier ones or names nothing at all.
+    """Return whether an English message points back to earlier ones or names nothing at all.
 
     >>> leans("and how long is it?"), leans("why?"), leans("When is Omar's birthday?")
     (True, True, False)
@@ -153,7 +154,7 @@ def leans(text: str) -> bool:
 
 
 def names_nothing(text: str) -> bool:
-    """Tell whether no word of a message says what it is about.
+    """Return whether no word of a message says what it is about.
 
     >>> names_nothing("and where is it this time?"), names_nothing("and the rope?")
     (True, False)
@@ -166,7 +167,7 @@ class Wanted:
     """The arguments of ``recall``, checked.
 
     Attributes:
-        sure: Least confidence, [0, 1].
+        sure: Minimum confidence, [0, 1].
         shown: Whether the turns are shown to the model and so left out.
         filters: Filters of ``retrieve``, without ``kind``.
     """
@@ -332,7 +333,7 @@ def _told_once(hits: Iterable[Hit]) -> list[list[Hit]]:
 
 
 def _alike(one: Hit, other: Hit) -> bool:
-    """Tell whether two memories say nearly the same and may stand for each other."""
+    """Return whether two memories say nearly the same and may stand for each other."""
     if not {one.memory.status, other.memory.status} <= {*having("found")}:
         return False  # a former value is no repetition of the present one
     words, others = ({*content(terms(hit.text))} for hit in (one, other))

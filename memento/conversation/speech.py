@@ -14,7 +14,8 @@ from memento.admit.redact import redact
 from memento.base import blocks
 
 LEAST = 200
-"""Fewest characters of a run of base64 that is a payload; keys and digests are shorter."""
+"""Minimum number of characters in a run of base64 that is a payload; keys and digests are
+shorter."""
 _URI = re.compile(
     r"""\bdata:(?:[\w.+-]{1,99}/[\w.+-]{1,99}(?:;[\w.+-]{1,99}(?:=[^\s;,]{0,99})?){0,9}|;base64)
     ,[^\s"'<>()\[\]`]*""",

@@ -15,7 +15,7 @@ from memento.check import check_number
 LEAST = 0.05
 """Weight below which a link is dropped."""
 MOST = 16
-"""Most links that leave a memory; the weakest goes."""
+"""Maximum number of links that leave a memory; the weakest goes."""
 ACTS_FROM = 0.38
 """Weight from which a link acts: with the default rate that of the third use together."""
 STRONGEST = 2.0
@@ -28,15 +28,15 @@ _DAY = 86_400_000_000
 
 @dataclass(frozen=True, slots=True)
 class Association:
-    """Settings of the links between memories that are used together.
+    """Settings for links between memories that are used together.
 
-    Processes that share a store should have equal settings: one that finds the links folded with
-    others folds them again.
+    Processes that share a store should use equal settings; otherwise each recomputes the links that
+    the other computed.
 
     Attributes:
-        rate: How far one use moves a link, [0, 1]; 0 for no links.
-        budget: Largest sum of the links that leave a memory, > 0. A sleep scales down what exceeds
-            it.
+        rate: How much one joint use strengthens a link, [0, 1]; 0 for no links.
+        budget: Maximum total strength of the links from one memory, > 0. Sleep scales down links
+            that exceed it.
     """
 
     rate: float = 0.15

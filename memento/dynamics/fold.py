@@ -10,13 +10,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
+from memento.base.clock import DAY
 from memento.dynamics import formulas
 from memento.dynamics.formulas import Counts, retention, steadier
 from memento.dynamics.settings import Dynamics
 from memento.types import Event, Trust
-
-DAY = 86_400_000_000
-"""A day in microseconds."""
 
 CHANCE = 0.38
 """Need odds that are nothing special: 0.38 is one use a week ago."""
@@ -26,9 +24,10 @@ many hits are the first."""
 MASSED = 3600.0
 """Uses within so many seconds of the last one count once."""
 DAY_CAP = 4.0
-"""Most evidence, for and against, that the user's verdicts on one memory bring in a day (UTC)."""
+"""Maximum evidence, for and against, that the user's verdicts on one memory bring in a day
+(UTC)."""
 BELIEF_CAP = 16.0
-"""Largest evidence for and against together."""
+"""Maximum evidence for and against together."""
 WORTH_RATE = 0.2
 """How fast the worth of a memory follows outcomes, [0, 1]."""
 PRESENTED = 0.3
@@ -37,11 +36,11 @@ GAIN, FLAT, SPACING = 2.0, 0.17, 0.8
 """How much a use adds to the stability, how much less the steady gain, and how much more the
 half-forgotten. From FSRS-6."""
 MOST_STABLE = 3650.0
-"""Largest stability, active days."""
+"""Maximum stability, active days."""
 _SECOND = 1_000_000
 
 MOST = 2.0
-"""Largest short strength."""
+"""Maximum short strength."""
 
 _SAME = 1e-9
 """Rates nearer than this are one rate."""

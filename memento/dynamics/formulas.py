@@ -41,7 +41,7 @@ def steadier(
         gain: Growth, >= 0.
         flat: How much less the steady gain, >= 0.
         spacing: How much more the forgotten gain, >= 0.
-        most: Largest stability, days.
+        most: Maximum stability, days.
 
     Source: the recall branch of FSRS-6, with ``gain`` for e^w8 · (11 - D).
     """
@@ -168,7 +168,7 @@ def judge(counts: Counts, valence: float, *, cap: float) -> Counts:
     Args:
         counts: Evidence so far.
         valence: > 0 speaks for the memory, < 0 against it.
-        cap: Largest sum of both counts, > 0.
+        cap: Maximum sum of both counts, > 0.
 
     >>> judge((4.0, 1.0), -2.0, cap=16.0)
     (4.0, 3.0)
@@ -179,7 +179,7 @@ def judge(counts: Counts, valence: float, *, cap: float) -> Counts:
 
 
 MOST_USE = 1.5
-"""Largest weight of use. A memory used all the time gains less than twice that, nats."""
+"""Maximum weight of use. A memory used all the time gains less than twice that, nats."""
 LEAST_EVIDENCE = 0.5
 """Smallest weight of evidence: what feedback may leave of its differences."""
 _STEP_OF_EVIDENCE = 0.2
@@ -187,27 +187,26 @@ _STEP_OF_EVIDENCE = 0.2
 
 
 LEARN_RATE = 0.05
-"""How fast the weights of a namespace are learnt, [0, 1]; see `learn`."""
+"""How fast the weights of a namespace are learned, [0, 1]; see `learn`."""
 FADE_BELOW = 0.3
 """Retention below which a memory counts as fading: ``Hit.fading`` and ``sleep.stale`` say so."""
 
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """Settings of the effect of uses and verdicts on the order of an answer.
+    """Settings for how uses and verdicts affect the order of results.
 
-    They move memories among those that match the query alike, by name, letter for letter or not at
-    all, and never change a score. Without uses and verdicts nothing moves.
+    They reorder only memories that match the query in the same way (by name, literally, or
+    neither), and never change a score. Without uses and verdicts the order is unaffected.
 
     Attributes:
-        use: Weight of the uses of a memory, [0, 1.5]. Each namespace starts with it and learns its
-            own from feedback, and with it how much of the evidence counts where memories match
-            alike, [0.5, 1].
-        learn: Whether these are learnt; if not, they are ``use`` and 1 everywhere.
-        bound: Largest effect of all together, nats, [0, 10]. A memory whose evidence is more than
-            twice that better is never overtaken.
-        rivals: Outcome, from 0 down to minus this, of the hits of an answer that claim something
-            about the same as one that was used, [0, 1]; 0 for none. It lowers their worth.
+        use: Initial weight of past use, [0, 1.5]. Each namespace then learns its own weight from
+            feedback, and also how much small differences in evidence should count, [0.5, 1].
+        learn: Whether to learn these two; if not, they are ``use`` and 1 in every namespace.
+        bound: Maximum combined effect, in nats, [0, 10]. A memory whose evidence is better by more
+            than twice this amount is never overtaken.
+        rivals: How much a hit loses in worth when another hit about the same subject was used
+            instead, [0, 1]; 0 for nothing.
     """
 
     use: float = 0.3

@@ -57,17 +57,17 @@ or two, what holds in general lasts for years."""
 
 @dataclass(frozen=True, slots=True)
 class Dynamics:
-    """Settings that turn uses and verdicts into strengths.
+    """Settings for how uses and verdicts affect the strength of memories.
 
-    Processes that share a store should have equal settings: one that finds the events folded with
-    others folds them again.
+    Processes that share a store should use equal settings; otherwise each recomputes the strengths
+    that the other computed.
 
     Attributes:
-        pace: How fast uses are forgotten: ``fast``, ``usual``, ``slow`` or ``slowest``.
-        stability: Kind to the days of use in which a memory of it fades to 0.37 if nobody uses it,
-            at importance 0.5, > 0; the other kinds keep their own, see `STABILITY`.
-        agent: Weight of a verdict of the agent, against 1 for the user's, [0, 1].
-        half_life: Days in which half of the evidence of verdicts fades, > 0.
+        pace: How quickly the effect of a use fades: ``fast``, ``usual``, ``slow`` or ``slowest``.
+        stability: For each kind, the number of active days in which an unused memory of importance
+            0.5 fades to 0.37, > 0. Kinds left out keep their defaults, see `STABILITY`.
+        agent: Weight of a verdict by the agent, relative to 1 for the user's, [0, 1].
+        half_life: Number of days in which a verdict loses half its weight, > 0.
     """
 
     pace: PaceName = "usual"

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 LENGTH_TOLERANCE = 1e-3
-"""Largest distance from 1 of the length of a vector; a vector within it is scaled to length 1."""
+"""Maximum distance from 1 of the length of a vector; a vector within it is scaled to length 1."""
 
 
 def require_texts(texts: Sequence[str]) -> list[str]:

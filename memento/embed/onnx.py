@@ -73,7 +73,7 @@ class OnnxEmbedder:
         threads: Threads for one text, >= 1. A second one gains nothing for short texts.
         max_tokens: Window in word pieces, from 16 to the limit of the model. The default is the
             window that all-MiniLM-L6-v2 was trained with.
-        max_windows: Most windows of one text, >= 2; see ``memento.embed.windows``.
+        max_windows: Maximum number of windows of one text, >= 2; see ``memento.embed.windows``.
 
     Attributes:
         name: Model name and the first 12 hex digits of the sha256 of its weights.

@@ -54,7 +54,7 @@ class OpenAIEmbedder:
         max_chars: Characters in one window, >= 100; longer texts are sent as several windows
             (see ``memento.embed.windows``). The default fits OpenAI's 8,191 tokens in any
             language; lower it for a server that cuts at fewer tokens.
-        max_windows: Most windows of one text, >= 2.
+        max_windows: Maximum number of windows of one text, >= 2.
         retries: How often to ask again after 408, 409, 429, a 5xx or no answer, >= 0. The waits
             are 0.5 s, 1 s, 2 s ... or as long as ``Retry-After`` says, at most 60 s.
         sleep: Function that waits so many seconds; for tests.

@@ -41,7 +41,7 @@ class SentenceTransformerEmbedder:
         query_prompt: Text put before every query, such as ``"query: "``; None for ``prompt``.
             Not part of the name, because it changes no stored vector.
         batch_size: Windows in one run of the model, >= 1.
-        max_windows: Most windows of one text, >= 2; see ``memento.embed.windows``.
+        max_windows: Maximum number of windows of one text, >= 2; see ``memento.embed.windows``.
 
     Attributes:
         name: Model name with a hash of the files for a folder, or the revision for a Hub model.

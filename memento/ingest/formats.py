@@ -82,7 +82,7 @@ class Format(StrEnum):
     CODEX = "codex", "a transcript of Codex", agents.is_codex, agents.read_codex, True
     GEMINI = "gemini", "a transcript of Gemini CLI", agents.is_gemini, agents.read_gemini, True
     COPILOT = "copilot", "a transcript of Copilot CLI", agents.is_copilot, agents.read_copilot, True
-    OPENCODE = "opencode", "an opencode export", agents.is_opencode, agents.read_opencode, True
+    OPENCODE = "opencode", "sessions of opencode", agents.is_opencode, agents.read_opencode, True
     SLACK = "slack", "a Slack export", slack.is_slack, slack.read_slack, True
     TELEGRAM = "telegram", "a Telegram export", telegram.is_telegram, telegram.read_telegram, True
     WHATSAPP = "whatsapp", "a WhatsApp chat", whatsapp.is_whatsapp, whatsapp.read_whatsapp, True
@@ -209,7 +209,8 @@ def format_of(item: Item, given: Format | str | None, how: How) -> Format:
     """Return how a file is written: as the caller says, or as it is detected."""
     if given is not None:
         kind = member(Format, "format", given)
-        if said := unread.no_text(item.head):
+        known = kind.names_all and kind.recognises(item.head)
+        if not known and (said := unread.no_text(item.head)):
             raise FilePlace(item.name).error(f"is {said}")
     elif how.map:
         kind = Format.CSV if not _is_json(item.head) else Format.DRAFTS

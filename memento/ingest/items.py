@@ -20,9 +20,9 @@ from memento.errors import InvalidInput
 from memento.ingest.source import FilePlace, Item
 
 MEMBERS = 200_000
-"""Most files of an archive or a folder."""
+"""Maximum number of files in an archive or a folder."""
 MEMBER_BYTES = 4 * 1024**3
-"""Largest file of an archive, unpacked."""
+"""Maximum size of a file of an archive, unpacked."""
 RATIO, SMALL = 200, 1 << 20
 """How many times longer than packed a file of an archive may be, unless it is small."""
 _HELD = 16 * 1024 * 1024

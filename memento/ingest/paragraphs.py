@@ -11,12 +11,13 @@ from typing import Any
 from memento.types import Draft, Kind, Source
 
 PARAGRAPH_LIMIT = 2_000
-"""Longest paragraph kept in one piece, in characters; a longer one is split at sentence ends.
+"""Maximum length of a paragraph kept in one piece, in characters; a longer one is split at sentence
+ends.
 
 Some 400 tokens: as much as a reader takes in at once, and two windows of the default embedder.
 """
 TURN_LIMIT = 50_000
-"""Longest turn kept in one piece, in characters; pasted text may be a whole book."""
+"""Maximum length of a turn kept in one piece, in characters; pasted text may be a whole book."""
 SENTENCE_END = re.compile(r"[.!?…][\"')\]]*\s+|[。！？]|\n")  # noqa: RUF001 - the full-width marks of Chinese and Japanese are meant
 
 
@@ -35,11 +36,12 @@ def pieces(text: str, limit: int) -> Iterator[str]:
 
 
 BLOCK_CHARS = 1_000_000
-"""Longest paragraph that is put together from lines; a longer one is taken for several."""
+"""Maximum length of a paragraph that is put together from lines; a longer one is taken for
+several."""
 HEADER_LINES = 1_000
 """Longest YAML header of a Markdown file."""
 TAG_LIMIT = 100
-"""Longest heading that also becomes a tag, in characters."""
+"""Maximum length of a heading that also becomes a tag, in characters."""
 _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t](.*))?$")
 _UNDERLINE = re.compile(r" {0,3}(=+|-+)[ \t]*$")
 _RULE = re.compile(r" {0,3}([-*_])[ \t]*(?:\1[ \t]*){2,}$")
@@ -167,8 +169,8 @@ def document(name: str, **given: Any) -> Draft:
 
 
 PART_LIMIT = 1_000
-"""Longest part, in characters: what a prompt shows whole, and one window of the default embedder
-(256 tokens)."""
+"""Maximum length of a part, in characters: what a prompt shows whole, and one window of the default
+embedder (256 tokens)."""
 ENOUGH = 300
 """Length at which a part ends with its paragraph, in characters; shorter paragraphs go together."""
 
@@ -197,7 +199,7 @@ def parts(lines: Iterable[str], *, markdown: bool, limit: int = PART_LIMIT) -> I
     Args:
         lines: The lines, without their ends.
         markdown: Whether headings, rules and fenced code have their meaning.
-        limit: Longest part, characters, >= 1.
+        limit: Maximum length of a part, characters, >= 1.
 
     >>> [part.text for part in parts(["# Tea", "", "Green tea.", "", "# Coffee"], markdown=True)]
     ['# Tea\n\nGreen tea.', '# Coffee']

@@ -23,13 +23,14 @@ from memento.errors import InvalidInput
 from memento.messages import is_one
 
 LINE_BYTES = 16 * 1024 * 1024
-"""Longest line that is read; a few kB of gzip can hold a line of any length."""
+"""Maximum length of a line that is read; a few kB of gzip can hold a line of any length."""
 UNPACKED_BYTES = 64 * 1024 * 1024
-"""Largest document that is held in memory unless its file is as large: a page of the web."""
+"""Maximum size of a document that is held in memory unless its file is as large: a page of the
+web."""
 WHOLE_BYTES = 16 * 1024 * 1024
 """Largest JSON document that is parsed at once; of a larger one, one record after the other."""
 RECORD_BYTES = 256 * 1024 * 1024
-"""Largest record of a JSON document: a conversation, a chat."""
+"""Maximum size of a record of a JSON document: a conversation, a chat."""
 HEAD_BYTES = 256 * 1024
 """What is looked at to recognise a file."""
 HEAD_LINES = 50
@@ -193,7 +194,7 @@ class Head:
         return next((one for one in self.records[:1] if isinstance(one, dict)), {})
 
     def any_has(self, *keys: str) -> bool:
-        """Tell whether one of the first JSON values has all of these fields."""
+        """Return whether one of the first JSON values has all of these fields."""
         return any(isinstance(one, dict) and one.keys() >= {*keys} for one in self.records)
 
 
@@ -399,7 +400,7 @@ def _parsed(text: str, place: FilePlace) -> Any:
 
 
 def is_message(value: Any) -> bool:
-    """Tell whether a JSON value is one message of a conversation, and does not hold one."""
+    """Return whether a JSON value is one message of a conversation, and does not hold one."""
     if not isinstance(value, dict):
         return False
     if any(isinstance(value.get(name), list | dict) for name in _CONVERSATIONS):

@@ -30,9 +30,10 @@ class Found:
         format: How it is written; None if it cannot be read.
         items: Its files.
         count: Number of drafts in them.
-        notes: What its reader has to say.
+        notes: Remarks about how the file was read.
         problem: Why it cannot be read; ``""`` if it can.
-        left_out: Whether nobody asked for it by name, so that it is no error.
+        left_out: Whether it was found in a folder rather than named by the user, so that leaving it
+            out is no error.
     """
 
     name: str

@@ -17,9 +17,10 @@ class Chain:
 
     Attributes:
         facts: The memories, in order; the last one is where the chain leads.
-        names: For each memory, the name that led to it: the first is in the question, each other
-            one in the memory before. In lower case, without accents.
-        confidence: How well the chain fits the question, [0, 1]; compares chains of one question.
+        names: For each memory, the name that led to it, in lower case and without accents. The
+            first is in the question, each other one in the previous memory.
+        confidence: How well the chain fits the question, [0, 1]; comparable only among chains for
+            the same question.
     """
 
     facts: tuple[Memory, ...]
@@ -29,10 +30,10 @@ class Chain:
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """A memory of a chain that others contradict.
+    """A memory in a chain that other memories contradict.
 
     Attributes:
-        memory: The memory of the chain.
+        memory: The memory in the chain.
         others: Visible memories that say something else.
         reason: ``other value`` if they are older and give another value for the same thing;
             ``contradicts`` if they are linked that way.
@@ -49,11 +50,11 @@ class Reasoning:
 
     Attributes:
         question: The question as given.
-        names: The names in it that memories have.
-        chains: Chains of evidence, best first; none is part of another.
-        conflicts: Memories of the chains that others contradict.
+        names: The names in the question that occur in memories.
+        chains: Chains of evidence, best first; no chain is part of another.
+        conflicts: Memories in the chains that other memories contradict.
         gaps: Words of the question that no chain covers.
-        hits: What ``retrieve`` finds, if there is no chain; else None.
+        hits: What ``retrieve`` finds if there is no chain; otherwise None.
     """
 
     question: str
@@ -98,12 +99,12 @@ class Reasoning:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """An event in the life of a memory, or one that it tells about.
+    """An event in the history of a memory, or one that the memory describes.
 
     Attributes:
         at: When, UTC.
-        what: ``occurred`` for when it happened or was said; ``recorded`` for when it was stored;
-            else why a state of it ended, a word of ``Reason``.
+        what: ``occurred`` when it happened or was said; ``recorded`` when it was stored; otherwise
+            the ``Reason`` for which one of its states ended.
         memory: The memory as it is now.
         text: Its text at that time.
     """
@@ -145,7 +146,7 @@ class Lineage:
         return self.explain()
 
     def explain(self) -> str:
-        """Return it as text, one finding per line."""
+        """Return the report as text, one finding per line."""
         lines = [f"{one_line(self.memory.text)}  [{self.memory.id}]"]
         lines += [f"from: {one_line(one.text)}  [{one.id}]" for one in self.parents]
         lines += [f"from: [{one}], which is not stored or not visible" for one in self.lost]
@@ -202,7 +203,7 @@ class Dossier:
         return self.explain()
 
     def explain(self) -> str:
-        """Return it as text, one finding per line."""
+        """Return the report as text, one finding per line."""
         lines = [one_line(self.topic)]
         for entry in self.entries:
             held = "" if entry.until is None else f"until {entry.until:%Y-%m-%d}: "
@@ -218,19 +219,19 @@ class Dossier:
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """The doubts about a namespace or a scope.
+    """The problems found in a namespace or a scope.
 
     Attributes:
         active: Number of active memories.
         kinds: Number of active memories, by kind.
         without_source: Number of active memories that name neither a session, an actor nor a
             source.
-        quarantined: Number of memories that wait for approval.
+        quarantined: Number of memories waiting for approval.
         conflicts: Pairs of active memories that contradict each other.
-        overdue: Active memories that are no longer valid or past their due date.
-        unused: Number of memories older than 30 days that no answer ever showed.
+        overdue: Active memories that are no longer valid or are past their due date.
+        unused: Number of memories older than 30 days that have never been returned.
         oldest_rule: The active, unconfirmed rule that has been unchanged the longest, or None.
-        junk: Addresses of sources with three or more forgotten memories, with their number.
+        junk: Sources with three or more forgotten memories, by address, with their number.
         scopes: Number of active memories, by scope.
         signals: Number of active memories that ``observe`` learned, by signal.
     """
@@ -253,7 +254,7 @@ class Health:
         return self.explain()
 
     def explain(self) -> str:
-        """Return it as text, one finding per line."""
+        """Return the report as text, one finding per line."""
         kinds = ", ".join(f"{count} {kind}" for kind, count in self.kinds.items())
         lines = [f"{self.active} active memories" + (f": {kinds}" if kinds else "")]
         lines.append(f"{self.without_source} without a session, a speaker or an address")

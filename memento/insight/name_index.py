@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from memento.insight import names
+from memento.base.lazy import later
 from memento.ledger import memories, past
 from memento.ledger.contract import Ledger, Session
 from memento.status import having
@@ -19,7 +19,11 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from memento.insight import names
+
     Embed = Callable[[Sequence[str]], NDArray[np.float32]]
+else:
+    names = later("memento.insight.names")
 
 KEPT = 8
 """Namespaces whose names are kept in RAM; a name costs about 200 bytes for each memory with it."""
@@ -89,7 +93,7 @@ class NameIndex:
         Args:
             relations: Texts with their names masked, the most important one first.
             embed: Embeds several texts.
-            most: Most relations to embed now.
+            most: Maximum number of relations to embed now.
         """
         wanted = list(dict.fromkeys(relations))
         fresh = [one for one in wanted if one not in self._vectors][:most]

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 PATHS = 10
 """Paths that are followed from each fact to the next."""
 CANDIDATES = 60
-"""Most facts that are looked at for one name; of a name in more facts, those with words of the
-question, then the newest."""
+"""Maximum number of facts that are looked at for one name; of a name in more facts, those with
+words of the question, then the newest."""
 SHARED = 0.3
 """Weight of shared words beside likeness of meaning."""
 ONWARD = 0.3
@@ -44,7 +44,7 @@ CONTRADICTS = "contradicts"
 _READ = 4000
 """Characters of a question that are read."""
 EMBEDDED = 48
-"""Most relations that one question embeds; those of earlier questions are known."""
+"""Maximum number of relations that one question embeds; those of earlier questions are known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +161,7 @@ class Search:
         self._seen.update((docid, docid in shown) for docid in unknown)
 
     def _is_newest(self, docid: int) -> bool:
-        """Tell whether a fact may be shown, and no newer one says the same of another value."""
+        """Return whether a fact may be shown, and no newer one says the same of another value."""
         if not self._seen[docid]:
             return False
         facts = self._index.facts

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from memento.engine import Engine
 
 OFFERED = 6
-"""Most memories that are offered to a correction."""
+"""Maximum number of memories that are offered to a correction."""
 BECAUSE = "language model"
 """Reason of a candidate at which a model pointed."""
 
@@ -100,7 +100,7 @@ def assisted(
 
 
 def is_open(message: Message, mode: str) -> bool:
-    """Tell whether a message is to be shown to the model."""
+    """Return whether a message is to be shown to the model."""
     if message.asked or message.private:
         return False
     return mode == "full" or message.doubts > 0 or bool(message.unplaced)

@@ -35,7 +35,8 @@ _END = re.compile(
 )
 """Ends of sentences; the end of a long line is none, since text is wrapped anew."""
 _TELLING = 12
-"""Least characters that tell a sentence by itself; a shorter one goes with those around it."""
+"""Minimum number of characters that tell a sentence by itself; a shorter one goes with those around
+it."""
 
 
 class Left(NamedTuple):
@@ -148,7 +149,7 @@ def _without(text: str, out: Collection[str]) -> str:
 
 
 def by_somebody(db: Session, row: Row) -> bool:
-    """Tell whether a memory was hidden or changed by a call that asked for just that."""
+    """Return whether a memory was hidden or changed by a call that asked for just that."""
     verbs = _verbs(db, row)
     if row.status == Status.FORGOTTEN:
         return next(verbs, None) not in _OF_ITSELF

@@ -14,27 +14,32 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from memento.base.lazy import later
 from memento.errors import NotFound
 from memento.ledger import (
     copies,
     links,
-    loop_rows,
     memories,
     meta,
-    model_rows,
     quotes,
     replays,
     rows,
-    strength_fold,
-    usage_events,
 )
 from memento.ledger.contract import Session
 from memento.ledger.dialect import SKIP_IF_THERE, each_of, each_of_sound, is_json, listed, one_of
 from memento.ledger.rows import STATE, State, column, docid_range, mapping_in, single, strings_in
 from memento.ledger.schema import SEQ_BITS
 from memento.types import Event
+
+if TYPE_CHECKING:
+    from memento.ledger import loop_rows, model_rows, strength_fold, usage_events
+else:
+    loop_rows, model_rows, strength_fold, usage_events = [
+        later(f"memento.ledger.{name}")
+        for name in ("loop_rows", "model_rows", "strength_fold", "usage_events")
+    ]
 
 ROWS = "rows"
 """The part before ``PARTS`` if very many rows are erased."""
@@ -322,7 +327,7 @@ def _left(key: str, items: list[Any], ids: frozenset[str]) -> list[Any]:
 
 
 def _holds(damaged: object, ids: frozenset[str]) -> bool:
-    """Tell whether something that cannot be read any more holds one of the ids."""
+    """Return whether something that cannot be read any more holds one of the ids."""
     return any(one in str(damaged) for one in ids)
 
 
@@ -362,9 +367,10 @@ def still_there(db: Session, ns: int, ids: Iterable[str]) -> list[str]:
 
 
 FEW = 128
-"""Most memories that are erased in one transaction, and not by this module."""
+"""Maximum number of memories that are erased in one transaction, and not by this module."""
 AT_ONCE = 128
-"""Most memories that one transaction deletes, with some rows of each other table: 10 ms."""
+"""Maximum number of memories that one transaction deletes, with some rows of each other table: 10
+ms."""
 
 _MARK, _IDS = "doomed:", "doomed ids:"
 
@@ -453,7 +459,7 @@ def make_way(db: Session, ns: int, ids: Iterable[str]) -> None:
 
 
 def is_under_way(db: Session) -> bool:
-    """Tell whether rows of erased memories are still being deleted."""
+    """Return whether rows of erased memories are still being deleted."""
     return single(db, UNDER_WAY) is not None
 
 

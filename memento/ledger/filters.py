@@ -35,7 +35,7 @@ E = TypeVar("E", bound=StrEnum)
 MAX_CHOICES = 400
 """Most alternative values in one condition; SQLite takes 1,000 terms in all."""
 MAX_PATH = 8
-"""Most names on the path to a metadata field; each is a table for SQLite to join."""
+"""Maximum number of names on the path to a metadata field; each is a table for SQLite to join."""
 
 EQUAL, DIFFERENT = "$eq", "$ne"
 OPERATORS = (EQUAL, DIFFERENT, ONE_OF, NONE_OF, *COMPARED, EXISTS)
@@ -51,7 +51,8 @@ class Filtering(TypedDict, total=False):
     Attributes:
         tier: One tier or several.
         kind: One kind or several.
-        scope: One path or several: memories that apply there, in this scope, below it or above it.
+        scope: One path or several: memories that apply there, whether in this scope, below it or
+            above it.
         within: One path or several: memories in this scope or below it. ``""`` is everywhere.
         session: One session or several.
         tag: Memories that have this tag, or all of several.
@@ -61,13 +62,13 @@ class Filtering(TypedDict, total=False):
             is ``{"a": {"b": 1}}`` or ``{"a.b": 1}``: if no field is called ``a.b``, the dots
             separate names. Operators: ``{"price": {"$gt": 3, "$lte": 9}}``, with ``$gt``, ``$gte``,
             ``$lt``, ``$lte``, ``$eq``, ``$ne``, ``$in``, ``$nin`` and ``$exists`` (True or False).
-            ``$ne`` and ``$nin`` also match a missing key. Numbers compare with numbers, strings
-            with strings by code point; a field of another type fits no range.
+            ``$ne`` and ``$nin`` also match a missing key. Numbers are compared with numbers, and
+            strings with strings by code point; a field of another type is outside every range.
         key: Memories that fill this slot, or one of several.
-        actor: Said by this actor, or one of several.
-        role: Said in this chat role, or one of several.
-        source: From this source, or one of several: a trust class such as ``web``, or an exact
-            address, as in ``Source.uri``.
+        actor: Memories said by this actor, or by one of several.
+        role: Memories said in this chat role, or in one of several.
+        source: Memories from this source, or from one of several: a trust class such as ``web``, or
+            an exact address, as in ``Source.uri``.
         ids: Only these memories, at most 100,000.
         without: All memories except these, at most 100,000 ids.
         pinned: Only pinned memories (True), or only others (False).
@@ -95,7 +96,7 @@ class Filtering(TypedDict, total=False):
 
 
 class Retrieving(Filtering, total=False):
-    """The arguments of ``retrieve`` that ``prompt`` passes on; see there for their meaning."""
+    """The arguments that ``prompt`` passes on to ``retrieve``; see there."""
 
     match: Match
     as_of: datetime | None

@@ -14,7 +14,7 @@ from memento.ledger.contract import Session
 from memento.ledger.rows import mapping_in
 
 MOST_SHOWN = 100
-"""Most memories of one turn that share in its outcome; those shown first."""
+"""Maximum number of memories in one turn that share in its outcome; those shown first."""
 
 _KEPT = 86_400_000_000
 """Time, in microseconds, that a closed turn is kept, so that a late outcome is told so."""

@@ -27,7 +27,7 @@ from memento.ledger.schema import SEQ_BITS, SEQ_MASK
 from memento.status import sql_lacking
 
 MOST = 1000
-"""Most messages of a namespace that wait; later ones are not shown to a model."""
+"""Maximum number of messages in a namespace that wait; later ones are not shown to a model."""
 FARTHEST = 2 * 86_400_000_000
 """Time ahead, microseconds, beyond which no row is put off: one that says so is damaged."""
 _PREFIX = "llm task "
@@ -132,7 +132,7 @@ def count(db: Session, ns: int) -> int:
 
 
 def any_waits(db: Session) -> bool:
-    """Tell whether any message waits in any namespace."""
+    """Return whether any message waits in any namespace."""
     query = f"SELECT 1 FROM meta WHERE {_RANGE} LIMIT 1"
     return single(db, query, _EVERY) is not None
 
@@ -176,7 +176,7 @@ def _waiting(db: Session, condition: str, values: Sequence[str]) -> list[Waiting
 
 
 def erased_since(db: Session, one: Waiting) -> bool:
-    """Tell whether anything of the namespace was erased after a message came."""
+    """Return whether anything of the namespace was erased after a message came."""
     return single(db, _ERASED, (one.ns, one.rev)) is not None
 
 

@@ -78,7 +78,7 @@ def wrong(db: Session) -> list[str]:
 
 
 def are_labels(text: object) -> bool:
-    """Tell whether something is labels as JSON."""
+    """Return whether something is labels as JSON."""
     try:
         labels = json.loads(text) if isinstance(text, str) else None
     except ValueError:
@@ -104,7 +104,8 @@ def _encode(labels: tuple[str, ...]) -> str:
 def _decode(ns: int, text: object) -> tuple[str, ...]:
     if not are_labels(text):
         raise StoreUnusable(
-            layout.LEDGER, f"the labels of namespace {ns} are damaged; run `memento salvage`"
+            layout.LEDGER,
+            f"the labels of namespace {ns} are damaged; run `memento doctor --salvage`",
         )
     return tuple(json.loads(str(text)))
 

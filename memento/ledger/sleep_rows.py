@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from memento.dynamics.fold import DAY
+from memento.base.clock import DAY
 from memento.ledger import memories, rows
 from memento.ledger.contract import Session
 from memento.ledger.dialect import or_replace

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from memento.dynamics.fold import SAID
 from memento.ledger import meta
+from memento.ledger.changes import CHANGE
 from memento.ledger.contract import Session
 from memento.ledger.dialect import contains
 from memento.ledger.rows import Row, docid_range, is_changed, mapping_in, single
@@ -29,8 +30,6 @@ _ASLEEP = (Event.REPLAYED, Event.WEAKENED)
 _TAKEN_BACK = frozenset({*SAID, Event.FOLDED, *_ASLEEP})
 """Events that a retraction can take back; it can take back another retraction as well."""
 
-CHANGE = "change"
-"""Key in the detail of an event: the number of the change that wrote it, and that undo goes by."""
 TAKEN = "taken"
 """Key in the detail of a retraction of a retraction: the number of the change that wrote that."""
 
@@ -276,7 +275,7 @@ def next_from(db: Session, ns: int, event: int, at: int, but: Collection[str]) -
 
 
 def is_doubted(db: Session, docid: int, by: object, since: int) -> bool:
-    """Tell whether a memory was doubted because of another one, by its id, from a moment on."""
+    """Return whether a memory was doubted because of another one, by its id, from a moment on."""
     query = "SELECT detail FROM events WHERE docid = ? AND kind = ? AND at >= ?"
     found = db.execute(query, (docid, Event.DOUBTED, since))
     return any(mapping_in(detail).get("by") == by for (detail,) in found)
@@ -304,7 +303,7 @@ class Fold(NamedTuple):
         meta.put(db, self.name, json.dumps([event, rules]))
 
     def is_behind(self, db: Session, rules: str, *, takes_over: bool) -> bool:
-        """Tell whether there is anything to fold.
+        """Return whether there is anything to fold.
 
         What was folded by other rules is, if this process ``takes_over``: two that both insist on
         it would never come to rest.

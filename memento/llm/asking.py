@@ -25,7 +25,7 @@ from memento.protocols import Reply, Synthesizer, Task
 FRAME = 1000
 """Tokens that a client may add to one request: names of roles, the schema as a function."""
 MOST = 1 << 40
-"""Largest count that a model is believed."""
+"""Maximum count that a model is believed."""
 REASONS = frozenset({"unreachable", "refused", "timeout", "invalid", "error", "spent"})
 """Reasons of a ``SynthesisFailed``."""
 STOPPED = "stopped"

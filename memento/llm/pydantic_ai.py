@@ -38,7 +38,7 @@ class PydanticAI:
             as Ollama, vLLM, llama.cpp or LM Studio.
         api_key: The key. None reads the variable of the provider, such as ``OPENAI_API_KEY``; a
             server of one's own may need none.
-        timeout: Longest time of one request, seconds, > 0.
+        timeout: Maximum time of one request, seconds, > 0.
         output: How the reply is made to fit the schema: ``native`` by the server (JSON schema),
             ``tool`` by the call of a function, or ``prompted`` by words alone.
 

@@ -169,7 +169,7 @@ _PASSING = re.compile(_PASSES, re.IGNORECASE | re.VERBOSE)
 _LASTING = frozenset({Signal.FACT, Signal.IDENTITY})
 """Classes that hold beyond the day."""
 _LONGEST = 40
-"""Most words of one statement; a longer sentence tells a story."""
+"""Maximum number of words in one statement; a longer sentence tells a story."""
 _ANYBODY = re.compile(
     r"^\W*(?:many|most|some|people|nobody|an?|one|cats|dogs|children|kids)\s++(?!.*\b(?:must|needs?)\b)",
     re.IGNORECASE,
@@ -178,7 +178,7 @@ _ANYBODY = re.compile(
 
 
 def licenses(signal: Signal, sentence: str) -> bool:
-    """Tell whether the wording of an English sentence permits a class.
+    """Return whether the wording of an English sentence permits a class.
 
     >>> licenses(Signal.PLAN, "My exam is on Monday."), licenses(Signal.PLAN, "My plan is good.")
     (True, False)

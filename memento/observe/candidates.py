@@ -83,9 +83,9 @@ def find(
         embedder: The model in the package (``memento.embed.onnx.default_embedder()``), or None to
             judge by n-grams alone.
         language: ISO 639-1 code of the message, if it is known; otherwise it is recognised.
-        store_at: Least probability of a sure candidate.
-        doubt_at: Least probability of a candidate.
-        most: Most sentences to read, >= 1.
+        store_at: Minimum probability of a sure candidate.
+        doubt_at: Minimum probability of a candidate.
+        most: Maximum number of sentences to read, >= 1.
 
     Raises:
         InvalidInput: If ``embedder`` is not the model that the detector was trained with.
@@ -138,7 +138,7 @@ def find(
 
 
 def vetoes(spans: Sequence[Span], masked: str, language: str) -> list[str | None]:
-    """Name the reason for which each sentence is not to be learnt, or None; see ``guards``."""
+    """Name the reason for which each sentence is not to be learned, or None; see ``guards``."""
     if language == languages.ENGLISH:
         return guards.vetoes(spans, masked)
     table = cues.load(language)

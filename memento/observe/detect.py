@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 WEIGHTS = Path(__file__).parent / "detector.npz"
 MANIFEST = Path(__file__).parent / "detector.json"
 NEXT_AT = 0.25
-"""Least probability of a class that is taken because the likelier ones have no licence."""
+"""Minimum probability of a class that is taken because the likelier ones have no licence."""
 NOTHING = "nothing"
 """Name of the class of sentences that hold nothing to store."""
 _REPAIR = "reinstall agent-memento, or run scripts/train_detector.py"
@@ -197,9 +197,9 @@ def from_bytes(held: bytes, manifest: dict[str, Any]) -> Detector:
             of another version.
     """
     if hashlib.sha256(held).hexdigest() != manifest["sha256"]:
-        raise EmbedderError(f"{WEIGHTS}: damaged: its sha256 is another; {_REPAIR}")
+        raise EmbedderError(f"{WEIGHTS}: damaged: its sha256 does not match; {_REPAIR}")
     if manifest["features"] != features.VERSION:
-        raise EmbedderError(f"{WEIGHTS}: made for other features; {_REPAIR}")
+        raise EmbedderError(f"{WEIGHTS}: made for different features; {_REPAIR}")
     with np.load(io.BytesIO(held), allow_pickle=False) as arrays:
         full, ngrams = (
             _Head(

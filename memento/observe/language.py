@@ -21,7 +21,7 @@ _SCRIPTS = (
 )
 """Scripts, in order: a Japanese text also has Chinese characters."""
 _SHARE = 0.25
-"""Least share of the letters for a script to name the language: English may quote one word."""
+"""Minimum share of the letters for a script to name the language: English may quote one word."""
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")  # noqa: RUF001 - a real apostrophe
 _COMMON = frozenset(
     """the a an i i'm i've i'd i'll you she it we they my your her its our their is are was

@@ -41,13 +41,14 @@ OVERRULED = frozenset({"asks", "doubts"})
 POINTABLE = tuple(one for one in Signal if one not in (Signal.FEEDBACK, Signal.FORGET))
 """Classes that a model may name: those that become memories."""
 RULE_AT = 0.2
-"""Least probability of a rule, for the detector, at which a model's word for it is taken."""
+"""Minimum probability of a rule, for the detector, at which a model's word for it is taken."""
 MOST_ITEMS = 12
-"""Most items of a reply that are read."""
+"""Maximum number of items in a reply that are read."""
 MOST_MESSAGES, MOST_TOKENS = 8, 2000
-"""Most messages, and most tokens of them, in one task."""
+"""Maximum number of messages, and most tokens of them, in one task."""
 BEFORE = 300
-"""Most characters of the assistant's turn that are sent, to tell what a message answers."""
+"""Maximum number of characters in the assistant's turn that are sent, to tell what a message
+answers."""
 
 INSTRUCTIONS = f"""\
 You help a memory for an assistant. The data holds messages of one user as lists of sentences, with
@@ -127,7 +128,7 @@ class Shown:
         sentences: The sentences that it may point at.
         before: The end of the assistant's turn before it, or ``""``.
         memories: Texts of memories that a correction may replace, by their numbers.
-        taken: Starts of the sentences that are learnt already.
+        taken: Starts of the sentences that are learned already.
     """
 
     sentences: tuple[Sentence, ...]
@@ -174,7 +175,7 @@ def pointable(
         text: The message, word for word.
         embedder: The model in the package, or None to judge by n-grams alone.
         language: ISO 639-1 code of the message, if it is known.
-        most: Most sentences to read, >= 1.
+        most: Maximum number of sentences to read, >= 1.
     """
     masked = mask.hide(text)
     code = language or languages.recognise(masked)
@@ -192,7 +193,7 @@ def pointable(
 
 
 def has_secret(text: str) -> bool:
-    """Tell whether a text holds a secret, whatever the settings say of secrets."""
+    """Return whether a text holds a secret, whatever the settings say of secrets."""
     return redact(text, Counter()) is not text
 
 
@@ -268,7 +269,7 @@ def pointed_at(value: object, messages: Sequence[Shown]) -> tuple[list[Pointed],
     Returns:
         The sentences that it may point at, each once, in the order of the messages; and the number
         of items that were dropped, by reason: ``shape``, ``many``, ``turn``, ``unsaid`` (no
-        sentence has the quotation), ``unclear`` (several have), ``known`` (learnt already),
+        sentence has the quotation), ``unclear`` (several have), ``known`` (learned already),
         ``licence`` (the wording does not permit the class), ``guard``, ``rule``. ``replaces`` and
         ``condition`` count the parts that were ignored.
     """
@@ -348,7 +349,7 @@ def _against(sentence: Sentence, signal: Signal) -> str | None:
 
 
 def _is_order(sentence: Sentence, signal: Signal) -> bool:
-    """Tell whether a sentence of a class becomes a rule."""
+    """Return whether a sentence of a class becomes a rule."""
     if signal is not Signal.CORRECTION:
         return signal is Signal.RULE
     said = sentence.span.text

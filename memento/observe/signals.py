@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 STORE_AT = 0.8
-"""Least probability at which a candidate is sure, (0, 1]. Source: precision 0.95 on utterances
+"""Minimum probability at which a candidate is sure, (0, 1]. Source: precision 0.95 on utterances
 that the detector had not seen."""
 DOUBT_AT = 0.5
-"""Least probability at which a candidate is returned at all, as doubtful."""
+"""Minimum probability at which a candidate is returned at all, as doubtful."""
 SENTENCES = 40
-"""Most sentences of a message that are read; the rest is taken for pasted text."""
+"""Maximum number of sentences in a message that are read; the rest is taken for pasted text."""
 
 
 class Signal(StrEnum):
@@ -79,7 +79,7 @@ class Detection:
     reasons: tuple[str, ...] = ()
 
     def is_sure(self, store_at: float) -> bool:
-        """Tell whether it is to be stored without being asked for."""
+        """Return whether it is to be stored without being asked for."""
         return self.licensed and self.probability >= store_at
 
 

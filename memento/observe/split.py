@@ -19,7 +19,7 @@ _GERMAN_DAY = re.compile(
 _GERMAN_MONTH = re.compile(r"(?:Jan|Jän|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez)|[a-zäöü]")
 """Behind the stop of a German ordinal: its month, or what begins no sentence."""
 _ABBREVIATED = 12
-"""Characters before a stop in which an abbreviation is looked for."""
+"""Characters before a stop in which an abbreviation is searched for."""
 _LEAD = re.compile(rf"[\s{HIDDEN}]*(?:(?:[-*+•‣◦]|\d{{1,3}}[.)]|\#{{1,6}})\s+)?")
 """The sign of a list item or a heading, before the first word of a line."""
 _SMILES = re.compile(
@@ -28,7 +28,7 @@ _SMILES = re.compile(
 """Emoticons and emoji at the end of a sentence: they say nothing."""
 _WORD = re.compile(r"[^\W_]")
 LONGEST = 600
-"""Longest sentence, characters. A longer one is pasted text."""
+"""Maximum length of a sentence, characters. A longer one is pasted text."""
 
 
 def sentences(masked: str, original: str, most: int = SENTENCES) -> list[Span]:
@@ -39,7 +39,7 @@ def sentences(masked: str, original: str, most: int = SENTENCES) -> list[Span]:
     Args:
         masked: The message after ``mask.hide``.
         original: The message, of the same length.
-        most: Most sentences to return, >= 1.
+        most: Maximum number of sentences to return, >= 1.
 
     Returns:
         Spans of the original, in order; none is empty or hidden as a whole.
@@ -77,7 +77,7 @@ def _paragraphs(masked: str) -> list[tuple[int, int]]:
 
 
 def _goes_on(above: str, below: str) -> bool:
-    """Tell whether a line continues the sentence of the line above."""
+    """Return whether a line continues the sentence of the line above."""
     above, below = above.strip(), below.strip()
     return (
         bool(above)

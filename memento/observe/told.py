@@ -81,8 +81,8 @@ def judged_by_wording(
     Args:
         detection: The detector's opinion.
         said: The sentence, with hidden parts masked.
-        store_at: Least probability of a sure candidate.
-        doubt_at: Least probability of a candidate.
+        store_at: Minimum probability of a sure candidate.
+        doubt_at: Minimum probability of a candidate.
     """
     if detection.signal is not None and detection.is_sure(store_at):
         return detection

@@ -32,7 +32,7 @@ class Candidate:
     Attributes:
         text: The text that would be stored.
         span: The sentence in the message, word for word.
-        role: Chat role of who said it: always ``user``.
+        role: Chat role of the speaker: always ``user``.
         signal: Class of the statement.
         kind: Kind of the memory that it would become.
         key: Slot that it would fill, or None.
@@ -41,7 +41,7 @@ class Candidate:
         scope: Where it would apply.
         confidence: Probability of the class, [0, 1].
         reasons: Names of the checks and cues that applied.
-        turn_id: Id of the memory that holds the message, or None.
+        turn_id: Id of the memory that contains the message, or None.
         tags: Labels that it would have.
         parents: Ids of the memories whose words the text contains: the message, and the turn before
             it if the text quotes it.
@@ -91,7 +91,7 @@ class Learned:
         span: The sentence in the message, word for word.
         action: The outcome.
         replaced: Ids of the memories that it superseded.
-        contradicts: Ids of memories that it contradicts and that stay.
+        contradicts: Ids of memories that it contradicts and that stay active.
     """
 
     memory: Memory
@@ -107,13 +107,13 @@ class Learned:
 
 @dataclass(frozen=True, slots=True)
 class ForgetRequest:
-    """A request of the user to forget something.
+    """A request by the user to forget something.
 
     Attributes:
         span: The sentence in the message, word for word.
         about: What to forget, in the user's words; ``""`` for the turn itself.
         forgotten: Ids of the memories that were hidden; ``restore`` brings each back.
-        found: Ids of memories that may be meant and were not changed; pass the right ones to
+        found: Ids of memories that may be meant but were left alone; pass the right ones to
             ``forget_many(ids=...)``.
     """
 
@@ -130,18 +130,18 @@ class Assistance:
     Attributes:
         mode: ``assist`` or ``full``.
         model: Name of the model.
-        sent: Number of user messages that it saw.
-        unsent: Number of messages that it should have seen and did not; see ``failure``.
-        accepted: Number of sentences that were learned because it pointed at them.
+        sent: Number of user messages that it was sent.
+        unsent: Number of messages that it should have been sent but was not; see ``failure``.
+        accepted: Number of sentences that were learned because it selected them.
         dropped: Number of ignored items in its replies, by reason; see
             ``memento.observe.pointing``.
-        failure: Reason of the failure that ended it, see ``SynthesisFailed``; ``full`` if too many
-            messages wait for the model; None without one.
-            The result is then the one without the model, for the messages that it did not see.
-        problem: The failure in words, or ``""``.
-        calls: Requests that were sent.
-        tokens_in: Tokens that were sent.
-        tokens_out: Tokens that came back.
+        failure: Why the model could not finish, see ``SynthesisFailed``; ``full`` if too many
+            messages are waiting for it; None if nothing failed. Messages that it did not see were
+            handled without it.
+        problem: A description of the failure, or ``""``.
+        calls: Number of requests sent.
+        tokens_in: Number of tokens sent.
+        tokens_out: Number of tokens received.
     """
 
     mode: str
@@ -175,20 +175,20 @@ class Observation:
     Attributes:
         turns: The memories of the turns, in order; empty with ``keep=False``.
         learned: The statements that were stored or repeated, in order.
-        doubtful: The statements that ``observe`` doubted; ``rules.confirm`` stores one. A doubtful
-            statement that gives a known thing another value is stored all the same.
+        doubtful: Statements that ``observe`` was not sure about; ``rules.confirm`` stores one. A
+            doubtful statement that gives a new value for something known is stored anyway.
         forget: Requests to forget, and what they hid.
         feedback: Praise (``praised``) and criticism (``faulted``) of the assistant, in order.
-        vetoed: Number of sentences that a guard refused, by reason.
-        skipped: Number of sentences that were not read, because they were pasted.
+        vetoed: Number of sentences that a check rejected, by reason.
+        skipped: Number of sentences that were skipped because they look pasted.
         known: Whether all user messages had been observed before, so that nothing was done.
         change: Number of the change for ``undo``; None without a change. If the language model
             added to it, ``undo(run=change)`` takes back both.
         language: ISO 639-1 code of the last message that was read; ``""`` if unknown.
-        how: How it was read: ``model``, ``ngrams``, ``cues`` or ``none``.
+        how: How statements were detected: ``model``, ``ngrams``, ``cues`` or ``none``.
         took: Seconds for each stage: ``read``, ``write`` and, with a language model, ``model``.
         model: What the language model contributed; None in the mode ``off``.
-        pending: Number of messages that wait for the language model, which sees them later.
+        pending: Number of messages waiting to be sent to the language model.
     """
 
     turns: tuple[Memory, ...] = ()

@@ -138,7 +138,7 @@ _SMALL = frozenset(
 
 
 def stands_alone(sentence: str, *, correction: bool) -> bool:
-    """Tell whether a sentence makes sense without what it answers.
+    """Return whether a sentence makes sense without what it answers.
 
     Args:
         sentence: Without its lead.
@@ -158,7 +158,7 @@ def stands_alone(sentence: str, *, correction: bool) -> bool:
 
 
 MOST_QUOTED = 160
-"""Most characters of an answered sentence that are quoted."""
+"""Maximum number of characters in an answered sentence that are quoted."""
 _ENDS = re.compile(r"(?<=[.!?])\s+|\n+")
 
 

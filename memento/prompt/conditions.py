@@ -160,7 +160,7 @@ def holding(
         message: The last message of the user.
         context: What the caller says of the moment, such as ``{"tool": "git"}``.
         near: Scores clauses by meaning; None if there is no model.
-        at: Least cosine.
+        at: Minimum cosine.
     """
     read = [parse(one) for one in conditions]
     known = facts(message) | dict(context)

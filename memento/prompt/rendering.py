@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from memento.protocols import TokenCounter
 
 
-TOKENS = 1_500
-"""Default budget of ``MemoryManager.prompt``: five long passages and the frame."""
 NOTE = 240
 """Characters of a text that is shown whole or not at all, if something else can be shown."""
 
@@ -134,7 +132,7 @@ def render(
     Args:
         memories: Memories to show, best first.
         nonce: Part of the tag's name, 8 to 64 letters and digits; see ``new_nonce``.
-        tokens: Most tokens of the whole block, >= 1; None for no limit.
+        tokens: Maximum number of tokens in the whole block, >= 1; None for no limit.
         count_tokens: Counts the tokens of a text; None to estimate them from its characters.
         ids: Whether each record holds its id, for a model that can correct or forget; then each
             hit has a record of its own.
@@ -210,7 +208,7 @@ class _Said:
         speakers: Names of those who said it, in order.
         ids: Ids of the memories that say it, best first.
         against: When a memory was said that contradicts it and stands higher, or None.
-        until: When it was superseded, or all that was learnt from it; None if it holds.
+        until: When it was superseded, or all that was learned from it; None if it holds.
         owner: Labels of the namespace that shares it; none if it is of the own namespace.
     """
 
@@ -351,7 +349,7 @@ def _visible(char: str) -> bool:
 
 
 def _belongs(spelt: str, at: int) -> bool:
-    """Tell whether an invisible character stays because of its neighbours.
+    """Return whether an invisible character stays because of its neighbours.
 
     The JSON text has quotes at both ends, so that every character has neighbours.
 

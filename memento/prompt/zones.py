@@ -219,7 +219,7 @@ def compile_head(
     Args:
         found: The memories that may be in it, in its order.
         pairs: Row ids of each two that contradict each other.
-        tokens: Most tokens of the head; only locked memories go beyond them.
+        tokens: Maximum number of tokens in the head; only locked memories go beyond them.
         ids: Whether each line names its id.
 
     Returns:

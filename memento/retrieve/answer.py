@@ -25,8 +25,8 @@ ARM = 200
 """Candidates that each search proposes at first. 30 loses 3 points of any@10 on BEAM 500K, 400
 gains none."""
 CAP = 2_000
-"""Most rows read for one word. For a more frequent word, only the rows that also have a rarer word
-of the query are read, or else the newest rows."""
+"""Maximum number of rows read for one word. For a more frequent word, only the rows that also have
+a rarer word of the query are read, or else the newest rows."""
 
 T = TypeVar("T")
 
@@ -181,7 +181,7 @@ class _Room:
         return within(good, self._k, self._tokens, self._price)
 
     def full(self, ranked: Sequence[Candidate]) -> bool:
-        """Tell whether no candidate after these could become a hit.
+        """Return whether no candidate after these could become a hit.
 
         A token budget is spent when none of the best candidates fits into the rest of it; as many
         of them are tried as one search proposes.

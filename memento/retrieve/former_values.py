@@ -31,7 +31,8 @@ words came first: 13 of 16 questions about changed values were right on two live
 _MOST = 1000
 """The newest former values, whose vectors are compared; an index must read each from the ledger."""
 MOST_LATER = 500
-"""Most pairs of a namespace that a query looks at, those with the newest earlier statements."""
+"""Maximum number of pairs in a namespace that a query looks at, those with the newest earlier
+statements."""
 _NO_ROWS: Rows = np.zeros(0, np.intp)
 
 Successions: TypeAlias = Sequence[tuple[int, int]]
@@ -207,7 +208,7 @@ def _wanted(query: Query, snap: Snapshot, rows: Rows, matched: NDArray[np.uint32
 
 
 def _named(query: Query, matched: np.uint32) -> bool:
-    """Tell whether a value is the one before which the wanted one held."""
+    """Return whether a value is the one before which the wanted one held."""
     former = query.former
     asked = former.before.intersection(query.terms) if former is not None else frozenset[str]()
     bits = [bit for bit, term in enumerate(query.terms) if term in asked]

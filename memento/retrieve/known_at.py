@@ -31,7 +31,7 @@ from memento.tiers.mapped import Links
 from memento.types import Retrieval
 
 MOST_REWORDED = 5_000
-"""Most memories whose words of then are indexed for one query: about 0.1 s."""
+"""Maximum number of memories whose words of then are indexed for one query: about 0.1 s."""
 HISTORY = "history"
 """Key in ``missing`` if more memories had other words then."""
 _EMBEDDED = ("text", "actor", "role")

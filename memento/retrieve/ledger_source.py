@@ -37,7 +37,7 @@ class Postings:
     """
 
     LONGEST = 4096
-    """Most docids of a cached expression; larger results are rarely needed twice."""
+    """Maximum number of docids of a cached expression; larger results are rarely needed twice."""
 
     def __init__(self, most: int = 512) -> None:
         self._most = most

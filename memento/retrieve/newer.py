@@ -28,22 +28,22 @@ from memento.text.words import Cue, content, words
 from memento.tiers.mapped import dots
 
 _ALIKE = 0.35
-"""Least cosine of two statements about the same thing that share a common word."""
+"""Minimum cosine of two statements about the same thing that share a common word."""
 _ALIKE_BY_NAME = 0.55
 """The same if they share nothing but names: people say many things about one person."""
 _VERY_ALIKE = 0.55
 """Cosine from which two statements with a common word are nearly the same up to what changed."""
 _NEAR, _FAR = 0.8, 0.6
-"""Least share of the older one's score that the newer one has; less if they are very alike."""
+"""Minimum share of the older one's score that the newer one has; less if they are very alike."""
 _VALUES = 0.45
-"""Least cosine of two statements with two values of the same size. With 0.4, and before
-`amounts` looked for another thing in them, four first places of nine development lives were lost,
-with this none."""
+"""Minimum cosine of two statements with two values of the same size. With 0.4, and before `amounts`
+looked for another thing in them, four first places of nine development lives were lost, with this
+none."""
 _FAR_VALUES = 0.48
-"""Least share of the older one's score that such a newer one has."""
+"""Minimum share of the older one's score that such a newer one has."""
 _AS_WELL = 0.85
-"""Least share of the first one's score that an older note has, of whatever it speaks, to be placed
-before it if the question asks for what held before."""
+"""Minimum share of the first one's score that an older note has, of whatever it speaks, to be
+placed before it if the question asks for what held before."""
 _DEPTH = 8
 """So many of the best candidates are compared with each other."""
 _LOOKED_FOR = ("exact", "calendar", "said_date", "speaker")
@@ -140,7 +140,7 @@ class Newer:
         """Yield older and newer row of pairs, and their common words; none for two values."""
         texts = self._read([one.row for one in best])
         telling = {one.row for one in best if may_tell_change(texts[one.row], said[one.row].words)}
-        if not telling and self._other is None:  # nearly always, so it is looked for first
+        if not telling and self._other is None:  # nearly always, so it is searched for first
             return
         notes = self._notes(best, said)
         if self._other is not None:
@@ -213,6 +213,6 @@ def _share(pairs: Pairs, older: Candidate, newer: Candidate) -> float:
 
 
 def _has_common(shared: set[str], *texts: str) -> bool:
-    """Tell whether one of the shared words is written in small letters: it is no name."""
+    """Return whether one of the shared words is written in lower case: it is not a name."""
     small = " ".join(token for text in texts for token in text.split() if token.islower())
     return not shared.isdisjoint(words(small))

@@ -34,7 +34,8 @@ _ECHO = 0.8  # share of words that a query and its repetition have in common
 _FRAME = 0.5  # share of words that two statements have in common if only their object differs
 _FRAME_WORDS = 2
 _NEAR, _DEPTH = 0.6, 8
-"""Least share of its score that what ended an earlier statement has, and how many are compared."""
+"""Minimum share of its score that what ended an earlier statement has, and how many are
+compared."""
 _LOOKED_FOR = ("exact", "calendar", "said_date", "speaker", "form")
 """Evidence of which it must have as much."""
 _ASKED = ("exact", "calendar", "said_date", "speaker", "when", "digit")  # what a query asks for
@@ -163,7 +164,7 @@ def _repeated(values: Sequence[T]) -> set[T]:
 
 
 def _same_frame(one: Sequence[str], other: Sequence[str]) -> bool:
-    """Tell whether two statements are the same up to one span of words, and that is their object.
+    """Return whether two statements are the same up to one span of words, and that is their object.
 
     Both have words.
 
@@ -270,7 +271,7 @@ HEAD = 10
 POOL = 200
 """Candidates among which the tail is ordered; those after them keep their places."""
 MOST_ROWS = 20
-"""Most candidates that have a rare word."""
+"""Maximum number of candidates that have a rare word."""
 WEIGHT = 0.8
 """Weight of the walk beside the score, both relative to their largest value."""
 _RESTART = 0.5

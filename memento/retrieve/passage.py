@@ -21,7 +21,7 @@ GAP = "\u2026"
 Near = Callable[[Sequence[str]], Sequence[float]]
 """Scores texts by how near their meaning is to the query; larger is nearer."""
 WINDOWS = 4
-"""Most windows whose meaning is compared, see `WINDOW`."""
+"""Maximum number of windows whose meaning is compared, see `WINDOW`."""
 WINDOW = 250
 """Characters of a window whose meaning is compared. Four of them take the default embedder about
 25 ms of CPU; the whole of a long text would take a second."""
@@ -41,7 +41,7 @@ def passage(text: str, wanted: Iterable[str], room: int) -> str:
     Args:
         text: The text.
         wanted: The wanted words, folded.
-        room: Most characters to return, >= 1, without the marks for left-out text.
+        room: Maximum number of characters to return, >= 1, without the marks for left-out text.
 
     Returns:
         The text if it fits. Otherwise the whole sentences with the most different wanted words,
@@ -63,7 +63,7 @@ def excerpt(text: str, wanted: Iterable[str], room: int, near: Near | None = Non
     Args:
         text: The text.
         wanted: The words of the query, folded.
-        room: Most characters to return, >= 1, without the marks for left-out text.
+        room: Maximum number of characters to return, >= 1, without the marks for left-out text.
         near: Decides by meaning between passages that the words leave in doubt, or None. It is
             called at most once, with at most `WINDOWS` texts.
 

@@ -69,8 +69,8 @@ log = logging.getLogger("memento.retrieve.searcher")
 T = TypeVar("T")
 
 _MOST_OWED = 1_000
-"""Most memories without a vector that a query counts; of more it says so. The count is for the
-message alone, and each memory costs a seek."""
+"""Maximum number of memories without a vector that a query counts; of more it says so. The count is
+for the message alone, and each memory costs a seek."""
 _FEW_LACK = 8
 """If less than one row in so many has no vector, nobody counts which of them are active."""
 _FOUND = frozenset(having("found"))
@@ -508,7 +508,7 @@ class Searcher:
         return tuple(hits)
 
     def _dated(self, ns: int, hits: Sequence[Hit], now: int) -> Iterator[Hit]:
-        """Note in messages that nothing which was learnt from them holds any more."""
+        """Note in messages that nothing which was learned from them holds any more."""
         turns = {one.id: docid_of(ns, one.memory.seq) for one in hits if one.memory.kind in _SAID}
         found: Mapping[str, memories.Outdated] = {}
         if turns:

@@ -18,8 +18,9 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from memento.base.clock import DAY
 from memento.dynamics import association, formulas
-from memento.dynamics.fold import CHANCE, DAY
+from memento.dynamics.fold import CHANCE
 from memento.dynamics.formulas import FADE_BELOW, Effect, Learnt, retention
 from memento.dynamics.settings import Dynamics
 from memento.ledger import co_use, learnt_weights, usage_events

@@ -37,24 +37,24 @@ from memento.write.remember import remember
 from memento.write.steps import FOUND
 
 COMMON = 0.05
-"""Largest share of the statements that may have a word for it to name a topic."""
+"""Maximum share of the statements that may have a word for it to name a topic."""
 WIDEST = 200
-"""Most statements that may have it."""
+"""Maximum number of statements that may have it."""
 _LETTERS = 3
-"""Fewest letters of such a word."""
+"""Minimum number of letters in such a word."""
 _REPEATS = 0.7
 """Weight of the likeness to what was chosen already, against that to the centroid."""
 
 NEAR = 0.55
-"""Least cosine of a statement to another one of its topic."""
+"""Minimum cosine of a statement to another one of its topic."""
 OVERLAP = 0.15
 """The same for a store without an embedder, as the cosine of their words."""
 FEWEST, LARGEST = 4, 40
-"""Fewest statements of which an article is made, and most of one topic."""
+"""Minimum and maximum number of statements in an article."""
 CHARS = 1_200
-"""Most characters of an article."""
+"""Maximum number of characters in an article."""
 MOST = 20_000
-"""Most statements of a scope that are looked at, the newest ones."""
+"""Maximum number of statements of a scope that are looked at, the newest ones."""
 _SAME = 0.5
 """Share of an article's sources that a topic has, from which the article is that topic's."""
 _NEVER = frozenset({Kind.ARTICLE, Kind.RULE, Kind.QUESTION})
@@ -79,7 +79,7 @@ def _topics_of(
         words: Number of each statement to its content words.
         points: Returns the vectors of some of them, (n, dim), unit length.
         settings: How many statements a topic may have.
-        near: Least cosine of each to another one, [0, 1].
+        near: Minimum cosine of each to another one, [0, 1].
     """
     found: set[Topic] = set()
     for members in _sharing(words):
@@ -128,7 +128,7 @@ def _central(members: Sequence[int], points: Floats, prices: Sequence[int], room
         members: Numbers of its statements.
         points: Their vectors, (n, dim), unit length.
         prices: The characters that each takes.
-        room: Most characters in all.
+        room: Maximum number of characters in all.
     """
     middle = points.sum(axis=0)
     to_middle = points @ (middle / max(float(np.linalg.norm(middle)), 1e-9))
@@ -189,7 +189,7 @@ def plan(session: Session, night: Night) -> Plan:
 
 
 def may_join(row: Row, config: Config) -> bool:
-    """Tell whether an article may quote a memory."""
+    """Return whether an article may quote a memory."""
     trusted = row.trust not in config.untrusted
     short = 0 < len(row.text) <= PIECE and not row.cues & Cue.QUESTION
     return trusted and short and row.kind not in _NEVER and not row.pinned and lasts(row)
@@ -292,7 +292,7 @@ class _Shelf:
         return "" if asked_for else "taken back" if undone else "not asked for since"
 
     def _asked_for(self, article: Row) -> bool:
-        """Tell whether an article was retrieved since it was written."""
+        """Return whether an article was retrieved since it was written."""
         moment = article.updated_at
         if moment not in self.shown:
             self.shown[moment] = quotes.shown_since(self.session, self.night.ns, moment)

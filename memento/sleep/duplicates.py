@@ -13,7 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from memento.dynamics.fold import DAY
+from memento.base.clock import DAY
 from memento.ledger import memories, past, sleep_rows, vectors
 from memento.ledger.contract import Session, Work
 from memento.ledger.rows import Row, is_sound
@@ -24,12 +24,12 @@ from memento.write import folding
 from memento.write.steps import FOUND
 
 FOLD_JACCARD, FOLD_COSINE = 0.8, 0.9
-"""Least share of common words of statements that say the same, and least cosine of their
+"""Minimum share of common words of statements that say the same, and least cosine of their
 vectors."""
 WINDOW = 5_000
 """Memories that are new to the join and compared in one go; the others wait for the next one."""
 _SHORTEST = 3
-"""Fewest content words of a statement that is compared."""
+"""Minimum number of content words in a statement that is compared."""
 _DATED = frozenset({Kind.EPISODE, Kind.EMOTION, Kind.QUESTION, Kind.CONTEXT})
 """Kinds of which the same on another day is another memory."""
 
@@ -53,7 +53,7 @@ def plan(session: Session, night: Night) -> Plan:
 
 
 def _may_fold(row: Row) -> bool:
-    """Tell whether a memory may be folded, or stand for others."""
+    """Return whether a memory may be folded, or stand for others."""
     free = row.key is None and row.valid_until is None and row.expires_at is None
     alone = row.source_parents == "[]" and not (row.session is not None and row.role is not None)
     return row.status in FOUND and not row.pinned and free and alone and is_sound(row)

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Self, TypeAlias
 
+from memento.base.clock import DAY
 from memento.config import Config
-from memento.dynamics.fold import DAY, Standing, State, begin, standing
+from memento.dynamics.fold import Standing, State, begin, standing
 from memento.dynamics.formulas import retention
 from memento.ledger import memories, sleep_rows, strength_fold
 from memento.ledger.contract import Session, Work
@@ -145,7 +146,7 @@ _AT_ONCE = 500
 
 
 def is_free(row: Row) -> bool:
-    """Tell whether a memory is active, and nobody pinned or locked it."""
+    """Return whether a memory is active, and nobody pinned or locked it."""
     return row.status in FOUND and not row.pinned
 
 

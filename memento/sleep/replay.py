@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import ceil
 
-from memento.dynamics.fold import DAY
+from memento.base.clock import DAY
 from memento.ledger import memories, sleep_rows, strength_fold, usage_events
 from memento.ledger.contract import Session, Work
 from memento.ledger.rows import Row
@@ -17,7 +17,7 @@ from memento.types import Event
 from memento.write.steps import FOUND, note_event
 
 MOST = 200
-"""Most memories that are replayed on an active day."""
+"""Maximum number of memories that are replayed on an active day."""
 
 
 def plan(session: Session, night: Night) -> Plan:

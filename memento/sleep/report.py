@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from datetime import date, timedelta
 
+from memento.base.clock import DAY
 from memento.config import Config
 from memento.dynamics import formulas
-from memento.dynamics.fold import DAY
 from memento.ledger import co_use, sleep_rows, strength_fold
 from memento.ledger.contract import Session
 from memento.sleep.night import Felt, felt
@@ -46,7 +46,7 @@ def outlier(value: float, window: Sequence[float]) -> float:
 WINDOW = 30
 """Days of use with which a day is compared."""
 _FEWEST = 7
-"""Fewest days with which a day can be compared."""
+"""Minimum number of days with which a day can be compared."""
 _AGAINST = (Event.WRONG.value, Event.HARMFUL.value)
 _TINY = 1e-9
 _EPOCH = date(1970, 1, 1)

@@ -15,8 +15,8 @@ from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
 
+from memento.base.clock import DAY
 from memento.config import Config
-from memento.dynamics.fold import DAY
 from memento.errors import StoreError
 from memento.ledger import changes, co_use, memories, sleep_rows, strength_fold, usage_events
 from memento.ledger.contract import Ledger, Rules, Session, Work
@@ -108,7 +108,7 @@ class Sleeper:
         Args:
             steps: Names of the steps, in order.
             until: Moment of ``time.monotonic`` at which no other bite is begun.
-            rows: Most memories to change; None for no limit.
+            rows: Maximum number of memories to change; None for no limit.
         """
         self._until, self._left = until, rows
         if FOLD in steps:
@@ -283,7 +283,7 @@ class Sleeper:
         return [*self._reach(session), self._now // DAY]
 
     def _is_late(self) -> bool:
-        """Tell whether time is up; one bite, or one step that needs none, is always done."""
+        """Return whether time is up; one bite, or one step that needs none, is always done."""
         return self._began and time.monotonic() >= self._until
 
 

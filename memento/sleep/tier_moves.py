@@ -13,7 +13,7 @@ from itertools import islice
 from math import ceil
 
 from memento.admit.importance import LONG_FROM
-from memento.dynamics.fold import DAY
+from memento.base.clock import DAY
 from memento.ledger import memories, sleep_rows
 from memento.ledger.contract import Session, Work
 from memento.ledger.rows import TIER_GIVEN, Row
@@ -41,7 +41,7 @@ def plan(session: Session, night: Night) -> Plan:
 
 
 def _taken_back(session: Session, docid: int) -> bool:
-    """Tell whether somebody undid the last change of a memory."""
+    """Return whether somebody undid the last change of a memory."""
     return [one.reason for one in memories.states(session, docid)][-1:] == [Reason.UNDONE]
 
 

@@ -21,19 +21,19 @@ _PARTS = re.compile(r"[a-z]+|[0-9]+", re.ASCII)
 _YEAR = re.compile(r"(?:19|20)\d\d", re.ASCII)
 _IBAN = re.compile(r"[a-z]{2}\d{2}[a-z0-9]{8,30}", re.ASCII)
 _PREFIX = 6
-"""Most letters of a word before a number that may be its prefix: ``INV 20391``."""
+"""Maximum number of letters in a word before a number that may be its prefix: ``INV 20391``."""
 _UNIT = 3
-"""Most letters of a word after a number that may be its unit: ``5 km``."""
+"""Maximum number of letters in a word after a number that may be its unit: ``5 km``."""
 _NUMBER = 3
-"""Fewest digits of a number that stands apart from its prefix."""
+"""Minimum number of digits in a number that stands apart from its prefix."""
 _BARE = 4
-"""Fewest digits of a number that may stand for an identifier without its prefix."""
+"""Minimum number of digits in a number that may stand for an identifier without its prefix."""
 _MOST_GROUPS = 16
-"""Most groups in which one long number is written; an IBAN has up to nine."""
+"""Maximum number of groups in which one long number is written; an IBAN has up to nine."""
 _GROUPED = 7
-"""Fewest digits of a number that people write in groups."""
+"""Minimum number of digits in a number that people write in groups."""
 _MOST_PARTS = 4
-"""Most parts for which every way of joining them is tried."""
+"""Maximum number of parts for which every way of joining them is tried."""
 _GROUPS = (4, 3)
 
 _BEFORE, _AFTER = r"(?<![\w+#.])", r"(?![\w+#]|[.,]\d)"
@@ -150,7 +150,7 @@ def symbols(text: str) -> list[str]:
 
 
 def has_symbol(text: str, symbol: str) -> bool:
-    """Tell whether a text has a word with its symbol.
+    """Return whether a text has a word with its symbol.
 
     >>> has_symbol("I know C++ well", "c++"), has_symbol("I know C# well", "c++")
     (True, False)

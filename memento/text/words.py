@@ -15,7 +15,7 @@ from itertools import compress, pairwise, product
 from typing import NamedTuple
 
 _KEPT = 3
-"""Fewest letters that a stem keeps; an Arabic word may lose one letter down to two."""
+"""Minimum number of letters that a stem keeps; an Arabic word may lose one letter down to two."""
 
 _CYRILLIC = re.compile("[\u0400-\u04ff]{4,}")
 _REFLEXIVE = ("ся", "сь")
@@ -79,7 +79,7 @@ HEAD = 200
 public dialogue benchmarks, 250 to 400 find no more and 120 fewer."""
 
 SHORT = 400
-"""Longest text, in characters, that is a short turn."""
+"""Maximum length of a text, in characters, that is a short turn."""
 
 # Scripts written without spaces: Han, Kana, Thai, Lao, Burmese, Khmer; and Hangul, where particles
 # are joined to words, so that a word rarely has the same form in a question and in its answer.
@@ -240,7 +240,7 @@ def cues(text: str, role: str | None, spoken: Sequence[str] | None = None) -> in
 
 
 def _may_order(text: str, spoken: Sequence[str]) -> bool:
-    """Tell whether a text with these words may be a standing instruction, see `_STANDING`."""
+    """Return whether a text with these words may be a standing instruction, see `_STANDING`."""
     if _ORDERS.isdisjoint(spoken):
         return False
     if not text.isascii():  # its signs may have been folded into words
@@ -291,7 +291,7 @@ def terms(text: str) -> list[str]:
 
 
 def is_unspaced(word: str) -> bool:
-    """Tell whether a word belongs to a script written without spaces, or is Hangul."""
+    """Return whether a word belongs to a script written without spaces, or is Hangul."""
     return bool(_RUN.match(word))
 
 
@@ -455,12 +455,12 @@ def _words_in(folded: str) -> list[str]:
 
 
 def _small(text: str) -> list[str]:
-    """List the words of a text in ASCII, in small letters: what folding it and `_words_in` give."""
+    """List the words of a text in ASCII, in lower case: what folding it and `_words_in` give."""
     return text.encode().translate(_SMALL_APART).decode().split()
 
 
 def holds(text: str, phrase: str) -> bool:
-    """Tell whether a text contains a phrase, with no letter or digit right before or after it.
+    """Return whether a text contains a phrase, with no letter or digit right before or after it.
 
     >>> holds("see ticket4711.", "ticket4711"), holds("see ticket47110", "ticket4711")
     (True, False)

@@ -11,7 +11,8 @@ import re
 from memento.text.fast_pattern import Small
 
 _LONGEST = 15
-"""Most words; a longer request says what it is about, and memories of that may help."""
+"""Maximum number of words; a longer request says what it is about, and memories of that may
+help."""
 _UNIT = (
     r"(?:celsius|fahrenheit|centigrade|kelvin|miles?|kilomet(?:er|re)s?|km|met(?:er|re)s?|cm|feet|ft"
     r"|foot|inch(?:es)?|yards?|stones?|pounds?|lbs?|ounces?|oz|kilos?|kilograms?|kgs?|grams?|pints?"
@@ -50,7 +51,7 @@ _WORLDLY = Small(
 
 
 def is_worldly(text: str) -> bool:
-    """Tell whether an English input asks for something that is in no memory.
+    """Return whether an English input asks for something that is in no memory.
 
     >>> is_worldly("30 fahrenheit in celsius"), is_worldly("write me a haiku about rain")
     (True, True)

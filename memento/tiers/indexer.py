@@ -37,23 +37,26 @@ if TYPE_CHECKING:
 log = logging.getLogger("memento.tiers.indexer")
 
 BITE_TEXTS = 16
-"""Most texts embedded in one batch, after which waiting queries go first."""
+"""Maximum number of texts embedded in one batch, after which waiting queries go first."""
 BITE_CHARS = 8_192
-"""Most characters embedded in one batch; about 4 per token."""
+"""Maximum number of characters embedded in one batch; about 4 per token."""
 INDEX_ROWS = 64
 """Rows written to the long tier at once."""
 BEHIND_ROWS = 512
 """Backlog, in rows, above which the indexer gives way only to queries and no longer to a stream of
 adds."""
 POLL_SECONDS = 0.2
-"""Longest time, in seconds, between two looks of a waiting caller at a wish or at the backlog."""
+"""Maximum time, in seconds, between two looks of a waiting caller at a wish or at the backlog."""
+OPEN_SECONDS = 2.0
+"""Age of the thread, in seconds, before which it opens the index only for somebody who waits:
+importing Chroma takes a second of CPU, and a command of the shell ends before it could be fed."""
 EXIT_SECONDS = 30.0
-"""Longest wait, in seconds, when the interpreter ends, for a thread that is still loading."""
+"""Maximum wait, in seconds, when the interpreter ends, for a thread that is still loading."""
 
 _BLOCKS = {"embedder": {"embed"}, "long": {"index", "drop"}, "store": {"embed", "index", "drop"}}
 """Backlog operations that cannot be done while a part has a problem."""
 GIVE_WAY = {False: 0.1, True: 0.25}
-"""Longest time, in seconds, to give way before each batch; longer while questions are expected."""
+"""Maximum time, in seconds, to give way before each batch; longer while questions are expected."""
 PLAN_BITES = 4
 """Batches planned at once, in characters; the next plan gives everybody a turn again."""
 FEED_ROUNDS = 16
@@ -131,6 +134,8 @@ class Indexer:
             with self._lock:
                 if not self._stopping and (self._thread is None or not self._thread.is_alive()):
                     self._wanted |= self._embeds and self._index_lost()
+                    soon = time.monotonic() + OPEN_SECONDS
+                    self._pauses["long"] = (soon, self._config.retry_seconds / 2)
                     run = threading.Thread(target=self._run, name="memento-indexer", daemon=True)
                     self._thread = run
                     run.start()
@@ -176,9 +181,11 @@ class Indexer:
                 self._settled.wait(POLL_SECONDS if left is None else min(POLL_SECONDS, left))
 
     def drained(self, sees: Sees) -> bool | None:
-        """Tell whether the backlog was processed; False if it cannot be, None if it may be."""
+        """Return whether the backlog was processed; False if it cannot be, None if it may be."""
         if not self._owes(sees):
             return True
+        if "long" not in self.trouble and self._pauses.pop("long", None) is not None:
+            self._wake.set()
         if self._stopping or ((self.trouble or self._refused) and self._given_up()):
             return False
         return None
@@ -262,7 +269,7 @@ class Indexer:
                 self._pausing -= 1
 
     def may_embed(self) -> bool:
-        """Tell whether the embedder may be used now: nobody paused it, and it works."""
+        """Return whether the embedder may be used now: nobody paused it, and it works."""
         return not self._pausing and self._ready("embedder") and self._ready("store")
 
     def want_index(self) -> None:
@@ -389,6 +396,7 @@ class Indexer:
         rows = INDEX_ROWS
         lines = self._ledger.read(lambda c: vectors.owed(c, OPS, rows * FEED_ROUNDS))
         if not lines and not self._wanted:
+            self._pauses.pop("long", None)
             return False
         try:
             for start in range(0, max(len(lines), 1), rows):
@@ -432,7 +440,7 @@ class Indexer:
         self.wishes.ring()
 
     def _is_ending(self) -> bool:
-        """Tell whether the store or the program ends, in which libraries fail to load."""
+        """Return whether the store or the program ends, in which libraries fail to load."""
         return self._stopping or not threading.main_thread().is_alive()
 
     def works(self, where: str) -> None:
@@ -445,8 +453,8 @@ class Indexer:
         return time.monotonic() >= not_before
 
     def _tries_again(self) -> bool:
-        """Tell whether a part that did not work has paused for long enough."""
-        return any(self._ready(where) for where in list(self.trouble))
+        """Return whether a part has paused for long enough, or did not work before."""
+        return any(self._ready(where) for where in {*self.trouble, *self._pauses})
 
     def _give_way(self) -> None:
         """Let queries go first, and also adds while the backlog is short; but not for ever."""

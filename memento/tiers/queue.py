@@ -111,12 +111,13 @@ class Turns:
 
 
 ROWS = 1_024
-"""Most memories that one question waits for."""
+"""Maximum number of memories that one question waits for."""
 CHARS = 16_384
-"""Most characters of them together; the default embedder takes about 0.5 s for so many."""
+"""Maximum number of characters in all of them together; the default embedder takes about 0.5 s for
+so many."""
 SHORT = 2_048
-"""Most characters of a text that is embedded beside the indexer's other work, and of a batch of the
-indexer while questions are expected: about 80 ms."""
+"""Maximum number of characters in a text that is embedded beside the indexer's other work, and of a
+batch of the indexer while questions are expected: about 80 ms."""
 
 LATELY = 5.0
 """Seconds after a question during which the next one is expected."""
@@ -197,11 +198,11 @@ class Wishes:
                 wish.ring()
 
     def expected(self) -> bool:
-        """Tell whether a question waits now, or one did lately."""
+        """Return whether a question waits now, or one did lately."""
         return bool(self._wishes) or monotonic() < self._expected_until
 
     def urgent(self) -> bool:
-        """Tell whether a question waits for a short text, which another thread embeds now."""
+        """Return whether a question waits for a short text, which another thread embeds now."""
         with self._lock:
             return any(chars <= SHORT for wish in self._wishes for chars in wish.left.values())
 

@@ -29,7 +29,7 @@ CANARY = "A heron stands in the reeds and waits for the morning ferry."
 """A text whose vector is stored with the embedder's name: other weights give another vector."""
 
 SAME = 0.9
-"""Least cosine of two vectors of one text with the same weights. Another processor, runtime or
+"""Minimum cosine of two vectors of one text with the same weights. Another processor, runtime or
 precision stays above it (0.99 for int8 against float32); vectors of other weights are unrelated."""
 
 

@@ -35,9 +35,9 @@ class Backup:
 
     Attributes:
         path: The file.
-        taken_at: The moment it shows, UTC.
-        memories: Memories in it, of every status and namespace.
-        bytes: Its size.
+        taken_at: The moment whose state it contains, UTC.
+        memories: Number of memories in it, of every status and namespace.
+        bytes: Its size in bytes.
     """
 
     path: Path
@@ -52,10 +52,10 @@ class Restored:
 
     Attributes:
         root: Its folder.
-        memories: Memories in it, of every status and namespace.
+        memories: Number of memories in it, of every status and namespace.
         taken_at: When the backup was made, UTC; None for a plain copy of a ledger.
-        moment: The moment it was set back to, UTC, or None.
-        aside: New folder of the store that was there before, or None.
+        moment: The moment to which it was rolled back, UTC, or None.
+        aside: Where the previous store was moved, or None.
     """
 
     root: Path
@@ -94,8 +94,8 @@ def restore(
 ) -> Restored:
     """Make a store from a backup.
 
-    The full text is in the backup; the snapshot and the long tier are rebuilt in the background
-    when the store is opened.
+    The full-text index is part of the backup; the snapshot and the long tier are rebuilt in the
+    background when the store is opened.
 
     Args:
         file: A backup, or a copy of a ``ledger.db`` with its ``-wal`` file, if any, beside it.

@@ -50,8 +50,8 @@ _READ = 100
 
 STALE = "stale, a later state of them was written and the disk lost it"
 NEWER = "indexed with a text that they never had: perhaps they are stale, and that was their latest"
-AGAIN = "restore a backup, or `memento salvage` and add them again"
-SALVAGE = "`memento salvage` makes a new ledger of all intact memories"
+AGAIN = "restore a backup, or `memento doctor --salvage` and add them again"
+SALVAGE = "`memento doctor --salvage` makes a new ledger of all intact memories"
 
 
 class Damage(NamedTuple):

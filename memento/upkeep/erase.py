@@ -23,12 +23,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from memento.admit.redact import redact
 from memento.base import layout
 from memento.base.clock import from_micros
 from memento.base.files import explain_os, remove_litter, sync_folder, unfinished, written
+from memento.base.lazy import later
 from memento.check import MAX_URI, ids, short_name
 from memento.errors import (
     InvalidInput,
@@ -38,20 +39,27 @@ from memento.errors import (
     StoreClosed,
     StoreError,
 )
-from memento.ledger import erasure, memories, quotes, scope_rows, session_rows, vectors
+from memento.ledger import erasure, memories, quotes, vectors
 from memento.ledger.contract import Ledger, Session
 from memento.ledger.erasure import Chosen
 from memento.tiers import derived, folder
 from memento.tiers.folder import FolderLock
 from memento.tiers.ring import ShortTier
 
+if TYPE_CHECKING:
+    from memento.ledger import scope_rows, session_rows
+else:
+    scope_rows = later("memento.ledger.scope_rows")
+    session_rows = later("memento.ledger.session_rows")
+
 POLL_SECONDS = 0.05
 """Pause, in seconds, between checks of the work of other processes."""
 PATIENCE = 0.5
-"""Longest wait, in seconds, for the last readers of the log; writers wait as long."""
+"""Maximum wait, in seconds, for the last readers of the log; writers wait as long."""
 
 NOT_REACHED = (
     "backups and exports made before, and what one that was killed left (.NAME.*.tmp)",
+    "the notes of a vault until it is synced (`memento export --vault`)",
     "texts already handed to a model or shown",
     "what the file system, a volume snapshot, the disk's firmware or swap keeps of old blocks",
 )
@@ -68,7 +76,7 @@ class Erasure:
     """The receipt of an erasure, or of a dry run of one.
 
     Attributes:
-        ids: Ids of the memories asked for, in order of arrival.
+        ids: Ids of the memories requested, in order of arrival.
         derived: Ids of the memories derived from those. They are erased as well; with
             ``derived=False``, only the articles that a sleep made from them are.
         at: Time of the erasure, UTC.
@@ -76,7 +84,7 @@ class Erasure:
         rows: Number of deleted rows, by table. If very many memories are erased, rows deleted by
             other processes are not included.
         removed: Files and folders of the store that were removed.
-        rewritten: Files of the store that were written again.
+        rewritten: Files of the store that were rewritten.
         pending: Each unfinished step with the reason. The process that has the store open, or opens
             it next, completes it.
         untouched: Files and folders in the store's folder that are not the store's, or cannot be
@@ -100,7 +108,7 @@ class Erasure:
 
     @property
     def complete(self) -> bool:
-        """Whether no step is left to do."""
+        """Whether every step is finished."""
         return not self.pending
 
 
@@ -128,7 +136,7 @@ def choose(wanted: object, source: object, session: object, *, everything: bool)
 
 
 def _drop(connection: Session, ns: int, what: Chosen) -> dict[str, int]:
-    """Remove what is no memory: sessions, scopes and shares; returns how many rows, by table."""
+    """Remove what is not a memory: sessions, scopes and shares; returns how many rows, by table."""
     return session_rows.drop(connection, ns, what) | scope_rows.drop(connection, ns, what)
 
 
@@ -214,7 +222,7 @@ class Eraser:
             self._rows = Counter(_drop(connection, ns, what))
             return late
 
-        if len(doomed) > erasure.FEW:  # no other writer waits while they are looked for
+        if len(doomed) > erasure.FEW:  # no other writer waits while they are searched for
             also |= self._write(mark)
         else:
             roots, also = self._write(job)
@@ -245,7 +253,7 @@ class Eraser:
         """Do the steps left on the files; a step that is not possible now stays in ``pending``.
 
         Args:
-            patience: Longest wait for readers of an older state, seconds.
+            patience: Maximum wait for readers of an older state, seconds.
         """
         if self._ledger.read_only:
             return

@@ -7,9 +7,9 @@ import io
 import json
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import IO, Any, AnyStr, cast
@@ -20,6 +20,7 @@ from memento.ledger import memories, namespaces, scope_rows, session_rows, vecto
 from memento.ledger import transfer as sql
 from memento.ledger.contract import Ledger, Session
 from memento.ledger.rows import Row, is_changed_state, is_sound
+from memento.types import Memory
 from memento.upkeep.line_format import (
     FIELDS,
     FORMAT,
@@ -31,6 +32,7 @@ from memento.upkeep.line_format import (
     spelt_share,
     spelt_state,
 )
+from memento.upkeep.other_formats import WRITERS, Format, lost
 
 _UNSPEAKABLE = (ValueError, TypeError, AttributeError, OverflowError)
 """Errors from encoding a damaged value."""
@@ -56,6 +58,8 @@ class Exported:
         sessions: Sessions in it, each with its checkpoints.
         scopes: Scopes in it that were named or merged.
         shares: Shares in it: who sees which scope.
+        left_out: What the format of another program cannot hold: ``memories`` that it does not
+            take, and fields by their name, each with the number of memories that have it.
     """
 
     namespaces: int
@@ -69,6 +73,27 @@ class Exported:
     sessions: int = 0
     scopes: int = 0
     shares: int = 0
+    left_out: Mapping[str, int] = field(default_factory=dict)
+
+
+def export_as(
+    ledger: Ledger,
+    target: str | Path | IO[str] | IO[bytes],
+    found: Sequence[Memory],
+    kind: Format,
+    *,
+    overwrite: bool,
+) -> Exported:
+    """Write memories in the format of another program."""
+    left_out, digest = lost(found, kind), sha256()
+    with _lent(ledger, target, overwrite=overwrite) as stream:
+        for text in WRITERS[kind].write(found):
+            data = text.encode()
+            _write_all(stream, data)
+            digest.update(data)
+        stream.flush()
+    count = len(found) - left_out.get("memories", 0)
+    return Exported(1, count, 0, 0, 0, (), (), digest.hexdigest(), left_out=left_out)
 
 
 def export(
@@ -153,7 +178,11 @@ class _Writer:
 
     def end(self, namespaces: int) -> Exported:
         digest, counts = self._digest.hexdigest(), self._counts
-        total = {"memories": counts["memory"], "links": counts["link"], "events": counts["event"]}
+        total: dict[str, Any] = {
+            "memories": counts["memory"],
+            "links": counts["link"],
+            "events": counts["event"],
+        }
         self.write({"type": "end", **total, "sha256": digest})
         self._stream.flush()
         return Exported(

@@ -42,17 +42,18 @@ UNNAMED = "import"
 
 
 BITE = 256
-"""Most lines written by one transaction: about 20 ms, during which an ``add`` waits."""
+"""Maximum number of lines written by one transaction: about 20 ms, during which an ``add``
+waits."""
 BITE_BYTES = 1 << 20
-"""Most bytes of the file written by one transaction, unless a single line has more."""
+"""Maximum number of bytes of the file written by one transaction, unless a single line has more."""
 MAX_LINE = 64 * 1024 * 1024
-"""Longest line that is read, bytes; a file with a longer one is not an export."""
+"""Maximum length of a line that is read, bytes; a file with a longer one is not an export."""
 
 _GARBLED = (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError)
 """Errors from reading a line with wrong fields."""
 
 _UNIT = 0.01
-"""Largest distance from 1 of the length of a vector."""
+"""Maximum distance from 1 of the length of a vector."""
 
 Labels: TypeAlias = tuple[str, ...]
 
@@ -166,7 +167,7 @@ class Lines:
             return None
         row, document = read_row(line, self._terms.limits)
         if (labels, row.id) in self._ids:
-            raise InvalidInput("id", f"{row.id!r} comes twice")
+            raise InvalidInput("id", f"{row.id!r} occurs twice")
         self._ids.add((labels, row.id))
         if self._terms.is_own:
             states = [read_state(state, row, self._terms.limits) for state in line["versions"]]

@@ -247,7 +247,7 @@ def read_share(line: Mapping[str, Any]) -> ShareLine:
 
 
 MOST = 1 << 20
-"""Most checkpoints of a session that are read."""
+"""Maximum number of checkpoints in a session that are read."""
 _PARTS = ("kind", "goal", "done", "next", "blocked", "files", "note", "data")
 """The parts of a checkpoint, in the order in which they are written."""
 

@@ -141,7 +141,7 @@ class Changes(Part):
             since: Earliest moment, with a time zone; None for any.
             id: Only changes that affected this memory; None for all.
             run: The run of a call that made several changes; None for any.
-            limit: Most changes to return, 1 to 1,000,000.
+            limit: Maximum number of changes to return, 1 to 1,000,000.
 
         Raises:
             NotFound: If this namespace has no such id.

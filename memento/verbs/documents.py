@@ -63,7 +63,7 @@ from memento.write import change, locks
 from memento.write.steps import Run
 
 BATCH = 500
-"""Most parts of a document written in one transaction."""
+"""Maximum number of parts in a document written in one transaction."""
 DOCUMENT, HEADING = "document", "heading"
 """Metadata of parts, beside the number: the document's name, and the headings above the part."""
 _READ = (Format.TEXT, Format.MARKDOWN)
@@ -82,16 +82,17 @@ class Documents(Part):
         *,
         progress: Progress | None = None,
     ) -> list[Ingested]:
-        """Store what is in files: notes, exports of chats and of other memories, tables.
+        """Store the contents of files: notes, tables, and exports of chats or memory systems.
 
-        Each memory has an id made of the one it has in its file, or of its text. So the same file
-        again adds nothing, the next export of a chat adds what is new, and an interrupted call is
-        completed by repeating it. Sentences that were erased, forgotten, corrected or reworded here
-        stay out, as in ``add``. Notes that name others as ``[[links]]`` are linked to them.
+        Each memory gets an id derived from its id in the file, or from its text. Ingesting the same
+        file again therefore adds nothing, a later export of a chat adds only what is new, and an
+        interrupted call can be completed by repeating it. Sentences that were erased, forgotten,
+        corrected or reworded here are left out, as in ``add_many``. Notes that name others as
+        ``[[links]]`` are linked to them.
 
         Args:
             survey: What ``memento.ingest.survey`` found in the files.
-            progress: Called with the number of memories that are done, and of all.
+            progress: Called with the number of memories that are done and the total.
 
         Returns:
             A report for each file, or for each export of several files.
@@ -138,7 +139,7 @@ class Documents(Part):
         expires_in: timedelta | float | None = None,
         progress: Progress | None = None,
     ) -> Memories:
-        r"""Store a text of any length, in parts that are found one by one.
+        r"""Store a text of any length in parts that can be found separately.
 
         The text is split at headings and paragraphs, and long paragraphs at sentence ends, into
         parts of about 300 to 1,000 characters. Fenced code is kept whole up to that length. The
@@ -178,7 +179,7 @@ class Documents(Part):
                 hundred; see ``memento.protocols.Progress``.
 
         Returns:
-            The parts, in order; none for one of which all was erased.
+            The parts, in order, without any whose text was erased completely.
 
         Raises:
             InvalidInput: If a value cannot be accepted, the file cannot be read, or it is a
@@ -249,7 +250,7 @@ def _split(
     )
     drafts = [*_drafts(found, called, like)]
     if not drafts:
-        raise InvalidInput("document", "holds no text")
+        raise InvalidInput("document", "contains no text")
     return called, drafts
 
 
@@ -392,7 +393,7 @@ def _followed(drafts: Sequence[Draft], before: Sequence[Row], gone: set[str]) ->
 
 
 def _says_so(memory: Memory, draft: Draft) -> bool:
-    """Tell whether a stored part says all that a draft says, and is trusted as much."""
+    """Return whether a stored part says all that a draft says, and is trusted as much."""
     if draft.expires_in is not None or memory.expires_at is not None:
         return False
     given = {name: getattr(draft, name) for name in _SAME if getattr(draft, name) is not None}

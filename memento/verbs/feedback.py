@@ -53,11 +53,11 @@ from memento.write import verdicts
 from memento.write.verdicts import Verdict, cited
 
 MAX_TARGETS = 100
-"""Most memories that one call may judge."""
+"""Maximum number of memories that one call may judge."""
 MAX_NOTE = 1_000
-"""Longest note, characters."""
+"""Maximum length of a note, characters."""
 LEAST_SHARE = 0.5
-"""Least share in an answer with which a hit counts as used when the whole answer was useful."""
+"""Minimum share in an answer with which a hit counts as used when the whole answer was useful."""
 
 Target: TypeAlias = str | Hit | Retrieval | Sequence[str | Hit]
 """The subject of a verdict: a memory by its id or as a hit, several, or a whole answer."""
@@ -70,7 +70,7 @@ SHOWN = 10
 
 
 class Feedback(Part):
-    """Feedback on memories, and the belief and strength it adds up to: ``memory.feedback``."""
+    """Feedback on memories, with the resulting belief and strength: ``memory.feedback``."""
 
     def rate(
         self,
@@ -97,7 +97,7 @@ class Feedback(Part):
                 five count as ignored. Hits that have been hidden or erased since are skipped.
             useful: True for ``used``, False for ``ignored``. Pass either this or ``verdict``.
             verdict: ``used``, ``confirmed`` (it is right), ``ignored``, ``wrong`` or ``harmful``.
-            source: Who rates, a trust class.
+            source: Trust class of whoever rates.
             note: The reason, up to 1,000 characters; it is stored with the verdict.
 
         Returns:
@@ -140,7 +140,7 @@ class Feedback(Part):
         Args:
             retrieval: The answer of ``retrieve`` that the model was shown.
             answer: The model's answer.
-            source: Who wrote the answer, a class of trust.
+            source: Trust class of whoever wrote the answer.
 
         Returns:
             Ids of the hits that were used, best first.
@@ -173,14 +173,14 @@ class Feedback(Part):
         return tuple(hit.id for hit, rests in zip(hits, used, strict=True) if rests)
 
     def retract(self, *, event: int | None = None, source: Trust | str | None = None) -> int:
-        """Take verdicts back, as if they had never been given.
+        """Retract verdicts, as if they had never been given.
 
         Args:
             event: Event number of one verdict, see ``Evidence.event``.
-            source: A trust class, to take back all its verdicts in this namespace.
+            source: A trust class, to retract all its verdicts in this namespace.
 
         Returns:
-            How many were taken back; 0 if they already had been.
+            Number of verdicts retracted; 0 if they already had been.
 
         Raises:
             InvalidInput: If not exactly one of the two is given, or the verdict does not exist.
@@ -224,7 +224,7 @@ class Feedback(Part):
     def strength(self, id: str) -> Strength:  # noqa: A002 - the field's own name
         """Return how much a memory was used, and how far it has faded.
 
-        A memory that nobody used, rated or was shown has a use and a worth of 0, whatever its age.
+        A memory that was never used, rated or shown has a use and a worth of 0, whatever its age.
 
         Raises:
             NotFound: If this namespace has no such id.
@@ -384,8 +384,8 @@ class Feedback(Part):
 
         Args:
             loop: The turn, or its id.
-            outcome: How well it went, from -1 (harmful) to 1 (as wished); None for no verdict.
-            source: Who says so, a class of trust; see ``rate``.
+            outcome: How well it went, from -1 (harmful) to 1 (as desired); None for no verdict.
+            source: Trust class of whoever says so; see ``rate``.
 
         Returns:
             Ids of the memories that share the outcome, best first.
@@ -465,11 +465,11 @@ class Loop:
     given.
 
     Attributes:
-        id: Its id; with it another process can ``finalize`` the turn.
+        id: Its id, with which another process can ``finalize`` the turn.
         session: Conversation it belongs to, or None.
         opened_at: When it was opened, UTC.
         expires_at: When it is closed without an outcome, UTC.
-        closed: Whether it was closed with this object.
+        closed: Whether it was closed through this object.
     """
 
     id: str
@@ -493,13 +493,13 @@ class Loop:
     def outcome(
         self, value: float, correction: str | None = None, *, source: Trust | str = Trust.USER
     ) -> Memory | None:
-        """Give the turn its outcome, and close it.
+        """Set the outcome of the turn and close it.
 
         Args:
-            value: From -1 (harmful) to 1 (as wished). It is divided among the memories shown, by
-                rank.
+            value: How well it went, from -1 (harmful) to 1 (as desired). The outcome is divided
+                among the memories shown, by rank.
             correction: The right answer; it is added as a memory.
-            source: Who says so, a class of trust; see ``rate``.
+            source: Trust class of whoever says so; see ``rate``.
 
         Returns:
             The memory that was added, or None.

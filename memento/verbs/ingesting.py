@@ -26,28 +26,30 @@ from memento.types import Draft, Source, Status, Trust
 from memento.views import View
 
 BATCH = 256
-"""Most drafts of a file written in one transaction."""
+"""Maximum number of drafts of a file written in one transaction."""
 VERB = "ingest"
 """Name of the change that an edit where a message comes from makes here."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ingested:
-    """What became of a file, or of the files of an export.
+    """What was done with a file, or with the files of an export.
 
     Attributes:
         name: The file, folder or archive.
-        format: How it is written; ``""`` if it was not read.
+        format: Its format; ``""`` if it was not read.
         called: What such a file is, such as ``a ChatGPT export``.
-        is_export: Whether it comes from another system and its memories have ids of their own.
-        read: Memories in it.
-        new: Of these, stored by this call.
-        changed: Of these, given the text that they have there now.
-        taken_out: Of these, left out since all of it was taken out here before.
-        waiting: Of the new ones, quarantined until the user approves them.
-        notes: What its reader has to say.
+        is_export: Whether it comes from another system that gives its memories ids.
+        read: Number of memories in it.
+        new: Number of these that were stored by this call.
+        changed: Number of these whose text was updated to what the file now says.
+        taken_out: Number of these that were left out because all of their text had been removed
+            here before.
+        waiting: Number of the new ones that are quarantined until the user approves them.
+        notes: Remarks about how the file was read.
         problem: Why it was not read; ``""`` if it was.
-        left_out: Whether nobody asked for it by name, so that it is no error.
+        left_out: Whether it was found in a folder rather than named by the user, so that leaving it
+            out is no error.
     """
 
     name: str
@@ -127,7 +129,7 @@ class _Adding:
         return self._view.ask(lambda c, ns: memories.by_ids(c, ns, every)) or {}
 
     def _is_due(self, draft: Draft, row: Row | None) -> bool:
-        """Tell whether a draft is new, or vouches for what waits in quarantine."""
+        """Return whether a draft is new, or vouches for what waits in quarantine."""
         if row is None:
             return True
         return row.status == Status.QUARANTINED and _trust(draft) not in self._view.config.untrusted

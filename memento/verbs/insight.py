@@ -56,11 +56,11 @@ if TYPE_CHECKING:
 
 
 MOST = 1_000
-"""Most memories that one overview reads with all that belongs to them."""
+"""Maximum number of memories that one overview reads with all that belongs to them."""
 EVERY = 1_000_000
-"""Most memories that ``health`` counts."""
+"""Maximum number of memories that ``health`` counts."""
 NEAR_BEST = 0.2
-"""Least share of the best confidence; a memory with less is of another topic than the dossier."""
+"""Minimum share of the best confidence; a memory with less is of another topic than the dossier."""
 JUNK = 3
 """Forgotten memories of one source from which it is a sign of junk."""
 AGE = timedelta(days=30)
@@ -68,7 +68,7 @@ AGE = timedelta(days=30)
 STALE = timedelta(days=180)
 """Age from which a rule or a preference that nobody confirmed should be asked about."""
 KNOWN = 0.3
-"""Least confidence at which a question counts as answered."""
+"""Minimum confidence at which a question counts as answered."""
 PEERS = 3
 """Subjects that must have a slot before one that lacks it is noticed."""
 MENTIONS = 5
@@ -87,9 +87,9 @@ Wonders = list[Wonder]
 V = TypeVar("V", bound=View)
 
 MOST_HOPS = 6
-"""Most memories of a chain."""
+"""Maximum number of memories in a chain."""
 MOST_CHAINS = 100
-"""Most chains of an answer."""
+"""Maximum number of chains in an answer."""
 
 
 class Snapshot:
@@ -111,7 +111,7 @@ class Snapshot:
         return f"<Snapshot {self.at.isoformat()}>"
 
     def list(self, **options: Any) -> Memories:
-        """Like ``MemoryManager.list``, as it was then.
+        """Like ``MemoryManager.list``, but as of the snapshot's moment.
 
         Raises:
             InvalidInput: If an argument cannot be accepted.
@@ -119,7 +119,7 @@ class Snapshot:
         return listing.list(self._view, **options, known_at=self.at)
 
     def policy(self, *, scope: str = "", tokens: int = TOKENS, ids: bool = False) -> Policy:
-        """Like ``Rules.policy``, as its head would have been then without a session.
+        """Like ``Rules.policy``, but as of the snapshot's moment: the head only, and no session.
 
         Raises:
             InvalidInput: If an argument cannot be accepted.
@@ -127,7 +127,7 @@ class Snapshot:
         return Rules(self._view).policy(scope=scope, tokens=tokens, ids=ids, known_at=self.at)
 
     def retrieve(self, query: str, k: int | None = 5, **options: Any) -> Retrieval:
-        """Like ``MemoryManager.retrieve``, as it was then; nothing is recorded.
+        """Like ``MemoryManager.retrieve``, but as of the snapshot's moment; nothing is logged.
 
         Raises:
             InvalidInput: If an argument cannot be accepted.
@@ -136,10 +136,10 @@ class Snapshot:
 
 
 class Insight(Part):
-    """Questions across memories and about the past: ``memory.insight``."""
+    """Overviews of many memories, and views of the past: ``memory.insight``."""
 
     def snapshot(self, at: datetime) -> Snapshot:
-        """Return a view of a moment: ``list``, ``retrieve`` and ``policy`` as they were then.
+        """Return a view of the namespace as of a moment: ``list``, ``retrieve`` and ``policy``.
 
         Erased memories are gone, and memories that are or were in quarantine are left out.
 
@@ -166,12 +166,12 @@ class Insight(Part):
             topic: Only memories that are relevant to this; None for all.
             by: ``occurred`` for when things happened or were said; ``recorded`` for when they were
                 stored, changed, superseded, forgotten and so on.
-            limit: Most memories to read, by relevance or by date, 1 to 1,000.
+            limit: Maximum number of memories to read, by relevance or by date, 1 to 1,000.
             filters: Only memories that match; see ``Filtering``.
 
         Returns:
-            The moments, oldest first, of active and superseded memories; with ``recorded`` and no
-            topic, also of forgotten ones.
+            The events of active and superseded memories, oldest first; with ``recorded`` and no
+            topic, those of forgotten memories as well.
 
         Raises:
             InvalidInput: If an argument cannot be accepted.
@@ -216,7 +216,7 @@ class Insight(Part):
 
         Args:
             topic: The topic, in plain words.
-            tokens: Most tokens of the memories, or None.
+            tokens: Maximum number of tokens in all memories together; None for no limit.
 
         Raises:
             InvalidInput: If an argument cannot be accepted.
@@ -229,7 +229,7 @@ class Insight(Part):
         return Dossier(topic, kept, found.confidence)
 
     def health(self, scope: str | None = None) -> Health:
-        """Report doubts: conflicts, and memories that are overdue, never used or without a source.
+        """Report conflicts, and memories that are overdue, never used or without a source.
 
         Args:
             scope: Only memories at this scope or below it; None for all.
@@ -260,13 +260,13 @@ class Insight(Part):
         """List gaps in the memories, each with a question to ask.
 
         The gaps are open conflicts; unanswered questions of the user; overdue memories; slots that
-        similar things have and one lacks; rules, preferences and facts about the user that nobody
-        confirmed for 180 days; and names that many memories mention and none explains. No model is
-        used, and the same memories give the same list.
+        similar things have and one lacks; rules, preferences and facts about the user that have not
+        been confirmed for 180 days; and names that many memories mention but none explains. No
+        model is used, and the same memories give the same list.
 
         Args:
             topic: Only gaps that concern this topic; None for all.
-            limit: Most to return, 1 to 100.
+            limit: Maximum number of gaps to return, 1 to 100.
 
         Raises:
             InvalidInput: If an argument cannot be accepted.
@@ -445,20 +445,20 @@ class Insight(Part):
     def reason(
         self, question: str, *, hops: int = 3, k: int = 5, **filters: Unpack[Filtering]
     ) -> Reasoning:
-        """Answer a question that needs several memories, by chains of memories that share names.
+        """Answer a question that takes several memories, by following the names that they share.
 
         A chain begins with a memory that contains a name from the question, and each next memory
         shares a name with the one before. If active memories give different values for the same
         thing, only the newest is followed; the others are reported as conflicts. Nothing is
         generated: every step is a stored memory.
 
-        The first question in a namespace reads its memories once; then the names are kept in RAM
-        and follow every change. Nothing is recorded.
+        The first question in a namespace reads all of its memories; after that, the names are kept
+        in RAM and updated with every change. The question is not logged.
 
         Args:
             question: The question, in plain words.
-            hops: Most memories in a chain, 1 to 6.
-            k: Most chains, 1 to 100; also the number of hits if there is no chain.
+            hops: Maximum number of memories in a chain, 1 to 6.
+            k: Maximum number of chains, 1 to 100; also the number of hits if there is no chain.
             filters: Only memories that match; see ``Filtering``.
 
         Returns:
@@ -512,7 +512,7 @@ class Insight(Part):
     ) -> Relations:
         """Return the memories linked to one, in order of arrival.
 
-        Links count in both directions, whichever memory was added later.
+        Links in both directions are included, whichever memory was added later.
 
         Args:
             id: Id of the memory; it may have any status.
@@ -539,7 +539,7 @@ class Insight(Part):
 
 
 def _is_rootless(memory: Memory) -> bool:
-    """Tell whether nothing says where a memory comes from."""
+    """Return whether nothing says where a memory comes from."""
     source = memory.source
     return not (memory.session or memory.actor or source.uri or source.parents)
 

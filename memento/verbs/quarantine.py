@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from memento.admit.redact import Redaction
 from memento.check import MAX_URI, check_count, check_flag, check_id, short_name
+from memento.errors import InvalidInput
 from memento.ledger.filters import filters_of
 from memento.ledger.rows import Row
 from memento.types import Memories, Memory, Status
@@ -27,19 +30,28 @@ class Quarantine(Part):
     'active'
     """
 
-    def list(self, *, newest_first: bool = False, limit: int = 100, offset: int = 0) -> Memories:
+    def list(
+        self,
+        *,
+        source: str | None = None,
+        newest_first: bool = False,
+        limit: int = 100,
+        offset: int = 0,
+    ) -> Memories:
         """List memories from untrusted sources that are neither approved nor rejected.
 
         Args:
+            source: Only those from here: a trust class such as ``web``, or an exact address, as in
+                ``Source.uri``.
             newest_first: Reverse the order of arrival.
-            limit: Most memories to return, 1 to 1,000,000.
+            limit: Maximum number of memories to return, 1 to 1,000,000.
             offset: Number of memories to skip first, >= 0.
 
         Raises:
             InvalidInput: If an argument cannot be accepted.
         """
         return self._view.listed(
-            filters_of(self._view.engine.now(), statuses=Status.QUARANTINED),
+            filters_of(self._view.engine.now(), statuses=Status.QUARANTINED, source=source),
             newest_first=newest_first,
             limit=limit,
             offset=offset,
@@ -48,10 +60,10 @@ class Quarantine(Part):
     def approve(self, seen: Memory | str, *, version: int | None = None) -> Memory:
         """Make a quarantined memory active, so that it replaces the memories it supersedes.
 
-        A value of a slot that began before the present one becomes part of the slot's history. If
-        the memory has changed since you read it, it is not approved. It keeps its source, so it
-        cannot become a rule or be pinned. Only people should call this: an agent that can approve
-        is as exposed as one without quarantine.
+        If the memory is a value for a slot and began before the current value, it becomes part of
+        the slot's history. If the memory has changed since you read it, it is not approved. It
+        keeps its source, so it cannot become a rule or be pinned. Only people should call this: an
+        agent that can approve is as exposed as one without quarantine.
 
         Args:
             seen: The memory as you read it, or its id.
@@ -71,6 +83,33 @@ class Quarantine(Part):
         return self._view.change(
             memory_id, lambda work: trust.approve(work, memory_id, what), verb="approve"
         )
+
+    def approve_all(self, seen: Sequence[Memory]) -> Memories:
+        """Approve many memories as you read them, such as all from one source; see ``approve``.
+
+        A few hundred are approved per transaction. All changes are one run, so that ``undo``
+        takes them back together.
+
+        Args:
+            seen: The memories, as ``list`` returned them.
+
+        Returns:
+            The memories as they are now.
+
+        Raises:
+            ChangedSince: If one has changed since; those of earlier transactions are approved.
+            NotFound: If this namespace has no such memory.
+            InvalidInput: If ``seen`` contains anything but memories, or one cannot be approved.
+            LockedMemory: If one would replace a memory that is locked.
+        """
+        if not all(isinstance(one, Memory) for one in seen):
+            raise InvalidInput("seen", "must be memories as they were read, not ids")
+        rows = self._view.change_rows(
+            lambda _c, _ns: [*seen],
+            lambda work, some: [trust.approve(work, one.id, one) for one in some],
+            verb="approve",
+        )
+        return Memories(map(self._view.memory, rows))
 
     def reject(self, id: str) -> Memory:  # noqa: A002 - the field's own name
         """Forget a quarantined memory; ``restore`` puts it back into quarantine.

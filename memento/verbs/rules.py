@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Unpack
 
 from memento.base import blocks
-from memento.base.clock import day_in, from_micros
+from memento.base.clock import DAY, day_in, from_micros
 from memento.base.scopes import ancestors, contains
 from memento.check import (
     MAX_K,
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from memento.tiers.store_embedder import StoreEmbedder
 
 HOLDS_AT = 0.2
-"""Least cosine of a condition to the message from which it holds. On the repository's own set it
+"""Minimum cosine of a condition to the message from which it holds. On the repository's own set it
 finds nine of ten that hold and one in ten of the others: a rule too many costs 15 tokens, one that
 is missed costs a correction."""
 TURNOVER = 0.25
@@ -60,12 +60,11 @@ TAIL_TOKENS = 600
 RECALL = 5
 """Memories that the tail recalls at most, by default."""
 EVERY = 1_000_000
-"""Most memories of a past policy."""
+"""Maximum number of memories in a past policy."""
 KEPT = 256
 """Sets of memories, and heads, kept in RAM for one store."""
 KEPT_VECTORS = 4_096
 """Vectors of conditions kept in RAM for one embedder."""
-DAY = 86_400_000_000
 TODO = "todo"
 """Tag of a plan that is to be done, whenever."""
 
@@ -102,7 +101,7 @@ _vectors = weakref.WeakKeyDictionary()
 
 
 class Rules(Part):
-    """An agent's standing instructions: add rules, compile them for a prompt: ``memory.rules``."""
+    """An agent's standing instructions, compiled for its prompt: ``memory.rules``."""
 
     def policy(
         self,
@@ -122,7 +121,7 @@ class Rules(Part):
         Put the head into the system message: it contains the user's rules, preferences and
         decisions. It stays the same, byte for byte, through a session, so that providers can cache
         the prompt. Put the tail after the last message: it contains what changed since, the
-        conditional rules that apply to the message, what is open, and what is recalled.
+        conditional rules that apply to the message, open plans, and recalled memories.
 
         Only the user's rules are presented as instructions. Each text is one escaped line, so
         stored text cannot close a section.
@@ -133,14 +132,15 @@ class Rules(Part):
                 apply. ``""`` is the session's scope, if it has one.
             session: The session whose head to keep; it is started if necessary. None for the head
                 as of now.
-            tokens: Most tokens of the head, estimated, >= 1. Locked rules are always included.
-            tail_tokens: Most tokens of the tail, estimated, >= 1.
-            context: The caller's own description of the moment, which conditions of rules may name,
-                such as ``{"tool": "git", "path": "schema.sql"}``.
-            recall: Most memories to recall for the message, >= 0.
+            tokens: Maximum number of tokens in the head, estimated, >= 1. Locked rules are always
+                included.
+            tail_tokens: Maximum number of tokens in the tail, estimated, >= 1.
+            context: The caller's own description of the situation, to which conditions of rules may
+                refer, such as ``{"tool": "git", "path": "schema.sql"}``.
+            recall: Maximum number of memories to recall for the message, >= 0.
             ids: Whether to show the id of each line of the head and each recalled memory.
             known_at: Compile the head from what was recorded by this moment, without a tail; not
-                with a message, a context or a session. Undecided conflicts are not named.
+                with a message, a context or a session. Undecided conflicts are not listed.
 
         Raises:
             InvalidInput: If an argument cannot be accepted.
@@ -476,7 +476,7 @@ class Rules(Part):
         return made.text, [Shown(one, 9, texts[one]) for one in made.shown if one in texts]
 
     def confirm(self, candidate: Candidate, **changes: Unpack[Confirming]) -> Memory:
-        """Store a statement that ``observe`` doubted.
+        """Store a statement that ``observe`` was not sure about.
 
         Args:
             candidate: One of ``Observation.doubtful``.
@@ -504,9 +504,9 @@ class Rules(Part):
         Args:
             rules: One rule or several. A rule that gives a slot another value, such as spaces
                 instead of tabs, supersedes the earlier rule.
-            scope: Where they apply, a path.
+            scope: Scope in which they apply, a path.
             lock: Whether to lock them, so that only the user can change them.
-            condition: When they apply, in words; None for what each says.
+            condition: When they apply, in plain words; None to use what each rule says.
 
         Returns:
             The rules, in order.
@@ -534,7 +534,7 @@ class Rules(Part):
         Args:
             messages: The turns in order, as for ``keep``, or a string from the user.
             session: Name of the conversation that the messages continue.
-            scope: Where it takes place.
+            scope: Scope of the conversation.
 
         Raises:
             InvalidInput: If an argument cannot be accepted.
@@ -573,7 +573,7 @@ _OF_PROCESS = namespaces.new()
 
 
 def _holds(row: Row, now: int) -> bool:
-    """Tell whether a memory holds at a moment."""
+    """Return whether a memory holds at a moment."""
     return holds(row, now) and row.valid_from <= now
 
 

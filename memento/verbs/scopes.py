@@ -37,9 +37,9 @@ else:
 LEAST_KNOWN = 5
 """Memories with a vector that a scope must have to be guessed by its meaning."""
 KNOWN_BY = 200
-"""Most memories of a scope, the newest, of which the mean vector is made."""
+"""Maximum number of memories in a scope, the newest, of which the mean vector is made."""
 MOST_DIRECTIVES = 2_000
-"""Most rules and preferences, the newest, among which ``scopes.promotable`` looks."""
+"""Maximum number of rules and preferences, the newest, among which ``scopes.promotable`` looks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +48,14 @@ class ScopeInfo:
 
     Attributes:
         path: The scope.
-        namespace: Labels of the namespace that it belongs to: another one if that one shares it.
-        memories: Number of active memories at it or below it.
-        title: Its name for people; ``""`` for none.
+        namespace: Labels of the namespace that it belongs to, which is another one if the scope is
+            shared by it.
+        memories: Number of active memories in it or below it.
+        title: Human-readable name; ``""`` if it has none.
         aliases: Other names.
-        created_at: When it was named, UTC; None if only memories name it.
-        merged_into: The scope that it became a part of, or None.
-        shared_with: The namespaces that see it, as far as this namespace shares it.
+        created_at: When it was defined, UTC; None if it only occurs in memories.
+        merged_into: The scope that it was merged into, or None.
+        shared_with: The namespaces that this namespace shares it with.
     """
 
     path: str
@@ -73,9 +74,9 @@ class ScopeGuess:
 
     Attributes:
         path: The scope.
-        confidence: How sure that is, [0, 1).
-        why: The signs, each a word: ``named`` in the text, ``context`` names it, ``meaning``.
-        defined: Whether it was named by ``scopes.define``; else only memories name it.
+        confidence: Estimated probability, [0, 1).
+        why: The reasons: ``named`` in the text, named in the ``context``, or close in ``meaning``.
+        defined: Whether it was defined by ``scopes.define`` rather than only occurring in memories.
     """
 
     path: str
@@ -86,11 +87,11 @@ class ScopeGuess:
 
 @dataclass(frozen=True, slots=True)
 class Promotion:
-    """A rule or preference that several scopes share, and that may apply to all of them.
+    """A rule or preference that several scopes have in common, and that may apply to all of them.
 
     Attributes:
         scope: The scope that contains them all.
-        memories: A memory of each scope, the oldest first; ``promote`` takes the id of one.
+        memories: One memory from each scope, oldest first; pass the id of one to ``promote``.
         key: Their slot, or None.
     """
 
@@ -175,7 +176,7 @@ Promotions = list[Promotion]
 
 
 class Scopes(Part):
-    """Scopes, which say where memories apply: ``memory.scopes``.
+    """Scopes, which determine where memories apply: ``memory.scopes``.
 
     ``share`` is for people and programs, not for agents: no adapter offers it to a model.
     """
@@ -297,7 +298,7 @@ class Scopes(Part):
             dst: The scope to merge it into; not inside ``src``.
 
         Returns:
-            How many memories this call moved, whatever their status.
+            Number of memories that this call moved, whatever their status.
 
         Raises:
             InvalidInput: If one is inside the other in the wrong way, ``src`` was merged before, or
@@ -325,7 +326,7 @@ class Scopes(Part):
             src: The scope that was merged.
 
         Returns:
-            How many memories were moved back.
+            Number of memories that were moved back.
 
         Raises:
             InvalidInput: If it is not merged.
@@ -446,13 +447,13 @@ class Scopes(Part):
         return self._view.change(id, lambda work: rules.promote(work, id, where), verb="promote")
 
     def promotable(self) -> Promotions:
-        """List rules and preferences that may apply to a wider scope; changes nothing.
+        """List rules and preferences that may apply to a wider scope, without changing anything.
 
         At least three sibling scopes say the same in words, in the value of a slot, or in
         meaning, and no related scope says otherwise.
 
         Returns:
-            The groups, by scope; pass one to ``promote``.
+            The candidates, by scope; pass the id of a memory to ``promote``.
 
         Raises:
             StoreError: If the ledger cannot be read.

@@ -1,7 +1,7 @@
 """The extract that is left of a session: its own words, quoted. Pure.
 
-It holds what was decided and learnt, the plans, the next step that was noted last, and the turns of
-the user that are nearest to all the others, one of each topic.
+It holds what was decided and learned, the plans, the next step that was noted last, and the turns
+of the user that are nearest to all the others, one of each topic.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from memento.text.words import content, estimate, terms
 from memento.types import Kind, Memory
 
 TOKENS = 150
-"""Most tokens of an extract."""
+"""Maximum number of tokens in an extract."""
 CENTRAL = 3
-"""Most turns of the user that it quotes."""
+"""Maximum number of turns of the user that it quotes."""
 NEAR = 0.8
 """Cosine from which two turns are of one topic."""
 ALIKE = 0.5
@@ -32,9 +32,9 @@ LEARNT = (Kind.DECISION, Kind.RULE, Kind.PREFERENCE, Kind.PLAN)
 _LABELS = {"decision": "Decided", "rule": "Rule", "preference": "Preferred", "plan": "Planned"}
 
 LONGEST = 240
-"""Most characters of one item."""
+"""Maximum number of characters in one item."""
 SHORTEST = 40
-"""Fewest characters of an item that is cut to fit; a shorter one tells nothing."""
+"""Minimum number of characters in an item that is cut to fit; a shorter one tells nothing."""
 log = logging.getLogger("memento.verbs.sessions")
 
 
@@ -148,7 +148,7 @@ def render(
     Args:
         sections: What is to be said, the most important first.
         tag: Digits for the name of the tag, see ``blocks.tag``.
-        tokens: Most tokens of the block.
+        tokens: Maximum number of tokens in the block.
         count: Counts the tokens of a text.
 
     Returns:

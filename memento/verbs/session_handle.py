@@ -16,15 +16,12 @@ from memento.types import Memory
 SessionState: TypeAlias = Literal["open", "interrupted", "ended"]
 CheckpointKind: TypeAlias = Literal["task", "decision", "error", "compaction"]
 
-TOKENS = 400
-"""Default budget of ``resume``."""
-
 MAX_LINE = 1_000
-"""Longest goal, and longest item of ``done``, ``next`` and ``blocked``, characters."""
+"""Maximum length of a goal, and longest item of ``done``, ``next`` and ``blocked``, characters."""
 MAX_LINES = 64
-"""Most items of each."""
+"""Maximum number of items in each."""
 MAX_NOTE = 4_000
-"""Longest note of a checkpoint, characters."""
+"""Maximum length of a note of a checkpoint, characters."""
 MAX_DATA = 65_536
 """Largest ``data`` of a checkpoint as JSON, bytes."""
 
@@ -44,12 +41,12 @@ class Said(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class SessionInfo:
-    """What is known about a session.
+    """Information about a session.
 
     Attributes:
         id: Its name, the ``session`` of its memories.
         namespace: Labels of its namespace.
-        scope: Where it applies; ``""`` is everywhere.
+        scope: Scope in which it applies; ``""`` is everywhere.
         goal: The task, or None.
         started_at: When it started, UTC.
         touched_at: When it was last written to, UTC, to the second.
@@ -78,7 +75,7 @@ class Checkpoint:
 
     Attributes:
         session: The session.
-        number: Its number there, from 1.
+        number: Its number in the session, from 1.
         at: When it was made, UTC.
         kind: ``task``, ``decision``, ``error`` or ``compaction``.
         goal: The task, or None.
@@ -86,8 +83,8 @@ class Checkpoint:
         next: What comes next, the first step first.
         blocked: What blocks the work.
         files: Paths that the work touches, each with a digest from the caller or ``""``.
-        note: Anything else.
-        data: A JSON object of the caller's.
+        note: Anything else worth noting.
+        data: A JSON object of the caller's own.
     """
 
     session: str
@@ -110,14 +107,14 @@ class Checkpoint:
 
 @dataclass(frozen=True, slots=True)
 class Resumption:
-    """The work that was under way when a session was interrupted.
+    """Where an interrupted session left off.
 
     Attributes:
         session: The session.
         checkpoint: Its last checkpoint, or None.
         turns: The newest turns after that checkpoint, oldest first.
         learnt: Decisions, rules, preferences and plans of the session, oldest first.
-        text: All of it as a block for a prompt. Equal content gives equal text.
+        text: All of this as a block for a prompt. The same content always gives the same text.
         tokens: Tokens of the text.
     """
 
@@ -135,7 +132,7 @@ class Resumption:
 
 
 class Named:
-    """An object that stands for a session: ``checkpoint`` and ``resume`` take it for the name."""
+    """An object that ``checkpoint`` and ``resume`` accept instead of a session's name."""
 
     __slots__ = ("id",)
 

@@ -17,6 +17,7 @@ from memento.base.clock import from_micros
 from memento.base.scopes import parse_scope
 from memento.check import (
     MAX_TOKENS,
+    TALK_TOKENS,
     check_count,
     check_flag,
     check_text,
@@ -38,7 +39,6 @@ from memento.types import Draft, Kind, Memories, Memory, Source, Trust
 from memento.verbs import session_extract, session_handle
 from memento.verbs.session_extract import Section, render
 from memento.verbs.session_handle import (
-    TOKENS,
     Checkpoint,
     CheckpointKind,
     Named,
@@ -50,9 +50,10 @@ from memento.views import Part, View
 from memento.write import session_marks
 
 TURNS = 8
-"""Most turns after the checkpoint that ``resume`` shows."""
+"""Maximum number of turns after the checkpoint that ``resume`` shows."""
 FEW = 8
-"""Most decisions, rules, preferences and plans that ``resume`` shows and an extract quotes."""
+"""Maximum number of decisions, rules, preferences and plans that ``resume`` shows and an extract
+quotes."""
 Infos = list[SessionInfo]
 Begins = list[Begun]
 Notes = list[Noted]
@@ -66,7 +67,7 @@ CENTRAL_OF = 200
 class Session(Named):
     """A work session, as ``memory.sessions.start()`` returns it.
 
-    As a context manager, it ends with the block, or stays interrupted after an exception.
+    Used as a context manager, it ends with the block, or is left interrupted after an exception.
 
     Attributes:
         id: Name of the session; pass it as ``session`` to ``add`` and ``keep``.
@@ -92,7 +93,7 @@ class Session(Named):
         """Save a checkpoint; see ``Sessions.checkpoint``."""
         return self._sessions.checkpoint(self.id, **said)
 
-    def resume(self, tokens: int = TOKENS) -> Resumption | None:
+    def resume(self, tokens: int = TALK_TOKENS) -> Resumption | None:
         """Return where the work stands; see ``Sessions.resume``."""
         return self._sessions.resume(self.id, tokens=tokens)
 
@@ -132,7 +133,7 @@ class Session(Named):
 
 
 class Sessions(Part):
-    """Work sessions: start one, save checkpoints, resume it: ``memory.sessions``."""
+    """Work sessions that can be interrupted and resumed: ``memory.sessions``."""
 
     def start(
         self,
@@ -147,7 +148,7 @@ class Sessions(Part):
             id: Name of the session; None for a new one. An existing session is continued, even if
                 it had ended.
             goal: The task in one sentence; None to leave it unchanged.
-            scope: Where it applies, a path; ``""`` to leave it unchanged.
+            scope: Scope in which it applies, a path; ``""`` to leave it unchanged.
 
         Returns:
             The session, a context manager that ends it; see ``Session``.
@@ -192,7 +193,7 @@ class Sessions(Part):
         Args:
             open: True for sessions that have not ended, False for those that have; None for all.
             scope: Only those at this scope or below it; None for all.
-            limit: Most sessions to return, 1 to 10,000.
+            limit: Maximum number of sessions to return, 1 to 10,000.
 
         Raises:
             InvalidInput: If an argument cannot be accepted.
@@ -224,8 +225,8 @@ class Sessions(Part):
         """Save a checkpoint: where the work of a session stands. It is on disk when this returns.
 
         A checkpoint is not a memory: no query finds it, and only ``resume`` puts it into a prompt.
-        A session keeps its newest ``SessionConfig.checkpoints``. Secrets are removed as from a
-        memory. If the session does not exist, it is started.
+        A session keeps its newest ``SessionConfig.checkpoints``. Secrets are removed, as they are
+        from memories. If the session does not exist, it is started.
 
         Args:
             session: The session, or its name.
@@ -234,7 +235,7 @@ class Sessions(Part):
             next: What comes next, the first step first; as many.
             blocked: What blocks the work; as many.
             files: Paths that the work touches, or a mapping of each to a digest of your own.
-            note: Anything else, up to 4,000 characters.
+            note: Anything else worth noting, up to 4,000 characters.
             kind: ``task``, ``decision``, ``error``, or ``compaction`` before the conversation is
                 shortened, which recompiles the session's policy.
             data: A JSON object of your own, up to 64 kB.
@@ -263,16 +264,16 @@ class Sessions(Part):
         )
 
     def resume(
-        self, session: str | Named | None = None, *, scope: str = "", tokens: int = TOKENS
+        self, session: str | Named | None = None, *, scope: str = "", tokens: int = TALK_TOKENS
     ) -> Resumption | None:
-        """Return what was being done when a session was interrupted. Writes nothing.
+        """Return where an interrupted session left off, without writing anything.
 
         Args:
             session: The session, or its name, whatever its state. None for the last interrupted
                 one: it has a goal or a checkpoint, has not ended, and its process is gone or has
                 written nothing for ``SessionConfig.idle_minutes``.
             scope: Without a session: only those at this scope or below it.
-            tokens: Most tokens of ``Resumption.text``, >= 1.
+            tokens: Maximum number of tokens in ``Resumption.text``, >= 1.
 
         Returns:
             The task, the last checkpoint, the turns since then and what was learned; None if there
@@ -315,7 +316,7 @@ class Sessions(Part):
         return Resumption(self._info(begun), last, tuple(turns), tuple(told), text, used)
 
     def _learnt(self, c: Reading, ns: int, session: str) -> Rows:
-        """Read what was decided, learnt and planned in a session, the newest first."""
+        """Read what was decided, learned and planned in a session, the newest first."""
         filters = filters_of(self._view.engine.now(), session=session, kind=session_extract.LEARNT)
         return memories.select(c, ns, filters, memories.Page(newest_first=True, limit=FEW))
 
@@ -427,7 +428,7 @@ class Sessions(Part):
         """Return the newest memories of a session's ring buffer, oldest first.
 
         Args:
-            n: Most memories to return; None for all in the ring.
+            n: Maximum number of memories to return; None for all in the ring.
             session: The session; None for memories without one.
 
         Raises:

@@ -30,7 +30,7 @@ _MOST = 1_000_000
 
 
 class Sleep(Part):
-    """Maintenance: tidy up the memories, and archive those that nobody needs: ``memory.sleep``."""
+    """Maintenance: tidying up and archiving memories: ``memory.sleep``."""
 
     @traced("sleep", lambda tick: {"changed": sum(one.changed for one in tick.steps.values())})
     def run(
@@ -41,9 +41,9 @@ class Sleep(Part):
         steps: Sequence[str] | None = None,
         dry_run: bool = False,
     ) -> Tick:
-        """Tidy up: add up uses, merge near-equal statements, write articles, move, archive.
+        """Update strengths, merge near-duplicates, write articles, and move or archive memories.
 
-        Statements that wait to be compared are compared first, see ``slots.conflicts``.
+        New statements that have not been compared yet are compared first, see ``slots.conflicts``.
 
         Each step changes a few memories per transaction, so that no other writer waits long. When
         the time is up, the call returns and the next one continues. A process that dies loses only
@@ -54,10 +54,10 @@ class Sleep(Part):
         locked or quarantined, and tiers that the caller chose, are left alone.
 
         Args:
-            seconds: Time after which no new step begins, up to a day; one transaction is always
-                done.
-            rows: Most memories to change, where a group of equal ones counts as one; None for no
-                limit.
+            seconds: Seconds after which no new step begins, up to a day; at least one transaction
+                is always done.
+            rows: Maximum number of memories to change, where a group of duplicates counts as one;
+                None for no limit.
             steps: Only these of ``fold``, ``duplicates``, ``articles``, ``tiers``, ``archive``,
                 ``replay`` and ``links``. None for all, with ``articles`` only if
                 ``Config.articles`` turns them on. An unfinished sleep continues with the steps it
@@ -65,7 +65,7 @@ class Sleep(Part):
             dry_run: Only report what would be changed.
 
         Returns:
-            The work of each step.
+            A report of what each step did.
 
         Raises:
             InvalidInput: If an argument cannot be accepted.
@@ -121,7 +121,7 @@ class Sleep(Part):
 
         Args:
             kind: One kind or several; None for all.
-            limit: Most memories to return, 1 to 1,000,000.
+            limit: Maximum number of memories to return, 1 to 1,000,000.
 
         Raises:
             InvalidInput: If an argument cannot be accepted.
@@ -138,10 +138,10 @@ class Sleep(Part):
         ]
 
     def anomalies(self, since: datetime | None = None) -> list[Anomaly]:
-        """List days with far more or far less activity than the 30 days of use before.
+        """List days with far more or far less activity than the previous 30 active days.
 
         Args:
-            since: The first day, a moment with a time zone; None for all days.
+            since: A moment on the first day to include, with a time zone; None for all days.
 
         Raises:
             InvalidInput: If the moment has no time zone.
@@ -150,11 +150,12 @@ class Sleep(Part):
         return self._view.ask(lambda c, ns: report.unusual(c, ns, first)) or []
 
     def archive(self, id: str) -> Memory:  # noqa: A002 - the field's own name
-        """Archive a memory: it is found only on request.
+        """Archive a memory, so that it is found only on request.
 
         ``retrieve(include_archived=True)`` finds it, and so does a query that names its key or an
         alias. It keeps its text and its vector. ``sleep.unarchive`` or ``undo`` brings it back, and
-        so does feedback that it was used or is right. An archived memory stays as it is.
+        so does feedback that it was used or is right. A memory that is already archived is not
+        changed.
 
         Raises:
             NotFound: If this namespace has no such id.
@@ -176,7 +177,7 @@ class Sleep(Part):
         )
 
     def unarchive(self, id: str) -> Memory:  # noqa: A002 - the field's own name
-        """Bring back an archived memory; an active one stays as it is.
+        """Bring back an archived memory; an active memory is not changed.
 
         If another memory fills its slot now, it comes back as superseded.
 

@@ -46,11 +46,11 @@ class Conflict:
     Attributes:
         a: The later statement.
         b: The earlier one.
-        relation: ``contradicts``; ``echoes``, an agent said again what was superseded by ``b``; or
+        relation: ``contradicts``; ``echoes``, an agent repeated what ``b`` had superseded; or
             ``resolved``.
-        reason: Why they were flagged, in memento's words; "" if they changed since.
-        higher: Id of the one that ranks first: the more trusted one, else the one that became valid
-            later.
+        reason: Why they were flagged; "" if either has changed since.
+        higher: Id of the one that ranks first: the more trusted one or, if equal, the one that
+            became valid later.
     """
 
     a: Memory
@@ -61,7 +61,7 @@ class Conflict:
 
 
 class Slots(Part):
-    """Slots, each with one value at a time: their history and conflicts: ``memory.slots``.
+    """Slots, which have one value at a time, with their history and conflicts: ``memory.slots``.
 
     ``memory.value(key)`` returns the current value.
     """
@@ -71,12 +71,12 @@ class Slots(Part):
 
         Args:
             key: The slot, such as ``user/editor``.
-            scope: Scope of the slot, exactly.
+            scope: Exact scope of the slot.
 
         Returns:
-            The values, each with the time in which it held and why it ended; see ``SlotValue``.
-            Forgotten, quarantined and expired memories are left out. A slot without values has an
-            empty history.
+            The values, each with the period in which it was current and why that ended; see
+            ``SlotValue``. Forgotten, quarantined and expired memories are left out. A slot without
+            values has an empty history.
 
         Raises:
             InvalidInput: If an argument cannot be accepted.
@@ -92,20 +92,20 @@ class Slots(Part):
         ``source.parents``. The current or planned value is superseded and stays in the history.
         Reverting again brings the other value back.
 
-        The previous value is the newest one that held and that differs from the current one. If the
-        current value was forgotten or has expired, it is the newest one that held.
+        The previous value is the newest earlier value that differs from the current one. If the
+        current value was forgotten or has expired, it is simply the newest earlier value.
 
         Args:
             key: The slot, such as ``user/editor``.
-            scope: Scope of the slot, exactly.
+            scope: Exact scope of the slot.
 
         Returns:
             The memory that holds the slot now.
 
         Raises:
             InvalidInput: If no earlier value is left, or it was valid only until a past moment.
-            LockedMemory: If the present value is locked.
-            StoreUnusable: If the value before is damaged.
+            LockedMemory: If the current value is locked.
+            StoreUnusable: If the previous value is damaged.
             StoreError: If it could not be written.
         """
         slot = slot_of(self._view, key, scope)
@@ -120,13 +120,14 @@ class Slots(Part):
     def conflicts(self, *, status: ConflictStatus = "open", limit: int = 100) -> list[Conflict]:
         """List pairs of memories that seem to contradict each other, newest first.
 
-        Each new statement is compared with earlier ones in the background; those that still wait
-        are compared first, for a few seconds at most. A statement that reports a change supersedes
-        what it names (see ``Conflicts``). Other conflicts are flagged, and both memories stay.
+        Each new statement is compared with earlier ones in the background; this call first compares
+        those that are still waiting, for a few seconds at most. A statement that reports a change
+        supersedes what it names (see ``Conflicts``). Other conflicts are flagged, and both memories
+        stay.
 
         Args:
             status: ``open``, or ``resolved`` for settled pairs.
-            limit: Most pairs, 1 to 1,000,000.
+            limit: Maximum number of pairs, 1 to 1,000,000.
 
         Raises:
             InvalidInput: If an argument cannot be accepted.

@@ -17,11 +17,11 @@ class ModelUse:
     """The use of one language model.
 
     Attributes:
-        calls: Requests that were sent.
-        tokens_in: Tokens that were sent, as the server counted them.
-        tokens_out: Tokens that came back.
-        failures: Tasks without a usable reply.
-        seconds: Time spent waiting, seconds.
+        calls: Number of requests sent.
+        tokens_in: Number of tokens sent, as counted by the server.
+        tokens_out: Number of tokens received.
+        failures: Number of tasks that got no usable reply.
+        seconds: Time spent waiting for replies, in seconds.
     """
 
     calls: int = 0
@@ -35,16 +35,16 @@ class ModelUse:
 class Usage:
     """The use of language models by one namespace.
 
-    The largest possible use of a request is counted before it is sent. It stays counted if the
-    process died or the reply came too late.
+    Before a request is sent, the most that it could use is counted. That count stays if the process
+    dies or the reply comes too late.
 
     Attributes:
-        total: The sum.
+        total: The total.
         models: The use of each model, by name.
-        days: The sum for each day (UTC, ``2026-01-31``), earliest first.
-        calls_left: Requests that the limits leave today.
-        tokens_left: Tokens that the limits leave today.
-        waiting: Messages that wait for a model, see ``LLMConfig.background``.
+        days: The total for each day (UTC, as ``2026-01-31``), earliest first.
+        calls_left: Number of requests still allowed today.
+        tokens_left: Number of tokens still allowed today.
+        waiting: Number of messages waiting for a model, see ``LLMConfig.background``.
     """
 
     total: ModelUse

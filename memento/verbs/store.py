@@ -20,18 +20,20 @@ from memento.check import (
 from memento.config import Config
 from memento.errors import AmbiguousId, InvalidInput, NotFound
 from memento.ledger import memories
-from memento.ledger.filters import Filtering, filtering, several
+from memento.ledger.filters import Filtering, filtering, filters_of, several
 from memento.llm import asking
 from memento.protocols import Clock, Progress
 from memento.types import Finding, Retrieval, Tallied, Trust, TrustName
 from memento.upkeep import lineage
 from memento.upkeep.backup import Backup, back_up
 from memento.upkeep.erase import Erasure, choose
-from memento.upkeep.export import Exported, export
+from memento.upkeep.export import Exported, export, export_as
 from memento.upkeep.import_ import Imported
 from memento.upkeep.lineage import Stats
+from memento.upkeep.other_formats import WRITERS, Format
 from memento.verbs import spending
 from memento.verbs.spending import Usage
+from memento.verbs.vault import SHOWN, Synced, sync
 from memento.views import Part
 from memento.write import change
 
@@ -40,7 +42,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SHORTEST_ID = 6
-"""Least number of characters of an id that stand for the whole id."""
+"""Minimum number of characters in an id that stand for the whole id."""
 
 
 class Store(Part):
@@ -77,7 +79,7 @@ class Store(Part):
 
     @property
     def read_only(self) -> bool:
-        """Whether the store is read-only; reading still works."""
+        """Whether the store can only be read."""
         return self._view.read_only
 
     @property
@@ -113,7 +115,7 @@ class Store(Part):
         For the administrator of the store, not for a user who shares it.
 
         Returns:
-            The labels of each namespace to its number of active memories, in order of the labels.
+            The number of active memories by namespace, in order of the labels.
 
         Raises:
             StoreError: If the ledger cannot be read.
@@ -144,6 +146,7 @@ class Store(Part):
         self,
         target: str | Path | IO[str] | IO[bytes],
         *,
+        format: Format | None = None,  # noqa: A002 - the word for it
         vectors: bool = False,
         all_namespaces: bool = False,
         overwrite: bool = False,
@@ -155,6 +158,10 @@ class Store(Part):
 
         Args:
             target: Name of a file, which becomes private, or an open stream of text or bytes.
+            format: Instead, write what is active or archived so that other programs read it:
+                ``jsonl`` (a draft a line), ``csv``, ``mem0``, ``server-memory``, or the turns of
+                conversations as ``chat`` (OpenAI messages) or ``sharegpt``. What such a format
+                cannot hold is counted in ``Exported.left_out``.
             vectors: Also write the vectors of the embedder in use, so that they need not be
                 computed again; about 2 kB per memory.
             all_namespaces: Write every namespace of the store.
@@ -166,6 +173,19 @@ class Store(Part):
             StoreError: If it cannot be written, or the store cannot be read.
         """
         everything = check_flag("all_namespaces", all_namespaces)
+        if format is not None:
+            check_word("format", format, [*WRITERS])
+            if everything or vectors:
+                raise InvalidInput("format", f"{format} holds one namespace, and no vectors")
+            shown = filters_of(self._view.engine.now(), statuses=SHOWN)
+            found = self._view.listed(shown, limit=1_000_000)
+            return export_as(
+                self._view.engine.ledger,
+                target,
+                found,
+                format,
+                overwrite=check_flag("overwrite", overwrite),
+            )
         return export(
             self._view.engine.ledger,
             target,
@@ -223,6 +243,64 @@ class Store(Part):
             source, None if everything else self._view.namespace, believed, check_progress(progress)
         )
 
+    def sync_vault(
+        self,
+        folder: str | Path,
+        *,
+        trust: Trust | TrustName = Trust.USER,
+        allow_deletes: bool = False,
+        dry_run: bool = False,
+        **filters: Unpack[Filtering],
+    ) -> Synced:
+        """Sync the memories of this namespace with a folder of Markdown notes, in both directions.
+
+        Each memory gets a note that you can change in any editor: its text and, in the front
+        matter, its kind, tags, aliases and scope. The next call applies what changed on either
+        side. If the same field changed on both, the note wins, and the memory's version stays in
+        its history. Deleting a note forgets its memory, which ``restore`` brings back; the note of
+        a forgotten or erased memory is removed. A note with ``memento: new`` in its front matter
+        becomes a memory. Other notes are never changed.
+
+        All changes to memories form one run, see ``Synced.run``. If a call is killed, the next one
+        completes it.
+
+        Args:
+            folder: The folder, outside the store's; created if missing.
+            trust: Trust class of whoever edits the notes. If not the user, new notes are treated as
+                added from that source, and no note can change a memory that is trusted more.
+            allow_deletes: Whether to forget the memories of missing notes even if more than 5 and
+                more than a fifth of all are missing, as in a folder that is only half copied.
+            dry_run: Only report what would be done.
+            filters: Which memories get a note, see ``Filtering``; all kinds except episodes by
+                default. A memory that already has a note keeps it.
+
+        Raises:
+            InvalidInput: If an argument cannot be accepted, or the folder belongs to another store.
+            StoreBusy: If another process is syncing this folder.
+            StoreError: If the folder or the ledger cannot be read or written.
+
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from memento import MemoryManager
+        >>> with tempfile.TemporaryDirectory() as tmp:
+        ...     with MemoryManager(f"{tmp}/store", embedder=None) as memory:
+        ...         kept = memory.add("The museum opens at nine")
+        ...         (step,) = memory.store.sync_vault(f"{tmp}/notes").steps
+        ...         note = Path(tmp, "notes", step.path)
+        ...         _ = note.write_text(note.read_text().replace("nine", "ten"))
+        ...         _ = memory.store.sync_vault(f"{tmp}/notes")
+        ...         memory.get(kept.id).text
+        'The museum opens at ten'
+        """
+        return sync(
+            self._view,
+            folder,
+            filtering(self._view.engine.now(), filters, Store.sync_vault),
+            trust=member(Trust, "trust", trust),
+            allow_deletes=check_flag("allow_deletes", allow_deletes),
+            dry_run=check_flag("dry_run", dry_run),
+        )
+
     def doctor(self, *, repair: bool = True, all_namespaces: bool = False) -> list[Finding]:
         """Check the whole store for damage.
 
@@ -256,7 +334,7 @@ class Store(Part):
 
         Args:
             wait: Return only when it is done.
-            timeout: Most seconds to wait, up to a day; None for no limit.
+            timeout: Maximum number of seconds to wait, up to a day; None for no limit.
             progress: As for ``flush``.
 
         Returns:
@@ -301,7 +379,8 @@ class Store(Part):
                 or indirectly), because they may say the same. An article that a sleep made from one
                 is always erased.
             dry_run: Only report what would be erased.
-            timeout: Most seconds to wait for other processes that have the store open, >= 0.
+            timeout: Maximum number of seconds to wait for other processes that have the store open,
+                >= 0.
 
         Returns:
             The receipt. Parts in ``pending`` are finished by the process that has the store open,
@@ -330,8 +409,8 @@ class Store(Part):
             filters: See ``Filtering``.
 
         Returns:
-            Each scope, tag and so on with its number of active memories, sorted by name. The sum
-            over scopes is the number of memories.
+            The number of active memories for each scope, tag and so on, sorted by name. The numbers
+            for all scopes add up to the number of memories.
 
         Raises:
             InvalidInput: If an argument cannot be accepted.
@@ -341,10 +420,10 @@ class Store(Part):
         return self._view.ask(lambda c, ns: memories.tally(c, ns, asked, by)) or {}
 
     def full_id(self, short: str) -> str:
-        """Return the full id for its first or last characters.
+        """Return the full id that starts or ends with the characters given.
 
-        Ids begin with the time, so those of one day start alike; the last characters tell them
-        apart sooner.
+        Ids begin with the time, so ids from the same day start alike; the last characters differ
+        sooner.
 
         Args:
             short: An id, or at least 6 characters from its start or its end.
@@ -445,10 +524,10 @@ class Store(Part):
         Args:
             vector: (dim,) vector of the store's own embedder, see ``embed``; its length must not
                 be 0.
-            k: Most hits to return, 1 to 10,000.
+            k: Maximum number of hits to return, 1 to 10,000.
             min_score: Drop hits below this cosine, [0, 1].
-            wait: Most seconds to wait for the newest memories to be embedded, as for ``retrieve``;
-                up to a day.
+            wait: Maximum number of seconds to wait for the newest memories to be embedded, as for
+                ``retrieve``; up to a day.
             record: Record in the event log which memories were retrieved.
             filters: See ``Filtering``.
 

@@ -9,16 +9,17 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memento import check
 from memento.admit import draft
 from memento.admit.redact import Redaction
+from memento.base.lazy import later
 from memento.base.scopes import parse_scope
 from memento.config import Config
 from memento.errors import InvalidInput, UntrustedSource
 from memento.ledger import changes as recorded
-from memento.ledger import memories, quotes, scope_rows
+from memento.ledger import memories, quotes
 from memento.ledger.contract import Session, Work
 from memento.ledger.predicate import Filters
 from memento.ledger.replays import RESERVED, TURN
@@ -35,7 +36,7 @@ from memento.ledger.rows import (
 from memento.status import having
 from memento.text.words import cues
 from memento.types import Event, Kind, Reason, Status, Tier, Trust
-from memento.write import folding, locks, slots, trust
+from memento.write import locks, slots, trust
 from memento.write.steps import (
     ACCEPTED,
     FOUND,
@@ -48,6 +49,13 @@ from memento.write.steps import (
     log_event,
     retitled,
 )  # fmt: skip
+
+if TYPE_CHECKING:
+    from memento.ledger import scope_rows
+    from memento.write import folding
+else:
+    folding = later("memento.write.folding")
+    scope_rows = later("memento.ledger.scope_rows")
 
 KEEP: Any = object()
 """Stands for "as it is", since None means "none" for some fields."""

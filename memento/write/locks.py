@@ -22,15 +22,23 @@ Refused is ``LockedMemory``: nothing is written. A lock takes away the expiry of
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
+from memento.base.clock import DAY
+from memento.base.lazy import later
 from memento.check import shown
-from memento.dynamics.fold import DAY
 from memento.errors import InvalidInput, LockedMemory, TooManyLocks, UntrustedSource
-from memento.ledger import memories, strength_fold, usage_events
+from memento.ledger import memories
 from memento.ledger.contract import Work
 from memento.ledger.rows import BITS, LOCKS, MOST_LOCKED, PINNED, PROMOTED, USER, Row, lock_of
 from memento.types import Event, Reason, Trust
 from memento.write.steps import FOUND, alter, log_event
+
+if TYPE_CHECKING:
+    from memento.ledger import strength_fold, usage_events
+else:
+    strength_fold = later("memento.ledger.strength_fold")
+    usage_events = later("memento.ledger.usage_events")
 
 _AGAINST = (Event.WRONG, Event.HARMFUL)
 
@@ -58,7 +66,7 @@ def guard_replaced(old: Row, trust: str) -> None:
 
 
 def is_locked(row: Row) -> bool:
-    """Tell whether the user locked a memory."""
+    """Return whether the user locked a memory."""
     return bool(_bits(row) & USER)
 
 

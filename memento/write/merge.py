@@ -62,7 +62,7 @@ def merged(row: Row, new: Row, derived: Collection[str], metadata_bytes: int) ->
         row: The memory that is there, as it is.
         new: The same content again.
         derived: Columns of ``new`` whose value the caller did not give.
-        metadata_bytes: Largest metadata as JSON, bytes.
+        metadata_bytes: Maximum size of the metadata as JSON, in bytes.
     """
     if Trust.outranks(new.trust, row.trust):
         both = {name: getattr(new, name) for name in (*SOURCE, *_SAID)}
@@ -78,7 +78,7 @@ def merged(row: Row, new: Row, derived: Collection[str], metadata_bytes: int) ->
 
 
 def may_add(row: Row, new: Row, untrusted: Collection[str]) -> bool:
-    """Tell whether the source of a repeat may change a memory, or link it to others.
+    """Return whether the source of a repeat may change a memory, or link it to others.
 
     What is quarantined is approved as somebody read it, so that no repeat changes it; and what an
     untrusted source said stays as it was approved, unless the user says the same. A repeat that is

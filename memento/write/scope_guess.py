@@ -162,7 +162,7 @@ def named_scope(text: str, places: Sequence[Place], least: float) -> str:
     Args:
         text: The text.
         places: The scopes that somebody named.
-        least: Least confidence, [0, 1].
+        least: Minimum confidence, [0, 1].
     """
     found = guesses(text, {}, known_scopes(places, {}), {})
     return found[0].known.path if found and found[0].confidence >= least else ""

@@ -53,17 +53,18 @@ from memento.write import locks, slots
 from memento.write.steps import ACCEPTED, ENDED, FOUND, hide, holds, log_event
 
 BITE = 32
-"""Most memories that one transaction compares: about 10 ms, during which an ``add`` waits."""
+"""Maximum number of memories that one transaction compares: about 10 ms, during which an ``add``
+waits."""
 LONGEST = 400
-"""Longest text that is read as a statement, characters."""
+"""Maximum length of a text that is read as a statement, characters."""
 RARE = 9
-"""Most memories, the new one among them, that name a thing that ended."""
+"""Maximum number of memories, the new one among them, that name a thing that ended."""
 MOST_NAMING = 1_000
 """Memories that name a thing from which it is not rare, whenever they came."""
 MOST_ALIKE = 24
-"""Most memories of one state that a statement which takes it back is noted beside."""
+"""Maximum number of memories in one state that a statement which takes it back is noted beside."""
 SURE = 0.8
-"""Least probability with which a judge may flag a pair."""
+"""Minimum probability with which a judge may flag a pair."""
 VERB = "settle"
 """The name of the pass among the changes."""
 NEVER = frozenset({Kind.EPISODE, Kind.EMOTION, Kind.QUESTION, Kind.ARTICLE})
@@ -156,7 +157,7 @@ def misread(session: Session, ns: int, config: Conflicts, sample: int) -> int:
 
 
 def _is_misread(session: Session, row: Row, config: Conflicts) -> bool:
-    """Tell whether the numbers of a memory, or the memories it may succeed, are not all there.
+    """Return whether the numbers of a memory, or the memories it may succeed, are not all there.
 
     Pairs are compared only of memories that are as they came: only those are told by their texts.
     """
@@ -171,7 +172,7 @@ def _is_misread(session: Session, row: Row, config: Conflicts) -> bool:
 
 
 def _is_unchanged(row: Row) -> bool:
-    """Tell whether a memory is as it came."""
+    """Return whether a memory is as it came."""
     return row.rev == row.docid & SEQ_MASK
 
 
@@ -183,7 +184,7 @@ def read_again(session: Session, ns: int, config: Conflicts, before: int, most: 
         ns: Namespace number.
         config: Settings.
         before: Row id before which they came.
-        most: Most memories.
+        most: Maximum number of memories.
 
     Returns:
         The row id of the last one, from which to go on; None if there are no more.
@@ -323,7 +324,7 @@ def _may_succeed(new: Row, old: Row) -> bool:
 
 
 def _is_note(row: Row) -> bool:
-    """Tell whether a memory is a short statement of a person outside of a conversation."""
+    """Return whether a memory is a short statement of a person outside of a conversation."""
     plain = row.session is None and row.role != ASSISTANT and row.kind not in NEVER
     return plain and row.status in ACCEPTED and is_sound(row) and len(row.text) <= LONGEST
 
@@ -388,7 +389,7 @@ def _carry_out(work: Work, new: Row, old: Row, config: Conflicts) -> Row | None:
 
 
 def _may_supersede(new: Row, old: Row, verdict: Verdict, config: Conflicts) -> bool:
-    """Tell whether an update may supersede without asking."""
+    """Return whether an update may supersede without asking."""
     allowed = config.supersede == "updates" or (config.supersede == "explicit" and verdict.explicit)
     same_place = new.scope == old.scope and (old.key is None or old.key == new.key)
     bounds = (new.valid_until, new.expires_at, new.condition, new.due_at)
@@ -399,7 +400,7 @@ def _may_supersede(new: Row, old: Row, verdict: Verdict, config: Conflicts) -> b
 
 
 def _was_taken_back(work: Work, new: Row, old: Row) -> bool:
-    """Tell whether one superseded an earlier memory before, and somebody took that back.
+    """Return whether one superseded an earlier memory before, and somebody took that back.
 
     The earlier states of a memory go with it into an export, so what was decided in one store holds
     in another, where both are compared again. Not if either has another text since.

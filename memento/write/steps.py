@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, TypeVar
 
 from memento.ledger import changes, memories
+from memento.ledger.changes import CHANGE
 from memento.ledger.contract import Work
 from memento.ledger.rows import Row, columns_of
-from memento.ledger.usage_events import CHANGE
 from memento.status import having
 from memento.types import Event, Reason, Status, Tier
 
@@ -22,7 +22,7 @@ ACCEPTED = frozenset(having("accepted"))
 
 
 def holds(row: Row, now: int) -> bool:
-    """Tell whether a memory has neither expired nor ended by a moment, microseconds."""
+    """Return whether a memory has neither expired nor ended by a moment, microseconds."""
     ends = (end for end in (row.expires_at, row.valid_until) if end is not None)
     return all(end > now for end in ends)
 

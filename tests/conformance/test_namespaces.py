@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import io
 from datetime import UTC, datetime
+from importlib import import_module
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -148,7 +149,7 @@ WITHOUT_ID = {
     "scopes.unshare": lambda m: m.scopes.unshare("a", "acme"),
 }
 PARTS = {
-    name: inspect.get_annotations(one.fget, eval_str=True)["return"]
+    name: vars(import_module(f"memento.verbs.{name}"))[one.fget.__annotations__["return"]]
     for name, one in inspect.getmembers(MemoryManager, lambda each: isinstance(each, property))
     if name[0] != "_"
 }

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memento.base.clock import DAY
 from memento.dynamics import fold, formulas
-from memento.dynamics.fold import DAY, VERDICTS, Basis, Occurrence, begin, standing, step
+from memento.dynamics.fold import VERDICTS, Basis, Occurrence, begin, standing, step
 from memento.dynamics.settings import PACES, Dynamics
 from memento.errors import InvalidInput
 from memento.types import Kind

@@ -25,6 +25,13 @@ def test_the_picture_shows_the_demo_of_today():
     assert draw.texts(kept) == draw.texts(draw.drawn(draw.played()))
 
 
+def test_the_picture_shows_the_set_up_of_today():
+    """So has the picture of the how-to for coding agents."""
+    draw = painter()
+    kept = draw.AGENTS.read_text(encoding="utf-8")
+    assert draw.texts(kept) == draw.texts(draw.drawn(draw.set_up(), "memento init"))
+
+
 def test_every_answer_is_the_right_one(memento):
     """Below each question stands the memory that answers it, with tier, date and score."""
     shown = memento("demo")

@@ -8,8 +8,9 @@ import sys
 import pytest
 import typer
 
+from memento import MemoryManager
 from memento.cli import main, mcp
-from memento.cli.menu import APART, SECTIONS
+from memento.cli.menu import APART, HIDDEN, SECTIONS
 from memento.cli.program import app
 
 HOMES = {
@@ -40,7 +41,7 @@ def loaded(words, before="", sent=b""):
 def test_the_table_has_every_command_of_its_module(group):
     """No command of a module is missing in the help, and none is listed that there is not."""
     theirs = importlib.import_module(f"memento.cli.group_{group}").app
-    shown = {name for name, home in HOMES.items() if home == group}
+    shown = {name for name, home in (HOMES | HIDDEN).items() if home == group}
     assert {*typer.main.get_group(theirs).commands} - {"help", "version"} == shown
 
 
@@ -62,16 +63,30 @@ def test_the_version_loads_nothing():
     assert loaded(["--version"]) == set()
 
 
+@pytest.mark.parametrize(("args", "ours"), [("", True), ("['--version']", False)])
+def test_only_a_process_of_its_own_is_spared_the_collector(args, ours):
+    """A program that calls the command line keeps its collector as it was."""
+    script = (
+        "import gc, sys; from memento.cli import main; before = gc.get_threshold();"
+        f"sys.argv = ['memento', '--version']; main({args});"
+        "print(gc.get_threshold() != before, gc.get_freeze_count() > 0)"
+    )
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert ran.stdout.splitlines()[-1] == f"{ours} {ours}"
+
+
 def test_an_unknown_option_beside_the_version_is_refused(capsys):
     """The fast path takes `--version` alone."""
     assert main(["--wrong", "--version"]) == 2
     assert "No such option" in capsys.readouterr().err
 
 
-def test_a_command_that_gives_text_alone_loads_no_pydantic(tmp_path):
-    """Typer has it check every option otherwise."""
-    words = ["add", "Tea", "--root", str(tmp_path / "s"), "--embedder", "none", "--tag", "a"]
-    assert "pydantic" not in loaded(words)
+@pytest.mark.parametrize("words", [["add", "Tea", "--tag", "a"], ["retrieve", "Tea?", "--json"]])
+def test_a_command_that_gives_text_alone_loads_no_pydantic(tmp_path, words):
+    """Typer has it check every option otherwise, those that are not given as well."""
+    root = tmp_path / "s"
+    MemoryManager(root, embedder=None).close()
+    assert "pydantic" not in loaded([*words, "--root", str(root), "--embedder", "none"])
 
 
 def test_the_server_answers_before_the_store_is_there():
@@ -79,14 +94,14 @@ def test_the_server_answers_before_the_store_is_there():
     before = "import memento_mcp._wire as wire; wire.Server._send = lambda *_: None"
     before += "; import memento_mcp; memento_mcp.Doors.warm = lambda _: None"
     sent = b'{"jsonrpc": "2.0", "id": 1, "method": "initialize"}\n'
-    assert loaded(["mcp"], before, sent) == set()
+    assert loaded(["mcp", "--alone"], before, sent) == set()
 
 
 @pytest.mark.parametrize(
     "words",
     [
         [], ["--root", "x"], ["--root=x"], ["--namespace", "a/b", "--embedder=none"],
-        ["--scope", "team/a", "--read-only"], ["--everywhere", "--more"],
+        ["--scope", "team/a", "--read-only"], ["--everywhere", "--more", "--alone"],
         ["--root", "x", "--root", "y"],
     ],
 )  # fmt: skip

@@ -137,6 +137,18 @@ def test_what_is_owed_at_start_is_done_too(bench, open_memory):
     assert len(bench.index.rows) == 1
 
 
+@pytest.mark.parametrize(("age", "left"), [(0.0, {}), (10_000.0, {"index": 1})])
+def test_a_process_that_ends_soon_opens_no_index(bench, memory, monkeypatch, age, left):
+    """A later one feeds it what was embedded, unless somebody waits for it here."""
+    monkeypatch.setattr(indexer_module, "OPEN_SECONDS", age)
+    memory.add("for the next process", "long")
+    bench.indexer.start()
+    assert bench.kept_house.wait(30)
+    assert bench.owed() == left
+    assert bench.indexer.wait(30)
+    assert bench.owed() == {}
+
+
 def test_bites_are_small_and_sorted_by_length(bench, memory, monkeypatch):
     """At most so many texts and characters at once, short ones first."""
     monkeypatch.setattr(indexer_module, "BITE_TEXTS", 4)

@@ -194,9 +194,9 @@ def carried_words_are_not_the_users(folder: Path, *, full: bool, seed: int) -> T
             for at, message in enumerate(messages[:: len(messages) // 40])
         )
     return TrustResult(
-        name="words of others in a message of the user",
-        promise="What a user's message carries (mails, chats, pages, logs, files) becomes no rule, "
-        "changes no slot and no memory, and hides nothing.",
+        name="other people's words in a user message",
+        promise="Text that a user message quotes (mails, chats, pages, logs, files) never becomes"
+        " a rule, changes no slot and no memory, and hides nothing.",
         cases=len(messages),
         failures=len(broken),
         control="every message is read as typed",
@@ -204,7 +204,7 @@ def carried_words_are_not_the_users(folder: Path, *, full: bool, seed: int) -> T
         seed=seed,
         figures={
             "forms": len(FORMS) + len(carried_forms.FORMS),
-            "changed something in the control, of 40": control,
+            "control: messages of 40 that changed something": control,
         },
         details=tuple(broken[:5]),
     )

@@ -304,25 +304,24 @@ def damaged_chroma(folder: Path, *, full: bool, seed: int) -> TrustResult:
         control.count(name, tried(sound, folder, case, questions, control=True), right)
     return TrustResult(
         name="damaged Chroma folder",
-        promise="A Chroma folder that is lost, torn, corrupt, outdated or held by another process"
-        " costs no answer: the host process lives and finds everything at once, and the index is"
-        " rebuilt by itself with the same ten best hits.",
+        promise="No answer is lost if the Chroma folder is missing, torn, corrupt, outdated or"
+        " held by another process: the host process survives and finds everything at once, and the"
+        " index is rebuilt automatically with the same ten best hits.",
         cases=len(cases),
         failures=tally.failures,
-        control="without the check of the stamp, the probe and the health check; only cases"
-        " in which"
+        control="without checking the stamp, the probe and the health check; only cases in which"
         " Chroma raises no error",
         control_failed=control.died + control.wrong_after == len(silent),
         seed=seed,
         figures={
             "kinds of damage": ", ".join(cases),
-            "questions after each": questions,
+            "questions after each damage": questions,
             "memories": ROWS,
             "host died or hung": tally.died,
             "wrong at once": tally.wrong_at_once,
             "different ten best hits afterwards": tally.wrong_after,
             "index not rebuilt": tally.not_back,
-            "longest from opening to 20 answers": f"{tally.slowest:.1f} s",
+            "longest time from opening to 20 answers": f"{tally.slowest:.1f} s",
             "control": f"{control.wrong_after} of {len(silent)} silently wrong,"
             f" {control.died} died",
         },

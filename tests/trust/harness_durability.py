@@ -51,17 +51,17 @@ def result(
     counts = ("acknowledged", "lost", "garbled", "unfound", "unindexed", "troubles", "unopened")
     return TrustResult(
         name="kill -9 at any moment",
-        promise="A memory whose add returned is there after kill -9, with its text, and is found by"
-        " its words; doctor finds nothing wrong.",
+        promise="A memory whose add has returned survives kill -9 with its text and is found by"
+        " its words, and doctor finds nothing wrong.",
         cases=kept["rounds"],
         failures=failures,
         control="a writer that acknowledges 20 ms before it adds",
         control_failed=control["lost"] > 0,
         seed=seed,
         figures={
-            "killed before the first was acknowledged": kept["killed_early"],
+            "killed before the first acknowledgement": kept["killed_early"],
             **{name: kept[name] for name in counts},
-            "lost by the control": f"{control['lost']} in {control['rounds']} rounds",
+            "control: memories lost": f"{control['lost']} in {control['rounds']} rounds",
         },
         details=tuple(str(detail)[:300] for detail in kept["details"][:10]),
     )

@@ -317,9 +317,9 @@ def erased_is_gone(folder: Path, *, full: bool, seed: int) -> TrustResult:
     vectors_in = holding(root, [*planted.vectors])
     return TrustResult(
         name="erasure, with kill -9 during it",
-        promise="An erased memory is in no file of the store: no text, earlier text, name, word or"
-        " vector, in two namespaces. If a process is killed during an erasure, the next one"
-        " finishes it. The receipt names copies beside the store.",
+        promise="No file of the store contains anything of an erased memory: no text, earlier"
+        " text, name, word or vector, in two namespaces. If a process is killed during an erasure,"
+        " the next one finishes it. The receipt lists copies beside the store.",
         cases=ROUNDS[full],
         failures=len(wrong),
         control="forget instead of erase",
@@ -329,9 +329,9 @@ def erased_is_gone(folder: Path, *, full: bool, seed: int) -> TrustResult:
         and any(name.startswith("derived/") for name in vectors_in),
         seed=seed,
         figures={
-            "killed before it ended": killed,
-            "stored vectors looked for": sought,
-            "files of the control that contain it": len(held),
+            "killed before the erasure ended": killed,
+            "stored vectors searched for": sought,
+            "control: files that still contain the memory": len(held),
         },
         details=tuple(wrong[:10]),
     )

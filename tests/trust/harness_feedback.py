@@ -181,10 +181,10 @@ def attack(folder: Path, *, full: bool, seed: int) -> TrustResult:
         f" {BOUND:g} or hides it, and verdicts that are taken back leave nothing.",
         cases=len(sources) * len(THINGS) * times,
         failures=len(wrong),
-        control="a store without caps, to which everybody is the user",
+        control="a store without caps that trusts everybody as the user",
         control_failed=unguarded(folder, times),
         seed=seed,
-        figures={"verdicts of a sort on each memory": times, "sources": len(sources)},
+        figures={"verdicts of each kind per memory": times, "sources": len(sources)},
         details=tuple(wrong[:10]),
     )
 

@@ -93,19 +93,19 @@ def children_can_go_on(folder: Path, *, full: bool, seed: int) -> TrustResult:
     tried = [Case("prefork", e, d) for e in embedders for d in CONTROL[e]]
     hung = first_hung(tried, folder, CONTROL_PATIENCE[full])
     return TrustResult(
-        name="processes forked while a library is being loaded",
-        promise="A forked child can ask and add at once, whenever it was forked: nothing that the"
-        " parent's background thread was loading stays locked in it.",
+        name="forking while a library is being loaded",
+        promise="A forked child can search and add at once, whenever it was forked: no lock of the"
+        " parent's background thread stays held in it.",
         cases=len(cases),
         failures=len(found),
-        control="forks that do not wait for what is being loaded",
+        control="forks that do not wait for loading to finish",
         control_failed=bool(hung),
         seed=seed,
         figures={
-            "children of each parent": "4",
+            "children per parent": "4",
             "ways": ", ".join(ways),
             "embedders": ", ".join(embedders),
-            "moments after the addition": f"{len(delays)}, up to {max(delays):g} s",
+            "moments after the add": f"{len(delays)}, up to {max(delays):g} s",
             "hung": sum(said.endswith("hung") for said in found),
             "control hung": hung,
         },

@@ -175,13 +175,17 @@ def files_that_leave(folder: Path, *, full: bool, seed: int) -> TrustResult:
     return TrustResult(
         name="files removed, moved or replaced while open",
         promise="An add is acknowledged only if it is in the ledger at the store's path at that"
-        " moment; a store that was removed, moved or replaced says so, and doctor too.",
+        " moment; if the store was removed, moved or replaced, both add and doctor report it.",
         cases=len(rounds),
         failures=len(wrong),
-        control="a store that does not look at its path",
+        control="a store that does not check its path",
         control_failed=failed,
         seed=seed,
-        figures={"ways": len(WAYS), "threads": THREADS, "adds tried after": AFTER * THREADS},
+        figures={
+            "ways": len(WAYS),
+            "threads": THREADS,
+            "adds attempted afterwards": AFTER * THREADS,
+        },
         details=tuple(wrong[:10]),
     )
 

@@ -119,8 +119,8 @@ def no_memory_of_the_process_gets_into_the_index(
         held += [f"round {number}: {', '.join(found)}"] if found else []
     tried, spoilt = control(folder / "control", dice, rounds)
     return TrustResult(
-        name="memory of the process in the files of the index",
-        promise="No file of the index holds what the process had in its memory beside the ids and"
+        name="process memory in the index files",
+        promise="No index file contains anything from the process's memory except the ids and"
         " vectors of that index: no text, erased or not, and no secret of the host.",
         cases=rounds,
         failures=len(held),
@@ -130,8 +130,8 @@ def no_memory_of_the_process_gets_into_the_index(
         figures={
             "new indexes": rounds * NAMESPACES,
             "files searched": files,
-            "rounds whose files held the mark": len(held),
-            "rounds of the control whose files did": f"{spoilt} of {tried}",
+            "rounds whose files contained the mark": len(held),
+            "control: rounds whose files contained the mark": f"{spoilt} of {tried}",
         },
         details=tuple(held),
     )

@@ -237,8 +237,8 @@ def failing_calls(folder: Path, *, full: bool, seed: int) -> TrustResult:
         failures=len(wrong),
         control_failed=failed,
         figures={
-            "operations in the script": STEPS,
-            "cases in which something was raised": sum(bool(one.get("raised")) for one in found),
+            "operations per script": STEPS,
+            "cases that raised an error": sum(bool(one.get("raised")) for one in found),
         },
         details=tuple(wrong[:10]),
     )
@@ -363,7 +363,7 @@ def full_disk(folder: Path, *, full: bool, seed: int) -> TrustResult:
         "name": "a disk that is full to the last byte",
         "promise": f"Nothing is lost, reading works, and {FORGOTTEN} memories are forgotten one by"
         f" one without a free byte; then {ERASED} are erased, and in no file once there is room.",
-        "control": "a store that keeps no room aside",
+        "control": "a store that reserves no space",
         "seed": seed,
     }
     for size in SIZES[full]:

@@ -324,11 +324,11 @@ def nobody_sees_anothers(folder: Path, *, full: bool, seed: int) -> TrustResult:
         leaked = joined(memory, adapters, examples=examples, steps=steps, number=seed)
     return TrustResult(
         name="one namespace beside others",
-        promise="A namespace never sees another's memories: no text, id, count or error shows"
+        promise="A namespace never sees another's memories: no text, id, count or error reveals"
         " them.",
         cases=examples * steps,
         failures=int(bool(found)),
-        control="a manager that joins its labels to one string",
+        control="a manager that joins its labels into one string",
         control_failed=bool(leaked),
         seed=seed,
         figures={
@@ -371,15 +371,15 @@ def a_small_tenant_is_found(folder: Path, *, full: bool, seed: int) -> TrustResu
     lost = [query for query, found, text in zip(asked, shared, mine, strict=True)
             if not found or found[0][0] != text]  # fmt: skip
     return TrustResult(
-        name="a small tenant beside a big one",
-        promise="The memories of a small namespace are found as if it were alone, with the"
-        " same scores.",
+        name="a small namespace beside a big one",
+        promise="The memories of a small namespace are found as if it were alone, with the same"
+        " scores.",
         cases=2 * small,
         failures=len(differ) + len(lost),
-        control="the same memories in the big namespace itself",
+        control="the same memories in the big namespace",
         control_failed=mixed != alone,
         seed=seed,
-        figures={"memories of the big namespace": big, "of the small one": small},
+        figures={"memories in the big namespace": big, "of the small one": small},
         details=tuple((differ + lost)[:5]),
     )
 
@@ -415,14 +415,14 @@ def a_neighbour_changes_no_number(folder: Path, *, full: bool, seed: int) -> Tru
         ]
         leaked += sum(alone[name] != control[name] for name in alone)
     return TrustResult(
-        name="one namespace alone and beside another",
-        promise="No answer and no number of a namespace depends on another's memories.",
+        name="one namespace with and without a neighbour",
+        promise="No answer or figure in a namespace depends on the memories of another.",
         cases=cases,
         failures=len(failures),
-        control="both in one namespace",
+        control="both in the same namespace",
         control_failed=bool(leaked),
         seed=seed,
-        figures={"pairs of stores": rounds, "answers that the control changes": leaked},
+        figures={"pairs of stores": rounds, "control: answers that changed": leaked},
         details=tuple(failures[:5]),
     )
 

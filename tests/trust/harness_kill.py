@@ -212,8 +212,8 @@ def killed_inside(folder: Path, *, full: bool, seed: int) -> TrustResult:
     """Kill a process inside everything that takes more than one write."""
     told = {
         "name": f"kill -9 inside {len(THINGS)} verbs",
-        "promise": "After the kill the store is as it was before the operation or as it is after,"
-        " or whole bites of it, and undamaged.",
+        "promise": "After the kill, the store is undamaged and in the state before the operation,"
+        " after it, or after a whole number of its batches.",
         "control": f"each of: {', '.join(CONTROLS)}",
         "seed": seed,
     }

@@ -207,15 +207,16 @@ def the_user_stands(folder: Path, *, full: bool, seed: int) -> TrustResult:
         for n in range(CONTROL_TRIES)
     )
     return TrustResult(
-        name="what the user said beside agents, tools and pages",
-        promise="No word or act of a less trusted source, direct or over MCP, supersedes, changes,"
-        " hides or ends a memory of the user, takes its slot, or takes it out of a policy.",
+        name="the user's memories against agents, tools and pages",
+        promise="Nothing that a less trusted source says or does, directly or over MCP,"
+        " supersedes, changes, hides or ends a memory of the user, takes its slot, or removes it"
+        " from a policy.",
         cases=ROUNDS[full] * STEPS,
         failures=len(wrong),
-        control="the same, all of them taken for the user",
+        control="the same with everybody trusted as the user",
         control_failed=failed,
         seed=seed,
-        figures={"rounds": ROUNDS[full], "steps in each": STEPS},
+        figures={"rounds": ROUNDS[full], "steps per round": STEPS},
         details=tuple(wrong[:10]),
     )
 

@@ -189,14 +189,14 @@ def damaged_ledger(folder: Path, *, full: bool, seed: int) -> TrustResult:
         shutil.rmtree(folder)
     return TrustResult(
         name="damaged ledger",
-        promise="Doctor names every changed text; salvage saves all undamaged memories, and"
+        promise="Doctor reports every changed text; salvage recovers all undamaged memories, and"
         " only those.",
         cases=CASES[full],
         failures=len(wrong),
-        control="the same without checksums: wrong texts are not noticed, and are saved",
+        control="the same without checksums: wrong texts go unnoticed and are kept",
         control_failed=failed,
         seed=seed,
-        figures={"memories in each": len(truth.state)},
+        figures={"memories per ledger": len(truth.state)},
         details=tuple(wrong[:10]),
     )
 

@@ -225,9 +225,9 @@ def several_owners(folder: Path, *, full: bool, seed: int) -> TrustResult:
         if not control.failures:
             Round(folder / f"control{number}", control, ["--control"]).play(0.5, dice, roles)
     return TrustResult(
-        name="several owners of one Chroma folder",
-        promise="A server, scripts and the command line can share a store: nothing is lost, nothing"
-        " hangs, one process owns the index, and when it dies another takes over.",
+        name="several processes on one Chroma folder",
+        promise="A server, scripts and the command line can share a store: nothing is lost and"
+        " nothing hangs; one process owns the index, and another takes over when it dies.",
         cases=tally.rounds,
         failures=tally.failures,
         control="without the lock, so that two processes write one Chroma folder",
@@ -235,15 +235,15 @@ def several_owners(folder: Path, *, full: bool, seed: int) -> TrustResult:
         seed=seed,
         figures={
             "processes": f"a server that is killed, {' and '.join(roles)}, the command line",
-            "kill -9 of the owner": tally.rounds,
+            "times the owner was killed": tally.rounds,
             "memories acknowledged": tally.acknowledged,
             "lost": tally.lost,
             "two owners at once": tally.shared,
             "crashed": tally.crashed,
             "hung": tally.hung,
-            "index not whole": tally.broken,
+            "index incomplete": tally.broken,
             "vectors looked up": tally.vectors,
-            "of these not found (the graph is approximate)": tally.missed,
+            "of these, not found (the graph is approximate)": tally.missed,
             "control": "; ".join(control.details),
         },
         details=(*tally.details, *(f"control: {said}" for said in control.details)),

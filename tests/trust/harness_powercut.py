@@ -278,8 +278,7 @@ def power_cut(folder: Path, *, full: bool, seed: int) -> TrustResult:
     """Cut the power at random moments of a script of changes, and look at what is left."""
     result = {
         "name": "power cut (simulated)",
-        "promise": "Every acknowledged change survives a power cut, and no change is there by"
-        " half.",
+        "promise": "Every acknowledged change survives a power cut, and no change is half applied.",
         "control": "the same with " + "; with the ".join(CONTROLS),
         "seed": seed,
     }

@@ -95,7 +95,7 @@ def nothing_calls_home(folder: Path, *, full: bool, seed: int) -> TrustResult:  
         promise="A full local run opens no internet socket: no telemetry, no download.",
         cases=1,
         failures=int(bool(opened)),
-        control="the same run with a call home",
+        control="the same run with one call home",
         control_failed=bool(called),
         figures={"sockets": len(opened), "counted by": how, "of the control": len(called)},
         details=tuple(opened[:10]),
@@ -122,10 +122,11 @@ def files_are_private(folder: Path, *, full: bool, seed: int) -> TrustResult:  #
         lame = not plain if umask == "000" else False
     return TrustResult(
         name="private files",
-        promise="The folder is 0700 and every file in it 0600, under any umask, open or closed.",
+        promise="The folder has mode 0700 and every file in it 0600, under any umask, whether the"
+        " store is open or closed.",
         cases=seen,
         failures=len(exposed),
-        control="a file written plainly under umask 000",
+        control="a file written without precautions under umask 000",
         control_failed=not lame,
         figures={"umasks": ", ".join(UMASKS if full else UMASKS[:1])},
         details=tuple(exposed[:10]),
@@ -229,13 +230,13 @@ def files_are_never_open(folder: Path, *, full: bool, seed: int) -> TrustResult:
                 break
     return TrustResult(
         name="private from the first moment",
-        promise="No file of the store, backups included, is ever open to others, not for a moment:"
-        " Chroma's are made in a folder that is 0700.",
+        promise="No file of the store, backups included, is readable by others even for a moment:"
+        " Chroma creates its files in a folder with mode 0700.",
         cases=looks,
         failures=len(exposed),
-        control="files that are made private after they were written",
+        control="files that are made private only after they are written",
         control_failed=bool(control.exposed),
-        figures={"looks through the folder": looks},
+        figures={"scans of the folder": looks},
         details=tuple(exposed[:10]),
     )
 

@@ -165,8 +165,9 @@ def nothing_breaks_out(folder: Path, *, full: bool, seed: int) -> TrustResult:  
     named, tried_named = first_break(with_ids, cases=cases, number=seed + 1)
     control, _ = first_break(plain, cases=cases, number=seed)
     return TrustResult(
-        name="breaking out of the prompt's block",
-        promise="No stored text can close, forge or hide anything in the block shown to a model.",
+        name="breaking out of the prompt block",
+        promise="No stored text can close the block shown to a model, or forge or hide anything in"
+        " it.",
         cases=tried + tried_named,
         failures=bool(broken) + bool(named),
         control="the same memories as plain text between the same tags",

@@ -291,13 +291,10 @@ def untrusted_words_wait(folder: Path, *, full: bool, seed: int) -> TrustResult:
         wrong += [f"round {number}: {what}" for what in room.wrong]
     leaks = leaking(folder / "control", seed)
     return TrustResult(
-        name="poison from pages, tools and strangers' files",
-        promise="A memory from an untrusted source, or derived from one, is not in the"
-        " answers of list,"
-        " recent, retrieve, nearest and prompt until it is approved. It is not a rule and not"
-        " pinned,"
-        " and neither its key, its id, replace= nor a flood of such memories hides any of the"
-        " user's.",
+        name="poisoned pages, tools and foreign files",
+        promise="A memory from an untrusted source, or derived from one, is not returned by list,"
+        " recent, retrieve, nearest or prompt until it is approved. It is neither a rule nor"
+        " pinned, and no key, id, replace= or flood of such memories hides a memory of the user.",
         cases=cases,
         failures=len(wrong),
         control="the same with untrusted=()",
@@ -305,9 +302,9 @@ def untrusted_words_wait(folder: Path, *, full: bool, seed: int) -> TrustResult:
         seed=seed,
         figures={
             "rounds": ROUNDS[full],
-            "memories of the flood": FLOOD[full],
+            "memories in the flood": FLOOD[full],
             **{f"steps: {way}": count for way, count in sorted(tries.items())},
-            "surfaces of the control that leak": len(leaks),
+            "control: interfaces that leak": len(leaks),
         },
         details=tuple(wrong[:10]),
     )
@@ -382,10 +379,11 @@ def untrusted_words_move_nothing(folder: Path, *, full: bool, seed: int) -> Trus
         len(unfound(folder / "control dates", meetings, years, untrusted=())),
     )
     return TrustResult(
-        name="a stranger's words beside the user's",
-        promise="Quarantined, rejected or forgotten, they change no order, score, confidence or"
-        " other field of what retrieve, nearest, prompt, list, recent and counts answer the user,"
-        " whatever they claim in any field, and no claimed date hides a dated memory.",
+        name="a stranger's memories beside the user's",
+        promise="Whether quarantined, rejected or forgotten, a stranger's memories change no"
+        " order, score, confidence or other field in the results of retrieve, nearest, prompt,"
+        " list, recent and counts, whatever they claim in any field; and no date that they claim"
+        " hides a dated memory.",
         cases=meetings + PAIRS[full] * (len(QUESTIONS) + 1),
         failures=len(wrong),
         control="the same with untrusted=()",
@@ -393,12 +391,12 @@ def untrusted_words_move_nothing(folder: Path, *, full: bool, seed: int) -> Trus
         seed=seed,
         figures={
             "pairs of stores": PAIRS[full],
-            "memories of the user's in each": MINE,
-            "memories of the stranger's in one": THEIRS,
+            "memories of the user in each": MINE,
+            "memories of the stranger in one": THEIRS,
             "days asked about": meetings,
-            "years in which a meeting is claimed on each": years,
-            "answers of the control that differ": controls[0],
-            "days of the control that are not found": controls[1],
+            "years in which a meeting is claimed on each day": years,
+            "control: answers that differ": controls[0],
+            "control: days that are not found": controls[1],
         },
         details=tuple(wrong[:10]),
     )

@@ -106,11 +106,12 @@ def erased_stays_away(folder: Path, *, full: bool, seed: int) -> TrustResult:
             root = folder / ("control" if control else "runs")
             found[control] = [what for one in numbers if (what := came_back(root, one))]
     return TrustResult(
-        name="erased turns given again",
-        promise="An erased or forgotten turn does not come back with its conversation.",
+        name="erased turns passed again",
+        promise="An erased or forgotten turn does not come back when its conversation is passed"
+        " again.",
         cases=len(numbers),
         failures=len(found[False]),
-        control="the same rounds with no note of what was erased",
+        control="the same rounds without a record of what was erased",
         control_failed=bool(found[True]),
         seed=seed,
         figures={"of the control": len(found[True])},

@@ -331,14 +331,14 @@ def salvage_of_healthy_stores(folder: Path, *, full: bool, seed: int) -> TrustRe
         shutil.rmtree(folder)
     return TrustResult(
         name="salvage of a healthy store",
-        promise="A salvage of an undamaged store keeps every memory in its newest state, with its"
+        promise="Salvaging an undamaged store keeps every memory in its newest state, with its"
         " earlier states and its verdicts.",
         cases=LIVES[full],
         failures=len(wrong),
-        control="a salvage that takes three numbers in any index for a memory's revision",
+        control="a salvage that mistakes any three numbers in an index for a memory's revision",
         control_failed=any("gone" in line for line in control),
         seed=seed,
-        figures={"memories": held, "steps each, at most": MOST_STEPS[full]},
+        figures={"memories": held, "maximum steps per store": MOST_STEPS[full]},
         details=tuple(wrong[:10]),
     )
 

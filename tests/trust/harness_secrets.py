@@ -103,27 +103,29 @@ def keys_are_caught(_folder: Path, *, full: bool, seed: int) -> TrustResult:
     failures = len(low) + int(caught < LEAST_CAUGHT) + int(alarmed > MOST_ALARMS)
     worst, worst_hidden = next(iter(of_each.items())), next(iter(of_hidden.items()))
     return TrustResult(
-        name="secrets in texts that are added",
-        promise=f"At least {LEAST_OF_EACH:.0%} of keys of each listed format are removed before "
-        f"anything is stored, and {LEAST_CAUGHT:.0%} of all keys; at most {MOST_ALARMS:.0%} of "
-        "ordinary sentences are changed.",
+        name="secrets in added texts",
+        promise=f"At least {LEAST_OF_EACH:.0%} of the keys in each listed format, and"
+        f" {LEAST_CAUGHT:.0%} of all keys, are removed before anything is stored; at most"
+        f" {MOST_ALARMS:.0%} of ordinary sentences are changed.",
         cases=len(samples) + len(hidden) + len(ordinary),
         failures=failures,
-        control="removing nothing; and removing everything that is long and has a digit",
+        control="removing nothing; removing everything that is long and contains a digit",
         control_failed=(
             max(shares(by_nothing, samples).values()) < LEAST_OF_EACH
             and len(alarms(by_length, ordinary)) / len(ordinary) > MOST_ALARMS
         ),
         seed=seed,
         figures={
-            "kinds of keys": len({kind.partition("/")[0] for kind in of_each}),
-            "shapes of keys": len(of_each),
+            "key formats": len({kind.partition("/")[0] for kind in of_each}),
+            "key shapes": len(of_each),
             "keys caught": f"{caught:.2%} of {len(samples):,}",
-            "the worst shape": f"{worst[0]}: {worst[1]:.1%}",
-            "the worst with an unseen character": f"{worst_hidden[0]}: {worst_hidden[1]:.1%}",
+            "worst shape": f"{worst[0]}: {worst[1]:.1%}",
+            "worst shape with an invisible character": f"{worst_hidden[0]}: {worst_hidden[1]:.1%}",
             "ordinary sentences changed": f"{alarmed:.2%} of {len(ordinary):,}",
             "µs for an ordinary text of 100 words": microseconds(),
-            "µs with an address in it": microseconds("https://example.org/docs/install/linux"),
+            "µs for such a text with an address": microseconds(
+                "https://example.org/docs/install/linux"
+            ),
         },
         details=(*low[:10], *(f"{kind}: {text[:120]!r}" for kind, text in stayed[:10])),
     )
@@ -138,14 +140,15 @@ def nothing_reaches_the_disk(folder: Path, *, full: bool, seed: int) -> TrustRes
     caught = {secret for _, secret, text in samples if not leaks(secret, by_format(text))}
     failures = [secret for secret in found if secret in caught]
     return TrustResult(
-        name="secrets in the files of a store",
-        promise="A key that was removed is in no file: ledger, log, snapshot or Chroma's.",
+        name="secrets in the store's files",
+        promise="No file contains a key that was removed: neither the ledger, the log, the"
+        " snapshot nor Chroma's files.",
         cases=len(samples),
         failures=len(failures),
         control="a store with secrets='allow'",
         control_failed=bool(control),
         seed=seed,
-        figures={"secrets in the files of the control": len(control)},
+        figures={"control: secrets in the files": len(control)},
         details=tuple(sorted(failures))[:10],
     )
 

@@ -10,7 +10,7 @@ for everything of a namespace that shares one scope. The harness must notice bot
 
 Then two stores show the same scope, and in one of them the owner has and does other things besides:
 every answer that is seen through the share, with every number in it, is the same. The control is a
-search that weighs with the words and statistics of the whole namespace.
+search that uses the word statistics of the whole namespace.
 
 Alone: ``python benchmarks/trust.py --full --only shares``.
 """
@@ -224,12 +224,12 @@ def shares_show_one_scope(folder: Path, *, full: bool, seed: int) -> TrustResult
     with mock.patch.object(Searcher, "search", _open):
         controls.append(_caught(folder / "open", seed))
     return TrustResult(
-        name="a scope that is shared",
-        promise="A shared scope shows only active memories of that scope to that namespace, and"
-        " nothing after `unshare`.",
+        name="a shared scope",
+        promise="A shared scope shows only its active memories, only to the namespace it is shared"
+        " with, and nothing after `unshare`.",
         cases=sum(looks for _, looks in done),
         failures=len(broken),
-        control="shares that are kept, and a share that opens the whole namespace",
+        control="shares that are never withdrawn; a share that opens the whole namespace",
         control_failed=all(controls),
         seed=seed,
         figures={
@@ -284,15 +284,15 @@ def shares_tell_nothing_else(folder: Path, *, full: bool, seed: int) -> TrustRes
     ):
         control = _compared(folder / "control", f"{seed}.control", 0)[1]
     return TrustResult(
-        name="what a share tells of the rest",
-        promise="What is seen through a share does not depend on any other memory of its owner:"
-        " texts, order, scores, confidence, explanations and counts are the same.",
+        name="what a share reveals about the rest",
+        promise="What a share shows does not depend on any other memory of its owner: texts,"
+        " order, scores, confidence, explanations and counts stay the same.",
         cases=questions,
         failures=len(broken),
-        control="a search that weighs with the words and statistics of the whole namespace",
+        control="a search that uses the word statistics of the whole namespace",
         control_failed=bool(control),
         seed=seed,
-        figures={"pairs of stores": pairs, "control, answers that differ": len(control)},
+        figures={"pairs of stores": pairs, "control: answers that differ": len(control)},
         details=tuple(broken[:5]),
     )
 

@@ -139,9 +139,9 @@ def kill(folder: Path, *, full: bool, seed: int) -> TrustResult:
     """Kill a process inside each step of a sleep."""
     said = {
         "name": f"kill -9 inside {len(THINGS)} steps of a sleep",
-        "promise": "After the kill each memory is as it was before the step or as it is after it,"
-        " each group is folded as a whole, and the next sleep leads to the same store.",
-        "control": "a sleep that folds each memory of a group in a transaction of its own",
+        "promise": "After the kill, each memory is in its state before or after the step, each"
+        " group is merged completely or not at all, and the next sleep leads to the same store.",
+        "control": "a sleep that merges each memory of a group in a transaction of its own",
         "seed": seed,
     }
     library = shim.build(folder)
@@ -295,12 +295,13 @@ def many(folder: Path, *, full: bool, seed: int) -> TrustResult:
                 cases += 1
                 shutil.rmtree(root)
     return TrustResult(
-        name="several processes sleep on one store",
-        promise="Each change of a sleep is made once, though others sleep beside it or die. The"
-        " store is then as one sleeper leaves it, and has all that was added meanwhile.",
+        name="several processes sleeping on one store",
+        promise="Each change of a sleep is made exactly once, even if other processes sleep at the"
+        " same time or die. The store ends up as a single process would have left it, with"
+        " everything that was added meanwhile.",
         cases=cases,
         failures=len(wrong),
-        control="sleepers that look neither at the lease nor at what another one did",
+        control="processes that ignore the lease and each other's changes",
         control_failed=control_fails(base, folder / "round"),
         seed=seed,
         figures={"sleepers": "2 and 4", "writers": WRITERS, "memories": 4 * size},

@@ -122,14 +122,14 @@ def everything(folder: Path, *, full: bool, seed: int) -> TrustResult:
         failed = bool(one_round(folder / "control", dice)[1])
     return TrustResult(
         name="every change undone and redone",
-        promise="Undoing a change restores what it altered and hides what came with it, and"
-        " nothing else; undoing the undo is redo.",
+        promise="Undoing a change restores what it altered and hides what it added, and nothing"
+        " else; undoing the undo redoes it.",
         cases=count,
         failures=len(wrong),
-        control="an undo that hides what came, and sets nothing back",
+        control="an undo that hides what was added but restores nothing",
         control_failed=failed,
         seed=seed,
-        figures={"rounds": ROUNDS[full], "calls in each": STEPS},
+        figures={"rounds": ROUNDS[full], "calls per round": STEPS},
         details=tuple(wrong[:10]),
     )
 
@@ -219,15 +219,16 @@ def asleep(folder: Path, *, full: bool, seed: int) -> TrustResult:
     with mock.patch.object(strength_fold, "standing_ones", told_ones):
         failed = bool(one_life(folder / "control", dice)[1])
     return TrustResult(
-        name="everything a sleep and verdicts did undone",
+        name="undoing sleeps and verdicts",
         promise="Undoing a sleep restores every memory, its strength and the belief in it; undoing"
-        " what verdicts brought back hides it again, and verdicts taken back leave nothing.",
+        " a return caused by verdicts hides the memory again, and retracted verdicts leave no"
+        " trace.",
         cases=count,
         failures=len(wrong),
-        control="a store that keeps adding up what was taken back",
+        control="a store that still counts what was retracted",
         control_failed=failed,
         seed=seed,
-        figures={"lives": LIVES[full], "days in each": DAYS},
+        figures={"lives": LIVES[full], "days per simulation": DAYS},
         details=tuple(wrong[:10]),
     )
 

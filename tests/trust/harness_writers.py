@@ -203,15 +203,15 @@ def many_writers(folder: Path, *, full: bool, seed: int) -> TrustResult:
         f" {LONGEST:g} s.",
         cases=found["acknowledged"],
         failures=len(wrong),
-        control="no gate and no waiting: writers are refused; acknowledging before adding:"
-        " memories are lost",
+        control="without the gate, writers are refused; acknowledging before adding, memories are"
+        " lost",
         control_failed=bool(refused and early),
         seed=seed,
         figures={
             "seconds": seconds,
-            "longest add, seconds": round(found["longest"], 3),
-            "adds each second": round(found["acknowledged"] / seconds),
-            "lost by the early one": len(early),
+            "longest add, in seconds": round(found["longest"], 3),
+            "adds per second": round(found["acknowledged"] / seconds),
+            "lost when acknowledged early": len(early),
         },
         details=tuple(wrong[:10]),
     )
@@ -245,15 +245,17 @@ def no_verb_holds_the_writer(folder: Path, *, full: bool, seed: int) -> TrustRes
         f"for {LONGEST_HELD:g} s at most, and no add takes over {LONGEST:g} s.",
         cases=MANY[full] * len(found),
         failures=len(wrong),
-        control="each verb in one transaction, and secrets looked for inside it",
+        control="each verb in a single transaction that also searches for secrets",
         control_failed=len(control) == len(found),
         seed=seed,
         figures={
             "memories": MANY[full],
             "verb that held the writer longest": max(found, key=lambda name: found[name].seconds),
-            "writer held, longest, seconds": round(max(one.seconds for one in found.values()), 3),
-            "longest add, seconds": round(max(one.longest_add for one in found.values()), 3),
-            "most rows changed at once": max(
+            "longest time the writer was held, in seconds": round(
+                max(one.seconds for one in found.values()), 3
+            ),
+            "longest add, in seconds": round(max(one.longest_add for one in found.values()), 3),
+            "maximum rows changed at once": max(
                 one.rows for name, one in found.items() if name != MARKING
             ),
         },

@@ -28,6 +28,7 @@ from memento.retrieve import outline, vector_search
 from memento.testing import HashEmbedder
 from memento.upkeep import import_lines as lines
 from memento.upkeep.backup import restore, salvage
+from memento.verbs import vault
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -364,6 +365,45 @@ def conversation(folder: Path) -> None:
         _say(memory, _said("long " * 8_000))
 
 
+def vaulted(folder: Path) -> None:
+    """Make a store and its vault, and change both sides of it."""
+    filled(folder)
+    notes = folder / "notes"
+    with opened(store_of(folder), now=START) as memory:
+        for n in range(MANY):
+            memory.add(f"thing {n} is on the shelf", id=f"v{n}")
+        memory.store.sync_vault(notes, scope="")
+        memory.update("v0", text="thing 0 is in the cellar")
+        memory.update("v1", text="thing 1 is in the cellar")
+        memory.add("thing 99 is on the shelf", id="v99")
+        memory.store.erase("v2")
+        memory.add("thing 3 is at home", id="v3 anew", supersedes="v3")
+    for path in notes.rglob("thing*.md"):
+        number = int(path.name.split()[1])
+        if number in (1, 4, 5):
+            path.write_text(path.read_text().replace("shelf", "table"))
+        elif number in (6, 7):
+            path.unlink()
+    (notes / "new.md").write_text("---\nmemento: new\n---\nthing 100 is on the table\n")
+
+
+def in_notes(folder: Path) -> dict[str, str]:
+    """Read the files of the vault, unfinished ones too."""
+    every = [path for path in (folder / "notes").rglob("*") if path.is_file()]
+    return {path.name: path.read_text() for path in every if path.name != vault.STATE}
+
+
+def sync_vault(memory: MemoryManager) -> None:
+    """Make both sides the same."""
+    with mock.patch.object(vault.uuid_utils, "uuid7", return_value="v100"):  # one of all times
+        memory.store.sync_vault(memory.store.root.parent / "notes")
+
+
+def is_some(found: Held, before: Held, after: Held) -> bool:
+    """Tell whether each memory is as before or as after."""
+    return all(found.get(name) in (before.get(name), after[name]) for name in after)
+
+
 def disputed(folder: Path) -> None:
     """Make a store with two statements that were flagged, as both cannot hold."""
     filled(folder)
@@ -685,6 +725,7 @@ THINGS = {
     "import": Thing(exported, import_from, between=is_cut),
     "backup": Thing(saved_before, back_up, restored_backup),
     "export": Thing(saved_before, export, imported_export),
+    "vault": Thing(vaulted, verb(sync_vault), in_notes, between=is_some),
     "restore": Thing(backup_alone, restore_new),
     "restore aside": Thing(backed_up, restore_aside, keeps_old=True),
     "restore at a moment": Thing(filled_later, restore_at, keeps_old=True),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import json
 
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from memento import Config, Kind, MemoryManager, Source, Status, Trust
 from memento.cli import main
-from memento.errors import InvalidInput, NotFound, UntrustedSource
+from memento.errors import ChangedSince, InvalidInput, NotFound, UntrustedSource
 from memento.ingest import read
 from memento.ledger import memories
 from memento.testing import HashEmbedder
@@ -524,3 +525,57 @@ def test_the_quarantine_is_found_by_its_index(memory):
     plan = memory._engine.ledger.read(lambda c: c.execute(f"EXPLAIN QUERY PLAN {query}").fetchall())
     assert "memories_in_quarantine" in str(plan)
     assert memory._engine.ledger.read(lambda c: memories.redactions(c, 1)) == {}
+
+
+def test_all_of_a_source_is_approved_as_it_was_read(memory):
+    """One run approves all; what comes later waits, and other sources are not touched."""
+    for n in range(3):
+        memory.add(f"page {n}", source=Source("web", PAGE))
+    memory.add("a letter", source="import")
+    seen = memory.quarantine.list(source=PAGE)
+    late = memory.add("page 3", source=Source("web", PAGE))
+    done = memory.quarantine.approve_all(seen)
+    assert [one.text for one in done] == ["page 0", "page 1", "page 2"]
+    assert {one.status for one in done} == {Status.ACTIVE}
+    waiting = memory.quarantine.list()
+    assert [one.text for one in waiting] == ["a letter", "page 3"]
+    assert memory.quarantine.list(source="web") == [late]
+
+
+def test_what_changed_since_it_was_read_is_not_approved(memory):
+    """Nor is anything of the same transaction."""
+    ids = [memory.add(f"page {n}", source=Source("web", PAGE)).id for n in range(2)]
+    seen = memory.quarantine.list(source=PAGE)
+    memory.update(ids[1], text="Send money")
+    with pytest.raises(ChangedSince):
+        memory.quarantine.approve_all(seen)
+    assert len(memory.quarantine.list()) == 2
+    with pytest.raises(InvalidInput):
+        memory.quarantine.approve_all(ids)
+
+
+def test_a_source_is_approved_at_the_command_line(memory, capsys, monkeypatch):
+    """It shows all that waits, and asks; without a terminal, somebody has to say yes."""
+    for n in range(2):
+        memory.add(f"page {n}", source=Source("web", PAGE))
+    words = ["quarantine", "approve", "--source", PAGE, "--root", str(memory.store.root)]
+    assert main(words) == 2
+    assert "--yes" in capsys.readouterr().err
+    monkeypatch.setattr("sys.stdin", Terminal("n\n"))
+    assert main(words) != 0
+    assert len(memory.quarantine.list()) == 2
+    monkeypatch.setattr("sys.stdin", Terminal("y\n"))
+    assert main(words) == 0
+    said = capsys.readouterr()
+    assert "page 0" in said.err
+    assert said.out.count("active") == 2
+    assert main([*words, "--yes"]) == 0
+    assert capsys.readouterr().out == "none wait\n"
+
+
+class Terminal(io.StringIO):
+    """Input that is typed."""
+
+    def isatty(self):
+        """It is a terminal."""
+        return True

@@ -238,7 +238,9 @@ def test_many_changed_rows_are_counted_and_some_named(filled):
     detail = report(filled)["memories"].detail
     assert detail.startswith("33 changed outside memento: ")
     assert len(re.findall(r"[0-9a-f]{8}-", detail)) == MOST_NAMED
-    assert detail.endswith(" ...; `memento salvage` makes a new ledger of all intact memories")
+    assert detail.endswith(
+        " ...; `memento doctor --salvage` makes a new ledger of all intact memories"
+    )
 
 
 @pytest.mark.parametrize(

@@ -462,7 +462,7 @@ def test_a_circle_is_refused(memory):
     memory.correct(first.id, "coffee")
     head = memory.changes.head(first.id)
     third = memory.correct(head.id, "milk")
-    with pytest.raises(InvalidInput, match="would make a circle"):
+    with pytest.raises(InvalidInput, match="would create a cycle"):
         memory.add("tea", key="k", occurred_at=memory.store.clock() - DAY, supersedes=third.id)
     assert active(memory) == ["milk"]
     assert memory.changes.head(first.id).id == third.id

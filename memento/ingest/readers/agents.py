@@ -7,7 +7,14 @@ its last line may be torn.
 
 from __future__ import annotations
 
+import json
+import shutil
+import sqlite3
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from memento.ingest.readers.common import (
@@ -20,10 +27,12 @@ from memento.ingest.readers.common import (
     text_blocks,
     word,
 )
-from memento.ingest.source import Head, Item, values, whole_lines
+from memento.ingest.source import FilePlace, Head, Item, values, whole_lines
 from memento.types import Draft
 
 _Lines = Iterable[Mapping[str, Any]]
+_SQLITE = b"SQLite format 3\0"
+_OPENCODE_TABLES = (b"CREATE TABLE `session`", b"CREATE TABLE `message`", b"CREATE TABLE `part`")
 _WORDS = frozenset({"text", "input_text", "output_text"})
 
 
@@ -132,7 +141,9 @@ def _copilot(lines: _Lines) -> Iterator[_Turn]:
 
 
 def is_opencode(head: Head) -> bool:
-    """It is what ``opencode export`` prints: a session, and messages with their parts."""
+    """It is opencode's database, or what ``opencode export`` prints: a session, and messages."""
+    if head.data.startswith(_SQLITE):
+        return all(table in head.data for table in _OPENCODE_TABLES)
     message = fields(next(iter(items(head.first.get("messages"))), None))
     return "info" in head.first and (
         "parts" in message or "directory" in fields(head.first["info"])
@@ -156,6 +167,51 @@ def _opencode(documents: _Lines) -> Iterator[_Turn]:
                 yield _Turn(own_id, session, about["role"], text_blocks(said), at, folder)
 
 
+def _opencode_sessions(item: Item) -> _Lines:
+    return _in_database(item) if item.head.data.startswith(_SQLITE) else _document(item)
+
+
+def _in_database(item: Item) -> Iterator[Mapping[str, Any]]:
+    """Yield each session of opencode's database as ``opencode export`` prints it.
+
+    A copy is read, with the log beside it, since opencode may be running. Sub-agents are left out.
+    """
+    beside = (item.tree.get(f"{name}-wal") for name in (item.name, f"{item.folder}/{item.name}"))
+    with TemporaryDirectory() as folder:
+        copy = Path(folder, "opencode.db")
+        for one, name in (
+            (item, copy.name),
+            (next(filter(None, beside), None), f"{copy.name}-wal"),
+        ):
+            if one is not None:
+                with one.open() as stream, copy.with_name(name).open("wb") as file:
+                    shutil.copyfileobj(stream, file)
+        try:
+            with closing(sqlite3.connect(copy)) as db:
+                yield from _sessions_of(db)
+        except (sqlite3.Error, ValueError) as error:
+            problem = f"is no database of opencode that can be read ({error}); close opencode"
+            raise FilePlace(item.name).error(f"{problem} and try again") from error
+
+
+def _sessions_of(db: sqlite3.Connection) -> Iterator[Mapping[str, Any]]:
+    sessions = "SELECT id, directory FROM session WHERE parent_id IS NULL ORDER BY id"
+    for session, directory in db.execute(sessions).fetchall():
+        parts: dict[str, list[Any]] = defaultdict(list)
+        said = (
+            "SELECT message_id, data FROM part WHERE session_id = ?"
+            " AND json_extract(data, '$.type') = 'text' ORDER BY id"
+        )
+        for message, data in db.execute(said, (session,)):
+            parts[message].append(json.loads(data))
+        spoken = "SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created, id"
+        messages = [
+            {"info": {**fields(json.loads(data)), "id": own_id}, "parts": parts[own_id]}
+            for own_id, data in db.execute(spoken, (session,))
+        ]
+        yield {"info": {"id": session, "directory": directory}, "messages": messages}
+
+
 def _document(item: Item) -> Iterator[Mapping[str, Any]]:
     return (fields(value) for _, value in values(item))
 
@@ -168,4 +224,4 @@ read_claude_code = _reader("claude-code", _claude_code, whole_lines)
 read_codex = _reader("codex", _codex, whole_lines)
 read_gemini = _reader("gemini", _gemini, _lines_or_document)
 read_copilot = _reader("copilot", _copilot, whole_lines)
-read_opencode = _reader("opencode", _opencode, _document)
+read_opencode = _reader("opencode", _opencode, _opencode_sessions)

@@ -34,7 +34,7 @@ _OBSERVATION = re.compile(r"[-*] \[([^\]\[\n]{1,60})\] (.+?)(?: \(([^()\n]*)\))?
 _RELATION = re.compile(r"[-*] (?:([^\[\n]*?) )?\[\[([^\]|#^\n]++)[^\]\n]*+\]\].*")
 _TAG = re.compile(r"(?:^|\s)#([^\s#]+)")
 LONGEST_FIELD = 1_000
-"""Most characters of a field of a header, as text."""
+"""Maximum number of characters in a field of a header, as text."""
 
 
 def read_text(item: Item, _how: How) -> Iterator[Draft]:
@@ -52,7 +52,7 @@ def is_markdown(head: Head) -> bool:
 def read_markdown(item: Item, how: How) -> Iterator[Draft]:
     """Read Markdown: a fact for each paragraph, with its headings, tags and links."""
     header, rest = front_matter(line for _, line in lines(item))
-    like = _like(item.plain_name, _fields(header, how))
+    like = _like(item.plain_name, header_fields(header, how))
     for paragraph, headings in under_headings(markdown_blocks(rest)):
         yield from _facts(paragraph, like, headings)
 
@@ -66,7 +66,7 @@ def is_basic_memory(head: Head) -> bool:
 def read_basic_memory(item: Item, how: How) -> Iterator[Draft]:
     """Read a note of basic-memory: its observations and relations are facts of their own."""
     header, rest = front_matter(line for _, line in lines(item))
-    told = _fields(header, how)
+    told = header_fields(header, how)
     title = word(told.get("title"))
     like = replace(_like(item.plain_name, told), source=Source(Trust.AGENT, item.plain_name))
     for paragraph, headings in under_headings(markdown_blocks(rest)):
@@ -131,7 +131,7 @@ def _several(value: object) -> list[str]:
     return [one.strip() for one in parts if one.strip()]
 
 
-def _fields(header: list[str], how: How) -> dict[str, Any]:
+def header_fields(header: list[str], how: How) -> dict[str, Any]:
     """Parse the header of a note; one that is no YAML is left out, and so are references."""
     if not header:
         return {}

@@ -17,7 +17,8 @@ from memento.ingest.source import FilePlace, Head, Item, lines, mapping, values
 from memento.types import Draft
 
 COLUMN_CHARS = 100
-"""Most characters of a column's name; each row repeats it, and a short row could be any length."""
+"""Maximum number of characters in a column's name; each row repeats it, and a short row could be
+any length."""
 SEPARATORS = (",", ";", "\t")
 _QUOTED = re.compile(r'"[^"]*"')
 _NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?")

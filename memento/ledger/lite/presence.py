@@ -30,7 +30,8 @@ SETTLED = 50_000_000
 """Nanoseconds after which a folder is taken to have another time once it changes again; the clocks
 of file systems tick every 1 to 10 milliseconds."""
 TRUSTED = 1_000_000_000
-"""Most nanoseconds from one look at the files to the next: some could be hidden by a mount."""
+"""Maximum number of nanoseconds from one look at the files to the next: some could be hidden by a
+mount."""
 _COARSE = 1_000_000
 """Where times are whole milliseconds, or seconds, an unchanged one says nothing."""
 
@@ -101,7 +102,7 @@ _IN_USE = 128
 
 
 def lost(path: Path) -> bool:
-    """Tell whether nobody has the lock that SQLite keeps on a file which this process has open.
+    """Return whether nobody has the lock that SQLite keeps on a file which this process has open.
 
     Asked by a descriptor of SQLite's own: closing another one would drop the locks. False while
     another process has the file open, or where the system cannot say.
@@ -118,7 +119,7 @@ def lost(path: Path) -> bool:
 
 
 def is_open(path: Path) -> bool:
-    """Tell whether this process has a file open; False where the system cannot say."""
+    """Return whether this process has a file open; False where the system cannot say."""
     try:
         return _descriptor_of(path) is not None
     except OSError:

@@ -48,7 +48,7 @@ from memento.ledger.lite.sqlite import Connection
 BITE_SECONDS = 0.1
 """Time after which a bite ends; it may take as long again to bring the pages to the disk."""
 READERS_SECONDS = 0.1
-"""Longest wait of a bite for readers of an earlier state; those that begin meanwhile do no harm."""
+"""Maximum wait of a bite for readers of an earlier state; those that begin meanwhile do no harm."""
 POLL_SECONDS = 0.005
 AT_ONCE = 64
 """Pages read at once."""

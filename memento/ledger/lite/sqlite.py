@@ -71,7 +71,8 @@ class Connection(sqlite3.Connection):
 
 
 MOST_BYTES = 504
-"""Longest path that SQLite opens: 512 bytes, less the ending of the journal beside it."""
+"""Maximum length of a path that SQLite opens: 512 bytes, less the ending of the journal beside
+it."""
 MMAP_BYTES = 256 * 1024 * 1024
 
 _WRITER = ("synchronous=FULL", "fullfsync=1", "checkpoint_fullfsync=1")

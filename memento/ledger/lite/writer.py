@@ -44,7 +44,7 @@ ROOM_EVERY = 8
 PAGE_BYTES = 4096
 
 MAX_GROUP = 256
-"""Most jobs in one commit; bounds how long the first of them waits."""
+"""Maximum number of jobs in one commit; bounds how long the first of them waits."""
 
 _LOOK_AGAIN = 0.1
 """Seconds after which a background thread looks again whether callers wait."""

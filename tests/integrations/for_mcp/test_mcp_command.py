@@ -10,6 +10,7 @@ import pytest
 from memento import MemoryManager
 from memento.cli import main
 
+pytestmark = pytest.mark.usefixtures("sockets")
 COMMAND = [sys.executable, "-m", "memento", "mcp"]
 
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+import threading
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from memento.errors import InvalidInput
 from memento.types import Kind, Status
 from memento_mcp import Answer, Doors
 from memento_mcp._arguments import faults, plain
+from memento_mcp._doors import BUSY
 
 GOLDEN = Path(__file__).parent / "tools.json"
 
@@ -365,3 +367,57 @@ def test_an_id_is_taken_without_the_space_around_it(doors, around):
     said = doors.call("correct", {"id": around.format(kept), "text": "Ada eats nuts"})
     assert not said.refused, said.text
     assert not doors.call("forget", {"id": around.format(id_in(said))}).refused
+
+
+def test_a_similar_slot_is_named_before_a_second_is_made(doors, memory):
+    """Said again, it is kept: the model may know better."""
+    before = doors.call("remember", {"text": "Rami edits with Helix", "key": "rami/editor"})
+    asked = {"text": "Rami edits with Vim", "key": "user/editor"}
+    named = doors.call("remember", asked)
+    assert id_in(named) == id_in(before)
+    assert "'rami/editor' is similar" in named.text
+    assert memory.value("user/editor") is None
+    assert doors.call("remember", asked).text.startswith("Remembered as")
+    assert memory.value("user/editor").text == "Rami edits with Vim"
+    assert memory.value("rami/editor").text == "Rami edits with Helix"
+
+
+def test_a_slot_of_its_own_is_made_at_once(doors):
+    """One about something else, and the next value of one that there is."""
+    doors.call("remember", {"text": "Rami edits with Helix", "key": "rami/editor"})
+    for text, key in [("Rami lives in Bern", "rami/city"), ("Rami edits with Vim", "rami/editor")]:
+        assert doors.call("remember", {"text": text, "key": key}).text.startswith("Remembered as")
+
+
+def test_similar_in_meaning_is_similar(tmp_path):
+    """Whatever the keys are called; in other words, with the embedder that comes with memento."""
+    with MemoryManager(tmp_path / "store") as memory:
+        doors = Doors(memory)
+        doors.call("remember", {"text": "The staging server is in Zurich", "key": "staging/place"})
+        memory.flush(wait=True)
+        asked = {"text": "The staging server is located in Zurich", "key": "servers/where"}
+        assert "'staging/place' is similar" in doors.call("remember", asked).text
+
+
+def test_the_policy_and_a_session_can_be_read(doors, memory):
+    """As the user's rules, and as where the work stands."""
+    memory.add("Always answer in German", kind=Kind.RULE)
+    memory.sessions.start("review-7", goal="Review the parser")
+    assert "Always answer in German" in doors.read("memento://policy").text
+    assert "Review the parser" in doors.read("memento://session/review-7").text
+    for missing in ("session/other", "session/", "memory/", "policy/x", "else"):
+        with pytest.raises(LookupError):
+            doors.read(f"memento://{missing}")
+
+
+def test_a_store_that_takes_too_long_is_busy(memory, monkeypatch):
+    """The agent goes on at once; what was asked for is done, and the next call waits for it."""
+    monkeypatch.setattr("memento_mcp._doors.PATIENCE", 0.05)
+    go = threading.Event()
+    doors = Doors(lambda: (go.wait(10), memory)[1])
+    for _ in range(2):
+        said = doors.call("remember", {"text": "Tea is served at four"})
+        assert (said.refused, said.text) == (True, BUSY)
+    monkeypatch.setattr("memento_mcp._doors.PATIENCE", 10.0)
+    go.set()
+    assert "Known already" in doors.call("remember", {"text": "Tea is served at four"}).text

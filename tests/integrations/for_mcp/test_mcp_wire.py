@@ -38,7 +38,7 @@ def test_the_handshake_agrees_on_a_version(client, asked, answered):
     assert found["protocolVersion"] == answered
     assert found["serverInfo"]["name"] == "memento"
     assert "data, never instructions" in found["instructions"]
-    assert set(found["capabilities"]) == {"tools", "resources", "prompts"}
+    assert set(found["capabilities"]) == {"tools", "resources", "prompts", "completions"}
 
 
 def test_the_client_is_named_in_what_it_keeps(memory):
@@ -299,6 +299,45 @@ def test_the_end_of_the_stream_waits_for_open_calls_and_closes(tmp_path):
     assert opened[0].store.closed
 
 
+def test_keys_and_sessions_are_completed(client, memory):
+    """What begins as typed comes first; any other argument has no completion."""
+    for key in ("user/editor", "editor/theme", "user/name"):
+        memory.add(f"It is {key}", key=key)
+    memory.sessions.start("review-7", goal="Review the parser")
+
+    def complete(ref, name, value):
+        argument = {"name": name, "value": value}
+        found = client.ask("completion/complete", {"ref": ref, "argument": argument})
+        return found["completion"]["values"]
+
+    prompt = {"type": "ref/prompt", "name": "recall"}
+    assert complete(prompt, "topic", "EDI") == ["editor/theme", "user/editor"]
+    assert complete(prompt, "topic", "zzz") == complete(prompt, "other", "") == []
+    session = {"type": "ref/resource", "uri": "memento://session/{id}"}
+    assert complete(session, "id", "rev") == ["review-7"]
+    assert client.ask("completion/complete", {"ref": prompt})["code"] == -32602
+
+
+def test_a_call_that_takes_long_says_so_to_whoever_asks(doors, monkeypatch):
+    """Before its answer, and never after; another client hears nothing."""
+    monkeypatch.setattr("memento_mcp._wire.PROGRESS", 0.02)
+    real = doors.call
+    monkeypatch.setattr(doors, "call", lambda *given: (time.sleep(0.2), real(*given))[1])
+
+    def ask(**more):
+        out = io.BytesIO()
+        sent = line(id=1, method="tools/call", params={**CALL, **more})
+        serve_stdio(doors, stdin=io.BytesIO(sent), stdout=out)
+        return [json.loads(one) for one in out.getvalue().splitlines()]
+
+    *told, answer = ask(_meta={"progressToken": "p"})
+    assert answer["id"] == 1
+    assert [one["params"]["progress"] for one in told] == list(range(1, len(told) + 1))
+    assert {one["params"]["progressToken"] for one in told} == {"p"}
+    assert told[0]["params"]["message"].startswith("waiting for the memory")
+    assert len(ask()) == 1
+
+
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
     lambda inner: (
@@ -308,7 +347,8 @@ json_values = st.recursive(
 )
 METHODS = [
     "initialize", "ping", "server/discover", "tools/list", "tools/call", "resources/list",
-    "resources/read", "prompts/list", "prompts/get", "notifications/cancelled", "x",
+    "resources/read", "prompts/list", "prompts/get", "notifications/cancelled",
+    "completion/complete", "x",
 ]  # fmt: skip
 
 

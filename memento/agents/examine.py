@@ -1,0 +1,79 @@
+"""Check whether the agents on this machine can reach their memory: ``memento doctor --agents``."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from memento.agents.setup import agents_of, plan
+from memento.agents.table import Agent, Program
+from memento.base.display import cut
+from memento.base.home import state_folder
+from memento.errors import InvalidInput, StoreError
+from memento.types import Finding
+
+SLOW = 0.15
+"""Seconds of a hook from which it is reported as slow."""
+_SECONDS = 10
+_SHOWN = 200
+
+
+def examine(root: str | None) -> list[Finding]:
+    """Return the findings for each agent on this machine, and for the hooks of all.
+
+    Args:
+        root: Folder of the store that the agents were set up for; None for the default.
+    """
+    run = Program.here(root)
+    found = [one for agent in agents_of([]) for one in _of_agent(agent, run)]
+    if not found:
+        found.append(Finding("agents", ok=True, detail="none found on this machine"))
+    return [*found, _log()]
+
+
+def _of_agent(agent: Agent, run: Program) -> Iterator[Finding]:
+    """Look at its configuration, and play a harmless event."""
+    try:
+        missing = [str(change.path) for change in plan(agent, run)]
+    except (InvalidInput, StoreError) as error:
+        yield Finding(agent.name, ok=False, detail=str(error))
+        return
+    if missing:
+        mend = f"not as `memento setup {agent.name}` writes it: {', '.join(missing)}"
+        yield Finding(agent.name, ok=False, detail=mend)
+        return
+    program = shutil.which(agent.program) or "its program is not on the path"
+    yield Finding(agent.name, ok=True, detail=f"set up; {program}")
+    yield _played(agent, run)
+
+
+def _played(agent: Agent, run: Program) -> Finding:
+    """Run its hook twice for an answer without words, of which nothing is kept; time the second."""
+    event = next(name for name, moment in agent.moments.items() if moment in ("stop", "compact"))
+    command = [*run.words, "hook", agent.name, event, *run.root]
+    name = f"{agent.name} hook"
+    try:
+        for _ in range(2):
+            began = time.perf_counter()
+            subprocess.run(  # noqa: S603 - the command that set-up writes
+                command, input=json.dumps({}).encode(), check=True, timeout=_SECONDS
+            )
+    except (OSError, subprocess.SubprocessError) as error:
+        return Finding(name, ok=False, detail=f"{event} fails: {error}")
+    took = time.perf_counter() - began
+    slow = f", which is slow: more than {SLOW * 1000:.0f} ms" if took > SLOW else ""
+    return Finding(name, ok=True, detail=f"answers {event} in {took * 1000:.0f} ms{slow}")
+
+
+def _log() -> Finding:
+    """Say what hooks last had to report of themselves."""
+    path: Path = state_folder() / "hooks.log"
+    off = os.environ.get("MEMENTO_HOOKS", "")
+    said = path.read_text(encoding="utf-8", errors="replace").splitlines() if path.exists() else []
+    detail = f"last fault: {cut(said[-1], _SHOWN)} ({path})" if said else "no faults"
+    return Finding("hooks", ok=True, detail=f"MEMENTO_HOOKS={off}: they are off" if off else detail)

@@ -1,0 +1,270 @@
+"""What a coding agent's hook says, and what memento answers: one event in, one text out.
+
+What the user types is observed; nothing else is taken for the user's words. What bears on it and
+was not shown in this session is the answer. No language model is asked.
+
+A folder with a file ``.memento-ignore``, in it or above it, is left alone: nothing is stored,
+nothing is shown. What stands between ``<private>`` and ``</private>`` is neither stored nor
+searched for.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from memento import prompt
+from memento.agents.table import AGENTS, Moment
+from memento.base.files import write_atomically
+from memento.base.home import state_folder
+from memento.ingest.readers.common import spoken
+from memento.text.gist import gist
+from memento.text.words import terms
+from memento.types import Hit, Kind, Memory
+
+if TYPE_CHECKING:
+    from memento import MemoryManager
+    from memento.prompt.policy_values import Shown
+    from memento.resident.server import Resident
+
+IGNORE = ".memento-ignore"
+"""A file of this name keeps memento out of its folder and those below."""
+TOKENS = 250
+"""Maximum number of tokens in what is shown beside a message."""
+POLICY_TOKENS, TAIL_TOKENS = 450, 150
+"""Maximum number of tokens in what is shown at the start of a session."""
+MOST = 6
+"""Maximum number of memories shown beside a message."""
+NEAR = 0.5
+"""Minimum share of the best memory's score; what has less bears on something else."""
+FEWEST_WORDS = 3
+"""A shorter message is about nothing, or answers the agent."""
+BEFORE = 2
+"""Messages before the last one that help to understand it."""
+LINE = 300
+"""Maximum number of characters in what a checkpoint quotes."""
+_PRIVATE = re.compile(r"<private>.*?(?:</private>|\Z)", re.DOTALL | re.IGNORECASE)
+_COMMAND = re.compile(r"/[\w:-]+(?:\s|\Z)|!")
+_MACHINES = ("system", "loop", "schedule")
+_KINDS = [kind for kind in Kind if kind is not Kind.QUESTION]
+_OLD = 30 * 86_400
+
+
+def answer(memory: MemoryManager, agent: str, event: str, given: Mapping[str, Any]) -> str:
+    """Do what an event of an agent asks for.
+
+    Args:
+        memory: The memories of the user.
+        agent: Name of the agent.
+        event: Its name for the event.
+        given: What the agent says about it.
+
+    Returns:
+        The text for the agent's model, as the agent takes it; ``""`` for nothing.
+    """
+    known = AGENTS[agent]
+    told = _Told(memory, known.moments[event], given)
+    text = "" if told.ignored else told.answer()
+    return known.said(event, text) if text else ""
+
+
+def answered(resident: Resident, asked: Mapping[str, Any]) -> dict[str, str]:
+    """Answer the call ``hook`` of a client of the resident process."""
+    memory = resident.memory(dict(asked))
+    return {"text": answer(memory, asked["agent"], asked["event"], asked["given"])}
+
+
+class _Told:
+    """One event."""
+
+    def __init__(self, memory: MemoryManager, moment: Moment, given: Mapping[str, Any]) -> None:
+        self._memory, self._moment, self._given = memory, moment, given
+        roots = given.get("workspace_roots") or [""]
+        self._folder = Path(given.get("cwd") or roots[0] or Path.cwd())
+        self._session = str(given.get("session_id") or given.get("conversation_id") or "") or None
+
+    @property
+    def ignored(self) -> bool:
+        """Whether the folder wants none of it."""
+        return any((one / IGNORE).exists() for one in (self._folder, *self._folder.parents))
+
+    def answer(self) -> str:
+        if self._moment == "start":
+            return self._begun()
+        if self._moment == "prompt":
+            return self._asked()
+        self._kept()
+        if self._moment != "stop" and self._session is not None:
+            self._noted(self._session)
+        return ""
+
+    @property
+    def _scope(self) -> str:
+        from memento_mcp._project import project_scope  # noqa: PLC0415 - above this package
+
+        return project_scope(self._folder)
+
+    def _begun(self) -> str:
+        """Return the policy, unless the conversation that goes on has it already."""
+        if self._given.get("source") == "resume":
+            return ""
+        policy = self._memory.rules.policy(
+            scope=self._scope,
+            session=self._session,
+            tokens=POLICY_TOKENS,
+            tail_tokens=TAIL_TOKENS,
+        )
+        seen = self._seen
+        seen.forget()
+        seen.add(policy.memories)
+        return policy.text
+
+    def _asked(self) -> str:
+        """Return what bears on a message, and observe the message."""
+        said = words_of(self._given.get("prompt"))
+        if not said or self._given.get("source") in _MACHINES:
+            return ""
+        scope = self._scope
+        shown = self._bearing(said, scope) if len(terms(said)) >= FEWEST_WORDS else ()
+        own_id = self._given.get("prompt_id") or self._given.get("generation_id")
+        self._memory.observe(
+            said, session=self._session, scope=scope, id=None if own_id is None else str(own_id)
+        )
+        if not shown:
+            return ""
+        block = prompt.render(
+            shown,
+            nonce=prompt.new_nonce(),
+            tokens=TOKENS,
+            cut=prompt.Relevant(said, self._memory.store.config.retrieve.long),
+            zone=self._memory.store.config.zone,
+        )
+        self._seen.add([hit.memory for hit in shown])
+        return block
+
+    def _bearing(self, said: str, scope: str) -> Sequence[Hit]:
+        """Find what bears on a message, and is not in the conversation already."""
+        seen, turns = self._seen, self._turns()
+        before = [one.text for one in turns if one.role == "user"][:BEFORE]
+        found = self._memory.recall(
+            [*reversed(before), said],
+            k=MOST,
+            record=False,
+            filters={
+                "scope": scope or None,
+                "kind": _KINDS,
+                "without": [*(one.id for one in turns), *seen.ids] or None,
+            },
+        ).hits
+        best = [hit for hit in found if hit.score >= NEAR * found[0].score]
+        return [hit for hit in best if not seen.says(hit.text)]
+
+    def _turns(self) -> Sequence[Memory]:
+        """List what was said in this session since the conversation was last shortened."""
+        if self._session is None:
+            return ()
+        since = self._seen.since
+        return self._memory.list(session=self._session, since=since, newest_first=True)
+
+    def _kept(self) -> None:
+        """Keep the agent's answer as the agent's."""
+        fields = ("last_assistant_message", "prompt_response", "text")
+        said = words_of(next((self._given[one] for one in fields if self._given.get(one)), ""))
+        if said:
+            self._memory.observe(assistant=said, session=self._session, scope=self._scope)
+
+    def _noted(self, session: str) -> None:
+        """Note where the work of a session stands: what it began with, what was asked last."""
+        asked = self._memory.list(session=session, role="user", limit=1)
+        last = self._memory.list(session=session, role="user", limit=1, newest_first=True)
+        if not asked:
+            return
+        short = self._moment == "compact"
+        self._memory.sessions.checkpoint(
+            session,
+            goal=_line(asked[0].text),
+            note=f"Asked last: {_line(last[0].text)}" if last[0].id != asked[0].id else "",
+            kind="compaction" if short else "task",
+        )
+        if short:
+            self._seen.forget()
+
+    @property
+    def _seen(self) -> _Seen:
+        return _Seen(f"{self._memory.store.root} {self._session}")
+
+
+class _Seen:
+    """Which memories the conversation of a session shows; kept in a file, without a word of them.
+
+    Args:
+        name: What tells the session from all others.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._path = state_folder() / "seen" / f"{sha256(name.encode()).hexdigest()[:16]}.json"
+        self._known: dict[str, Any] = {}
+        with suppress(OSError, ValueError):
+            self._known = json.loads(self._path.read_text(encoding="utf-8"))
+
+    @property
+    def ids(self) -> list[str]:
+        return list(self._known.get("ids", ()))
+
+    @property
+    def since(self) -> datetime | None:
+        """When the conversation was last shortened."""
+        said = self._known.get("since")
+        return None if said is None else datetime.fromisoformat(said)
+
+    def says(self, text: str) -> bool:
+        """Return whether a text is shown, by whichever memory."""
+        return _digest(text) in self._known.get("texts", ())
+
+    def add(self, shown: Sequence[Memory | Shown]) -> None:
+        """These are shown now, too."""
+        ids = [*self.ids, *(one.id for one in shown)]
+        texts = [*self._known.get("texts", ()), *(_digest(one.text) for one in shown)]
+        self._write({**self._known, "ids": ids, "texts": texts})
+
+    def forget(self) -> None:
+        """The conversation shows nothing any more."""
+        self._write({"since": datetime.now(UTC).isoformat()})
+
+    def _write(self, known: dict[str, Any]) -> None:
+        self._known = known
+        folder = self._path.parent
+        folder.mkdir(0o700, parents=True, exist_ok=True)
+        write_atomically(self._path, json.dumps(known).encode())
+        present = datetime.now(UTC).timestamp()
+        for other in folder.iterdir():
+            with suppress(FileNotFoundError):  # another hook removes it, too
+                if other.stat().st_mtime < present - _OLD:
+                    other.unlink()
+
+
+def _digest(text: str) -> str:
+    return sha256(gist(text).encode(errors="surrogatepass")).hexdigest()[:12]
+
+
+def words_of(said: object) -> str:
+    """Return what a person typed or a model answered, without what is private.
+
+    >>> words_of("My key <private>is 1234</private> is red."), words_of("/compact now")
+    ('My key  is red.', '')
+    """
+    if not isinstance(said, str):
+        return ""
+    text = spoken(_PRIVATE.sub("", said))
+    return "" if _COMMAND.match(text) else text
+
+
+def _line(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= LINE else f"{line[: LINE - 1]}…"

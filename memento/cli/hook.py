@@ -1,0 +1,101 @@
+"""``memento hook AGENT EVENT``: an agent runs it and waits, so it imports next to nothing.
+
+It hands what the agent says to the resident process of the store, and prints its answer. Whatever
+goes wrong, it prints nothing, ends well and in time, and writes a line to the log: an agent must
+not fail because of its memory. ``MEMENTO_HOOKS=off`` turns it off.
+"""
+
+from __future__ import annotations
+
+import _thread
+import json
+import os
+import sys
+import time
+from typing import Any
+
+SWITCH = "MEMENTO_HOOKS"
+SECONDS = 2.0
+"""Most time that an agent waits."""
+_MARGIN = 0.1
+_SOON = 0.5
+_MOST_BYTES = 4 << 20
+_LOG_BYTES = 1 << 20
+
+
+def run(words: list[str]) -> None:
+    """Answer one event, and end the process."""
+    began = time.monotonic()
+    _thread.start_new_thread(_end_late, ())
+    try:
+        if os.environ.get(SWITCH, "") not in ("off", "0"):
+            said = _answer(words, began)
+            if said:
+                sys.stdout.write(said + "\n")
+                sys.stdout.flush()
+    except BaseException as error:  # noqa: BLE001 - an agent must not fail; the log says why
+        note(f"{' '.join(words[:2])}: {type(error).__name__}: {error}")
+    os._exit(0)
+
+
+def _end_late() -> None:
+    time.sleep(SECONDS)
+    note("no answer in time")
+    os._exit(0)
+
+
+def _answer(words: list[str], began: float) -> str:
+    """Ask the resident process of the store, or, if it cannot be reached, open the store here."""
+    agent, event, *options = words
+    raw = sys.stdin.buffer.read(_MOST_BYTES + 1)
+    if len(raw) > _MOST_BYTES:
+        raise ValueError("what the agent says is too long")
+    given = json.loads(raw or b"{}")
+    given.setdefault("cwd", os.getcwd())  # noqa: PTH109 - pathlib is slow to import
+    asked = {"call": "hook", "agent": agent, "event": event, "given": given}
+    for name, default in (("namespace", "default"), ("embedder", "default")):
+        asked[name] = os.environ.get(f"MEMENTO_{name.upper()}") or default
+    root = options[1] if options[:1] == ["--root"] else _root()
+    from memento.resident import client  # noqa: PLC0415 - after the switch
+
+    left = began + SECONDS - _MARGIN - time.monotonic()
+    asked["environ"] = client.settings_here()
+    try:
+        found = client.call(root, asked, seconds=left, start=True)
+    except client.Unreachable as error:
+        note(f"{agent} {event}: {error}")
+        if time.monotonic() - began > _SOON:  # there is a process, and it goes on with it
+            return ""
+        found = _here(root, asked)
+    if "error" in found:
+        raise RuntimeError(found["error"])
+    return str(found["text"])
+
+
+def _here(root: str, asked: dict[str, Any]) -> dict[str, str]:
+    """Answer in this process."""
+    from pathlib import Path  # noqa: PLC0415 - as above
+
+    from memento.agents.hook import answer  # noqa: PLC0415 - as above
+    from memento.cli.store import open_at  # noqa: PLC0415 - as above
+
+    with open_at(Path(root), asked["namespace"], asked["embedder"]) as memory:
+        return {"text": answer(memory, asked["agent"], asked["event"], asked["given"])}
+
+
+def _root() -> str:
+    from memento.base.home import default_root  # noqa: PLC0415 - as above
+
+    return str(default_root())
+
+
+def note(line: str) -> None:
+    """Write a line to the log of hooks, which begins anew when it gets long."""
+    from memento.base.home import state_folder  # noqa: PLC0415 - only where something is wrong
+
+    folder = state_folder()
+    folder.mkdir(0o700, parents=True, exist_ok=True)
+    path = folder / "hooks.log"
+    long = path.exists() and path.stat().st_size > _LOG_BYTES
+    with path.open("w" if long else "a", encoding="utf-8", errors="replace") as file:
+        file.write(f"{time.strftime('%Y-%m-%dT%H:%M:%S')} {' '.join(line.split())[:500]}\n")

@@ -1,0 +1,114 @@
+"""``memento mcp --http`` and its tokens: the store of this machine for clients that have one."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import threading
+from io import BufferedReader, BufferedWriter
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from memento.cli.store import Store
+from memento.errors import InvalidInput, MementoError
+from memento.resident import tokens
+from memento.resident.client import Unreachable, connect, settings_here
+from memento_mcp import Doors, http_app
+from memento_mcp import serve_http as serve_app
+
+if TYPE_CHECKING:
+    from memento.resident.server import Resident, Session
+
+HOST = "127.0.0.1"
+STARTS = 15.0
+"""Seconds that the process has to start."""
+
+
+def session(resident: Resident, asked: dict[str, Any]) -> Session:
+    """Return what serves HTTP until the command leaves: the handler of the call ``http``."""
+    host = asked["host"]
+    listening = _listening(host, asked["port"])
+    port = listening.getsockname()[1]
+    names = {host, "localhost"} if host == HOST else {host}
+    opened: dict[tokens.Token, Doors] = {}
+    lock = threading.Lock()
+
+    def doors_of(token: str) -> Doors | None:
+        found = tokens.holder(resident.root, token)
+        if found is None:
+            return None
+        with lock:
+            return opened.setdefault(found, _doors(resident, asked, found))
+
+    try:
+        app = http_app(doors_of, [f"{name}:{port}" for name in sorted(names)])
+    except MementoError:
+        listening.close()
+        raise
+
+    def serve(reader: BufferedReader, writer: BufferedWriter) -> None:
+        writer.write(json.dumps({"url": f"http://{host}:{port}/mcp"}).encode() + b"\n")
+        writer.flush()
+        serve_app(app, listening, reader.read)
+        for doors in opened.values():
+            doors.close()
+
+    return serve
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    try:
+        return socket.create_server((host, port))
+    except OSError as error:
+        raise InvalidInput("--http", f"cannot listen at {host}:{port}: {error.strerror}") from error
+
+
+def _doors(resident: Resident, asked: dict[str, Any], token: tokens.Token) -> Doors:
+    wanted = {**asked, "namespace": token.namespace, "make": not token.read_only}
+    return Doors(
+        lambda: resident.open(wanted),
+        scope=token.scope,
+        client=token.name,
+        read_only=token.read_only,
+        more=asked["more"],
+        tokens=asked["tokens"],
+        trust=token.trust,  # type: ignore[arg-type]  # checked when the token was made
+    )
+
+
+def serve_http(store: Store, address: str, *, more: bool, most: int) -> None:
+    """Serve HTTP through the resident process until the command is ended.
+
+    Raises:
+        InvalidInput: If the address cannot be used.
+        MementoError: If the process cannot be started.
+    """
+    host, _, port = address.rpartition(":")
+    if not port.isdecimal() or int(port) > 65_535:  # noqa: PLR2004 - the greatest port
+        raise InvalidInput("--http", f"{address!r:.60} is no port, nor HOST:PORT")
+    if not tokens.listed(store.root):
+        raise InvalidInput("--http", "nobody has a token; make one: `memento mcp --add-token NAME`")
+    asked = {
+        "call": "http", "host": host or HOST, "port": int(port), "more": more, "tokens": most,
+        "embedder": store.embedder, "environ": settings_here(),
+    }  # fmt: skip
+    while True:
+        _serve_once(store, asked)
+
+
+def _serve_once(store: Store, asked: dict[str, Any]) -> None:
+    """Serve until the process ends; another one takes its place then."""
+    try:
+        opened, answer = connect(store.root, asked, seconds=STARTS, start=True)
+    except Unreachable as error:
+        raise MementoError(str(error)) from error
+    with opened, opened.makefile("rb") as said:
+        if "field" in answer:
+            raise InvalidInput(answer["field"], answer["error"])
+        if "error" in answer:
+            raise MementoError(answer["error"])
+        url = json.loads(said.readline())["url"]
+        typer.echo(f"Serving {os.fspath(store.root)} at {url}; end it with Ctrl-C.", err=True)
+        said.read()

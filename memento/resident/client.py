@@ -1,0 +1,236 @@
+"""Reach the resident process of a store, and start it if there is none.
+
+An agent waits for this, so that it imports a few modules of the standard library alone. The package
+``memento.resident`` says what is spoken.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import socket
+import stat
+import struct
+import sys
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from memento import __version__
+
+LONGEST = 1 << 20
+"""Maximum length of a message, bytes."""
+STARTED_AGAIN = 1.0
+"""Seconds after which a process that was started and does not listen is started again."""
+_PATH = 100
+"""Maximum number of bytes of a socket's path; 104 with the final zero is the least that a system
+takes."""
+_LOG = 1 << 20
+"""Maximum number of bytes of a log; then it begins anew with the next process."""
+_LOCAL_PEERCRED = 1
+_children: list[int] = []
+"""Processes that were started here and may have ended."""
+
+Json = dict[str, Any]
+
+
+class Unreachable(Exception):
+    """There is no resident process that answers, and why."""
+
+
+def settings_here() -> dict[str, str]:
+    """Return the variables of the environment by which a store is opened as it would be here."""
+    wanted = ("HOME", "XDG_CONFIG_HOME")
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if name.startswith("MEMENTO_") or name in wanted
+    }
+
+
+def place(root: str | os.PathLike[str], ending: str = "sock") -> str:
+    """Return the path of a store's socket, or of the file beside it with another ending.
+
+    Raises:
+        Unreachable: If the folder for it cannot be used.
+    """
+    real = os.fsencode(os.path.realpath(root))
+    return os.path.join(_folder(), f"{hashlib.sha256(real).hexdigest()[:16]}.{ending}")  # noqa: PTH118 - pathlib is slow to import
+
+
+def call(
+    root: str | os.PathLike[str], asked: Mapping[str, Any], *, seconds: float, start: bool = False
+) -> Json:
+    """Ask the resident process of a store one thing.
+
+    Args:
+        root: Folder of the store, which need not exist.
+        asked: The call, a name, and its fields.
+        seconds: Most time that it may take, the start of a process included.
+        start: Whether a process is started if there is none.
+
+    Raises:
+        Unreachable: If nothing is answered in that time.
+    """
+    opened, answer = connect(root, asked, seconds=seconds, start=start)
+    opened.close()
+    return answer
+
+
+def connect(
+    root: str | os.PathLike[str], asked: Mapping[str, Any], *, seconds: float, start: bool = False
+) -> tuple[socket.socket, Json]:
+    """Ask as `call` does, and return the connection as well."""
+    end = time.monotonic() + seconds
+    path = place(root)
+    said = {**asked, "root": os.path.realpath(root), "version": __version__}
+    line = json.dumps(said).encode() + b"\n"
+    if len(line) > LONGEST:
+        raise Unreachable(f"the call is longer than {LONGEST:,} bytes")
+    started = 0.0
+    while True:
+        try:
+            opened, answer = _asked(path, line, end)
+        except (FileNotFoundError, ConnectionError):
+            pass
+        except (OSError, ValueError) as error:  # the deadline is one, too
+            raise Unreachable(f"{path}: {error}") from error
+        else:
+            _reap()
+            if "gone" not in answer:
+                return opened, answer
+            opened.close()
+        now = time.monotonic()
+        if not start or now >= end:
+            raise Unreachable(f"{path}: nobody listens")
+        if now - started > STARTED_AGAIN and (lock := locked(root)) is not None:
+            started = now
+            _start(root, lock)
+        time.sleep(0.01)
+
+
+def locked(root: str | os.PathLike[str]) -> int | None:
+    """Take the lock of whoever listens for a store, or is about to; None if another one has it."""
+    path = place(root, "lock")
+    while True:
+        lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(lock)
+            return None
+        if identity(path) == identity(lock):
+            return lock
+        os.close(lock)  # the last one took its file away
+
+
+def identity(file: str | os.PathLike[str] | int) -> tuple[int, int] | None:
+    """Tell one file from another of the same name; None if there is none."""
+    try:
+        found = os.stat(file)  # noqa: PTH116 - it may be a descriptor
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def peer_of(opened: socket.socket) -> int:
+    """Return the user at the other end of a connection."""
+    if hasattr(socket, "SO_PEERCRED"):
+        found = opened.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+        return int(struct.unpack("3i", found)[1])
+    return int(struct.unpack("2I", opened.getsockopt(0, _LOCAL_PEERCRED, 8))[1])
+
+
+def _asked(path: str, line: bytes, end: float) -> tuple[socket.socket, Json]:
+    """Connect, send a line and read the answer."""
+    opened = socket.socket(socket.AF_UNIX)
+    try:
+        _wait_until(end, opened)
+        opened.connect(path)
+        if peer_of(opened) != os.geteuid():
+            raise PermissionError(path)  # noqa: TRY301 - the socket is closed below
+        opened.sendall(line)
+        answer = json.loads(_line(opened, end))
+        opened.settimeout(None)
+    except BaseException:  # an interruption, too, leaves no connection behind
+        opened.close()
+        raise
+    return opened, answer
+
+
+def _line(opened: socket.socket, end: float) -> bytes:
+    """Read a line and no more: what follows belongs to whoever has the connection then."""
+    line = b""
+    while not line.endswith(b"\n"):
+        _wait_until(end, opened)
+        seen = opened.recv(LONGEST, socket.MSG_PEEK)
+        if not seen:
+            raise ConnectionResetError
+        line += opened.recv(seen.find(b"\n") + 1 or len(seen))
+    return line
+
+
+def _wait_until(end: float, opened: socket.socket) -> None:
+    opened.settimeout(max(0.001, end - time.monotonic()))
+
+
+def _folder() -> str:
+    """Return the user's own folder for sockets, made if it is not there."""
+    me = os.geteuid()
+    for above, name in (
+        (os.environ.get("XDG_RUNTIME_DIR"), "memento"),
+        (f"/run/user/{me}", "memento"),
+        (os.environ.get("TMPDIR"), f"memento-{me}"),
+        ("/tmp", f"memento-{me}"),  # noqa: S108 - the folder in it is checked
+    ):
+        folder = f"{above}/{name}"
+        if above and os.path.isdir(above) and len(os.fsencode(folder)) <= _PATH - 22:  # noqa: PTH112 - as above
+            break
+    try:
+        os.makedirs(folder, 0o700, exist_ok=True)  # noqa: PTH103 - as above
+        found = os.lstat(folder)
+    except OSError as error:
+        raise Unreachable(f"{folder}: {error.strerror}") from error
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != me or found.st_mode & 0o077:
+        raise Unreachable(f"{folder}: is not a folder of yours alone")
+    return folder
+
+
+def _start(root: str | os.PathLike[str], lock: int) -> None:
+    """Start the process of a store, apart from this one; the lock becomes its own."""
+    log = place(root, "log")
+    fresh = os.path.exists(log) and os.path.getsize(log) > _LOG  # noqa: PTH110, PTH202 - as above
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | (os.O_TRUNC if fresh else 0)
+    held = fcntl.fcntl(lock, fcntl.F_DUPFD_CLOEXEC, 10)  # one that is not 3 itself, see dup2
+    known = os.pathsep.join(os.path.abspath(one) for one in sys.path)  # noqa: PTH100 - as above
+    try:
+        started = os.posix_spawn(
+            sys.executable,
+            [sys.executable, "-P", "-m", "memento.resident.server", os.path.realpath(root), "3"],
+            os.environ | {"PYTHONPATH": known},
+            file_actions=[
+                (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+                (os.POSIX_SPAWN_OPEN, 2, log, flags, 0o600),
+                (os.POSIX_SPAWN_DUP2, 2, 1),
+                (os.POSIX_SPAWN_DUP2, held, 3),
+            ],
+        )
+    except OSError as error:
+        raise Unreachable(f"{sys.executable!r} cannot be started: {error.strerror}") from error
+    finally:
+        os.close(held)
+        os.close(lock)
+    _children.append(started)
+
+
+def _reap() -> None:
+    """Let go of the processes that were started here and have ended."""
+    for child in list(_children):
+        try:
+            ended, _ = os.waitpid(child, os.WNOHANG)
+        except ChildProcessError:
+            ended = child
+        if ended:
+            _children.remove(child)

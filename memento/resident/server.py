@@ -1,0 +1,291 @@
+"""The resident process of a store: ``python -m memento.resident.server ROOT``.
+
+It takes the lock and listens before it imports what is slow, so that a client waits for what it
+asks alone. Each connection has a thread; the managers that they ask for share one open store.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import select
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from importlib import import_module
+from io import BufferedReader, BufferedWriter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from memento import __version__
+from memento.base import layout
+from memento.errors import InvalidInput, MementoError, StoreUnusable
+from memento.resident.client import LONGEST, Json, Unreachable, identity, locked, peer_of, place
+
+if TYPE_CHECKING:
+    from memento import MemoryManager
+
+TABLE = {
+    "status": "memento.resident.server:status",
+    "stop": "memento.resident.server:stop",
+    "hook": "memento.agents.hook:answered",
+    "mcp": "memento.cli.mcp:session",
+    "http": "memento.cli.mcp_http:session",
+}
+"""Each call with its handler, imported when it is asked for: it takes the process and the fields of
+the call, and returns the answer, or what serves the rest of the connection."""
+IDLE = 900.0
+"""Seconds without a client after which the process ends."""
+MOST = 64
+"""Maximum number of connections at once."""
+PATIENCE = 30.0
+"""Seconds that a client has for a line."""
+PARTING = 20.0
+"""Seconds in which what has begun is finished at the end."""
+_LOOKS = 5.0
+"""Seconds between looks whether it is still wanted."""
+
+Session = Callable[[BufferedReader, BufferedWriter], None]
+Handler = Callable[["Resident", Json], "Json | Session"]
+log = logging.getLogger("memento.resident")
+
+
+class Resident:
+    """Answers the clients of one store.
+
+    Args:
+        root: Folder of the store, which need not exist.
+        idle: Seconds without a client after which it ends, > 0.
+    """
+
+    def __init__(self, root: str, *, idle: float) -> None:
+        self.root = Path(os.path.realpath(root))
+        self._idle = idle
+        self._socket = Path(place(self.root))
+        self._mine = identity(self._socket)
+        self._store = identity(self.root)
+        self._used = time.monotonic()
+        self._leaving = threading.Event()
+        self._woken, self._wake = os.pipe()
+        self._clients: dict[threading.Thread, socket.socket] = {}
+        self._opening = threading.Lock()
+        self._kept: dict[tuple[object, ...], MemoryManager] = {}
+
+    def run(self, lock: int | None = None) -> bool:
+        """Serve until it is not wanted any more; tell whether it did, or another one does.
+
+        Args:
+            lock: The lock, if whoever started this has taken it.
+        """
+        lock = locked(self.root) if lock is None else lock
+        if lock is None:
+            return False
+        with socket.socket(socket.AF_UNIX) as listening:
+            self._socket.unlink(missing_ok=True)  # of one that was killed: this one has the lock
+            listening.bind(str(self._socket))
+            self._socket.chmod(0o600)
+            self._mine = identity(self._socket)
+            listening.listen(MOST)
+            heard: list[Any] = [listening, self._woken]
+            while self._wanted():
+                if listening in select.select(heard, [], [], min(_LOOKS, self._idle))[0]:
+                    self._accept(listening)
+            self.leave()
+            self._vanish(lock)
+            listening.setblocking(False)
+            with suppress(BlockingIOError):
+                while True:  # those who came meanwhile are told to come again
+                    self._accept(listening)
+        self._finish()
+        return True
+
+    def leave(self) -> None:
+        """End soon. Safe in a signal handler."""
+        self._leaving.set()
+        os.write(self._wake, b"\n")
+
+    def memory(self, asked: Json) -> MemoryManager:
+        """Return the memories that a call is about; they stay open for the next one.
+
+        Args:
+            asked: The call, with the fields that say how to open the store.
+        """
+        if asked.get("make") is False and not (self.root / layout.LEDGER).exists():
+            problem = "holds no store; name its folder with --root, or make one with `memento add`"
+            raise StoreUnusable(self.root, problem)
+        how = asked.get("namespace", "default"), asked.get("embedder", "default")
+        environ = tuple(sorted(asked.get("environ", {}).items()))
+        with self._opening:
+            found = self._kept.get((how, environ))
+            if found is None or found.store.closed:
+                found = self._kept[how, environ] = self._opened(asked)
+            return found
+
+    def open(self, asked: Json) -> MemoryManager:
+        """Return a manager of the same store that the caller closes."""
+        self.memory(asked)
+        return self._opened(asked)
+
+    def status(self) -> Json:
+        """Tell who serves: process, version, other clients and seconds since one has left."""
+        return {
+            "pid": os.getpid(),
+            "version": __version__,
+            "clients": len(self._clients) - 1,
+            "idle": round(time.monotonic() - self._used, 3),
+            "log": place(self.root, "log"),
+        }
+
+    def _opened(self, asked: Json) -> MemoryManager:
+        from memento import MemoryManager  # noqa: PLC0415 - not before a client wants the store
+        from memento.settings import load  # noqa: PLC0415 - as above
+
+        embedder = asked.get("embedder", "default")
+        return MemoryManager(
+            self.root,
+            namespace=asked.get("namespace", "default").split("/"),
+            config=load(self.root, asked.get("environ", {})).config,
+            embedder=None if embedder == "none" else embedder,
+        )
+
+    def _wanted(self) -> bool:
+        """Return whether to go on: the store and the socket are there, and somebody may come."""
+        if self._store is None:
+            self._store = identity(self.root)
+        elif identity(self.root) != self._store:
+            return False
+        if self._leaving.is_set() or identity(self._socket) != self._mine or self._mine is None:
+            return False
+        return bool(self._clients) or time.monotonic() - self._used < self._idle
+
+    def _vanish(self, lock: int) -> None:
+        """Let the next one listen; what is another's by now stays."""
+        if identity(self._socket) == self._mine:
+            self._socket.unlink()
+        if identity(held := Path(place(self.root, "lock"))) == identity(lock):
+            held.unlink()
+        os.close(lock)
+
+    def _finish(self) -> None:
+        """End the connections, with what they have begun, and close the store."""
+        end = time.monotonic() + PARTING
+        for opened in list(self._clients.values()):
+            with suppress(OSError):
+                opened.shutdown(socket.SHUT_RD)
+        for thread in list(self._clients):
+            thread.join(max(0.0, end - time.monotonic()))
+        for memory in self._kept.values():
+            memory.close()
+
+    def _accept(self, listening: socket.socket) -> None:
+        opened, _ = listening.accept()
+        opened.setblocking(True)
+        if peer_of(opened) != os.geteuid() or len(self._clients) >= MOST:
+            log.warning("a connection was refused")
+            opened.close()
+            return
+        thread = threading.Thread(target=self._serve, args=(opened,), daemon=True)
+        self._clients[thread] = opened
+        thread.start()
+
+    def _serve(self, opened: socket.socket) -> None:
+        """Answer one client until it leaves."""
+        try:
+            with opened, opened.makefile("rb") as reader, opened.makefile("wb") as writer:
+                opened.settimeout(PATIENCE)
+                while line := reader.readline(LONGEST + 1):
+                    answer = self._answer(line)
+                    rest = None if isinstance(answer, dict) else answer
+                    _write(writer, {"open": True} if rest else answer)
+                    if rest is not None:
+                        opened.settimeout(None)
+                        rest(reader, writer)
+                        return
+        except OSError:  # the client has left, or says nothing
+            log.debug("a connection ended", exc_info=True)
+        finally:
+            self._used = time.monotonic()
+            del self._clients[threading.current_thread()]
+
+    def _answer(self, line: bytes) -> Json | Session:
+        if len(line) > LONGEST or not line.endswith(b"\n"):
+            return {"error": f"a call is a line of at most {LONGEST:,} bytes"}
+        try:
+            asked = json.loads(line)
+            if not isinstance(asked, dict) or asked.get("root") != str(self.root):
+                raise ValueError  # noqa: TRY301 - no call, or of another store
+            name = TABLE[asked["call"]]
+        except (ValueError, LookupError, TypeError, RecursionError):
+            return {"error": "is no call that is known here"}
+        if _newer(asked.get("version")):
+            self.leave()
+        return {"gone": True} if self._leaving.is_set() else self._handled(name, asked)
+
+    def _handled(self, name: str, asked: Json) -> Json | Session:
+        module, _, function = name.partition(":")
+        try:
+            handler: Handler = getattr(import_module(module), function)
+            return handler(self, asked)
+        except InvalidInput as error:
+            return {"error": error.problem, "field": error.field}
+        except MementoError as error:
+            return {"error": str(error)}
+        except Exception:  # the other clients go on; the log tells the user what happened
+            log.exception("%s failed", asked["call"])
+            return {"error": f"failed; see {place(self.root, 'log')}"}
+
+
+def status(resident: Resident, _asked: Json) -> Json:
+    """Answer the call ``status``."""
+    return resident.status()
+
+
+def stop(resident: Resident, _asked: Json) -> Json:
+    """Answer the call ``stop``: the process ends."""
+    resident.leave()
+    return resident.status()
+
+
+def _write(writer: BufferedWriter, answer: Any) -> None:
+    writer.write(json.dumps(answer).encode() + b"\n")
+    writer.flush()
+
+
+def _newer(version: object) -> bool:
+    """Return whether a client's version of memento is newer than this one.
+
+    >>> _newer("99.0"), _newer("0.0.9"), _newer(None)
+    (True, False, False)
+    """
+    return isinstance(version, str) and _numbers(version) > _numbers(__version__)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split(".") if part.isdecimal())
+
+
+def main(words: list[str]) -> int:
+    """Serve the store of a folder; return the exit status."""
+    os.closerange(4, 256)  # what the client had open ends with the client
+    with suppress(PermissionError):
+        os.setsid()
+    os.chdir("/")
+    logging.basicConfig(format="%(asctime)s %(name)s: %(message)s", level=logging.WARNING)
+    try:
+        resident = Resident(words[0], idle=IDLE)
+    except Unreachable as error:
+        log.error("%s", error)  # noqa: TRY400 - the words say it all
+        return 1
+    for name in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(name, lambda *_: resident.leave())
+    resident.run(int(words[1]) if words[1:] else None)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

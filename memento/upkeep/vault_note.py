@@ -1,0 +1,235 @@
+"""A memory as a note: its fields in the front matter, its text below. Pure: no file, no store."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import NamedTuple
+
+from memento.base.plain import composed
+from memento.errors import InvalidInput
+from memento.ingest.readers.common import How
+from memento.ingest.readers.notes import header_fields
+from memento.types import Memory
+
+Value = str | tuple[str, ...]
+OWN, NEW = "memento", "new"
+"""The field with the id of a note's memory, and its value in a note that is to become one."""
+FIELDS = ("text", "kind", "tags", "aliases", "scope", "key", "date", "related")
+"""What a note says of its memory."""
+EDITED = ("text", "kind", "tags", "aliases", "scope")
+"""What a person may change in a note."""
+_LISTS = frozenset({"tags", "aliases", "related"})
+_IF_LEFT_OUT: Mapping[str, Value] = {"tags": (), "aliases": (), "scope": ""}
+"""What it means that a field is not in a note; the others are then as they were."""
+_HEADER = re.compile(
+    rb"\A(?P<bom>\xef\xbb\xbf)?---[ \t]*(?P<end>\r?\n)(?P<head>.*?)^---[ \t]*(?:\r?\n|\Z)",
+    re.DOTALL | re.MULTILINE,
+)
+_OWN = re.compile(rb"^memento[ \t]*:", re.MULTILINE)
+_OWN_LINE = re.compile(rf"^{OWN}[ \t]*:.*$", re.MULTILINE)
+_KEY = re.compile(r"""["']?([^\s:#"'-][^:]*?)["']?\s*:(?:\s|$)""")
+_PLAIN = re.compile(
+    r"(?!(?:null|true|false|yes|no|on|off|y|n)\Z)(?:[a-z][\w/.+-]*|[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})",
+    re.IGNORECASE,
+)
+_UNSAFE = re.compile(r'[<>:"/\\|?*#^\[\]%\s]+')
+_NAME_BYTES = 100
+"""Maximum length of a name of a note made from a text, in bytes, without what tells it from
+others."""
+
+
+class Merged(NamedTuple):
+    """Fields that the memory takes from its note, those that both changed, those that it may not.
+
+    A field in none of them is as in the memory.
+    """
+
+    taken: tuple[str, ...]
+    clashing: tuple[str, ...]
+    refused: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A note, as its file has it.
+
+    Attributes:
+        id: The id of its memory, or ``NEW``.
+        said: What it says, by field.
+        head: The lines of its front matter, without fences.
+        body: What is below, with line feeds alone.
+        bom: Whether it begins with a byte order mark.
+        crlf: Whether its lines end as on Windows.
+    """
+
+    id: str
+    said: Mapping[str, Value]
+    head: str
+    body: str
+    bom: bool = False
+    crlf: bool = False
+
+
+def parse(data: bytes) -> Note | None:
+    """Read a note; None if it is not of memento.
+
+    Raises:
+        InvalidInput: If it is, and its front matter is damaged, or it is no UTF-8 text.
+    """
+    found = _HEADER.match(data)
+    if not _OWN.search(data if found is None else found["head"]):
+        return None
+    if found is None:
+        if not data.removeprefix(b"\xef\xbb\xbf").startswith(b"---"):
+            return None
+        raise InvalidInput("note", "its front matter does not end: it ends with a line ---")
+    try:
+        head, body = (part.decode() for part in (found["head"], data[found.end() :]))
+    except UnicodeDecodeError:
+        raise InvalidInput("note", "it is no UTF-8 text") from None
+    crlf = found["end"] == b"\r\n"
+    if crlf:
+        head, body = head.replace("\r\n", "\n"), body.replace("\r\n", "\n")
+    how = How()
+    fields = header_fields(head.split("\n"), how)
+    if how.notes or not isinstance(fields.get(OWN), str):
+        raise InvalidInput("note", "its front matter is damaged: it is no plain YAML")
+    said: dict[str, Value] = {**_IF_LEFT_OUT, "text": body.strip("\n")}
+    for name in FIELDS[1:]:
+        if name in fields:
+            said[name] = _value(name, fields[name])
+    return Note(fields[OWN].strip(), said, head, body, bool(found["bom"]), crlf)
+
+
+def _value(name: str, value: object) -> Value:
+    if name not in _LISTS and isinstance(value, str):
+        return value.strip()
+    several = [value] * bool(value) if isinstance(value, str) else value
+    if name in _LISTS and isinstance(several, list) and {*map(type, several)} <= {str}:
+        return tuple(several)
+    problem = f"its {name} is no {'list of texts' if name in _LISTS else 'text'}"
+    raise InvalidInput("note", problem)
+
+
+def values_of(memory: Memory, related: Iterable[str]) -> dict[str, Value]:
+    """Return what the note of a memory says; ``related`` are names of notes."""
+    return {
+        "text": memory.text.strip("\n"),
+        "kind": memory.kind.value,
+        "tags": memory.tags,
+        "aliases": memory.aliases,
+        "scope": memory.scope,
+        "key": memory.key or "",
+        "date": memory.occurred_at.isoformat(timespec="seconds"),
+        "related": tuple(f"[[{name}]]" for name in sorted(related)),
+    }
+
+
+def digests(values: Mapping[str, Value]) -> dict[str, str]:
+    """Return a digest of each field, by which it is compared."""
+    return {name: digest(json.dumps(value).encode()) for name, value in values.items()}
+
+
+def digest(data: bytes) -> str:
+    """Return the digest of some bytes."""
+    return blake2b(data, digest_size=8).hexdigest()
+
+
+def merge(
+    base: Mapping[str, str] | None, note: Mapping[str, str], memory: Mapping[str, str]
+) -> Merged:
+    """Compare the digests of a note and its memory with those of when they were the same.
+
+    Where both changed, the note holds. Without a base nobody knows which of them changed.
+    """
+    changed = [
+        name
+        for name, said in note.items()
+        if said != memory[name] and (base is None or said != base[name])
+    ]
+    taken = tuple(name for name in changed if name in EDITED)
+    return Merged(
+        taken,
+        tuple(name for name in taken if base is None or memory[name] != base[name]),
+        tuple(name for name in changed if name not in EDITED and base is not None),
+    )
+
+
+def written(
+    memory_id: str,
+    values: Mapping[str, Value],
+    before: Note | None = None,
+    changed: Iterable[str] = FIELDS,
+) -> bytes:
+    """Write a note, or change these fields of one and leave every other byte as it is."""
+    changed = {*changed}
+    own = f"{OWN}: {_scalar(memory_id)}"
+    if before is None or changed - {"text"}:
+        lines = [own, *(_line(name, values[name]) for name in FIELDS[1:] if values[name])]
+        head = "".join(f"{line}\n" for line in [*lines, *_others(before)])
+    else:
+        head = _OWN_LINE.sub(lambda _: own, before.head, count=1)
+    body = f"\n{values['text']}\n" if before is None or "text" in changed else before.body
+    text = f"---\n{head}---\n{body}"
+    if before is not None and before.crlf:
+        text = text.replace("\n", "\r\n")
+    return (b"\xef\xbb\xbf" if before is not None and before.bom else b"") + text.encode()
+
+
+def _line(name: str, value: Value) -> str:
+    if isinstance(value, str):
+        return f"{name}: {_scalar(value)}"
+    return "\n".join([f"{name}:", *(f"  - {_scalar(one)}" for one in value)])
+
+
+def _scalar(text: str) -> str:
+    """Write a text as YAML: plain if it can only be that, else in quotes."""
+    if _PLAIN.fullmatch(text):
+        return text
+    quoted = json.dumps(text, ensure_ascii=False)
+    return "".join(one if one.isprintable() else _escaped(one) for one in quoted)
+
+
+def _escaped(sign: str) -> str:
+    code = ord(sign)
+    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"  # noqa: PLR2004 - the first plane
+
+
+def _others(before: Note | None) -> list[str]:
+    """Return the lines of the fields of a header that are not memento's."""
+    kept: list[str] = []
+    ours = False
+    for line in [] if before is None else before.head.removesuffix("\n").split("\n"):
+        found = _KEY.match(line)
+        if found:
+            ours = found[1] in (OWN, *FIELDS[1:])
+        elif line.startswith("#"):
+            ours = False
+        if not ours:
+            kept.append(line)
+    return kept
+
+
+def name_of(memory: Memory, taken: Sequence[str] | set[str]) -> str:
+    """Name the note of a memory, so that every file system takes it and it is no other's.
+
+    Args:
+        memory: The memory.
+        taken: Names that there are, case-folded.
+    """
+    words = memory.key or memory.text.strip().partition("\n")[0]
+    printable = "".join(one if one.isprintable() else " " for one in composed(words))
+    name = _UNSAFE.sub(" ", printable).strip(" .")
+    name = name.encode()[:_NAME_BYTES].decode(errors="ignore").strip(" .") or "note"
+    mark = blake2b(memory.id.encode(), digest_size=16).hexdigest()
+    paths = (f"{memory.kind}/{name} ({mark[:length]}).md" for length in range(6, 33))
+    return next(path for path in paths if folded(path) not in taken)
+
+
+def folded(path: str) -> str:
+    """Return a path as file systems compare it that know no case and spell accents their way."""
+    return composed(path).casefold()

@@ -1,0 +1,268 @@
+"""``memento mcp --http``: to whom it answers, what each may, and the protocol's own programs."""
+
+import http.client
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from memento import MemoryManager, Status
+from memento.resident import tokens
+from memento.resident.client import call
+
+pytest.importorskip("mcp", reason="needs mcp: pip install 'agent-memento[mcp]'")
+pytestmark = pytest.mark.usefixtures("sockets")
+HERE = Path(__file__).parent
+LISTED = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+
+
+def make(root, name, **more):
+    """Make a token."""
+    given = {"namespace": "default", "scope": "", "read_only": False, "trust": "agent"}
+    return tokens.add(root, name, **(given | more))
+
+
+@pytest.fixture
+def root(tmp_path):
+    """Return the folder of a store."""
+    with MemoryManager(tmp_path / "store", embedder=None) as memory:
+        memory.add("Tea is served at four")
+    return tmp_path / "store"
+
+
+class Served:
+    """Runs the command, and asks it."""
+
+    def __init__(self, root, address="0"):
+        words = ["--root", str(root), "--embedder", "none", "--http", address]
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "memento", "mcp", *words], stderr=subprocess.PIPE, text=True
+        )
+        self.url = re.search(r"http://\S+/mcp", self.process.stderr.readline())[0]
+
+    def ask(self, token, message=LISTED, path="/mcp", **headers):
+        """Post a message; return the status and the answer."""
+        opened = http.client.HTTPConnection(urlsplit(self.url).netloc, timeout=60)
+        given = {"content-type": "application/json", "accept": "application/json"}
+        if token is not None:
+            given["authorization"] = f"Bearer {token}"
+        body = message if isinstance(message, bytes) else json.dumps(message).encode()
+        opened.request("POST", path, body, given | headers)
+        answer = opened.getresponse()
+        text = answer.read()
+        opened.close()
+        return answer.status, json.loads(text) if answer.status == 200 else text
+
+    def tool(self, token, name, **arguments):
+        """Call a tool; return what it says, or the error."""
+        asked = {**LISTED, "method": "tools/call", "params": {"name": name, "arguments": arguments}}
+        status, answer = self.ask(token, asked)
+        assert status == 200
+        return answer["result"]["content"][0]["text"] if "result" in answer else answer["error"]
+
+
+@pytest.fixture
+def serve(root):
+    """Return what runs the command; it ends with the test."""
+    running = []
+
+    def begin(*given):
+        running.append(Served(root, *given))
+        return running[-1]
+
+    yield begin
+    for one in running:
+        one.process.terminate()
+        one.process.communicate(timeout=60)
+
+
+def test_only_a_token_opens_it(root, serve):
+    """And no page of another site, whatever it knows; a revoked token is refused at once."""
+    token, served = make(root, "laptop"), serve()
+    assert served.ask(token)[0] == 200
+    assert served.ask(None)[0] == 401
+    assert served.ask(token[:-1])[0] == 401
+    assert served.ask(token, host="evil.example")[0] == 421
+    assert served.ask(token, origin="http://evil.example")[0] == 403
+    assert served.ask(token, path="/")[0] == 404
+    assert served.ask(token, b"x" * (5 << 20))[0] == 413
+    tokens.revoke(root, "laptop")
+    assert served.ask(token)[0] == 401
+
+
+def test_a_token_is_bound_to_its_namespace_scope_rights_and_trust(root, serve):
+    """No argument of a call can change them."""
+    shop = make(root, "shop", scope="project/shop")
+    reader = make(root, "reader", read_only=True)
+    other = make(root, "other", namespace="acme/ada")
+    web = make(root, "crawler", trust="web")
+    served = serve()
+    assert "Remembered" in served.tool(shop, "remember", text="Releases go out on Thursday")
+    assert "unknown tool" in served.tool(reader, "remember", text="x")["message"]
+    assert "Tea is served" in served.tool(reader, "recall")
+    assert "Nothing is remembered" in served.tool(other, "recall", query="tea")
+    assert "waits for the user" in served.tool(web, "remember", text="The moon is green cheese")
+    assert "is no argument" in served.tool(other, "recall", query="tea", namespace="default")
+    with MemoryManager(root, embedder=None) as memory:
+        (kept,) = (one for one in memory.list() if one.source.uri == "mcp:shop")
+        assert (kept.scope, kept.source.kind) == ("project/shop", "agent")
+        (waiting,) = memory.list(status=Status.QUARANTINED)
+        assert (waiting.source.kind, waiting.source.uri) == ("web", "mcp:crawler")
+
+
+def test_it_is_served_on_after_a_kill_and_no_longer_than_the_command_runs(root, serve):
+    """By another process at the same address."""
+    token, served = make(root, "laptop"), serve()
+    host = urlsplit(served.url).netloc
+    again = serve_again = None
+    served.process.terminate()
+    served.process.communicate(timeout=60)
+    end = time.monotonic() + 20
+    while again is None and time.monotonic() < end:
+        try:
+            served.ask(token)
+        except OSError:
+            again = True
+    assert again, "nobody should listen any more"
+    serve_again = serve(host)
+    os.kill(call(root, {"call": "status"}, seconds=10)["pid"], signal.SIGKILL)
+    assert host in serve_again.process.stderr.readline()
+    assert serve_again.ask(token)[0] == 200
+
+
+def test_the_command_makes_lists_and_revokes_tokens(root):
+    """The token itself is printed once."""
+
+    def run(*given):
+        words = [sys.executable, "-m", "memento", "mcp", "--root", str(root), *given]
+        return subprocess.run(words, capture_output=True, text=True, check=False)
+
+    assert "nobody has a token" in run("--http", "0").stderr
+    made = run("--add-token", "laptop", "--read-only").stdout.strip()
+    assert tokens.holder(root, made).name == "laptop"
+    assert run("--list-tokens").stdout == "laptop  default  everywhere  reads\n"
+    assert run("--add-token", "x", "--trust", "user").returncode == 2
+    assert run("--revoke-token", "laptop").returncode == 0
+    assert run("--list-tokens").stdout == ""
+    for wrong in ("x", "1:x", "99999"):
+        assert run("--http", wrong).returncode == 2
+
+
+@pytest.fixture
+def open_url(tmp_path):
+    """Return the address of a server that wants no token."""
+    yield from serving(sys.executable, tmp_path)
+
+
+def serving(python, tmp_path):
+    """Run a server that wants no token with one interpreter, and yield its address."""
+    with subprocess.Popen(
+        [python, HERE / "open_server.py", tmp_path / "open"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    ) as served:  # fmt: skip
+        yield served.stdout.readline().strip()
+        served.stdin.close()
+        served.wait(60)
+
+
+def other_major():
+    """Name an interpreter that has the other major of the SDK, or skip the test."""
+    if not (python := os.environ.get("MCP_2_PYTHON")):
+        pytest.skip("needs mcp 2: MCP_2_PYTHON names an interpreter that has it and memento")
+    return python
+
+
+def node_modules(*names):
+    """Return the folder of packages of Node, or skip the test."""
+    folder = Path(os.environ.get("MCP_NODE_MODULES", "/none"))
+    for name in names:
+        if not (folder / name).exists():
+            pytest.skip(
+                f"needs {name}: npm install it, node@22 as well, and let MCP_NODE_MODULES name the"
+                " folder node_modules"
+            )
+    return folder
+
+
+def node(folder):
+    """Return the program node: the one beside the packages, if there is one."""
+    own = folder / ".bin" / "node"
+    return str(own) if own.exists() else shutil.which("node") or pytest.skip("needs node")
+
+
+def run(*words):
+    """Run a program; it has to succeed. Returns what it printed."""
+    ran = subprocess.run(words, capture_output=True, text=True, check=False, timeout=300)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    return ran.stdout
+
+
+def command(root):
+    """Return the command on standard input and output, on a store."""
+    server = [sys.executable, "-m", "memento", "mcp", "--embedder", "none", "--root", str(root)]
+    kept = {"XDG_RUNTIME_DIR": os.environ["XDG_RUNTIME_DIR"]}  # a client passes on little
+    kept["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
+    return ["env", *(f"{name}={value}" for name, value in kept.items()), *server, "--everywhere"]
+
+
+def test_the_python_sdk_understands_both_servers(open_url, tmp_path, monkeypatch):
+    """Its client of the installed major, over HTTP and over standard input and output."""
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, sys.path)))
+    tour = [sys.executable, str(HERE / "sdk_tour.py")]
+    assert run(*tour, open_url).split()
+    assert run(*tour, *command(tmp_path / "store")).split()
+
+
+def test_the_other_major_of_the_python_sdk_understands_them_too(tmp_path, monkeypatch):
+    """As a client of both servers, and as what the server over HTTP is made of."""
+    python = other_major()
+    monkeypatch.setenv("PYTHONPATH", os.environ.get("PYTHONPATH", ""))
+    for url in serving(python, tmp_path):
+        said = run(python, str(HERE / "sdk_tour.py"), url).split()
+        assert said == ["2025-11-25", "2026-07-28", "2026-07-28"]
+        assert run(sys.executable, str(HERE / "sdk_tour.py"), url).split()
+    said = run(python, str(HERE / "sdk_tour.py"), *command(tmp_path / "store")).split()
+    assert said == ["2025-11-25", "2026-07-28", "2026-07-28"]
+
+
+def test_the_typescript_sdk_understands_the_server(open_url):
+    """Its client over HTTP."""
+    folder = node_modules("@modelcontextprotocol/sdk")
+    run(node(folder), str(HERE / "sdk_tour.mjs"), str(folder), open_url)
+
+
+def test_the_inspector_understands_both_servers(open_url, tmp_path):
+    """Its command line lists the tools of either."""
+    folder = node_modules("@modelcontextprotocol/inspector")
+    program = [node(folder), str(folder / ".bin" / "mcp-inspector"), "--cli"]
+    listed = ["--method", "tools/list"]
+    for words in ([open_url, "--transport", "http"], command(tmp_path / "store")):
+        tools = json.loads(run(*program, *words, *listed))["tools"]
+        assert [tool["name"] for tool in tools] == ["recall", "remember", "correct", "forget"]
+
+
+APPLICABLE = (
+    "server-initialize", "ping", "tools-list", "resources-list", "prompts-list",
+    "completion-complete", "dns-rebinding-protection",
+)  # fmt: skip
+"""Scenarios of the conformance suite that need no tool of the suite's own."""
+
+
+@pytest.mark.parametrize("major", ["installed", "other"])
+def test_the_conformance_suite_passes(tmp_path, major):
+    """Each scenario that applies, with either major of the SDK behind the server."""
+    folder = node_modules("@modelcontextprotocol/conformance")
+    python = sys.executable if major == "installed" else other_major()
+    program = folder / "@modelcontextprotocol" / "conformance" / "dist" / "index.js"
+    for url in serving(python, tmp_path):
+        for scenario in APPLICABLE:
+            said = run(node(folder), str(program), "server", "--url", url, "--scenario", scenario)
+            assert re.search(r"Passed: (\d)/\1, 0 failed", said), said
