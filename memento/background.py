@@ -62,7 +62,7 @@ nothing is held back for ever."""
 TURN_SECONDS = 0.1
 """Time of a turn, after which no other bite begins; there is at least one."""
 QUIET_SECONDS = 0.25
-"""Time for which statements are compared in a quiet moment, before other work is looked for."""
+"""Time for which statements are compared in a quiet moment, before other work is searched for."""
 UNFOLDED = 524_288
 """Maximum number of bytes by which folding the log may make the file grow: on a full disk the
 reserve pays, of which this is half."""
@@ -78,7 +78,7 @@ class Attends(Protocol):
         """Show all messages that may be shown now; tell whether that was done in time."""
 
     def busy(self) -> bool:
-        """Tell whether messages are being shown, or may be; if so, begin with it."""
+        """Return whether messages are being shown, or may be; if so, begin with it."""
 
     def stop(self, timeout: float) -> None:
         """Begin no other request, and wait so many seconds for the present one."""
@@ -108,11 +108,11 @@ class Traffic:
                 self._queries -= 1
 
     def busy(self) -> bool:
-        """Tell whether a query is in flight."""
+        """Return whether a query is in flight."""
         return self._queries > 0
 
     def streaming(self) -> bool:
-        """Tell whether adds follow each other closely now."""
+        """Return whether adds follow each other closely now."""
         return time.monotonic() - self.added < STREAM_SECONDS
 
 
@@ -177,7 +177,7 @@ class FullText:
             self.fresh.update(more)
 
     def waiting(self) -> bool:
-        """Tell whether it lacks anything that came."""
+        """Return whether it lacks anything that came."""
         return bool(self._behind())
 
     def catch_up(self) -> None:
@@ -241,7 +241,7 @@ class Statements:
         self._asked_all = False
 
     def compares(self) -> bool:
-        """Tell whether statements are compared at all."""
+        """Return whether statements are compared at all."""
         return not self._ledger.read_only and bool(self._config.conflicts.pairs)
 
     def settle(self, *, gives_way: bool = True, seconds: float = QUIET_SECONDS) -> bool:
@@ -319,7 +319,7 @@ class Statements:
         return False
 
     def _turn_is_due(self) -> bool:
-        """Tell whether statements wait and none was compared for a while."""
+        """Return whether statements wait and none was compared for a while."""
         now = time.monotonic()
         self._held = min(self._held, now) if self.fresh else inf
         return now - self._held >= HELD_SECONDS
@@ -334,11 +334,11 @@ class Statements:
         return ns
 
     def _others_go_first(self, ends: float) -> bool:
-        """Tell whether to give way: not before a moment, the end of a turn."""
+        """Return whether to give way: not before a moment, the end of a turn."""
         return time.monotonic() >= ends and (self._traffic.busy() or self._adds_go_first())
 
     def _adds_go_first(self) -> bool:
-        """Tell whether adds follow each other closely, and few statements wait."""
+        """Return whether adds follow each other closely, and few statements wait."""
         if not self._traffic.streaming():
             return False
         spaces = sorted(self.fresh)

@@ -176,7 +176,7 @@ class Engine:
         clock: Clock,
         reranker: Reranker | None,
     ) -> bool:
-        """Tell whether a manager with these settings can share it: it would open the same."""
+        """Return whether a manager with these settings can share it: it would open the same."""
         named = isinstance(embedder, str) and self._spec == embedder
         if not (named or self._spec is embedder) or self.config != config:
             return False

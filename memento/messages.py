@@ -138,7 +138,7 @@ def read(message: Mapping[str, Any], where: str) -> Said:
 
 
 def is_one(value: object) -> bool:
-    """Tell whether a value of JSON names a speaker that is known, as a message does."""
+    """Return whether a value of JSON names a speaker that is known, as a message does."""
     return isinstance(value, Mapping) and any(
         _known(name) for _, name in _names_in(value) if isinstance(name, str)
     )
@@ -251,7 +251,7 @@ def _known(name: str) -> bool:
 
 
 def _is_output(name: str) -> bool:
-    """Tell whether an item is what a tool returned, such as ``function_call_output``."""
+    """Return whether an item is what a tool returned, such as ``function_call_output``."""
     return _folded(name).endswith(("calloutput", "searchoutput", "programoutput"))
 
 
@@ -334,7 +334,7 @@ def _refuse_unread(content: object, where: str) -> None:
 
 
 def _has_text(block: Mapping[str, Any]) -> bool:
-    """Tell whether a block of an attachment has a text."""
+    """Return whether a block of an attachment has a text."""
     kind = _kind_of(block)
     if kind is None:
         inner = (block.get(key) for key in ("document", "image", "video", "audio"))

@@ -118,7 +118,7 @@ class Trust(StrEnum):
 
     @staticmethod
     def outranks(one: str, other: str) -> bool:
-        """Tell whether the first of two classes is trusted more than the second.
+        """Return whether the first of two classes is trusted more than the second.
 
         This one rule decides which memories give way: an author can neither supersede, change, hide
         nor cast doubt on what outranks them. Only the user, who can approve anything, outranks all

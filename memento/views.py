@@ -142,7 +142,7 @@ class View:
         return engine.ledger.write(carry_out)
 
     def known_namespace(self, memory_id: str) -> int:
-        """Return the number of the namespace, for an id that is looked for in it."""
+        """Return the number of the namespace, for an id that is searched for in it."""
         if (ns := self.ns) is None:
             raise NotFound(memory_id)
         return ns
@@ -485,7 +485,7 @@ class View:
 
 
 def _is_long_turn(draft: Draft, limits: Limits) -> bool:
-    """Tell whether a draft is a turn of a conversation that is longer than a memory may be.
+    """Return whether a draft is a turn of a conversation that is longer than a memory may be.
 
     A turn has a session or a role, or is an episode. A value of a slot is not a turn.
     """

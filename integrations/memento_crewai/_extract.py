@@ -56,7 +56,7 @@ def kind_of(text: str) -> Kind:
 
 
 def parts(text: str, heads: Sequence[str]) -> tuple[str, str] | None:
-    r"""Cut a text at its heads; each is looked for once, behind the one before it.
+    r"""Cut a text at its heads; each is searched for once, behind the one before it.
 
     Returns:
         The first part and the last; None if a head is missing.

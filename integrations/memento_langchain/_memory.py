@@ -166,7 +166,7 @@ class MementoMemory(BaseMemory):
 
 
 def _speaks_for_itself(memory: Memory) -> bool:
-    """Tell whether a turn is trusted as its role is: an agent may have corrected the user's."""
+    """Return whether a turn is trusted as its role is: an agent may have corrected the user's."""
     return memory.source.kind is source_of(memory.role or "user").kind
 
 

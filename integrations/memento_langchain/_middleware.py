@@ -360,7 +360,7 @@ def _thread() -> str | None:
 
 
 def _is_inside_another() -> bool:
-    """Tell whether this agent runs inside a node of another graph, such as a tool of an agent."""
+    """Return whether this agent runs inside a node of another graph, such as a tool of an agent."""
     place = settings_of_run().get("checkpoint_ns", "")
     return NESTED in str(place)
 

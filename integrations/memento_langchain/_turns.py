@@ -60,7 +60,7 @@ def source_of(role: str) -> Source:
 
 
 def made_here(memory: Memory) -> bool:
-    """Tell whether a class of this package wrote a memory.
+    """Return whether a class of this package wrote a memory.
 
     Its id alone does not tell, since a file chooses the ids of what it brings; but whatever comes
     from a file names a source (see ``_replay``), and what is written here names none.

@@ -91,7 +91,7 @@ def _labels(given: Any) -> tuple[str, ...]:
 
 
 def _takes_both(namespace: object) -> bool:
-    """Tell whether a function takes the context and the settings, or the context alone."""
+    """Return whether a function takes the context and the settings, or the context alone."""
     if not callable(namespace):
         raise InvalidInput("namespace", _PROBLEM)
     try:

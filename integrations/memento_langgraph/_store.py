@@ -202,7 +202,7 @@ class MementoStore(BaseStore):
         raise InvalidInput("ops", f"{type(op).__name__} is not an operation of a store")
 
     def _get(self, op: GetOp, policy: Secrets) -> Item | None:
-        """Find an item by its address; only where there is none, a stand-in is looked for."""
+        """Find an item by its address; only where there is none, a stand-in is searched for."""
         found = self._at(op)
         if not found and (placed := addressed(op, policy)) is not op:
             found = self._at(placed)

@@ -269,7 +269,7 @@ class Server:
 
 
 def _is_modern(params: Mapping[str, Any]) -> bool:
-    """Tell whether a request names its version itself.
+    """Return whether a request names its version itself.
 
     Raises:
         Refused: If it is one that is not spoken here.

@@ -61,7 +61,7 @@ class Secrets(StrEnum):
     REJECT = "reject"
     """The text is refused with ``SecretFound``."""
     ALLOW = "allow"
-    """It is kept as it is; nothing is looked for."""
+    """It is kept as it is; nothing is searched for."""
 
 
 def redact(text: str, found: Counter[str]) -> str:
@@ -239,7 +239,7 @@ def _free(name: str, taken: Collection[str]) -> str:
 
 
 def _has_hidden(text: str) -> bool:
-    """Tell whether a text has characters nobody sees; the cheap questions come first."""
+    """Return whether a text has characters nobody sees; the cheap questions come first."""
     return not (text.isascii() or text.isprintable()) and _HIDDEN.search(text) is not None
 
 

@@ -88,7 +88,7 @@ def crc_base62(body: str) -> str:
 
 
 def checksum_holds(token: str) -> bool:
-    """Tell whether the checksum at the end of a token of GitHub or npm fits the token."""
+    """Return whether the checksum at the end of a token of GitHub or npm fits the token."""
     body = token.partition("_")[2]
     return crc_base62(body[:-CHECKSUM_CHARS]) == body[-CHECKSUM_CHARS:]
 

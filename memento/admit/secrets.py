@@ -2,7 +2,7 @@
 
 A new format is one entry of `FORMATS`.
 
-A format is looked for only in a text that holds one of its anchors, and most anchors only in a
+A format is searched for only in a text that holds one of its anchors, and most anchors only in a
 text with a long run of characters that keys are made of; so an ordinary text costs few
 microseconds. ``proofs`` then tells a secret from a text that only looks like one, so that
 ``ghp_xxxxxxxx`` in a manual stays as it is. A checksum that holds is proof enough to find a token
@@ -33,7 +33,7 @@ RUN_CHARS = BASE62 + "_-./+=:~@%!$&*#,;"
 
 
 class SecretPlace(Enum):
-    """Where the anchors of a format are looked for."""
+    """Where the anchors of a format are searched for."""
 
     RUN = "run"
     """In words of `LONG` characters or more, letter for letter."""

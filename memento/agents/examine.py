@@ -1,4 +1,4 @@
-"""Look whether the agents of this machine reach their memory: ``memento doctor --agents``."""
+"""Check whether the agents on this machine can reach their memory: ``memento doctor --agents``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SHOWN = 200
 
 
 def examine(root: str | None) -> list[Finding]:
-    """Return what was found of each agent on this machine, and of the hooks of all.
+    """Return the findings for each agent on this machine, and for the hooks of all.
 
     Args:
         root: Folder of the store that the agents were set up for; None for the default.

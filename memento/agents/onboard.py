@@ -38,14 +38,14 @@ _SECONDS = 60
 
 
 class Onboarded(NamedTuple):
-    """What was read of a repository.
+    """What was learned from a repository.
 
     Attributes:
-        documents: Documents, by their path; each with how many parts it has.
-        commits: Commits that say why.
-        files: Files in the outline.
-        new: Memories that were not there before.
-        unread: Documents that cannot be read, each with the reason.
+        documents: The documents by path, each with its number of parts.
+        commits: Number of commits that explain a reason.
+        files: Number of files in the outline.
+        new: Number of new memories.
+        unread: The documents that cannot be read, each with the reason.
     """
 
     documents: dict[str, int]
@@ -65,11 +65,11 @@ def onboard(
     """Read a repository into a store.
 
     Args:
-        memory: Where it is kept.
-        folder: Its folder.
-        scope: Scope of what it says.
+        memory: The manager of the store to use.
+        folder: The folder of the repository.
+        scope: Scope of the new memories.
         trust: How far it is trusted.
-        progress: Called with the number of documents that are read, and of all.
+        progress: Called with the number of documents read and the total.
 
     Raises:
         InvalidInput: If there is no such folder.
@@ -138,7 +138,7 @@ def _files(folder: Path) -> list[str]:
 
 
 def _is_document(path: str) -> bool:
-    """Tell whether a file says in words what a repository is about."""
+    """Return whether a file says in words what a repository is about."""
     place = PurePosixPath(path)
     if place.suffix.lower() not in (*_SUFFIXES, ""):
         return False

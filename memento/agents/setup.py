@@ -130,7 +130,7 @@ def _undone(edit: Edit, home: Path, agent: Agent) -> Change:
 
 
 def _is_empty(edit: Entries | Table, text: str) -> bool:
-    """Tell whether a file says no more than one that set-up has just begun."""
+    """Return whether a file says no more than one that set-up has just begun."""
     if isinstance(edit, Table):
         return not text.strip()
     root = splice.load(text)
@@ -191,18 +191,18 @@ def _without(edit: Entries | Table, text: str, before: str, agent: Agent) -> str
 
 
 def is_hook(value: Any, agent: Agent) -> bool:
-    """Tell whether an element of a list of hooks is memento's, whatever version wrote it."""
+    """Return whether an element of a list of hooks is memento's, whatever version wrote it."""
     return re.search(rf"\bmemento['\"\\]* hook {agent.name} \w", json.dumps(value)) is not None
 
 
 def _says(text: str, table: Table) -> bool:
-    """Tell whether a TOML file has the table as set-up writes it, whatever was added to it."""
+    """Return whether a TOML file has the table as set-up writes it, whatever was added to it."""
     there = splice.table(text, table.name)
     return there is not None and {**there, **table.values} == there
 
 
 def _theirs(before: str, table: Table) -> bool:
-    """Tell whether a table was there before set-up came."""
+    """Return whether a table was there before set-up came."""
     return splice.table(before, table.name) is not None
 
 
@@ -214,7 +214,7 @@ def _text(path: Path) -> str | None:
     """Read a file as it is; None if it is not there.
 
     Raises:
-        InvalidInput: If it is no text in UTF-8.
+        InvalidInput: If it is not a text in UTF-8.
         StoreUnusable: If it cannot be read.
     """
     try:

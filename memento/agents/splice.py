@@ -1,6 +1,6 @@
 """Put values into somebody's JSON or TOML and take them out again; every other byte stays. Pure.
 
-The text is never written anew: a scanner finds where values begin and end, and only the places
+The text is never rewritten: a scanner finds where values begin and end, and only the places
 between them are edited. JSON may have comments and commas before a closing bracket, as the files of
 most agents may. What is put in can be taken out whatever was added beside it, and leaves the bytes
 that were there.
@@ -55,7 +55,7 @@ def load(text: str) -> Node | None:
     """Parse a text; None if it is blank.
 
     Raises:
-        Unreadable: If it is no JSON.
+        Unreadable: If it is not JSON.
     """
     at = _skip(text, 0)
     if at == len(text):
@@ -210,7 +210,7 @@ def put_table(text: str, path: Path, values: Mapping[str, str | list[str]]) -> s
     """Put a table at the end of a text in TOML.
 
     Raises:
-        Unreadable: If the text is no TOML, or something is there already.
+        Unreadable: If the text is not TOML, or something is there already.
     """
     wanted = _toml(text)
     end = "\r\n" if "\r\n" in text else "\n"
@@ -229,7 +229,7 @@ def table(text: str, path: Path) -> dict[str, Any] | None:
     """Return a table of a text in TOML; None if it is not there.
 
     Raises:
-        Unreadable: If the text is no TOML.
+        Unreadable: If the text is not TOML.
     """
     inner: Any = _toml(text)
     for name in path:
@@ -241,7 +241,7 @@ def take_table(text: str, path: Path) -> str:
     """Take out a table with those below it, and the empty line above; nothing if it is not there.
 
     Raises:
-        Unreadable: If the text is no TOML, or the table cannot be told from the rest.
+        Unreadable: If the text is not TOML, or the table cannot be told from the rest.
     """
     wanted = inner = _toml(text)
     for name in path[:-1]:

@@ -113,7 +113,7 @@ def path_outside(field: str, name: object, root: Path) -> Path:
     """Accept the name of a file that is not in the folder of a store; returns it absolute.
 
     Raises:
-        InvalidInput: If it is no name of a file, or is in that folder, itself or through a link.
+        InvalidInput: If it is not a name of a file, or is in that folder, itself or through a link.
     """
     path = path_of(field, name)
     folder, target, beside = map(os.path.realpath, (root, path, path.parent))

@@ -69,7 +69,7 @@ def _upwards(here: Path) -> Iterator[Path]:
 
 
 def _is_store(folder: Path) -> bool:
-    """Tell whether a folder holds a store, the rest of one, or nothing yet.
+    """Return whether a folder holds a store, the rest of one, or nothing yet.
 
     One that holds anything else, such as the source code of a project of that name, is passed over.
     """

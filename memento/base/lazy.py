@@ -58,5 +58,5 @@ def later(name: str) -> Any:
 
 
 def _is_whole(module: object) -> bool:
-    """Tell whether a module is not being imported by another thread."""
+    """Return whether a module is not being imported by another thread."""
     return not getattr(getattr(module, "__spec__", None), "_initializing", False)

@@ -91,7 +91,7 @@ def parse_scope(path: str, field: str = "scope") -> str:
 
 
 def contains(outer: str, inner: str) -> bool:
-    """Tell whether scope ``inner`` is inside ``outer`` or equal to it, segment by segment.
+    """Return whether scope ``inner`` is inside ``outer`` or equal to it, segment by segment.
 
     >>> contains("a", "a/b"), contains("a", "ab"), contains("", "anything")
     (True, False, True)

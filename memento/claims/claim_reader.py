@@ -23,7 +23,7 @@ _VALUE = 5
 _SUBJECT = 4
 """Maximum number of words in a subject."""
 _STATE, _WORDS = 3, 2
-"""Maximum number of words in a state, such as "vegan", and of a value that is no name."""
+"""Maximum number of words in a state, such as "vegan", and of a value that is not a name."""
 _CHARS = 400
 SELF = "self"
 """The speaker, as a subject."""
@@ -63,7 +63,7 @@ class Statement:
     """A statement as it was read.
 
     Attributes:
-        words: Its words in small letters, without fillers; empty if it was not read.
+        words: Its words in lower case, without fillers; empty if it was not read.
         language: ISO 639-1 code.
         mood: ``says``, ``asks``, ``maybe`` (it asserts nothing) or ``past``.
         negated: Whether it has a word of negation.
@@ -72,7 +72,7 @@ class Statement:
         headed: Whether it has a heading before a colon; then only its claims are compared.
         more: Whether it says more than its first clause.
         claims: Its claims.
-        spoken: Its words and stops in small letters.
+        spoken: Its words and stops in lower case.
         names: Its words that have a capital letter or a digit.
         states: The present state that it claims, if it says nothing else, see ``states``.
         taken: States that it takes back.
@@ -182,7 +182,7 @@ def _has_digit(token: str) -> bool:
 
 
 def _is_special(token: str) -> bool:
-    """Tell whether a word looks like a name or a code; days and months are neither."""
+    """Return whether a word looks like a name or a code; days and months are neither."""
     looks = token[0].isupper() or not token.isalpha()
     return looks and small(token) not in common().counts
 
@@ -476,7 +476,7 @@ class _Reader:
         return tuple(kept) if len(kept) <= _VALUE else ()
 
     def _fits(self, attribute: str, value: tuple[str, ...]) -> bool:
-        """Tell whether a value is of the kind that an attribute has."""
+        """Return whether a value is of the kind that an attribute has."""
         tables = common()
         kind = tables.kinds.get(attribute, "name")
         if kind == "mail":
@@ -503,7 +503,7 @@ def _moved_thing(before: str, after: str, tongue: Vocabulary) -> str:
 
 
 def _moment_kind(value: tuple[str, ...]) -> str | None:
-    """Tell whether a value is a time of the day or a day."""
+    """Return whether a value is a time of the day or a day."""
     text = " ".join(value)
     if re.search(r"\d[:.h]\d\d|\d ?(?:am|pm|uhr|点)|\d+h\b|^\d{1,2}$|\bnoon\b", text):
         return "time"

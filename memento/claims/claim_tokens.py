@@ -53,5 +53,5 @@ def _cutter(cuts: tuple[str, ...]) -> re.Pattern[str]:
 
 
 def small(token: str) -> str:
-    """Return a token in small letters; a stop in its plain form."""
+    """Return a token in lower case; a stop in its plain form."""
     return _STOP.get(token) or token.lower()

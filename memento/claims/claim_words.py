@@ -19,7 +19,7 @@ _NAMED = frozenset({"lead"})
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """The words of one language; each set holds words in small letters.
+    """The words of one language; each set holds words in lower case.
 
     Attributes:
         name: ISO 639-1 code of the language.

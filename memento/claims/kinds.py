@@ -30,7 +30,7 @@ def kind_of(
     """Return the kinds of the words of a value; none if one of them is not clear.
 
     Args:
-        value: Words of the value, in small letters.
+        value: Words of the value, in lower case.
         names: Those words of the statement that have a capital letter or a digit.
         attribute: The attribute whose value it is.
         tongue: The words of its language.

@@ -73,14 +73,14 @@ def relation(new: Statement, old: Statement, *, same_speaker: bool = True) -> Ve
 
 
 def restates(new: Statement, old: Statement) -> bool:
-    """Tell whether a statement says again what another one claims: a word for word or a value."""
+    """Return whether a statement says again what another one claims: a word for word or a value."""
     if new.words and new.words[-len(old.words) :] == old.words:
         return True
     return any(one.holds and one in old.claims for one in new.claims)
 
 
 def succeeds(new: Statement, old: Statement) -> bool:
-    """Tell whether one takes back the state that is all that an older one claims.
+    """Return whether one takes back the state that is all that an older one claims.
 
     The forms of ``states`` are wide, so both stay found: the later one is only placed first.
 
@@ -127,7 +127,7 @@ def _by_claims(new: Statement, old: Statement, *, same_speaker: bool) -> Verdict
 
 
 def _names(mine: Claim, other: Claim) -> bool:
-    """Tell whether a claim takes back the value of another one."""
+    """Return whether a claim takes back the value of another one."""
     if mine.attribute not in (None, other.attribute) and other.attribute not in (None, "use"):
         return False
     return bool(mine.value) and (
@@ -159,7 +159,7 @@ def _takes_all(mine: Claim, other: Claim, new: Statement, old: Statement) -> boo
 
 
 def _replaces(value: tuple[str, ...], other: Claim, new: Statement, old: Statement) -> bool:
-    """Tell whether a value is said once and can take the place of the one that is taken back."""
+    """Return whether a value is said once and can take the place of the one that is taken back."""
     once = all(new.spoken.count(word) <= 1 or word in other.value for word in value)
     whole = is_value(value, other.value, new.spoken, new.names)
     persons = {*vocabulary(new.language).holders.values(), "lead"}
@@ -169,7 +169,7 @@ def _replaces(value: tuple[str, ...], other: Claim, new: Statement, old: Stateme
 
 
 def _same_kind(value: Sequence[str], other: Claim, new: Statement, old: Statement) -> bool:
-    """Tell whether a value is of the kind of the one that it replaces: a time, a name."""
+    """Return whether a value is of the kind of the one that it replaces: a time, a name."""
     tongue = vocabulary(new.language)
     small = tongue.words["preps"] - {"a", new.spoken[0]}
     if not small.isdisjoint(new.names):
@@ -180,7 +180,7 @@ def _same_kind(value: Sequence[str], other: Claim, new: Statement, old: Statemen
 
 
 def _same_thing(attribute: str | None, new: Statement, old: Statement) -> bool:
-    """Tell whether two statements speak of one thing: a billing team is no billing service."""
+    """Return whether two statements speak of one thing: a billing team is no billing service."""
     tongue = vocabulary(new.language)
     heads = tongue.words["generic"] - tongue.words["sorts"] - tongue.words["fillers"]
     said = heads.intersection(new.spoken).difference(old.spoken)
@@ -209,7 +209,7 @@ def _named_alike(attribute: str | None, new: Statement, old: Statement) -> list[
 
 
 def _is_lasting(new: Statement, held: Sequence[tuple[str, ...]] = ()) -> bool:
-    """Tell whether a denial is for good: "not now" may be for a moment, "no longer" is not."""
+    """Return whether a denial is for good: "not now" may be for a moment, "no longer" is not."""
     tongue = vocabulary(new.language)
     ended = tongue.change.search(tongue.when.sub(" ", " ".join(new.words)))
     return bool(held) or ended is not None
@@ -251,7 +251,7 @@ def _by_words(new: Statement, old: Statement) -> Verdict | None:
 
 
 def _ends_it(new: Statement, old: Statement) -> bool:
-    """Tell whether a statement that negates another one says that it was so until now."""
+    """Return whether a statement that negates another one says that it was so until now."""
     whole = new.negated and new.changes and not old.more and _is_lasting(new)
     return whole and takes_all_back(new.spoken, old.spoken, new.language, old.words)
 
@@ -297,7 +297,7 @@ def _bare(statement: Statement) -> list[str]:
 
 
 def _is_value(words: Sequence[str], at: int) -> bool:
-    """Tell whether the word at a place is a number that is a value, and not a name."""
+    """Return whether the word at a place is a number that is a value, and not a name."""
     tables = common()
     number = words[at][0].isdigit() or words[at] in tables.counts
     if not number or at == 0 or words[at - 1] in tables.named_by:

@@ -38,7 +38,7 @@ class Stand:
 
 
 def stands_higher(one: Stand, other: Stand) -> bool:
-    """Tell whether the first of two statements that conflict stands higher.
+    """Return whether the first of two statements that conflict stands higher.
 
     The one of the more trusted speaker does, whatever verdicts say. Of two speakers of one class
     the one that is believed more does, if the difference is above ``SURE``; else the one that

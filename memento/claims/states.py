@@ -123,7 +123,7 @@ def states_of(flat: str) -> tuple[State, ...]:
     """Return the state of a statement that says nothing else, in each form in which it is known.
 
     Args:
-        flat: Words and stops in small letters, a space between each two.
+        flat: Words and stops in lower case, a space between each two.
 
     >>> states_of("my bike is in the cellar .")
     (State(thing=('my', 'bike'), value=('cellar',)),)
@@ -138,7 +138,7 @@ def taken_back(flat: str, *, changes: bool) -> tuple[State, ...]:
     """Return the states that a statement takes back; the words of each are in it.
 
     Args:
-        flat: Words and stops in small letters, a space between each two.
+        flat: Words and stops in lower case, a space between each two.
         changes: Whether a word says that something changed; without one "not" is only a denial.
 
     >>> taken_back("i moved my bike from the cellar to the shed .", changes=True)

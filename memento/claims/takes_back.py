@@ -1,4 +1,4 @@
-"""Tell whether one statement takes back all that another one says, and for good. Pure.
+"""Return whether one statement takes back all that another one says, and for good. Pure.
 
 Only then may it supersede without asking, because a superseded memory is no longer shown. A list of
 words that forbid it would never be complete, so it is the other way round: every word of both must
@@ -28,10 +28,10 @@ _LISTS = ("self", "owner", "determiners", "of", "preps", "auxiliaries", "copulas
 def takes_all_back(
     new: Sequence[str], old: Sequence[str], language: str, told: Iterable[str]
 ) -> bool:
-    """Tell whether a later statement says nothing but a change, and an earlier one nothing else.
+    """Return whether a later statement says nothing but a change, and an earlier one nothing else.
 
     Args:
-        new: Words and stops of the later statement, in small letters.
+        new: Words and stops of the later statement, in lower case.
         old: Those of the earlier one.
         language: Of both, ISO 639-1 code.
         told: Words of the thing, of the old value and of the new one.
@@ -57,12 +57,12 @@ def takes_all_back(
 def is_value(
     value: Sequence[str], before: Sequence[str], spoken: Sequence[str], names: Collection[str]
 ) -> bool:
-    """Tell whether the words of a new value are one value: one word, or a name said in one piece.
+    """Return whether the words of a new value are one value: one word, or a name said in one piece.
 
     Args:
         value: Words of the new value.
         before: Words of the old value; the new one may have the same.
-        spoken: Words and stops of the statement, in small letters.
+        spoken: Words and stops of the statement, in lower case.
         names: Those of them that have a capital letter or a digit.
 
     >>> is_value(["50", "euros"], ["40", "euros"], "it costs 50 euros".split(), {"50"})
@@ -78,7 +78,7 @@ def is_value(
 
 
 def _in_one_piece(value: Sequence[str], spoken: Sequence[str]) -> bool:
-    """Tell whether nothing stands between the words of a value, but "at" before a time."""
+    """Return whether nothing stands between the words of a value, but "at" before a time."""
     kept = [
         word
         for word, after in zip(spoken, [*spoken[1:], "."], strict=True)
@@ -98,14 +98,14 @@ def instead(spoken: Sequence[str], names: Collection[str]) -> list[str]:
 
 
 def is_placed(value: Sequence[str], spoken: Sequence[str]) -> bool:
-    """Tell whether a value is a place and no person: "my boss is in Ghent now"."""
+    """Return whether a value is a place and no person: "my boss is in Ghent now"."""
     at = spoken.index(value[0]) if value and value[0] in spoken else 0
     before = [word for word in spoken[:at] if word not in ("the", "a", "an", "my", "our")]
     return bool(before) and before[-1] in _PLACES
 
 
 def _owners(spoken: Sequence[str], tongue: Vocabulary) -> set[str]:
-    """Tell whether a statement speaks of what is mine, ours, or of both."""
+    """Return whether a statement speaks of what is mine, ours, or of both."""
     return {name for name in ("mine", "shared") if not tongue.words[name].isdisjoint(spoken)}
 
 

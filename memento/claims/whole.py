@@ -1,4 +1,4 @@
-"""Tell whether a statement says more than its first clause. Pure.
+"""Return whether a statement says more than its first clause. Pure.
 
 A statement that says one thing can be replaced by one that takes it back. Of a statement that says
 two things the other one would be lost: "I live in Ghent. My sister is allergic to nuts."
@@ -20,10 +20,10 @@ _JOINS = frozenset(
 
 
 def says_more(spoken: Sequence[str], tongue: Vocabulary) -> bool:
-    """Tell whether a statement has another clause, and not only a remark without a verb.
+    """Return whether a statement has another clause, and not only a remark without a verb.
 
     Args:
-        spoken: Its words and stops in small letters.
+        spoken: Its words and stops in lower case.
         tongue: The words of its language.
 
     >>> from memento.claims.claim_words import vocabulary

@@ -21,7 +21,7 @@ from io import TextIOWrapper
 
 __all__ = ["main"]
 
-UNCOLLECTED = 100_000
+UNCOLLECTED = 200_000
 """Objects that a command makes before the collector looks for cycles among them, instead of 700: it
 finds none in what was imported, and took a seventh of a short command."""
 
@@ -72,6 +72,7 @@ def _run(args: Sequence[str]) -> int:
         from memento.cli.hook import run as hook  # noqa: PLC0415 - see main
 
         hook(list(args[1:]))
+        return 0
     from memento.cli.program import run  # noqa: PLC0415 - see main
 
     return run(args)

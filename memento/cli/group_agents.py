@@ -1,4 +1,4 @@
-"""Commands that let an agent in, and show a stranger round."""
+"""Commands that connect agents to memento, and the demo."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def mcp(
         bool, option("--print-tools", help="Print the tools as a model sees them, and exit.")
     ] = False,
     alone: Annotated[
-        bool, option("--alone", help="Open the store in this process, rather than share one.")
+        bool, option("--alone", help="Open the store in this process instead of a shared one.")
     ] = False,
     http: Annotated[
         str | None,
@@ -78,8 +78,8 @@ def mcp(
     """Run an MCP server for an agent.
 
     The server uses standard input and output, and runs until the agent disconnects. All agents of a
-    store share one process that keeps it open. The first agent starts that process, which ends when
-    nobody has used it for a while.
+    store share one process that keeps it open. The first agent starts that process, and it ends
+    when no agent has used it for a while.
 
     With --http (extra mcp), the server runs until the command is ended, and answers only clients
     with a token. A token is bound to the namespace, the scope, --read-only and --trust that were
@@ -141,14 +141,17 @@ def init(
     store: Store,
     *,
     here: Annotated[
-        bool, option("--here", help="Keep the memories of this folder in it, in agent_memory.")
+        bool,
+        option(
+            "--here", help="Keep the memories of this folder in a store of its own, agent_memory."
+        ),
     ] = False,
     yes: Annotated[bool, option("--yes", "-y", help="Set up the agents without asking.")] = False,
 ) -> Shown:
-    """Make the store, and set up the agents of this machine.
+    """Create the store, and set up the agents found here.
 
-    Says what it found: the store, the agents, the repository of this folder. Running it again
-    changes nothing.
+    Reports what it found: the store, the agents, and the repository in this folder. Running it
+    again changes nothing.
     """
     if here and store.named is not None:
         raise InvalidInput("--here", "contradicts --root")
@@ -179,19 +182,23 @@ def init(
 def setup(
     agents: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[AGENT...]", help=f"{', '.join(AGENTS)}; else those found here."),
+        typer.Argument(
+            metavar="[AGENT...]", help=f"{', '.join(AGENTS)}. Default: those found here."
+        ),
     ] = None,
     *,
-    undo: Annotated[bool, option("--undo", help="Take memento out again.")] = False,
+    undo: Annotated[
+        bool, option("--undo", help="Remove memento from the configuration again.")
+    ] = False,
     dry_run: Annotated[bool, option("--dry-run", help="Only show the change, as a patch.")] = False,
     yes: Annotated[bool, option("--yes", "-y", help="Do not ask.")] = False,
     root: Root = None,
 ) -> Shown:
-    """Give coding agents their memory, or take it away.
+    """Connect coding agents to memento, or disconnect them.
 
-    Writes hooks, the MCP server and a skill into the configuration of each agent. Nothing else in
-    these files is changed, and --undo leaves every byte that is not of memento. Without an agent,
-    those on this machine are set up.
+    Adds hooks, the MCP server and a skill to the configuration of each agent. Nothing else in these
+    files is changed, and --undo removes only what memento added. Without AGENT, all agents on this
+    machine are set up.
     """
     chosen = agents_of(agents or [])
     done = _set_up(chosen, Program.here(root), undo=undo, dry_run=dry_run, yes=yes or bool(agents))
@@ -234,6 +241,8 @@ def _set_up(
         done.value["agents"][agent.name] = {str(one.path): one.word for one in changes}
         if dry_run:
             done.lines.extend(line for one in changes for line in one.diff.splitlines())
+            if not changes:
+                done.lines.append(f"{agent.title}: nothing to do")
             continue
         carry_out(changes)
         word = ("taken out" if undo else "set up") if changes else "nothing to do"
@@ -257,19 +266,22 @@ def _ask(titles: Sequence[str], *, undo: bool) -> None:
 @command(app, "memento onboard", "memento onboard ~/src/shop --mine", make=True)
 def onboard(
     memory: MemoryManager,
-    folder: Annotated[Path, typer.Argument(help="Its folder; else this one.")] = Path(),
+    folder: Annotated[
+        Path, typer.Argument(help="Folder of the repository. Default: this one.")
+    ] = Path(),
     *,
     mine: Annotated[
-        bool, option("--mine", help="It is yours, or you trust it: its texts need no approval.")
+        bool, option("--mine", help="You wrote or trust it, so its texts need no approval.")
     ] = False,
     scope: Annotated[
-        str | None, option("--scope", help="Where it applies; else the project of the folder.")
+        str | None,
+        option("--scope", help="Scope of what it says. Default: the project of the folder."),
     ] = None,
 ) -> Shown:
-    """Read a repository: documents, history, outline.
+    """Learn from a repository: documents, history, outline.
 
-    Reading it again adds what is new. Unless it is yours, its texts wait in quarantine until you
-    approve them.
+    Running it again adds what is new. Without --mine, its texts are quarantined until you approve
+    them.
     """
     from memento.agents.onboard import onboard as read  # noqa: PLC0415 - used by this command only
     from memento.cli import tables  # noqa: PLC0415 - rich is slow to load

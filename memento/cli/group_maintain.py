@@ -81,21 +81,31 @@ def export(
     ] = None,
     vault: Annotated[
         Path | None,
-        option("--vault", metavar="FOLDER", help="Keep a folder of notes the same, both ways."),
+        option(
+            "--vault",
+            metavar="FOLDER",
+            help="Sync the memories with a folder of notes, in both directions.",
+        ),
     ] = None,
     kind: Annotated[
-        list[Kind] | None, option("--kind", help="With --vault: kinds that get a note.")
+        list[Kind] | None,
+        option("--kind", help="With --vault: only memories of this kind get a note; repeatable."),
     ] = None,
     trust: Annotated[
-        Trust, option("--trust", help="With --vault: who edits the notes.")
+        Trust, option("--trust", help="With --vault: how far to trust edits to the notes.")
     ] = Trust.USER,
     allow_deletes: Annotated[
-        bool, option("--allow-deletes", help="With --vault: also if many notes are missing.")
+        bool,
+        option(
+            "--allow-deletes", help="With --vault: forget memories even if many notes are missing."
+        ),
     ] = False,
     dry_run: Annotated[
         bool, option("--dry-run", help="With --vault: only report what would be done.")
     ] = False,
-    yes: Annotated[bool, option("--yes", "-y", help="With --vault: do not ask.")] = False,
+    yes: Annotated[
+        bool, option("--yes", "-y", help="With --vault: do not ask for confirmation.")
+    ] = False,
     vectors: Annotated[
         bool,
         option("--vectors", help="Include the vectors, so that they need not be computed again."),
@@ -112,7 +122,7 @@ def export(
     to stdout, the output of --json goes to stderr.
 
     With --vault, each memory becomes a Markdown note in a folder. Edit the notes with any editor
-    and run the command again to take over what changed on either side. Before it changes memories,
+    and run the command again to apply what changed on either side. Before it changes memories,
     it shows what it will do and asks for confirmation. Deleting a note forgets its memory, which
     `memento restore` brings back.
     """

@@ -98,7 +98,11 @@ app.add_typer(quarantine, name="quarantine")
 
 FromSource = Annotated[
     str | None,
-    option("--source", metavar="URI", help="All from this address, or of a class such as web."),
+    option(
+        "--source",
+        metavar="URI",
+        help="Only memories from this address, or of a trust class such as web.",
+    ),
 ]
 
 
@@ -130,12 +134,15 @@ def approve(
         option("--version", help="The version that you read; refused if it has changed since."),
     ] = None,
     source: FromSource = None,
-    yes: Annotated[bool, option("--yes", "-y", help="With --source: do not ask.")] = False,
+    yes: Annotated[
+        bool, option("--yes", "-y", help="With --source: do not ask for confirmation.")
+    ] = False,
 ) -> Shown:
     """Make quarantined memories active.
 
-    They still cannot become rules, and cannot be pinned. With --source, shows all that waits from
-    that source and asks for confirmation; what changes in the meantime is not approved.
+    They still cannot become rules, and cannot be pinned. With --source, everything waiting from
+    that source is shown and you are asked for confirmation; memories that change in the meantime
+    are not approved.
     """
     if (source is None) == (not ids) or (source and version is not None):
         raise InvalidInput("ID", "give either ids or --source")

@@ -43,7 +43,7 @@ error."""
 
 
 def given(context: typer.Context, name: str, *sources: str) -> bool:
-    """Tell whether an option was given in one of the places, else anywhere but by default."""
+    """Return whether an option was given in one of the places, else anywhere but by default."""
     source = context.get_parameter_source(name)
     return source is not None and source.name in (sources or ("COMMANDLINE", "ENVIRONMENT"))
 
@@ -59,7 +59,7 @@ def moment_of(text: str, now: Clock = system_clock, *, ahead: bool = False) -> d
 
 
 def coming_moment_of(text: str) -> datetime:
-    """Read a moment to come, or one that is exact."""
+    """Read a future moment, or an exact one."""
     return moment_of(text, ahead=True)
 
 

@@ -105,7 +105,7 @@ def _processed(
 
 
 def _fits(value: object, kind: object) -> bool:
-    """Tell whether a value is of its option's type already: text, or a default."""
+    """Return whether a value is of its option's type already: text, or a default."""
     if isinstance(value, list | tuple):
         return kind == list[str] and {*map(type, value)} == {str}
     return type(value) is kind
@@ -182,7 +182,7 @@ def run(args: Sequence[str]) -> int:
 
 
 def _wants_json(args: Sequence[str]) -> bool:
-    """Tell whether ``--json`` is among the options, before any ``--``."""
+    """Return whether ``--json`` is among the options, before any ``--``."""
     options = args[: args.index("--")] if "--" in args else args
     return "--json" in options
 

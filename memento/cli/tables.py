@@ -7,7 +7,6 @@ memory reaches the terminal.
 from __future__ import annotations
 
 import os
-import pydoc
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -108,6 +107,8 @@ def show(found: RenderableType) -> None:
         out.file.write(text)
         return
     os.environ.setdefault("LESS", "FRX")  # colours, and no pager for one page
+    import pydoc  # noqa: PLC0415 - only a screen that is too small needs it
+
     pydoc.pager(text)
 
 

@@ -174,7 +174,7 @@ def _unknown(view: View, said: Sequence[Said]) -> list[Said]:
 
 
 def _is_left(piece: Kept | None) -> bool:
-    """Tell whether a piece behind the last one of a message is left of longer words."""
+    """Return whether a piece behind the last one of a message is left of longer words."""
     return piece is not None and piece.status in SHOWN_OR_WAITING
 
 

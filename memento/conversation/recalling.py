@@ -141,7 +141,7 @@ def _vectors(view: View, hits: Sequence[Hit]) -> dict[str, bytes]:
 
 
 def leans(text: str) -> bool:
-    """Tell whether an English message points back to earlier ones or names nothing at all.
+    """Return whether an English message points back to earlier ones or names nothing at all.
 
     >>> leans("and how long is it?"), leans("why?"), leans("When is Omar's birthday?")
     (True, True, False)
@@ -154,7 +154,7 @@ def leans(text: str) -> bool:
 
 
 def names_nothing(text: str) -> bool:
-    """Tell whether no word of a message says what it is about.
+    """Return whether no word of a message says what it is about.
 
     >>> names_nothing("and where is it this time?"), names_nothing("and the rope?")
     (True, False)
@@ -333,7 +333,7 @@ def _told_once(hits: Iterable[Hit]) -> list[list[Hit]]:
 
 
 def _alike(one: Hit, other: Hit) -> bool:
-    """Tell whether two memories say nearly the same and may stand for each other."""
+    """Return whether two memories say nearly the same and may stand for each other."""
     if not {one.memory.status, other.memory.status} <= {*having("found")}:
         return False  # a former value is no repetition of the present one
     words, others = ({*content(terms(hit.text))} for hit in (one, other))

@@ -87,7 +87,7 @@ def turns_of(messages: str | Iterable[str | Mapping[str, Any] | Turn]) -> list[T
 
     Raises:
         InvalidInput: If one is none of these, does not say who speaks, or has no words where they
-            are looked for; names its position.
+            are searched for; names its position.
     """
     if isinstance(messages, str):
         return [Turn(messages)]
@@ -166,7 +166,7 @@ class Said:
         return replace(self, name=turn_id(self.turn.role, self.words, str(count)), count=count)
 
     def pieces(self, config: Config) -> list[str]:
-        """Return its pieces, see `pieces`: secrets are looked for once, however often it asks."""
+        """Return its pieces, see `pieces`: secrets are searched for once, however often it asks."""
         if not self.cut:
             self.cut.extend(pieces(self.turn.text, config))
         return self.cut
@@ -252,7 +252,7 @@ def kind_of(text: str) -> Kind:
 
 
 def kept_here(memory: Memory) -> bool:
-    """Tell whether ``keep`` wrote a memory.
+    """Return whether ``keep`` wrote a memory.
 
     Its id alone does not tell, since a file chooses the ids of what it brings; but whatever comes
     from a file names a source, and what is written here names none.

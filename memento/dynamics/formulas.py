@@ -187,7 +187,7 @@ _STEP_OF_EVIDENCE = 0.2
 
 
 LEARN_RATE = 0.05
-"""How fast the weights of a namespace are learnt, [0, 1]; see `learn`."""
+"""How fast the weights of a namespace are learned, [0, 1]; see `learn`."""
 FADE_BELOW = 0.3
 """Retention below which a memory counts as fading: ``Hit.fading`` and ``sleep.stale`` say so."""
 

@@ -12,7 +12,7 @@ log = logging.getLogger("memento.embed.common_words")
 
 
 def is_common(word: str) -> bool:
-    """Tell whether a lower-case word is common in English, so that it is hardly a typing error.
+    """Return whether a lower-case word is common in English, so that it is hardly a typing error.
 
     Plurals and rare words are missing; names are there.
     """
@@ -23,7 +23,7 @@ _ENDINGS = ("s", "es", "d", "ed", "ing", "er", "ly")
 
 
 def is_form_of_common(word: str) -> bool:
-    """Tell whether a lower-case word is a common word or an inflected form of one."""
+    """Return whether a lower-case word is a common word or an inflected form of one."""
     return is_common(word) or any(
         word.endswith(ending) and is_common(word[: -len(ending)]) for ending in _ENDINGS
     )

@@ -209,7 +209,8 @@ def format_of(item: Item, given: Format | str | None, how: How) -> Format:
     """Return how a file is written: as the caller says, or as it is detected."""
     if given is not None:
         kind = member(Format, "format", given)
-        if (said := unread.no_text(item.head)) and not kind.recognises(item.head):
+        known = kind.names_all and kind.recognises(item.head)
+        if not known and (said := unread.no_text(item.head)):
             raise FilePlace(item.name).error(f"is {said}")
     elif how.map:
         kind = Format.CSV if not _is_json(item.head) else Format.DRAFTS

@@ -194,7 +194,7 @@ class Head:
         return next((one for one in self.records[:1] if isinstance(one, dict)), {})
 
     def any_has(self, *keys: str) -> bool:
-        """Tell whether one of the first JSON values has all of these fields."""
+        """Return whether one of the first JSON values has all of these fields."""
         return any(isinstance(one, dict) and one.keys() >= {*keys} for one in self.records)
 
 
@@ -400,7 +400,7 @@ def _parsed(text: str, place: FilePlace) -> Any:
 
 
 def is_message(value: Any) -> bool:
-    """Tell whether a JSON value is one message of a conversation, and does not hold one."""
+    """Return whether a JSON value is one message of a conversation, and does not hold one."""
     if not isinstance(value, dict):
         return False
     if any(isinstance(value.get(name), list | dict) for name in _CONVERSATIONS):

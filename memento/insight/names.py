@@ -56,7 +56,7 @@ class Token(NamedTuple):
         text: The word as it is written.
         start: Where it begins.
         end: Where it ends.
-        plain: The word in small letters.
+        plain: The word in lower case.
         capital: Whether it begins with a capital letter or is an identifier.
     """
 
@@ -117,7 +117,7 @@ def spelt_in(text: str, name: str) -> str:
 
 
 def explains(text: str, name: str) -> bool:
-    """Tell whether a text says who or what a name is.
+    """Return whether a text says who or what a name is.
 
     >>> explains("Nina Park is our accountant", "nina park")
     True
@@ -172,7 +172,7 @@ def with_names(reading: Reading, more: Iterable[str]) -> Reading:
 def asked(question: str, known: Container[str]) -> list[Span]:
     """Find the names in a question that an index knows, the longest ones first come.
 
-    A name that is written in small letters and is one word is taken only if there is no other.
+    A name that is written in lower case and is one word is taken only if there is no other.
 
     Args:
         question: The question.

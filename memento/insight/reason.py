@@ -161,7 +161,7 @@ class Search:
         self._seen.update((docid, docid in shown) for docid in unknown)
 
     def _is_newest(self, docid: int) -> bool:
-        """Tell whether a fact may be shown, and no newer one says the same of another value."""
+        """Return whether a fact may be shown, and no newer one says the same of another value."""
         if not self._seen[docid]:
             return False
         facts = self._index.facts

@@ -2,7 +2,7 @@
 
 ``memento.observe`` reads the messages, ``memento.write.observed`` says what each statement does to
 the memories that are there. Only text of the role ``user`` becomes a memory; text of an assistant
-or a tool is kept as a turn and never learnt from.
+or a tool is kept as a turn and never learned from.
 """
 
 from __future__ import annotations

@@ -192,7 +192,7 @@ class Attendant:
         return not thread.is_alive()
 
     def busy(self, *, begin: bool = True) -> bool:
-        """Tell whether messages are being shown, or may be.
+        """Return whether messages are being shown, or may be.
 
         Args:
             begin: Whether to begin with it if nobody does.

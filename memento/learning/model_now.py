@@ -100,7 +100,7 @@ def assisted(
 
 
 def is_open(message: Message, mode: str) -> bool:
-    """Tell whether a message is to be shown to the model."""
+    """Return whether a message is to be shown to the model."""
     if message.asked or message.private:
         return False
     return mode == "full" or message.doubts > 0 or bool(message.unplaced)

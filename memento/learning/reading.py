@@ -39,7 +39,7 @@ NEAR = 8
 NEAR_FORGET = 10
 """Maximum number of memories that a request to forget finds."""
 _TURNS_BACK = 8
-"""Newest turns of a session among which the assistant's last one is looked for."""
+"""Newest turns of a session among which the assistant's last one is searched for."""
 _MOST_EQUAL = 64
 """Most equal turns of one session that are told apart."""
 _HIDDEN = re.compile(r"\[[^\]]*\]|<[^>]*>")
@@ -453,7 +453,7 @@ class Reader:
 
 
 def steers(lesson: Lesson) -> bool:
-    """Tell whether a lesson changes what an agent does, or what the store holds already."""
+    """Return whether a lesson changes what an agent does, or what the store holds already."""
     return (
         lesson.kind is Kind.RULE
         or lesson.slot is not None

@@ -225,7 +225,7 @@ def _taken_back(work: Work, turn: Row, message: Message) -> list[Row]:
 
 
 def was_asked(session: Session, ns: int, turn: Row) -> bool:
-    """Tell whether a language model saw a turn."""
+    """Return whether a language model saw a turn."""
     last = usage_events.last_of(session, turn.docid, Event.OBSERVED)
     told_last = usage_events.happening(session, ns, last)
     return told_last is not None and "model" in told_last.detail
@@ -257,7 +257,7 @@ def _learn_one(
 
 
 def is_stored(message: Message, ready: Ready, verdict: observed.Verdict) -> bool:
-    """Tell whether a statement is stored without being confirmed.
+    """Return whether a statement is stored without being confirmed.
 
     One in doubt is if the store vouches for it: it gives a known thing another value. "No, use
     spaces" says little by itself, and much where tabs are the rule. The words of a message that may
@@ -357,7 +357,7 @@ def _saying(work: Work, value: str, row: Row) -> Iterator[Row]:
 
 
 def _fills(turn: Row, row: Row, value: str) -> bool:
-    """Tell whether a sentence of a turn gives a value to the slot of a memory."""
+    """Return whether a sentence of a turn gives a value to the slot of a memory."""
     said = sentences.statements(turn.text) if turn.kind in _TURNS else ()
     return any(observed.value_of(replace(row, text=one)) == value for one in said)
 

@@ -215,7 +215,7 @@ _AFTER = "FROM versions LEFT JOIN changes USING (change) WHERE docid = ? AND rev
 
 
 def is_written_over(db: Session, one: Recorded, row: Row, rev: int) -> bool:
-    """Tell whether a memory was written, but not by a change, since a state of it ended."""
+    """Return whether a memory was written, but not by a change, since a state of it ended."""
     found = db.execute(f"SELECT rev, rev_to {_AFTER}", (row.docid, rev)).fetchall()
     revs = [*(made for made, _ in found), row.rev]
     made_by = [one.rev_to, *(last for _, last in found)]
@@ -223,7 +223,7 @@ def is_written_over(db: Session, one: Recorded, row: Row, rev: int) -> bool:
 
 
 def set_expiry(db: Session, one: Recorded, docid: int) -> bool:
-    """Tell whether a change said when a memory expires."""
+    """Return whether a change said when a memory expires."""
     if Reason.REPLACED in reasons(db, one.change, docid):
         return True
     query = "SELECT detail FROM events WHERE docid = ? AND at = ? AND kind IN (?, ?)"

@@ -123,7 +123,7 @@ def unindexed_rows(db: Session) -> tuple[int, list[Whose]]:
 
 
 def _was_so(db: Session, row: Row, indexed: tuple[str, ...]) -> bool:
-    """Tell whether an entry of full text is from an earlier state of a row."""
+    """Return whether an entry of full text is from an earlier state of a row."""
     past = (earlier_state(row, state) for state in memories.states(db, row.docid))
     return any(one is not None and tuple(columns_of(one)) == indexed for one in past)
 

@@ -34,7 +34,7 @@ def move_cursor(db: Session, ns: int, rev: int) -> None:
 
 
 def behind(db: Session, ns: int) -> bool:
-    """Tell whether anything of a namespace was not compared yet."""
+    """Return whether anything of a namespace was not compared yet."""
     return waiting(db, ns) > 0
 
 

@@ -44,7 +44,7 @@ Links: TypeAlias = dict[int, Link]
 
 
 def behind(db: Session, config: Association, agent: float, *, takes_over: bool = True) -> bool:
-    """Tell whether there is anything to fold; see ``Fold.is_behind``."""
+    """Return whether there is anything to fold; see ``Fold.is_behind``."""
     return FOLD.is_behind(db, _rules(config, agent), takes_over=takes_over)
 
 
@@ -220,7 +220,7 @@ def _calls(told: Iterable[Happening]) -> Iterator[list[Happening]]:
 
 
 def _is_one_call(one: Happening, other: Happening) -> bool:
-    """Tell whether two events that follow each other are verdicts of one call."""
+    """Return whether two events that follow each other are verdicts of one call."""
     marks = [(e.ns, e.at, e.kind, e.source, e.detail.get(OF)) for e in (one, other)]
     return marks[0] == marks[1] and one.kind in _USES and type(marks[0][4]) is int
 

@@ -155,7 +155,7 @@ class Words(Protocol):
         """Return the namespaces that have rows waiting."""
 
     def is_due(self, newest: int, count: int) -> bool:
-        """Tell whether rows about to come are to be indexed at once, and those that wait.
+        """Return whether rows about to come are to be indexed at once, and those that wait.
 
         They are if they are many, or many wait; of the latter only every few rows may tell.
         ``newest`` is the row id of the last of them.
@@ -306,7 +306,7 @@ class Ledger(Protocol):
         """Return the labels of a namespace number."""
 
     def is_writing(self) -> bool:
-        """Tell whether any process is writing now; ``OSError`` if that cannot be found out."""
+        """Return whether any process is writing now; ``OSError`` if that cannot be found out."""
 
     def moment(self) -> Moment:
         """Return a value that equals an earlier one only if nothing was written in between.
@@ -322,7 +322,7 @@ class Ledger(Protocol):
         """Return what is wrong with the structure of the file, the full text aside."""
 
     def words_intact(self) -> bool:
-        """Tell whether the full text agrees with what it was built from; no writer waits."""
+        """Return whether the full text agrees with what it was built from; no writer waits."""
 
     def compact(self) -> None:
         """Leave nothing of deleted rows in the ledger's files, but for the log.

@@ -149,7 +149,7 @@ def _without(text: str, out: Collection[str]) -> str:
 
 
 def by_somebody(db: Session, row: Row) -> bool:
-    """Tell whether a memory was hidden or changed by a call that asked for just that."""
+    """Return whether a memory was hidden or changed by a call that asked for just that."""
     verbs = _verbs(db, row)
     if row.status == Status.FORGOTTEN:
         return next(verbs, None) not in _OF_ITSELF

@@ -327,7 +327,7 @@ def _left(key: str, items: list[Any], ids: frozenset[str]) -> list[Any]:
 
 
 def _holds(damaged: object, ids: frozenset[str]) -> bool:
-    """Tell whether something that cannot be read any more holds one of the ids."""
+    """Return whether something that cannot be read any more holds one of the ids."""
     return any(one in str(damaged) for one in ids)
 
 
@@ -459,7 +459,7 @@ def make_way(db: Session, ns: int, ids: Iterable[str]) -> None:
 
 
 def is_under_way(db: Session) -> bool:
-    """Tell whether rows of erased memories are still being deleted."""
+    """Return whether rows of erased memories are still being deleted."""
     return single(db, UNDER_WAY) is not None
 
 

@@ -1,7 +1,7 @@
-"""The lessons that each namespace learnt from feedback: a fold of the verdicts in the log.
+"""The lessons that each namespace learned from feedback: a fold of the verdicts in the log.
 
 A verdict ``used`` on a hit carries the evidence for it and for the hits beside it, so what was
-learnt can be dropped and comes back from the log. If a verdict is taken back, its namespace is
+learned can be dropped and comes back from the log. If a verdict is taken back, its namespace is
 folded again without it.
 """
 
@@ -39,7 +39,7 @@ def detail_of(lesson: Lesson) -> dict[str, object]:
 
 
 def known_in(db: Session, ns: int) -> Learnt | None:
-    """Return what a namespace learnt; None if it learnt nothing."""
+    """Return what a namespace learned; None if it learned nothing."""
     match meta.get_json(db, f"{_LEARNT}{ns}"):
         case [float(use), float(evidence)]:
             return Learnt(use, evidence)
@@ -47,14 +47,14 @@ def known_in(db: Session, ns: int) -> Learnt | None:
 
 
 def behind(db: Session, effect: Effect, agent: float, *, takes_over: bool = True) -> bool:
-    """Tell whether there is anything to fold; see ``Fold.is_behind``."""
+    """Return whether there is anything to fold; see ``Fold.is_behind``."""
     return effect.learn and FOLD.is_behind(db, _rules(effect, agent), takes_over=takes_over)
 
 
 def catch_up(db: Session, effect: Effect, agent: float, most: int = BITE) -> bool:
     """Fold the next verdicts of the log, at most so many; tell whether there may be more.
 
-    One of the agent counts ``agent``. What was learnt with other settings is dropped.
+    One of the agent counts ``agent``. What was learned with other settings is dropped.
     """
     if not effect.learn:
         return False
@@ -78,7 +78,7 @@ def catch_up(db: Session, effect: Effect, agent: float, most: int = BITE) -> boo
 
 
 def forget_all(db: Session) -> None:
-    """Drop what was learnt; the events remain."""
+    """Drop what was learned; the events remain."""
     meta.drop(db, FOLD.name)
     meta.drop_below(db, _LEARNT)
     usage_events.next_stamp(db)

@@ -90,7 +90,7 @@ def pairs(
 
 
 def are_linked(db: Session, one: int, other: int, *relations: str) -> bool:
-    """Tell whether two memories are linked so, in either direction."""
+    """Return whether two memories are linked so, in either direction."""
     query = f"SELECT 1 FROM links WHERE {_related(relations)} AND src = ? AND dst = ?"
     return any(single(db, query, ends) is not None for ends in ((one, other), (other, one)))
 
@@ -164,13 +164,13 @@ def successors(db: Session, ns: int, memory_id: str | None) -> Iterator[str]:
 
 
 def is_successor(db: Session, ns: int, memory_id: str) -> bool:
-    """Tell whether a memory superseded any: else no chain comes to it from another one."""
+    """Return whether a memory superseded any: else no chain comes to it from another one."""
     query = "SELECT 1 FROM memories WHERE ns = ? AND superseded_by = ? LIMIT 1"
     return single(db, query, (ns, memory_id)) is not None
 
 
 def leads_to(db: Session, ns: int, start: str | None, memory_id: str) -> bool:
-    """Tell whether a chain comes to a memory, or is too long to tell."""
+    """Return whether a chain comes to a memory, or is too long to tell."""
     count = 0
     for one in successors(db, ns, start):
         if one == memory_id:

@@ -40,7 +40,7 @@ class Phrase:
 
 @dataclass(frozen=True, slots=True)
 class In:
-    """Rows that hold in one column what is looked for."""
+    """Rows that hold in one column what is searched for."""
 
     column: Column
     what: Word | Start | Phrase

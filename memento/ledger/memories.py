@@ -414,12 +414,12 @@ def of_source(db: Session, ns: int, uri: str) -> list[Row]:
 
 
 LEARNT_WITHIN = 1_024
-"""Rows after a message among which are the statements that were learnt from it: they are written
+"""Rows after a message among which are the statements that were learned from it: they are written
 with it, after the other messages of the same call."""
 
 
 def outdated(db: Session, ns: int, turns: Mapping[str, int], now: int) -> dict[str, Outdated]:
-    """Find the messages of which every statement that was learnt was superseded by now.
+    """Find the messages of which every statement that was learned was superseded by now.
 
     Args:
         db: The store.

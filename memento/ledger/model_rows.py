@@ -132,7 +132,7 @@ def count(db: Session, ns: int) -> int:
 
 
 def any_waits(db: Session) -> bool:
-    """Tell whether any message waits in any namespace."""
+    """Return whether any message waits in any namespace."""
     query = f"SELECT 1 FROM meta WHERE {_RANGE} LIMIT 1"
     return single(db, query, _EVERY) is not None
 
@@ -176,7 +176,7 @@ def _waiting(db: Session, condition: str, values: Sequence[str]) -> list[Waiting
 
 
 def erased_since(db: Session, one: Waiting) -> bool:
-    """Tell whether anything of the namespace was erased after a message came."""
+    """Return whether anything of the namespace was erased after a message came."""
     return single(db, _ERASED, (one.ns, one.rev)) is not None
 
 

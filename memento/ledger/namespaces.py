@@ -78,7 +78,7 @@ def wrong(db: Session) -> list[str]:
 
 
 def are_labels(text: object) -> bool:
-    """Tell whether something is labels as JSON."""
+    """Return whether something is labels as JSON."""
     try:
         labels = json.loads(text) if isinstance(text, str) else None
     except ValueError:

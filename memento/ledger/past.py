@@ -236,14 +236,14 @@ def _histories(
 
 
 def _is_doubted(row: Row, states: Sequence[State], then: Row) -> bool:
-    """Tell whether a memory was in quarantine then, or is by now, even if it was hidden since."""
+    """Return whether a memory was in quarantine then, or is by now, even if it was hidden since."""
     standing = [*(state.status for state in states), row.status]
     seen = [status for status in standing if status in _ACCEPTED or status in _DOUBTED]
     return then.status in _DOUBTED or bool(seen and seen[-1] in _DOUBTED)
 
 
 def _held(row: Row, moment: int, now: int, *, present: bool) -> bool:
-    """Tell whether a memory held its slot at a moment, at the present ``now``."""
+    """Return whether a memory held its slot at a moment, at the present ``now``."""
     if row.status not in _OF_SLOT or (row.expires_at is not None and row.expires_at <= now):
         return False
     told = present and row.valid_from <= max(row.created_at, row.updated_at)

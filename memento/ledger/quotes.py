@@ -35,7 +35,7 @@ _TOUCHED = f"""
 
 
 def is_mine(row: Row) -> bool:
-    """Tell whether a memory is an article that a sleep made."""
+    """Return whether a memory is an article that a sleep made."""
     return row.kind == Kind.ARTICLE and row.source_uri == URI
 
 
@@ -46,7 +46,7 @@ def digest(sources: Iterable[Row]) -> str:
 
 
 def lasts(row: Row) -> bool:
-    """Tell whether a memory is active, whole, and has no end that is known."""
+    """Return whether a memory is active, whole, and has no end that is known."""
     ends = row.expires_at is not None or row.valid_until is not None
     return row.status in _FOUND and not ends and is_sound(row)
 
@@ -61,7 +61,7 @@ def of_namespace(db: Session, ns: int, *, extracts: bool = False) -> list[Row]:
 
 
 def is_true(db: Session, article: Row) -> bool:
-    """Tell whether all that an article was made of is as it was."""
+    """Return whether all that an article was made of is as it was."""
     docids = [dst for _, dst in links.pairs(db, [article.docid], [links.QUOTES], "src")]
     sources = memories.by_docids(db, article.ns, docids)
     if len(sources) != len(strings_in(article.source_parents)):
@@ -111,7 +111,7 @@ def withdraw(work: Work, article: Row) -> None:
 
 
 def is_withdrawn(db: Session, article: Row) -> bool:
-    """Tell whether an article is hidden since it was not true any more, and for nothing else."""
+    """Return whether an article is hidden since it was not true any more, and for nothing else."""
     hidden = article.status == Status.FORGOTTEN
     return hidden and last_reason(db, article) == Reason.WITHDRAWN
 

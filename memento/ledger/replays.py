@@ -204,7 +204,7 @@ def kept(db: Session, ns: int, ids: Iterable[str]) -> dict[str, Kept]:
 
 
 def is_digest(text: str) -> bool:
-    """Tell whether a text may be the digest of a turn."""
+    """Return whether a text may be the digest of a turn."""
     return _DIGEST.fullmatch(text) is not None
 
 

@@ -239,12 +239,12 @@ def amended(row: Row, state: State, changes: dict[str, Any]) -> str:
 
 
 def is_whole(row: Row | None) -> bool:
-    """Tell whether a row, or an earlier state of one, is as it was written."""
+    """Return whether a row, or an earlier state of one, is as it was written."""
     return row is not None and checksum(row) == row.checksum
 
 
 def is_sound(row: Row) -> bool:
-    """Tell whether a memory, and whose it is, is as it was written."""
+    """Return whether a memory, and whose it is, is as it was written."""
     placed = row.docid >> SEQ_BITS == row.ns and isinstance(row.rev, int) and row.rev <= SEQ_MASK
     return placed and row.tier in _TIERS and is_whole(row)
 
@@ -263,7 +263,7 @@ def damaged(ids: Sequence[str]) -> str:
 
 
 def is_changed_state(row: Row, state: State) -> bool:
-    """Tell whether an earlier state of a row, or how it ended, is not as it was written."""
+    """Return whether an earlier state of a row, or how it ended, is not as it was written."""
     past = earlier_state(row, state)
     if past is None or state.tier not in _TIERS or not is_whole(past):
         return True
@@ -272,12 +272,12 @@ def is_changed_state(row: Row, state: State) -> bool:
 
 
 def seal_of(*parts: object) -> bytes:
-    """Digest what is no memory, such as a link or an event, to notice damage on the disk."""
+    """Digest what is not a memory, such as a link or an event, to notice damage on the disk."""
     return blake2b(repr(parts).encode(errors="surrogatepass"), digest_size=8).digest()
 
 
 def is_changed(*values: object) -> bool:
-    """Tell whether a link or an event, its seal the last value, is not as it was written."""
+    """Return whether a link or an event, its seal the last value, is not as it was written."""
     return values[-1] != seal_of(*values[:-1])
 
 

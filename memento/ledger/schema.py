@@ -79,7 +79,7 @@ CREATE TABLE awaited (ns INTEGER NOT NULL, parent TEXT NOT NULL, docid INTEGER N
 CREATE INDEX awaited_by_docid ON awaited (docid);
 """
 """``memories.given`` has a bit for a tier and one for an importance that the caller chose.
-``signal``, ``condition`` and ``due_at`` are of a memory learnt from a conversation: how it was
+``signal``, ``condition`` and ``due_at`` are of a memory learned from a conversation: how it was
 recognised, when a rule applies, when a plan is due. The neighbours of a value in its slot are found
 without going through its other values, and what names an erased memory without going through those
 that name none. ``memories_forgotten_turns`` finds turns without a session that are given again.

@@ -168,7 +168,7 @@ def basis_of(row: Row) -> Basis:
 
 
 def feels(row: Row) -> bool:
-    """Tell whether events change a memory: not one in quarantine, nor one that is damaged."""
+    """Return whether events change a memory: not one in quarantine, nor one that is damaged."""
     return row.status in _FEELS and is_sound(row)
 
 
@@ -226,7 +226,7 @@ def used(db: Session, ns: int) -> set[int]:
 
 
 def behind(db: Session, config: Dynamics, *, takes_over: bool = True) -> bool:
-    """Tell whether there is anything to fold; see ``Fold.is_behind``."""
+    """Return whether there is anything to fold; see ``Fold.is_behind``."""
     event, rules = _FOLD.place(db)
     if event and rules != _rules(config):
         return takes_over
@@ -344,7 +344,7 @@ def _fold_bite(fold: _Fold, found: Sequence[Happening]) -> None:
 
 
 def _is_use(happened: Happening) -> bool:
-    """Tell whether an event makes its day one of use: a sleep and its undo do not."""
+    """Return whether an event makes its day one of use: a sleep and its undo do not."""
     undone = happened.kind == Event.RETRACTED and happened.change is not None
     return happened.kind not in ASLEEP and not undone
 

@@ -275,7 +275,7 @@ def next_from(db: Session, ns: int, event: int, at: int, but: Collection[str]) -
 
 
 def is_doubted(db: Session, docid: int, by: object, since: int) -> bool:
-    """Tell whether a memory was doubted because of another one, by its id, from a moment on."""
+    """Return whether a memory was doubted because of another one, by its id, from a moment on."""
     query = "SELECT detail FROM events WHERE docid = ? AND kind = ? AND at >= ?"
     found = db.execute(query, (docid, Event.DOUBTED, since))
     return any(mapping_in(detail).get("by") == by for (detail,) in found)
@@ -303,7 +303,7 @@ class Fold(NamedTuple):
         meta.put(db, self.name, json.dumps([event, rules]))
 
     def is_behind(self, db: Session, rules: str, *, takes_over: bool) -> bool:
-        """Tell whether there is anything to fold.
+        """Return whether there is anything to fold.
 
         What was folded by other rules is, if this process ``takes_over``: two that both insist on
         it would never come to rest.

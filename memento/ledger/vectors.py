@@ -238,13 +238,13 @@ def backlog_size(db: Session, ns: int | None = None) -> dict[str, int]:
 
 
 def any_owed(db: Session) -> bool:
-    """Tell whether `backlog_size` has anything to count, without counting it."""
+    """Return whether `backlog_size` has anything to count, without counting it."""
     query = f"SELECT EXISTS (SELECT 1 FROM backlog) OR EXISTS (SELECT 1 FROM {_UNLISTED})"
     return bool(single(db, query))
 
 
 def is_behind(db: Session, most: int) -> bool:
-    """Tell whether the backlog has more than so many lines."""
+    """Return whether the backlog has more than so many lines."""
     query = "SELECT count(*) FROM (SELECT 1 FROM backlog LIMIT ?)"
     return bool(single(db, query, (most + 1,)) > most)
 
@@ -393,7 +393,7 @@ def sample(db: Session, model: int, size: int) -> list[tuple[int, str, bytes]]:
 
 
 def any_indexed(db: Session) -> bool:
-    """Tell whether there is any row that the long tier's index should hold by now."""
+    """Return whether there is any row that the long tier's index should hold by now."""
     query = (
         "SELECT 1 FROM embeddings WHERE docid NOT IN (SELECT docid FROM backlog) AND docid IN"
         f" (SELECT docid FROM memories WHERE {_INDEXED}) LIMIT 1"
@@ -402,7 +402,7 @@ def any_indexed(db: Session) -> bool:
 
 
 def is_left_unfed(db: Session) -> bool:
-    """Tell whether the long tier's index should hold rows, and no line of the backlog opens it.
+    """Return whether the long tier's index should hold rows, and no line of the backlog opens it.
 
     A line that does sees whether the index was lost.
     """

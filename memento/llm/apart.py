@@ -41,7 +41,7 @@ def apart(job: Callable[[], T]) -> Future[T]:
 
 
 def is_apart() -> bool:
-    """Tell whether this is the thread of such a job."""
+    """Return whether this is the thread of such a job."""
     return current_thread().name == _NAME
 
 

@@ -178,7 +178,7 @@ _ANYBODY = re.compile(
 
 
 def licenses(signal: Signal, sentence: str) -> bool:
-    """Tell whether the wording of an English sentence permits a class.
+    """Return whether the wording of an English sentence permits a class.
 
     >>> licenses(Signal.PLAN, "My exam is on Monday."), licenses(Signal.PLAN, "My plan is good.")
     (True, False)

@@ -49,7 +49,7 @@ _FAULTS = re.compile(
 
 
 def means_this_turn(request: str) -> bool:
-    """Tell whether a request is not to store what is being said.
+    """Return whether a request is not to store what is being said.
 
     >>> means_this_turn("Please don't store this.")
     True
@@ -82,19 +82,19 @@ def keys_of(subject: str) -> tuple[str, ...]:
 
 
 def mentions_all(text: str, subject: str) -> bool:
-    """Tell whether a text has every longer word of a subject."""
+    """Return whether a text has every longer word of a subject."""
     words = set(_WORD.findall(subject.casefold()))
     return bool(words) and words <= set(_WORD.findall(text.casefold()))
 
 
 def mentions_some(text: str, subject: str) -> bool:
-    """Tell whether a text has a longer word of a subject."""
+    """Return whether a text has a longer word of a subject."""
     words = set(_WORD.findall(subject.casefold()))
     return not words.isdisjoint(_WORD.findall(text.casefold()))
 
 
 def faults(feedback: str) -> bool:
-    """Tell whether feedback is fault; otherwise it is praise.
+    """Return whether feedback is fault; otherwise it is praise.
 
     >>> faults("That didn't help at all."), faults("That worked, thanks!")
     (True, False)

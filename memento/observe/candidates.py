@@ -138,7 +138,7 @@ def find(
 
 
 def vetoes(spans: Sequence[Span], masked: str, language: str) -> list[str | None]:
-    """Name the reason for which each sentence is not to be learnt, or None; see ``guards``."""
+    """Name the reason for which each sentence is not to be learned, or None; see ``guards``."""
     if language == languages.ENGLISH:
         return guards.vetoes(spans, masked)
     table = cues.load(language)

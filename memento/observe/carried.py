@@ -1,12 +1,13 @@
-"""Tell whether a message may carry words that the user did not type. Pure.
+"""Return whether a message may carry words that the user did not type. Pure.
 
 A mail that is forwarded, a page, a log, a chat or a file in a message is not the user's word, and
 whoever wrote it can make it look like one: close a mark, open it again, leave it out. So nothing is
 decided by recognising such texts. What is recognised is the one form that has no room for them:
 short plain prose that gives nobody else the word. A sentence that the user begins is their own
 unless somebody else goes on in it; in others all signs stand at or within words. In anything else
-nothing that steers an agent is learnt by itself: no rule, no value of a slot, no request to forget,
-no correction. Of what looks like prose the rest may be learnt; of all other messages nothing is.
+nothing that steers an agent is learned by itself: no rule, no value of a slot, no request to
+forget, no correction. Of what looks like prose the rest may be learned; of all other messages
+nothing is.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ _MARK = re.compile(
 _SPEAKER = re.compile(
     r"\W*(?![\w'’-]+(?:\s[a-z\d'’,/+-]+){1,2}\s?:)(?P<label>[^\W_][^\s:]*(?:\s[^\s:]+){0,2})\s?[:：](?=\s|$)"  # noqa: RUF001
 )
-"""Up to three words before the first colon, the later ones not all in small letters: who speaks."""
+"""Up to three words before the first colon, the later ones not all in lower case: who speaks."""
 _QUOTE = re.compile(r"[\"＂“”„«»「」『』]")  # noqa: RUF001 - real marks
 
 _CJK = r"\u3040-\u30ff\u3400-\u9fff"
@@ -106,12 +107,17 @@ _PARTED = re.compile(
 )
 """What makes two of one sentence all the same: a mark, a sign after "this", a name at its end."""
 _GOES_ON = re.compile(rf"""[^\w\s.,!?'’"]\s*{_START}""", re.IGNORECASE | re.VERBOSE)  # noqa: RUF001 - real
-"""The same behind a sign in small letters: it counts where the sentence only tells something."""
+"""The same behind a sign in lower case: it counts where the sentence only tells something."""
 _SIGNED = re.compile(
     r"(?i:signed|(?:\w+ )?regards|best|yours(?: \w+)?|(?:yours )?sincerely|love),"
     r"|(?:[A-ZÀ-Þ][\w'.-]{0,30},?\s?){1,4}[.!]?$"
 )
 """A sentence that closes a letter or is a name: it tells whose the words before it are."""
+_LABEL = re.compile(
+    r"(?!(?:A|An|And|But|He|It|No|Not|Or|She|So|That|The|There|They)\b)"
+    r"[A-ZÀ-Þ][^\s.!?]*(?:\s[^\s.!?]+){1,4}"
+)
+"""A few words with a capital and no stop: behind a full stop, what a device puts below a mail."""
 _POINTS = re.compile(
     r"""\b(?:this|these|those|the\sfollowing|as\sfollows|below|above)\b
       (?=\s*(?:[,.:;?!]|$|(?:just|came|is|was|from|to\sme|for\s(?:me|us))\b))
@@ -119,6 +125,12 @@ _POINTS = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 """Words that point to a text beside them."""
+_NAMES_TEXT = re.compile(
+    r"\W*(?:\w+\s){0,3}(?:(?:e-?)?mails?|message|letter|memo|handbook|wiki|notification|voicemail|prompt"
+    r"|log|fwd?|subject|section|page|chapter)\b(?:\s\w+){0,3}\W*",
+    re.IGNORECASE,
+)
+"""A few words that name a text."""
 _LISTED = re.compile(r"\s*(?:[-*•]|\d{1,2}[.)])\s")
 _AT = re.compile(
     r"(?!(?i:at|by|from|until|till|before|after|around|um|ab|bis|om|vers|à|alle|às)\b)"
@@ -131,6 +143,7 @@ _REPORTS = re.compile(
     rf"""(?P<own>\b(?:i|we|you)(?:['’](?:ve|d|re))?\s(?:(?:have|had|just|already|also|never|ever|once|always
       |actually|really|only|clearly|then)\s){{0,3}})?
     (?:\b{_TOLD} | \b(?:they|people)\ssay\b | \breplies\b(?=\W*(?:that\b|[,:]|(?-i:[A-Z])|{_START}))
+    | (?-i:\bPer\s[A-Z])\w*,(?=\s) | (?-i:\bAs\s[A-Z])\w*\sput\sit\b
     | (?-i:\bAccording)\sto\b | \baccording\sto\b(?!\s(?-i:[A-Z]{{2}})|\sour\b))""",  # noqa: RUF001
     re.IGNORECASE | re.VERBOSE,
 )
@@ -197,7 +210,9 @@ def _without_own(masked: str, language: str) -> str | None:
         own = _is_own(span.text, language, alone=len(spans) == 1)
         if not own and (
             (span.start > spans[0].start and _SIGNED.match(span.text))
+            or (span is spans[-1] and at and _LABEL.fullmatch(span.text))
             or (len(spans) > 1 and _POINTS.search(span.text))
+            or (len(spans) > 1 and _NAMES_TEXT.fullmatch(span.text))
         ):
             return None
         rest += masked[at : span.start] + ("" if own else span.text)
@@ -207,7 +222,7 @@ def _without_own(masked: str, language: str) -> str | None:
 
 
 def are_own(masked: str, sentences: Mapping[Span, bool], language: str) -> bool:
-    """Tell whether each of several lines is a whole sentence of the user's, and they are no list.
+    """Return whether each of several lines is a whole sentence of the user's, and they are no list.
 
     Args:
         masked: The message after ``mask.hide``; ``carries`` finds it prose.
@@ -223,7 +238,7 @@ def are_own(masked: str, sentences: Mapping[Span, bool], language: str) -> bool:
 
 
 def _is_own(sentence: str, language: str, *, alone: bool) -> bool:
-    """Tell whether the user begins a sentence, and nobody else goes on or has the word."""
+    """Return whether the user begins a sentence, and nobody else goes on or has the word."""
     line = labelled(normalize("NFKC", sentence.replace(HIDDEN, "x")))
     begun = _OWN.match(line)
     if begun is None or any(map(_is_odd, set(sentence))):
@@ -246,13 +261,13 @@ def _hard(line: str, masked: str) -> str | None:
 
 
 def _is_odd(char: str) -> bool:
-    """Tell whether a sign becomes letters or other signs when it is normalised, as "℅" does."""
+    """Return whether a sign becomes letters or other signs when it is normalised, as "℅" does."""
     usual = char.isascii() or "\uff01" <= char <= "\uff60" or char == "…"  # full-width forms
     return not usual and category(char)[0] in "PS" and normalize("NFKC", char) != char
 
 
 def _is_typed(masked: str, language: str) -> bool:
-    """Tell whether a line is plain prose and gives nobody else the word."""
+    """Return whether a line is plain prose and gives nobody else the word."""
     line = _LOST.sub("", masked.replace(HIDDEN, "x"))
     if any(map(_is_odd, set(line))):
         return False
@@ -264,7 +279,7 @@ def _is_typed(masked: str, language: str) -> bool:
 
 
 def _reports(line: str, language: str) -> bool:
-    """Tell whether a verb gives somebody else the word."""
+    """Return whether a verb gives somebody else the word."""
     if language in cues.LANGUAGES:
         return cues.load(language).refuses["reports"].search(line) is not None
     told = (one for one in _REPORTS.finditer(line) if not one["own"])

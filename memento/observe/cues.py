@@ -38,7 +38,7 @@ class Table:
     cues: tuple[tuple[Signal, re.Pattern[str]], ...]
 
     def refuse(self, sentence: str) -> str | None:
-        """Name the reason for which a sentence is not to be learnt, or None."""
+        """Name the reason for which a sentence is not to be learned, or None."""
         return next((why for why, each in self.refuses.items() if each.search(sentence)), None)
 
     def signal(self, sentence: str) -> Signal | None:

@@ -34,7 +34,7 @@ IMPORTANCE: Mapping[Kind, float] = {
     Kind.PLAN: 0.65,
     Kind.PROCEDURE: 0.7,
 }
-"""Importance of what was learnt, [0, 1]: worth the long tier. Untuned."""
+"""Importance of what was learned, [0, 1]: worth the long tier. Untuned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,7 +253,7 @@ def _hour(clock: re.Match[str], plain: str) -> tuple[int, int]:
 
 
 def _is_before(plain: str) -> bool:
-    """Tell whether the time itself is too late; "the Friday before Easter" is a time."""
+    """Return whether the time itself is too late; "the Friday before Easter" is a time."""
     return (
         re.search(r"(?<!day )(?<!days )(?<!week )(?<!weeks )\bbefore \w", plain, re.IGNORECASE)
         is not None

@@ -209,7 +209,7 @@ _FRAMES: tuple[tuple[str, re.Pattern[str]], ...] = (("plays", _PLAYS), ("drafts"
 
 
 def vetoes(sentences: Sequence[Span], masked: str) -> list[str | None]:
-    """Name the reason for which each sentence is not to be learnt, or None.
+    """Name the reason for which each sentence is not to be learned, or None.
 
     The reasons are ``asks``, ``supposes``, ``doubts``, ``reports``, ``plays``, ``drafts``, ``past``
     and ``mocks``. A verb that frames what follows ("write a letter that says ...", "you are a

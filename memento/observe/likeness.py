@@ -151,7 +151,7 @@ _DENYING = frozenset({"no", "not", "longer", "any", "do", "does", _YES, _NO})
 
 
 def denies(old: str, new: str) -> bool:
-    """Tell whether a statement says of another one that it holds no longer, and nothing else.
+    """Return whether a statement says of another one that it holds no longer, and nothing else.
 
     >>> denies("I'm married.", "I'm no longer married.")
     True
@@ -193,7 +193,7 @@ def turned_from(text: str) -> str | None:
 
 
 def is_about(old: str, new: str, value: str) -> bool:
-    """Tell whether a correction that names the old value may be about a statement.
+    """Return whether a correction that names the old value may be about a statement.
 
     The statement has that value, and whatever else the correction speaks of.
 

@@ -128,7 +128,7 @@ class Shown:
         sentences: The sentences that it may point at.
         before: The end of the assistant's turn before it, or ``""``.
         memories: Texts of memories that a correction may replace, by their numbers.
-        taken: Starts of the sentences that are learnt already.
+        taken: Starts of the sentences that are learned already.
     """
 
     sentences: tuple[Sentence, ...]
@@ -193,7 +193,7 @@ def pointable(
 
 
 def has_secret(text: str) -> bool:
-    """Tell whether a text holds a secret, whatever the settings say of secrets."""
+    """Return whether a text holds a secret, whatever the settings say of secrets."""
     return redact(text, Counter()) is not text
 
 
@@ -269,7 +269,7 @@ def pointed_at(value: object, messages: Sequence[Shown]) -> tuple[list[Pointed],
     Returns:
         The sentences that it may point at, each once, in the order of the messages; and the number
         of items that were dropped, by reason: ``shape``, ``many``, ``turn``, ``unsaid`` (no
-        sentence has the quotation), ``unclear`` (several have), ``known`` (learnt already),
+        sentence has the quotation), ``unclear`` (several have), ``known`` (learned already),
         ``licence`` (the wording does not permit the class), ``guard``, ``rule``. ``replaces`` and
         ``condition`` count the parts that were ignored.
     """
@@ -349,7 +349,7 @@ def _against(sentence: Sentence, signal: Signal) -> str | None:
 
 
 def _is_order(sentence: Sentence, signal: Signal) -> bool:
-    """Tell whether a sentence of a class becomes a rule."""
+    """Return whether a sentence of a class becomes a rule."""
     if signal is not Signal.CORRECTION:
         return signal is Signal.RULE
     said = sentence.span.text

@@ -1,4 +1,4 @@
-"""Tell whether a sentence shows words that are to be worked on, read or played. Pure.
+"""Return whether a sentence shows words that are to be worked on, read or played. Pure.
 
 "Count the words in: never merge on a Friday" states no rule. The words before the colon tell:
 they ask something, name a kind of text, or say that someone else speaks. English only.
@@ -66,7 +66,7 @@ _SHOWS = re.compile(
 
 
 def shows(sentence: str) -> bool:
-    """Tell whether the words after the colon of a sentence are shown, not stated.
+    """Return whether the words after the colon of a sentence are shown, not stated.
 
     >>> shows("Count the words in: never merge on a Friday"), shows("New rule: no merges on Friday")
     (True, False)
@@ -78,7 +78,7 @@ def shows(sentence: str) -> bool:
 
 
 def is_own_lead(head: str) -> bool:
-    """Tell whether the words before a colon announce a statement of the user's own.
+    """Return whether the words before a colon announce a statement of the user's own.
 
     >>> is_own_lead("One more rule"), is_own_lead("Plan B"), is_own_lead("Note from Ann")
     (True, False, False)

@@ -79,7 +79,7 @@ class Detection:
     reasons: tuple[str, ...] = ()
 
     def is_sure(self, store_at: float) -> bool:
-        """Tell whether it is to be stored without being asked for."""
+        """Return whether it is to be stored without being asked for."""
         return self.licensed and self.probability >= store_at
 
 

@@ -178,7 +178,7 @@ _NO_JOB = re.compile(
 
 
 def _is_sane(key: str, match: re.Match[str], plain: str) -> bool:
-    """Tell whether a value can be one of its slot; "I'm German and ..." gives no name."""
+    """Return whether a value can be one of its slot; "I'm German and ..." gives no name."""
     value = match["value"]
     if key.startswith("user/") and _OF_ANOTHER.match(plain, match.end()):
         return False
@@ -192,7 +192,7 @@ def _is_persons(value: str) -> bool:
 
 
 def _is_home(value: str, plain: str) -> bool:
-    """Tell whether a value is a home; what people moved to is one if it is known for a place."""
+    """Return whether a value is a home; what people moved to is one if it is known for a place."""
     if _MOVED.search(plain) and not _DWELLS.search(plain):
         return value.casefold() in PLACES
     place = _PLACE_NAME if plain != plain.casefold() else _LOWER_PLACE
@@ -353,7 +353,7 @@ def _is_refused(plain: str, match: re.Match[str]) -> bool:
 
 
 def _speaks(one: _Choice, plain: str) -> bool:
-    """Tell whether the user speaks for who has the slot: themselves, or the project."""
+    """Return whether the user speaks for who has the slot: themselves, or the project."""
     mine = _MINE.match(plain) is not None or _MY_TOOL.match(plain) is not None
     if one.key.startswith("user/"):
         return mine
@@ -366,7 +366,7 @@ def _speaks(one: _Choice, plain: str) -> bool:
 
 
 def is_choice(value: str) -> bool:
-    """Tell whether a value is one of some set: "moved to Postgres" names no place.
+    """Return whether a value is one of some set: "moved to Postgres" names no place.
 
     >>> is_choice("Postgres"), is_choice("Porto")
     (True, False)

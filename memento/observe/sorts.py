@@ -1,4 +1,4 @@
-"""Tell whether two statements give their subject the same sort of value. Pure.
+"""Return whether two statements give their subject the same sort of value. Pure.
 
 A statement with a word of change takes the place of an earlier one only if it says the same sort of
 thing of the same subject: "Our CI is Buildkite now" follows "Our CI is Jenkins", and "Our CI is
@@ -101,7 +101,7 @@ _STATE_ENDINGS = re.compile(r"[a-z]{2,}(?:ed|ing|ful|less|ous|able|ible|ly)[,;]?
 
 
 def is_of_another_sort(old: str, new: str) -> bool:
-    """Tell whether a statement about the same slot does not give it another value.
+    """Return whether a statement about the same slot does not give it another value.
 
     It is about another person, uses another verb, or says where or how the thing is and not which.
 
@@ -215,12 +215,12 @@ def _is_followed_by(old: str, new: str) -> bool:
 
 
 def names(value: str) -> bool:
-    """Tell whether a complement is a name or a number: "Jenkins", "10.0.0.7", not "Broken"."""
+    """Return whether a complement is a name or a number: "Jenkins", "10.0.0.7", not "Broken"."""
     return _sort_of(value).partition(" ")[0] in ("name", "number")
 
 
 def is_date(value: str) -> bool:
-    """Tell whether a value is a day or a month: "Monday"."""
+    """Return whether a value is a day or a month: "Monday"."""
     return _DATE.match(value) is not None
 
 
@@ -232,5 +232,5 @@ _DAY_OF_YEAR = re.compile(
 
 
 def is_day_of_year(value: str) -> bool:
-    """Tell whether a value is a day that comes every year: "3 May", "24/12", not "tomorrow"."""
+    """Return whether a value is a day that comes every year: "3 May", "24/12", not "tomorrow"."""
     return _DAY_OF_YEAR.match(value) is not None

@@ -19,7 +19,7 @@ _GERMAN_DAY = re.compile(
 _GERMAN_MONTH = re.compile(r"(?:Jan|Jän|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez)|[a-zäöü]")
 """Behind the stop of a German ordinal: its month, or what begins no sentence."""
 _ABBREVIATED = 12
-"""Characters before a stop in which an abbreviation is looked for."""
+"""Characters before a stop in which an abbreviation is searched for."""
 _LEAD = re.compile(rf"[\s{HIDDEN}]*(?:(?:[-*+•‣◦]|\d{{1,3}}[.)]|\#{{1,6}})\s+)?")
 """The sign of a list item or a heading, before the first word of a line."""
 _SMILES = re.compile(
@@ -77,7 +77,7 @@ def _paragraphs(masked: str) -> list[tuple[int, int]]:
 
 
 def _goes_on(above: str, below: str) -> bool:
-    """Tell whether a line continues the sentence of the line above."""
+    """Return whether a line continues the sentence of the line above."""
     above, below = above.strip(), below.strip()
     return (
         bool(above)

@@ -1,4 +1,4 @@
-"""Tell whether a sentence says something that lasts without the sentences around it. Pure.
+"""Return whether a sentence says something that lasts without the sentences around it. Pure.
 
 Talk is full of sentences that look like a class and hold nothing: "Especially with exams." is no
 rule, "I like both about the same." no preference, "I had seven classes." no lasting fact. Only
@@ -112,7 +112,7 @@ _SHORT = 4
 
 
 def stands(signal: Signal, said: str) -> bool:
-    """Tell whether an English sentence says enough for its class, in its own words.
+    """Return whether an English sentence says enough for its class, in its own words.
 
     Args:
         signal: The class that the detector found.
@@ -140,5 +140,5 @@ def stands(signal: Signal, said: str) -> bool:
 
 
 def _content(said: str) -> bool:
-    """Tell whether a sentence has a word that says what it is about."""
+    """Return whether a sentence has a word that says what it is about."""
     return any(not _EMPTY.match(word) for word in _WORD.findall(said))

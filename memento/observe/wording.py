@@ -138,7 +138,7 @@ _SMALL = frozenset(
 
 
 def stands_alone(sentence: str, *, correction: bool) -> bool:
-    """Tell whether a sentence makes sense without what it answers.
+    """Return whether a sentence makes sense without what it answers.
 
     Args:
         sentence: Without its lead.

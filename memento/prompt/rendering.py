@@ -208,7 +208,7 @@ class _Said:
         speakers: Names of those who said it, in order.
         ids: Ids of the memories that say it, best first.
         against: When a memory was said that contradicts it and stands higher, or None.
-        until: When it was superseded, or all that was learnt from it; None if it holds.
+        until: When it was superseded, or all that was learned from it; None if it holds.
         owner: Labels of the namespace that shares it; none if it is of the own namespace.
     """
 
@@ -349,7 +349,7 @@ def _visible(char: str) -> bool:
 
 
 def _belongs(spelt: str, at: int) -> bool:
-    """Tell whether an invisible character stays because of its neighbours.
+    """Return whether an invisible character stays because of its neighbours.
 
     The JSON text has quotes at both ends, so that every character has neighbours.
 

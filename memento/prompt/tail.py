@@ -86,13 +86,13 @@ def changed(before: Head, now: Sequence[Directive], gone: Mapping[int, Row]) -> 
 
 
 def _is_otherwise(line: Line, one: Directive) -> bool:
-    """Tell whether a memory has another text or condition now, or became an instruction."""
+    """Return whether a memory has another text or condition now, or became an instruction."""
     promoted = one.zone in ORDERS and line.zone not in ORDERS
     return promoted or (line.text, line.condition) != (one.row.text, one.row.condition)
 
 
 def _is_distrusted(row: Row, zone: int) -> bool:
-    """Tell whether a memory may not be shown any more as what the head shows it."""
+    """Return whether a memory may not be shown any more as what the head shows it."""
     if row.status == Status.QUARANTINED:
         return True
     if row.status == Status.FORGOTTEN and row.trust != Trust.USER:

@@ -154,7 +154,7 @@ class Resident:
         )
 
     def _wanted(self) -> bool:
-        """Tell whether to go on: the store and the socket are there, and somebody may come."""
+        """Return whether to go on: the store and the socket are there, and somebody may come."""
         if self._store is None:
             self._store = identity(self.root)
         elif identity(self.root) != self._store:
@@ -257,7 +257,7 @@ def _write(writer: BufferedWriter, answer: Any) -> None:
 
 
 def _newer(version: object) -> bool:
-    """Tell whether a client's version of memento is newer than this one.
+    """Return whether a client's version of memento is newer than this one.
 
     >>> _newer("99.0"), _newer("0.0.9"), _newer(None)
     (True, False, False)

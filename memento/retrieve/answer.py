@@ -181,7 +181,7 @@ class _Room:
         return within(good, self._k, self._tokens, self._price)
 
     def full(self, ranked: Sequence[Candidate]) -> bool:
-        """Tell whether no candidate after these could become a hit.
+        """Return whether no candidate after these could become a hit.
 
         A token budget is spent when none of the best candidates fits into the rest of it; as many
         of them are tried as one search proposes.

@@ -17,7 +17,7 @@ from memento.retrieve.inputs import Nearest
 
 _SPARE = 2
 """So many times more rows are looked at than are proposed, if any row has neighbours. The nearest
-rows are known only by their own cosine; the nearest by smoothed cosine are looked for among those
+rows are known only by their own cosine; the nearest by smoothed cosine are searched for among those
 and their neighbours."""
 
 _SAMPLED = 8

@@ -203,7 +203,7 @@ def _names(key: str | None, aliases: Sequence[str]) -> dict[Phrase, bool]:
 
 
 def one_edit(one: str, other: str) -> bool:
-    """Tell whether two words differ by one letter: added, removed, replaced, or two swapped.
+    """Return whether two words differ by one letter: added, removed, replaced, or two swapped.
 
     >>> one_edit("kubernets", "kubernetes"), one_edit("recieve", "receive"), one_edit("cat", "dog")
     (True, True, False)

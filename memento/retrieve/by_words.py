@@ -35,7 +35,7 @@ NEAR, FAR = 0.5, 0.2
 """Weight of a word in the head of the previous or next turn, and of those beyond them; 1 for the
 memory itself."""
 
-_STARTS = (5, 4)  # first letters by which a word is looked for that is in no memory
+_STARTS = (5, 4)  # first letters by which a word is searched for that is in no memory
 _BLOCK, _BLOCKS = 10_000, 3  # the words of so many blocks of memories, and of the rest, are known
 _MANY = 8  # so many times fewer rows are cheaper to sort than all rows are to look at
 _FARTHER = 8  # so many times more rows are read when too few of them are wanted
@@ -111,7 +111,7 @@ def look_up(query: Query, reader: Reader) -> list[Posting]:
     A word with more rows than `Reader.cap` is read only in some of them: in rows that also have a
     rarer word of the query or, if all words are that frequent, in rows that have all of them; and
     in the newest rows, unless the rarer words lead to enough wanted memories. Rows that are not
-    read do not make a word rare. A word that is in no memory is looked for with a typing error,
+    read do not make a word rare. A word that is in no memory is searched for with a typing error,
     see `spellings`, or by its first letters, see `_by_start`.
     """
     snap, mask = reader.snap, reader.mask
@@ -255,7 +255,7 @@ def known_from(snap: Snapshot) -> int:
 
 
 def _no_question(query: Query) -> bool:
-    """Tell whether a query is keywords or in another language: it has few English stop words.
+    """Return whether a query is keywords or in another language: it has few English stop words.
 
     In an English question, a word without a match is usually absent from the answer as well (the
     index stems English), and prefix matches for it would mislead.

@@ -540,7 +540,7 @@ class Roster:
             back, ahead = self._columns["prev"][back], self._columns["next"][ahead]
             back, ahead = back[back >= 0], ahead[ahead >= 0]
             found += [back, ahead]
-        return np.unique(np.concatenate(found)).astype(np.intp)
+        return distinct(np.concatenate(found)).astype(np.intp)
 
     def _measure(self, rows: Rows) -> None:
         """Recompute the words in the window of rows."""

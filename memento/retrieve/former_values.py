@@ -208,7 +208,7 @@ def _wanted(query: Query, snap: Snapshot, rows: Rows, matched: NDArray[np.uint32
 
 
 def _named(query: Query, matched: np.uint32) -> bool:
-    """Tell whether a value is the one before which the wanted one held."""
+    """Return whether a value is the one before which the wanted one held."""
     former = query.former
     asked = former.before.intersection(query.terms) if former is not None else frozenset[str]()
     bits = [bit for bit, term in enumerate(query.terms) if term in asked]

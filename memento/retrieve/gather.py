@@ -72,7 +72,7 @@ def in_order(named: Mapping[int, float], above: float, upto: float) -> Rows:
 
 
 def asks_no_more(query: Query, called: Sequence[Called]) -> bool:
-    """Tell whether a query consists only of names and stop words."""
+    """Return whether a query consists only of names and stop words."""
     spoken = {at for name in called for at in range(name.start, name.start + name.length)}
     left = [word for at, word in enumerate(query.words) if at not in spoken]
     return all(word in spelling.STOP_WORDS or word in spelling.META_WORDS for word in left)

@@ -47,7 +47,7 @@ _BOTH = 0.6
 Fitted on LoCoMo and BEAM, where it lowers the calibration error of answers on both (0.052 and 0.058
 without the best hit, 0.041 and 0.043 with it)."""
 _BEST = 10
-"""Candidates among which the kind of answer wanted is looked for."""
+"""Candidates among which the kind of answer wanted is searched for."""
 _LACKING = 0.8
 """Share of the evidence that belongs to notes without the kind of answer wanted, from which the
 answer is missing. Of answered questions of five development lives 2 % have as much, of unanswerable

@@ -140,7 +140,7 @@ class Newer:
         """Yield older and newer row of pairs, and their common words; none for two values."""
         texts = self._read([one.row for one in best])
         telling = {one.row for one in best if may_tell_change(texts[one.row], said[one.row].words)}
-        if not telling and self._other is None:  # nearly always, so it is looked for first
+        if not telling and self._other is None:  # nearly always, so it is searched for first
             return
         notes = self._notes(best, said)
         if self._other is not None:
@@ -213,6 +213,6 @@ def _share(pairs: Pairs, older: Candidate, newer: Candidate) -> float:
 
 
 def _has_common(shared: set[str], *texts: str) -> bool:
-    """Tell whether one of the shared words is written in small letters: it is no name."""
+    """Return whether one of the shared words is written in lower case: it is not a name."""
     small = " ".join(token for text in texts for token in text.split() if token.islower())
     return not shared.isdisjoint(words(small))

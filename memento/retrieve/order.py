@@ -164,7 +164,7 @@ def _repeated(values: Sequence[T]) -> set[T]:
 
 
 def _same_frame(one: Sequence[str], other: Sequence[str]) -> bool:
-    """Tell whether two statements are the same up to one span of words, and that is their object.
+    """Return whether two statements are the same up to one span of words, and that is their object.
 
     Both have words.
 

@@ -39,7 +39,7 @@ rows from the ledger takes 0.1 s."""
 
 
 def is_due(rev: int, filed: int) -> bool:
-    """Tell whether so many revisions came after an outline that it should be written again."""
+    """Return whether so many revisions came after an outline that it should be written again."""
     return rev - filed >= MANY
 
 

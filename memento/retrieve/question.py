@@ -139,7 +139,7 @@ class Query:
         kinds: Those of ``terms`` that say what kind of thing is asked for: "which editor ...".
         exact: Identifiers, words with a symbol and quoted phrases; they must match exactly.
         forms: Those of ``terms`` that are part of an identifier to what finds all its spellings.
-        codes: The words of its identifiers, in which no typing error is looked for.
+        codes: The words of its identifiers, in which no typing error is searched for.
         periods: Times it asks about: all that its dates may mean.
         times: One tuple per date that it names: what it may mean, the likeliest first.
         days: The days that its periods are made of.
@@ -244,7 +244,7 @@ def wants_several(text: str) -> bool:
 
 
 def continues(text: str) -> bool:
-    r"""Tell whether the last line of a text is short and stands after other lines.
+    r"""Return whether the last line of a text is short and stands after other lines.
 
     >>> continues("When is Ada's birthday?\nand Bob's?"), continues("When is Bob's birthday?")
     (True, False)
@@ -272,7 +272,7 @@ def _kinds(text: str, terms: Collection[str]) -> frozenset[str]:
 
 
 def _owner(word: str, names: Collection[str]) -> str:
-    """Read a word as a participant's name with a possessive "s", if it is no name as it is."""
+    """Read a word as a participant's name with a possessive "s", if it is not a name as it is."""
     plain = without_possessive(word)
     return plain if word not in names and plain in names else word
 

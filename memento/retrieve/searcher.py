@@ -508,7 +508,7 @@ class Searcher:
         return tuple(hits)
 
     def _dated(self, ns: int, hits: Sequence[Hit], now: int) -> Iterator[Hit]:
-        """Note in messages that nothing which was learnt from them holds any more."""
+        """Note in messages that nothing which was learned from them holds any more."""
         turns = {one.id: docid_of(ns, one.memory.seq) for one in hits if one.memory.kind in _SAID}
         found: Mapping[str, memories.Outdated] = {}
         if turns:

@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import repeat
 from string import ascii_lowercase
+from typing import TYPE_CHECKING
 
 import numpy as np
-from rapidfuzz.distance import OSA
-from rapidfuzz.process import extract
 
+from memento.base.lazy import later
 from memento.embed.common_words import is_common, is_form_of_common
 from memento.ledger.match import Any, In, Match, Phrase, Start, Word
 from memento.text import codes, words
@@ -28,8 +28,13 @@ from memento.text.codes import Code
 from memento.text.synonyms import others
 from memento.text.words import WEAK_WORDS, is_unspaced
 
+if TYPE_CHECKING:
+    from rapidfuzz import distance, process
+else:
+    distance, process = later("rapidfuzz.distance"), later("rapidfuzz.process")
+
 LEAST = 4
-"""Minimum number of letters in a word in which a typing error is looked for."""
+"""Minimum number of letters in a word in which a typing error is searched for."""
 _LONG = 8
 """Minimum number of letters in a word in which two typing errors, or a wrong first letter, are
 accepted."""
@@ -122,7 +127,7 @@ class Vocabulary:
         self.first = first
 
     def has(self, word: str) -> bool:
-        """Tell whether a word is among them, with or without a plural "s"."""
+        """Return whether a word is among them, with or without a plural "s"."""
         with self._lock:
             at = self._ids.get(_plain(word))
             return at is not None and bool(self._count[at])
@@ -157,7 +162,11 @@ class Vocabulary:
             shelf = self._shelves.get(length, {})
             letters = shelf if len(word) >= _LONG else [word[0]]
             known = [other for letter in letters for other in shelf.get(letter, ())]
-            found = extract(word, known, scorer=OSA.distance, score_cutoff=most, limit=None)
+            if not known:
+                continue
+            found = process.extract(
+                word, known, scorer=distance.OSA.distance, score_cutoff=most, limit=None
+            )
             yield from ((other, int(errors)) for other, errors, _ in found)
 
     def _learn(self, word: str) -> int:
@@ -193,7 +202,7 @@ def _number_of(word: str) -> str:
 
 
 def _is_kept(word: str) -> bool:
-    """Tell whether a word may be what another one means: a long enough one, or an identifier."""
+    """Return whether a word may be what another one means: a long enough one, or an identifier."""
     if word.isalpha():
         return len(word) >= LEAST and (word.isascii() or not is_unspaced(word))
     return _CODE.fullmatch(word) is not None
@@ -278,7 +287,7 @@ def in_column(match: Match) -> Match:
 
 
 def is_correctable(term: str) -> bool:
-    """Tell whether a word of a question may be a typing error or a number without its letters."""
+    """Return whether a word of a question may be a typing error or a number without its letters."""
     if term in words.STOP_WORDS or term in words.META_WORDS:
         return False
     return term.isdigit() or (len(term) >= LEAST and not is_common(term))

@@ -58,7 +58,7 @@ class Links:
         return self.ledger.read(lambda c: pairs(c, docids, [QUOTES], "src"))
 
     def known(self, one: int, other: int) -> bool:
-        """Tell whether a person settled a pair or judged one of them."""
+        """Return whether a person settled a pair or judged one of them."""
         return self.ledger.read(lambda c: is_known(c, one, other))
 
     def successions(self) -> Successions:
@@ -133,7 +133,7 @@ def _gives_way(other: Candidate, one: Candidate, pull: float) -> bool:
 
 
 def is_known(session: Session, one: int, other: int) -> bool:
-    """Tell whether a person said that two memories do not conflict, or judged one of them."""
+    """Return whether a person said that two memories do not conflict, or judged one of them."""
     if are_linked(session, one, other, RESOLVED):
         return True
     return any(
@@ -189,7 +189,7 @@ def outside(
 
 
 def _holds(row: Row, now: int) -> bool:
-    """Tell whether a memory is found by default at a moment."""
+    """Return whether a memory is found by default at a moment."""
     ends = [end for end in (row.expires_at, row.valid_until) if end is not None]
     return row.status in _FOUND and row.valid_from <= now and all(end > now for end in ends)
 

@@ -29,7 +29,7 @@ from memento.retrieve.inputs import WIDER
 from memento.tiers import derived, mapped
 from memento.tiers.derived import Filing, Unusable
 from memento.tiers.exact import LACKS, Vectors, who_answers
-from memento.tiers.long_tier import LongState
+from memento.tiers.folder import LongState
 from memento.tiers.mapped import KIND, Docids, Links, Table, dots
 from memento.tiers.store_embedder import StoreEmbedder
 from memento.types import Tier
@@ -78,7 +78,7 @@ class VectorSearch:
         self._damaged: set[str] = set()  # marks of files that hold a damaged vector
 
     def is_at_hand(self, held: Held) -> bool:
-        """Tell whether the vectors of a namespace were followed, and no damage was seen since."""
+        """Return whether the vectors of a namespace were followed, and no damage was seen since."""
         table = None if held.vectors is None else held.vectors.table
         return held.vectors is not None and (table is None or table.mark not in self._damaged)
 

@@ -31,7 +31,7 @@ from memento.status import having
 
 
 def needs_ledger(filters: Filters) -> bool:
-    """Tell whether filters need facts that only the ledger has, not the roster."""
+    """Return whether filters need facts that only the ledger has, not the roster."""
     return bool(
         filters.tags
         or filters.any_tags

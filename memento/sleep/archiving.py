@@ -48,7 +48,7 @@ def plan(session: Session, night: Night) -> Plan:
 
 
 def _faded(one: Felt, config: Config) -> bool:
-    """Tell whether a memory may go for being forgotten."""
+    """Return whether a memory may go for being forgotten."""
     sleep, row = config.sleep, one.row
     prior = formulas.mean(formulas.prior(row.trust))
     return (
@@ -78,7 +78,7 @@ def _unused(session: Session, found: Sequence[Felt], cited: set[str]) -> Iterato
 
 
 def _is_needed(session: Session, row: Row) -> bool:
-    """Tell whether somebody used a memory or brought it back, or it is the end of a chain."""
+    """Return whether somebody used a memory or brought it back, or it is the end of a chain."""
     if memories.count_states(session, row.docid, Reason.ARCHIVED):
         return True
     told = usage_events.standing_ones(usage_events.told_of(session, row.docid))

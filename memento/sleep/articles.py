@@ -189,7 +189,7 @@ def plan(session: Session, night: Night) -> Plan:
 
 
 def may_join(row: Row, config: Config) -> bool:
-    """Tell whether an article may quote a memory."""
+    """Return whether an article may quote a memory."""
     trusted = row.trust not in config.untrusted
     short = 0 < len(row.text) <= PIECE and not row.cues & Cue.QUESTION
     return trusted and short and row.kind not in _NEVER and not row.pinned and lasts(row)
@@ -292,7 +292,7 @@ class _Shelf:
         return "" if asked_for else "taken back" if undone else "not asked for since"
 
     def _asked_for(self, article: Row) -> bool:
-        """Tell whether an article was retrieved since it was written."""
+        """Return whether an article was retrieved since it was written."""
         moment = article.updated_at
         if moment not in self.shown:
             self.shown[moment] = quotes.shown_since(self.session, self.night.ns, moment)

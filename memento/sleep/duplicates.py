@@ -53,7 +53,7 @@ def plan(session: Session, night: Night) -> Plan:
 
 
 def _may_fold(row: Row) -> bool:
-    """Tell whether a memory may be folded, or stand for others."""
+    """Return whether a memory may be folded, or stand for others."""
     free = row.key is None and row.valid_until is None and row.expires_at is None
     alone = row.source_parents == "[]" and not (row.session is not None and row.role is not None)
     return row.status in FOUND and not row.pinned and free and alone and is_sound(row)

@@ -30,7 +30,7 @@ def plan(session: Session, night: Night) -> Plan:
 
 
 def _taken_back(session: Session, docid: int) -> bool:
-    """Tell whether somebody undid the last scaling of a memory, and its links are as then."""
+    """Return whether somebody undid the last scaling of a memory, and its links are as then."""
     told = co_use.told_of(session, docid)
     last = max((one.event for one in told if one.kind == Event.WEAKENED), default=0)
     later = [one for one in usage_events.standing_ones(told) if one.event >= last]

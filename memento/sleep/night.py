@@ -146,7 +146,7 @@ _AT_ONCE = 500
 
 
 def is_free(row: Row) -> bool:
-    """Tell whether a memory is active, and nobody pinned or locked it."""
+    """Return whether a memory is active, and nobody pinned or locked it."""
     return row.status in FOUND and not row.pinned
 
 

@@ -283,7 +283,7 @@ class Sleeper:
         return [*self._reach(session), self._now // DAY]
 
     def _is_late(self) -> bool:
-        """Tell whether time is up; one bite, or one step that needs none, is always done."""
+        """Return whether time is up; one bite, or one step that needs none, is always done."""
         return self._began and time.monotonic() >= self._until
 
 

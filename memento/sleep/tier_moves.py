@@ -41,7 +41,7 @@ def plan(session: Session, night: Night) -> Plan:
 
 
 def _taken_back(session: Session, docid: int) -> bool:
-    """Tell whether somebody undid the last change of a memory."""
+    """Return whether somebody undid the last change of a memory."""
     return [one.reason for one in memories.states(session, docid)][-1:] == [Reason.UNDONE]
 
 

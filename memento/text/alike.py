@@ -1,4 +1,4 @@
-"""Tell whether two statements say the same in nearly the same words. Pure.
+"""Return whether two statements say the same in nearly the same words. Pure.
 
 Only words that carry no difference may differ: two statements are never alike if one has a number,
 a date, a name, an identifier, a quotation or a negation that the other has not, or if one has the
@@ -101,7 +101,7 @@ def _marks(text: str) -> Iterator[str]:
 
 
 def _leads(text: str, at: int) -> bool:
-    """Tell whether a sentence begins at a place; only the gap before it is read."""
+    """Return whether a sentence begins at a place; only the gap before it is read."""
     before = at
     while before and text[before - 1].isspace():
         before -= 1
@@ -111,7 +111,7 @@ def _leads(text: str, at: int) -> bool:
 
 
 def _is_code(token: str) -> bool:
-    """Tell whether a token is an identifier, a path, an address or the like."""
+    """Return whether a token is an identifier, a path, an address or the like."""
     if token.isalnum() and token[1:].islower():
         return False  # most words, at once
     return _INNER.search(token) is not None or any(char.isupper() for char in token[1:])
@@ -129,7 +129,7 @@ def jaccard(one: frozenset[str], other: frozenset[str]) -> float:
 
 
 def alike(one: Said, other: Said, least: float) -> bool:
-    """Tell whether two statements say the same.
+    """Return whether two statements say the same.
 
     Args:
         one: A statement.

@@ -1,4 +1,4 @@
-"""Tell whether two statements give two values of the same size: 840 and 910, Monday and Friday.
+"""Return whether two statements give two values of the same size: 840 and 910, Monday and Friday.
 
 People seldom say that a new value replaces an old one: "The rent is 840", and a year later "The
 landlord wants 910". For a question that asks for such a value as it is at present, a number of
@@ -81,7 +81,7 @@ _OPENS = re.compile(
     r"(?i:the|a|an|they|he|she|it|i|we|you|this|that|there|these|those|from|since|as|now|new|only"
     r"|my|our|his|her|their|il|elle|on|el|la|los|las|yo|\d\S*)\b"
 )
-"""A beginning of a statement that is no name."""
+"""A beginning of a statement that is not a name."""
 _GERMAN = re.compile(r"(?i:er|sie|es|wir|ich|der|die|das|den|ein|eine|mein|meine|im|am|ab)\b")
 """A beginning of a German statement, where every noun has a capital letter."""
 _OF = re.compile(r"(?i:\b(?:of|for) (?:the|my|our|his|her|their)|^\W*(?:my|our)) ((?:\w+ ?){1,2})")
@@ -115,7 +115,7 @@ def asked(question: str) -> Other | None:
 
 
 def _other_number(older: str, newer: str) -> bool:
-    """Tell whether two texts hold numbers of about the same size, and not the same ones.
+    """Return whether two texts hold numbers of about the same size, and not the same ones.
 
     >>> _other_number("Sorin pays 210 euros", "Sorin wants two weeks")
     False
@@ -134,7 +134,7 @@ def _numbers(text: str) -> set[float]:
 
 
 def _other_time(older: str, newer: str) -> bool:
-    """Tell whether two texts name other weekdays, or without any, other hours.
+    """Return whether two texts name other weekdays, or without any, other hours.
 
     >>> _other_time("Diesel is delivered on Wednesdays", "The tanker turns up on Fridays")
     True
@@ -150,7 +150,7 @@ def _other_time(older: str, newer: str) -> bool:
 
 
 def _may_be_the_same(asked_of: Collection[str], older: str, newer: str) -> bool:
-    """Tell whether nothing in two statements says that they speak of different things.
+    """Return whether nothing in two statements says that they speak of different things.
 
     A newer one that is denied, past or planned says so, one that is of somebody or something whom
     neither the older one nor the question names, and one that is the same statement of something
@@ -194,7 +194,7 @@ def _frame(small: str) -> list[str]:
 
 
 def _swaps_words(one: Sequence[str], other: Sequence[str]) -> bool:
-    """Tell whether two statements are the same but for one span, which has words in both.
+    """Return whether two statements are the same but for one span, which has words in both.
 
     >>> _swaps_words("tom works 0".split(), "anna works 0".split())
     True

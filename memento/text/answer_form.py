@@ -227,7 +227,7 @@ class Form:
         return min(1.0, value)
 
     def _names_another(self, text: str, common: Callable[[str], bool] | None) -> bool:
-        """Tell whether a text has a name that the question does not have, and not of a place."""
+        """Return whether a text has a name that the question does not have, and not of a place."""
         found = [
             part.lower() for name in _NAME.findall(_AT.sub(" … ", text)) for part in name.split()
         ]

@@ -80,7 +80,7 @@ _LINKING = _EITHER.union(_ACKNOWLEDGING, _LINKING_WORDS.split())
 
 
 def is_acknowledgement(text: str) -> bool:
-    """Tell whether a turn only acknowledges what was said before it, greets or thanks.
+    """Return whether a turn only acknowledges what was said before it, greets or thanks.
 
     >>> is_acknowledgement("Noted, thanks!"), is_acknowledgement("Das habe ich mir gemerkt.")
     (True, True)
@@ -97,7 +97,7 @@ def is_acknowledgement(text: str) -> bool:
 
 
 def is_chatter(text: str) -> bool:
-    """Tell whether an input only greets, thanks, agrees or laughs.
+    """Return whether an input only greets, thanks, agrees or laughs.
 
     >>> is_chatter("Thanks, that is all!"), is_chatter("ok"), is_chatter("ok, where is it?")
     (True, True, False)
@@ -112,7 +112,7 @@ def is_chatter(text: str) -> bool:
 
 
 def _spoken(text: str) -> list[str]:
-    """List the words of a text; in small letters, and at a fifth of the cost, if it is ASCII."""
+    """List the words of a text; in lower case, and at a fifth of the cost, if it is ASCII."""
     if text.isascii():
         return words(text) if "_" not in text else _WORD.findall(text.casefold())
     return _WORD.findall(text)

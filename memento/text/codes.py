@@ -150,7 +150,7 @@ def symbols(text: str) -> list[str]:
 
 
 def has_symbol(text: str, symbol: str) -> bool:
-    """Tell whether a text has a word with its symbol.
+    """Return whether a text has a word with its symbol.
 
     >>> has_symbol("I know C++ well", "c++"), has_symbol("I know C# well", "c++")
     (True, False)

@@ -27,7 +27,7 @@ class Period(NamedTuple):
         return self.end - self.start + 1
 
     def overlaps(self, other: Period) -> bool:
-        """Tell whether the two periods share a day."""
+        """Return whether the two periods share a day."""
         return self.start <= other.end and other.start <= self.end
 
 
@@ -83,7 +83,7 @@ _SHAPE = rf"""\b(?:
     )\b"""
 _EXPRESSION = re.compile(_SHAPE, re.IGNORECASE | re.VERBOSE)
 _SMALL = re.compile(_SHAPE, re.VERBOSE)
-"""The same for ASCII in small letters, in less than half the time."""
+"""The same for ASCII in lower case, in less than half the time."""
 _TOKEN = re.compile(r"[a-z]+|\d+")
 _TELLING = frozenset(_MONTH_OF) | {
     "thanksgiving", *_SEASONS, *(_TOKEN.findall(name)[-1] for name in _FEASTS),

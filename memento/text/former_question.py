@@ -1,4 +1,4 @@
-"""Tell whether a question asks for a value that holds no longer, and for which one. Pure.
+"""Return whether a question asks for a value that holds no longer, and for which one. Pure.
 
 "Which laptop did I have before?" asks for the former value; "What should I do before lunch?" does
 not. A superseded memory is shown for the first and never for the second, so a doubtful question
@@ -17,7 +17,7 @@ from memento.text.words import STOP_WORDS, terms
 
 _LONGEST = 500  # characters of a question that are read: its end
 _MARKS = "?\uff1f"
-"""Question marks that are looked for: of Latin and full-width script."""
+"""Question marks that are searched for: of Latin and full-width script."""
 _FORMER = Small(
     r"""
     \b(?: previous(?:ly)? | former(?:ly)? | originally | at\ first | to\ (?:begin|start)\ with

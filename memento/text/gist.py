@@ -62,7 +62,7 @@ def _without_stops(plain: str) -> str:
 
 
 def _kept(tokens: list[str], *, units: bool) -> Iterator[str]:
-    """Yield the tokens that say something, in small letters unless they may be a unit.
+    """Yield the tokens that say something, in lower case unless they may be a unit.
 
     Args:
         tokens: The tokens.

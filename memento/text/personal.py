@@ -1,4 +1,4 @@
-"""Tell whether a question is about the person who asks: "who treats my sore arm?". Pure.
+"""Return whether a question is about the person who asks: "who treats my sore arm?". Pure.
 
 People ask their own memory about themselves because they told it; a question that names nobody may
 as well ask the world. Requests ("give me a name for a cat") and instructions for everyone ("how do
@@ -59,7 +59,7 @@ _OF_ALL = re.compile(
 
 
 def asks_of_oneself(text: str) -> bool:
-    """Tell whether the last line of a query asks about the person who asks, or their people.
+    """Return whether the last line of a query asks about the person who asks, or their people.
 
     >>> asks_of_oneself("who treats my sore arm"), asks_of_oneself("can I carry 25 kilos?")
     (True, True)

@@ -18,7 +18,7 @@ QUESTION_MARKS = "?\uff1f\u061f"
 
 
 def ends_in_question(text: str, marks: str = QUESTION_MARKS) -> bool:
-    """Tell whether no word comes after the last question mark of a text.
+    """Return whether no word comes after the last question mark of a text.
 
     A regular expression would take quadratic time for many question marks in a row.
 
@@ -66,7 +66,7 @@ _GREETING = 3  # words in a courtesy
 
 
 def merely_asks(text: str) -> bool:
-    """Tell whether a text only asks and states nothing.
+    """Return whether a text only asks and states nothing.
 
     Args:
         text: A turn of a conversation, in any language. Sentences without a question mark, and
@@ -113,7 +113,7 @@ def _asks_and_tells(question: str) -> bool:
 
 
 def _says(spoken: Sequence[str], few: int) -> bool:
-    """Tell whether words are more than a greeting or a name of at most ``few`` words."""
+    """Return whether words are more than a greeting or a name of at most ``few`` words."""
     courtesy = bool(spoken) and spoken[0] in _COURTESIES and len(spoken) <= _GREETING
     return _size(spoken) > few and not courtesy
 
@@ -298,7 +298,7 @@ _REACH = 6
 
 
 def has_verb(words: Sequence[str]) -> bool:
-    """Tell whether a known verb is among some words.
+    """Return whether a known verb is among some words.
 
     >>> has_verb("the concert is delayed again".split()), has_verb(["the", "concert"])
     (True, False)
@@ -307,7 +307,7 @@ def has_verb(words: Sequence[str]) -> bool:
 
 
 def holds_role(after: Sequence[str]) -> bool:
-    """Tell whether words that follow a subject say that it holds a role that one holds at a time.
+    """Return whether words that follow a subject say that it holds a role that one holds at a time.
 
     >>> holds_role("is the CEO of Juniper".lower().split()), holds_role("is delayed".split())
     (True, False)

@@ -1,4 +1,4 @@
-"""Tell whether a statement says that something changed. Pure; standard library only.
+"""Return whether a statement says that something changed. Pure; standard library only.
 
 "We moved to Leith", "she drums now", "the bins go out on Monday instead": of two statements about
 the same thing, such a one says which of them still holds.
@@ -76,7 +76,7 @@ _TRIGGERS = frozenset(
 
 
 def tells_change(text: str, words: Collection[str]) -> bool:
-    """Tell whether a short text has a word of change.
+    """Return whether a short text has a word of change.
 
     Args:
         text: The text.
@@ -109,7 +109,7 @@ def may_tell_change(text: str, words: Collection[str]) -> bool:
 
 
 def tells_event_of_another(newer: Sequence[str], older: Sequence[str]) -> bool:
-    """Tell whether two statements tell the same event, and of different things.
+    """Return whether two statements tell the same event, and of different things.
 
     "The red boat was sold for 20" takes nothing back of "The shed was sold for 90".
 

@@ -37,7 +37,7 @@ _EMPTY_EAST = re.compile(
 
 
 def tense_of(text: str) -> int:
-    """Tell whether a question is about the past, -1, or the future, 1; 0 if it is not clear."""
+    """Return whether a question is about the past, -1, or the future, 1; 0 if it is not clear."""
     spoken = [tongue for tongue, _ in tongues(text) if tongue.past]
     if len(spoken) == 2:  # noqa: PLR2004 - English is always among them, but "was" is also German
         del spoken[0]
@@ -47,7 +47,7 @@ def tense_of(text: str) -> int:
 
 
 def has_subject(rest: str, text: str) -> bool:
-    """Tell whether a question has a word that is not about time or asking as such."""
+    """Return whether a question has a word that is not about time or asking as such."""
     empty = STOP_WORDS.union(META_WORDS, *(tongue.hollow for tongue, _ in tongues(text)))
     left = words(_EMPTY_EAST.sub(" ", rest))
     return any(word not in empty or word in _TELLING for word in left)
@@ -380,7 +380,7 @@ def _common(one: Mention, other: Mention) -> list[Period]:
 
 
 def _is_dated(one: Mention, other: Mention) -> bool:
-    """Tell whether the first is a weekday, and the second the date of one."""
+    """Return whether the first is a weekday, and the second the date of one."""
     weekday = one.loose and not one.dated and one.periods[0].days == 1
     return weekday and other.dated
 

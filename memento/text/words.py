@@ -240,7 +240,7 @@ def cues(text: str, role: str | None, spoken: Sequence[str] | None = None) -> in
 
 
 def _may_order(text: str, spoken: Sequence[str]) -> bool:
-    """Tell whether a text with these words may be a standing instruction, see `_STANDING`."""
+    """Return whether a text with these words may be a standing instruction, see `_STANDING`."""
     if _ORDERS.isdisjoint(spoken):
         return False
     if not text.isascii():  # its signs may have been folded into words
@@ -291,7 +291,7 @@ def terms(text: str) -> list[str]:
 
 
 def is_unspaced(word: str) -> bool:
-    """Tell whether a word belongs to a script written without spaces, or is Hangul."""
+    """Return whether a word belongs to a script written without spaces, or is Hangul."""
     return bool(_RUN.match(word))
 
 
@@ -455,12 +455,12 @@ def _words_in(folded: str) -> list[str]:
 
 
 def _small(text: str) -> list[str]:
-    """List the words of a text in ASCII, in small letters: what folding it and `_words_in` give."""
+    """List the words of a text in ASCII, in lower case: what folding it and `_words_in` give."""
     return text.encode().translate(_SMALL_APART).decode().split()
 
 
 def holds(text: str, phrase: str) -> bool:
-    """Tell whether a text contains a phrase, with no letter or digit right before or after it.
+    """Return whether a text contains a phrase, with no letter or digit right before or after it.
 
     >>> holds("see ticket4711.", "ticket4711"), holds("see ticket47110", "ticket4711")
     (True, False)

@@ -51,7 +51,7 @@ _WORLDLY = Small(
 
 
 def is_worldly(text: str) -> bool:
-    """Tell whether an English input asks for something that is in no memory.
+    """Return whether an English input asks for something that is in no memory.
 
     >>> is_worldly("30 fahrenheit in celsius"), is_worldly("write me a haiku about rain")
     (True, True)

@@ -105,12 +105,12 @@ def _faults(ids: Sequence[str] = ()) -> Iterator[None]:
 
 
 def will_pass(text: str) -> bool:
-    """Tell whether an error message is about a temporary cause outside the folder."""
+    """Return whether an error message is about a temporary cause outside the folder."""
     return any(words in text for words in WEATHER) or (CANNOT_OPEN in text and _few_descriptors())
 
 
 def _few_descriptors() -> bool:
-    """Tell whether this process can open hardly any file."""
+    """Return whether this process can open hardly any file."""
     with contextlib.ExitStack() as opened, contextlib.suppress(OSError):
         for _ in range(DESCRIPTORS):
             opened.callback(os.close, os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))

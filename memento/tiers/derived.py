@@ -234,7 +234,7 @@ def _lent(folder: int, name: str) -> Iterator[int]:
 
 
 def is_ours(folder: int, name: str) -> bool:
-    """Tell whether a file begins as ours do; zeros and an empty file have nothing to lose."""
+    """Return whether a file begins as ours do; zeros and an empty file have nothing to lose."""
     try:
         if stat.S_ISLNK(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
             return False

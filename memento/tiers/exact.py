@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memento.config import LongIndex
-from memento.tiers.long_tier import LongState
+from memento.tiers.folder import LongState
 from memento.tiers.mapped import Docids, Floats, Links, Table, dots
 
 Mask = NDArray[np.bool_]
@@ -212,7 +212,7 @@ def who_answers(
     allowed: int | None,
     chroma: Callable[[], tuple[LongState, int]],
 ) -> tuple[bool, str]:
-    """Tell whether Chroma answers one search by vector, or exact search; and why, in a few words.
+    """Return whether Chroma answers one search by vector, or exact search; and why, in a few words.
 
     Args:
         setting: The user's ``long_index``.

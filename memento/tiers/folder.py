@@ -19,6 +19,7 @@ import struct
 import weakref
 import zlib
 from dataclasses import asdict, dataclass
+from enum import StrEnum
 from hashlib import sha256
 from pathlib import Path
 
@@ -52,6 +53,17 @@ _TOLD_BY = {
 
 class Taken(TierUnavailable):
     """The folder has another owner, which also indexes what this process adds: no fault."""
+
+
+class LongState(StrEnum):
+    """Whether the long tier can be searched; ``LongTier.reason`` says why not."""
+
+    COLD = "cold"
+    """Not open: not needed yet, opening, closed, of another owner, or prevented for a while."""
+    READY = "ready"
+    """It answers from the rows written to it so far."""
+    ASIDE = "aside"
+    """Its index is damaged; the next ``open`` makes a new one, unless that happened too often."""
 
 
 class FolderLock:
@@ -280,7 +292,7 @@ def set_aside(path: Path) -> None:
 
 
 def is_ours(folder: Path) -> bool:
-    """Tell whether the Chroma folder at the place of the store's is the store's, or is absent.
+    """Return whether the Chroma folder at the place of the store's is the store's, or is absent.
 
     One without files has nothing to lose and counts as the store's.
     """
@@ -290,7 +302,7 @@ def is_ours(folder: Path) -> bool:
 
 
 def is_stamp(path: Path) -> bool:
-    """Tell whether a file is a stamp, damaged or not; an absent one counts as one."""
+    """Return whether a file is a stamp, damaged or not; an absent one counts as one."""
     try:
         return _is_told(_STAMP, read_regular(path))
     except FileNotFoundError:
@@ -298,14 +310,14 @@ def is_stamp(path: Path) -> bool:
 
 
 def is_lock(path: Path) -> bool:
-    """Tell whether a file is a lock file of memento's, by its content; an absent one counts."""
+    """Return whether a file is a lock file of memento's, by its content; an absent one counts."""
     if path.is_symlink() or not path.is_file():
         return not os.path.lexists(path)
     return _LOCK.fullmatch(read_regular(path, 32)) is not None
 
 
 def is_copy(path: Path) -> bool:
-    """Tell whether a file or folder of the store's folder is a copy that the store set aside."""
+    """Return whether a file or folder of the store's folder is a copy that the store set aside."""
     name = path.name
     if not layout.ASIDE.fullmatch(name) or layout.IN_USE.fullmatch(name) or path.is_symlink():
         return False
@@ -322,7 +334,7 @@ def is_copy(path: Path) -> bool:
 
 
 def _is_told(file: str, data: bytes) -> bool:
-    """Tell whether this is, or was, such a file of the store's; zeros have nothing to lose."""
+    """Return whether this is, or was, such a file of the store's; zeros have nothing to lose."""
     return not data.strip(b"\0") or _TOLD_BY[file].search(data) is not None
 
 

@@ -181,7 +181,7 @@ class Indexer:
                 self._settled.wait(POLL_SECONDS if left is None else min(POLL_SECONDS, left))
 
     def drained(self, sees: Sees) -> bool | None:
-        """Tell whether the backlog was processed; False if it cannot be, None if it may be."""
+        """Return whether the backlog was processed; False if it cannot be, None if it may be."""
         if not self._owes(sees):
             return True
         if "long" not in self.trouble and self._pauses.pop("long", None) is not None:
@@ -269,7 +269,7 @@ class Indexer:
                 self._pausing -= 1
 
     def may_embed(self) -> bool:
-        """Tell whether the embedder may be used now: nobody paused it, and it works."""
+        """Return whether the embedder may be used now: nobody paused it, and it works."""
         return not self._pausing and self._ready("embedder") and self._ready("store")
 
     def want_index(self) -> None:
@@ -440,7 +440,7 @@ class Indexer:
         self.wishes.ring()
 
     def _is_ending(self) -> bool:
-        """Tell whether the store or the program ends, in which libraries fail to load."""
+        """Return whether the store or the program ends, in which libraries fail to load."""
         return self._stopping or not threading.main_thread().is_alive()
 
     def works(self, where: str) -> None:
@@ -453,7 +453,7 @@ class Indexer:
         return time.monotonic() >= not_before
 
     def _tries_again(self) -> bool:
-        """Tell whether a part has paused for long enough, or did not work before."""
+        """Return whether a part has paused for long enough, or did not work before."""
         return any(self._ready(where) for where in {*self.trouble, *self._pauses})
 
     def _give_way(self) -> None:

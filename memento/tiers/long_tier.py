@@ -20,7 +20,6 @@ import secrets
 import threading
 from collections import Counter
 from dataclasses import replace
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,7 +40,7 @@ from memento.tiers.chroma import (
     load,
     refuse_if_shared,
 )
-from memento.tiers.folder import FolderLock, Stamp, Taken, sum_of, why_not, write_stamp
+from memento.tiers.folder import FolderLock, LongState, Stamp, Taken, sum_of, why_not, write_stamp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -73,17 +72,6 @@ logger = logging.getLogger("memento.tiers")
 
 _resets: Counter[Path] = Counter()
 """Resets after damage, by folder, in this process."""
-
-
-class LongState(StrEnum):
-    """Whether the long tier can be searched; `LongTier.reason` says why not."""
-
-    COLD = "cold"
-    """Not open: not needed yet, opening, closed, of another owner, or prevented for a while."""
-    READY = "ready"
-    """It answers from the rows written to it so far."""
-    ASIDE = "aside"
-    """Its index is damaged; the next `open` starts a new one, unless it was replaced too often."""
 
 
 class LongTier:
@@ -147,7 +135,7 @@ class LongTier:
         return self._reason
 
     def _given_up(self) -> bool:
-        """Tell whether the folder was damaged too often in this process to be replaced again."""
+        """Return whether the folder was damaged too often in this process to be replaced again."""
         return _resets[self._folder] >= MAX_RESETS
 
     def open(self) -> None:

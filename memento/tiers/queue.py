@@ -198,11 +198,11 @@ class Wishes:
                 wish.ring()
 
     def expected(self) -> bool:
-        """Tell whether a question waits now, or one did lately."""
+        """Return whether a question waits now, or one did lately."""
         return bool(self._wishes) or monotonic() < self._expected_until
 
     def urgent(self) -> bool:
-        """Tell whether a question waits for a short text, which another thread embeds now."""
+        """Return whether a question waits for a short text, which another thread embeds now."""
         with self._lock:
             return any(chars <= SHORT for wish in self._wishes for chars in wish.left.values())
 

@@ -59,6 +59,7 @@ PATIENCE = 0.5
 
 NOT_REACHED = (
     "backups and exports made before, and what one that was killed left (.NAME.*.tmp)",
+    "the notes of a vault until it is synced (`memento export --vault`)",
     "texts already handed to a model or shown",
     "what the file system, a volume snapshot, the disk's firmware or swap keeps of old blocks",
 )
@@ -135,7 +136,7 @@ def choose(wanted: object, source: object, session: object, *, everything: bool)
 
 
 def _drop(connection: Session, ns: int, what: Chosen) -> dict[str, int]:
-    """Remove what is no memory: sessions, scopes and shares; returns how many rows, by table."""
+    """Remove what is not a memory: sessions, scopes and shares; returns how many rows, by table."""
     return session_rows.drop(connection, ns, what) | scope_rows.drop(connection, ns, what)
 
 
@@ -221,7 +222,7 @@ class Eraser:
             self._rows = Counter(_drop(connection, ns, what))
             return late
 
-        if len(doomed) > erasure.FEW:  # no other writer waits while they are looked for
+        if len(doomed) > erasure.FEW:  # no other writer waits while they are searched for
             also |= self._write(mark)
         else:
             roots, also = self._write(job)

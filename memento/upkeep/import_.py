@@ -154,7 +154,7 @@ class Taking:
         self._sessions[work.ns].update(sessions)
 
     def _is_here(self, work: Work, row: Row) -> bool:
-        """Tell whether a memory is here already, perhaps from an earlier run of this import."""
+        """Return whether a memory is here already, perhaps from an earlier run of this import."""
         docid = sql.known(work.db, work.ns, row)
         if docid is None:
             return False
@@ -208,7 +208,7 @@ class Taking:
         self.counts["events"] += put
 
     def _is_doubted(self, connection: Session, ns: int, event: EventLine) -> bool:
-        """Tell whether an event is a doubt that comparing here has noted during this import."""
+        """Return whether an event is a doubt that comparing here has noted during this import."""
         detail = event.detail
         if event.kind != Event.DOUBTED or event.memory is None or not isinstance(detail, dict):
             return False

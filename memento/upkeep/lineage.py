@@ -227,7 +227,7 @@ def _pairs(session: Session, ns: int, since: int, until: int) -> Iterator[tuple[
 
 
 def _was_accepted(session: Session, row: Row, until: int) -> bool:
-    """Tell whether a memory was accepted at any moment up to another one."""
+    """Return whether a memory was accepted at any moment up to another one."""
     then = (one for one, _, _ in past.numbered(session, row.docid) if one.until <= until)
     return any(one in having("accepted") for one in (row.status, *(one.status for one in then)))
 

@@ -393,7 +393,7 @@ def _followed(drafts: Sequence[Draft], before: Sequence[Row], gone: set[str]) ->
 
 
 def _says_so(memory: Memory, draft: Draft) -> bool:
-    """Tell whether a stored part says all that a draft says, and is trusted as much."""
+    """Return whether a stored part says all that a draft says, and is trusted as much."""
     if draft.expires_in is not None or memory.expires_at is not None:
         return False
     given = {name: getattr(draft, name) for name in _SAME if getattr(draft, name) is not None}

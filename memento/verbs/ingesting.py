@@ -129,7 +129,7 @@ class _Adding:
         return self._view.ask(lambda c, ns: memories.by_ids(c, ns, every)) or {}
 
     def _is_due(self, draft: Draft, row: Row | None) -> bool:
-        """Tell whether a draft is new, or vouches for what waits in quarantine."""
+        """Return whether a draft is new, or vouches for what waits in quarantine."""
         if row is None:
             return True
         return row.status == Status.QUARANTINED and _trust(draft) not in self._view.config.untrusted

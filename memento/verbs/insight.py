@@ -539,7 +539,7 @@ class Insight(Part):
 
 
 def _is_rootless(memory: Memory) -> bool:
-    """Tell whether nothing says where a memory comes from."""
+    """Return whether nothing says where a memory comes from."""
     source = memory.source
     return not (memory.session or memory.actor or source.uri or source.parents)
 

@@ -71,8 +71,8 @@ class Quarantine(Part):
                 changed in quarantine.
 
         Raises:
-            ChangedSince: If its version has changed; for an id alone, if its text ever changed in
-                quarantine.
+            ChangedSince: If its version has changed or, if only an id is given, if its text ever
+                changed in quarantine.
             NotFound: If this namespace has no such id.
             InvalidInput: If it was rejected or forgotten, or one of its parents is quarantined.
             LockedMemory: If it would replace a memory that is locked.
@@ -85,13 +85,13 @@ class Quarantine(Part):
         )
 
     def approve_all(self, seen: Sequence[Memory]) -> Memories:
-        """Approve many memories as you read them, such as all of one source; see ``approve``.
+        """Approve many memories as you read them, such as all from one source; see ``approve``.
 
         A few hundred are approved per transaction. All changes are one run, so that ``undo``
         takes them back together.
 
         Args:
-            seen: The memories as ``list`` returned them.
+            seen: The memories, as ``list`` returned them.
 
         Returns:
             The memories as they are now.
@@ -99,7 +99,7 @@ class Quarantine(Part):
         Raises:
             ChangedSince: If one has changed since; those of earlier transactions are approved.
             NotFound: If this namespace has no such memory.
-            InvalidInput: If ``seen`` holds anything but memories, or one cannot be approved.
+            InvalidInput: If ``seen`` contains anything but memories, or one cannot be approved.
             LockedMemory: If one would replace a memory that is locked.
         """
         if not all(isinstance(one, Memory) for one in seen):

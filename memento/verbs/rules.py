@@ -573,7 +573,7 @@ _OF_PROCESS = namespaces.new()
 
 
 def _holds(row: Row, now: int) -> bool:
-    """Tell whether a memory holds at a moment."""
+    """Return whether a memory holds at a moment."""
     return holds(row, now) and row.valid_from <= now
 
 

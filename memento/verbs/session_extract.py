@@ -1,7 +1,7 @@
 """The extract that is left of a session: its own words, quoted. Pure.
 
-It holds what was decided and learnt, the plans, the next step that was noted last, and the turns of
-the user that are nearest to all the others, one of each topic.
+It holds what was decided and learned, the plans, the next step that was noted last, and the turns
+of the user that are nearest to all the others, one of each topic.
 """
 
 from __future__ import annotations

@@ -214,10 +214,10 @@ class Store(Part):
         became valid later supersedes the other.
 
         A file counts as another person's unless you say otherwise. Its memories are then checked as
-        by ``add``: none is trusted more than the file, untrusted ones are quarantined, secrets are
-        removed, and none is a rule or pinned. Earlier states, events, vectors, and superseded and
-        forgotten memories are left out. With ``trust="user"``, the file is your own, and everything
-        is imported unchanged.
+        with ``add``: none is trusted more than the file, untrusted ones are quarantined, secrets
+        are removed, and none is a rule or pinned. Earlier states, events, vectors, and superseded
+        and forgotten memories are left out. With ``trust="user"``, the file is your own, and
+        everything is imported unchanged.
 
         Args:
             source: Name of a file, or an open stream of text or bytes.
@@ -235,7 +235,7 @@ class Store(Part):
                 a value that cannot be accepted; the message names the line.
             IdConflict: If an id belongs to another memory here.
             SecretFound: If the file is not your own, holds a secret, and the settings refuse them.
-            StoreError: If it could not be written; memories written before that stay.
+            StoreError: If it could not be written; memories written before the failure stay.
         """
         everything = check_flag("all_namespaces", all_namespaces)
         believed = member(Trust, "trust", trust)
@@ -252,27 +252,27 @@ class Store(Part):
         dry_run: bool = False,
         **filters: Unpack[Filtering],
     ) -> Synced:
-        """Keep a folder of Markdown notes and the memories of this namespace the same, both ways.
+        """Sync the memories of this namespace with a folder of Markdown notes, in both directions.
 
-        Each memory gets a note, which any editor may change: its text, and in the front matter its
-        kind, tags, aliases and scope. The next call takes over what changed on either side. If both
-        changed the same field, the note holds, and what the memory said stays in its history. A
-        note that was deleted forgets its memory, which ``restore`` brings back; the note of a
-        memory that was forgotten or erased is removed. A note with ``memento: new`` in its front
-        matter becomes a memory. Other notes are never written.
+        Each memory gets a note that you can change in any editor: its text and, in the front
+        matter, its kind, tags, aliases and scope. The next call applies what changed on either
+        side. If the same field changed on both, the note wins, and the memory's version stays in
+        its history. Deleting a note forgets its memory, which ``restore`` brings back; the note of
+        a forgotten or erased memory is removed. A note with ``memento: new`` in its front matter
+        becomes a memory. Other notes are never changed.
 
-        All changes of memories are one run, see ``Synced.run``. A call that was killed is finished
-        by the next one.
+        All changes to memories form one run, see ``Synced.run``. If a call is killed, the next one
+        completes it.
 
         Args:
-            folder: The folder, outside that of the store. It is made if it is not there.
-            trust: Who edits the notes. If not the user, new notes are as by ``add`` from that
-                source, and no note changes a memory that is trusted more.
-            allow_deletes: Forget the memories of missing notes even if these are more than 5 and
-                more than a fifth of all; a folder that is half copied looks the same.
+            folder: The folder, outside the store's; created if missing.
+            trust: Trust class of whoever edits the notes. If not the user, new notes are treated as
+                added from that source, and no note can change a memory that is trusted more.
+            allow_deletes: Whether to forget the memories of missing notes even if more than 5 and
+                more than a fifth of all are missing, as in a folder that is only half copied.
             dry_run: Only report what would be done.
-            filters: The memories that get a note, see ``Filtering``; all but episodes if no kind is
-                given. A memory that has a note keeps it.
+            filters: Which memories get a note, see ``Filtering``; all kinds except episodes by
+                default. A memory that already has a note keeps it.
 
         Raises:
             InvalidInput: If an argument cannot be accepted, or the folder belongs to another store.

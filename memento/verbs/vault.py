@@ -1,4 +1,4 @@
-"""A folder of notes that is kept the same as the memories of a namespace, both ways.
+"""Sync the memories of a namespace with a folder of notes, in both directions.
 
 Each memory is one Markdown file. What both said when they were last the same is in the file
 ``STATE`` of the folder, as digests; so it is known which of them changed since. A sync that was
@@ -79,17 +79,18 @@ Action = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One thing that a sync did, would do, or left for a person.
+    """One thing that a sync did, would do, or left undone.
 
     Attributes:
-        action: ``added``: a new note became a memory. ``updated``: a memory got what its note says.
-            ``forgotten``: a memory whose note was deleted. ``written`` and ``removed``: a note.
-            ``conflict``: both sides changed; the note holds, and what the memory said is in its
-            history. ``left``: nothing was done, see ``why``. ``withheld``: so many notes are
-            missing that their memories were not forgotten.
-        path: The note, from the folder of the vault.
+        action: ``added``: a new note became a memory. ``updated``: a memory was changed to match
+            its note. ``forgotten``: a memory was forgotten because its note was deleted.
+            ``written`` and ``removed``: a note was written or removed. ``conflict``: both sides
+            changed; the note won, and the memory's version is in its history. ``left``: nothing was
+            done, see ``why``. ``withheld``: so many notes are missing that their memories were not
+            forgotten.
+        path: The note, relative to the folder.
         id: The memory; ``""`` if there is none.
-        why: What there is to say of it.
+        why: The reason, if any.
     """
 
     action: Action
@@ -100,15 +101,16 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Synced:
-    """What became of a vault.
+    """The result of a sync.
 
     Attributes:
         folder: The vault.
-        steps: All that was done, or would be.
-        unchanged: Notes that are as their memories are.
-        foreign: Notes that are not of memento; they are never written.
+        steps: Everything that was done, or would be.
+        unchanged: Number of notes that match their memories.
+        foreign: Number of notes that do not belong to memento and are never changed.
         dry_run: Whether nothing was done.
-        run: Number by which ``undo(run=...)`` takes back what was done to memories, if anything.
+        run: Number to pass to ``undo(run=...)`` to undo the changes to memories; None if there are
+            none.
     """
 
     folder: Path
@@ -148,7 +150,7 @@ def sync(
     allow_deletes: bool,
     dry_run: bool,
 ) -> Synced:
-    """Make a folder of notes and the memories the same, see ``Store.sync_vault``."""
+    """Sync a folder of notes with the memories, see ``Store.sync_vault``."""
     root = Path(os.path.realpath(path_outside("folder", folder, view.root)))
     store = Path(os.path.realpath(view.root))
     if not str(folder) or root in (store, *store.parents):

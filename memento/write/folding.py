@@ -36,7 +36,7 @@ def fold(work: Work, survivor: Row, members: Sequence[Row]) -> list[Row]:
 
 
 def is_folded(work: Work, row: Row) -> bool:
-    """Tell whether a memory is superseded because another one stands for it."""
+    """Return whether a memory is superseded because another one stands for it."""
     last = memories.states(work.db, row.docid)[-1:]
     return row.status == Status.SUPERSEDED and [state.reason for state in last] == [Reason.FOLDED]
 

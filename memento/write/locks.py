@@ -66,7 +66,7 @@ def guard_replaced(old: Row, trust: str) -> None:
 
 
 def is_locked(row: Row) -> bool:
-    """Tell whether the user locked a memory."""
+    """Return whether the user locked a memory."""
     return bool(_bits(row) & USER)
 
 

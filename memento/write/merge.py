@@ -78,7 +78,7 @@ def merged(row: Row, new: Row, derived: Collection[str], metadata_bytes: int) ->
 
 
 def may_add(row: Row, new: Row, untrusted: Collection[str]) -> bool:
-    """Tell whether the source of a repeat may change a memory, or link it to others.
+    """Return whether the source of a repeat may change a memory, or link it to others.
 
     What is quarantined is approved as somebody read it, so that no repeat changes it; and what an
     untrusted source said stays as it was approved, unless the user says the same. A repeat that is

@@ -102,7 +102,7 @@ def _candidates(work: Work, ids: Iterable[str]) -> list[Row]:
 
 
 def is_replaceable(work: Work, old: Row, new: Row) -> bool:
-    """Tell whether a statement of the user may supersede a memory that was named to it.
+    """Return whether a statement of the user may supersede a memory that was named to it.
 
     Both hold now, in one scope; the earlier one is the user's own and not locked.
     """
@@ -121,7 +121,7 @@ def _is_open(work: Work, row: Row) -> bool:
 
 
 def _has_value(row: Row, lesson: Lesson) -> bool:
-    """Tell whether the holder of the lesson's slot says the same."""
+    """Return whether the holder of the lesson's slot says the same."""
     slot = lesson.slot
     signals = [Signal(row.signal)] if row.signal in tuple(Signal) else _USUAL
     known = (slot_under(row.text, one, row.condition) for one in signals)
@@ -142,7 +142,7 @@ def _slot_of(row: Row) -> Slot | None:
 
 
 def _changes(lesson: Lesson) -> bool:
-    """Tell whether a statement says that something is otherwise than before."""
+    """Return whether a statement says that something is otherwise than before."""
     if lesson.signal is Signal.CORRECTION:
         return True
     said = lesson.candidate.span.text
@@ -167,7 +167,7 @@ def _without_slot(lesson: Lesson, rows: Sequence[Row], key: str | None) -> Verdi
 
 
 def _vouches(row: Row, lesson: Lesson) -> bool:
-    """Tell whether a memory that says the same stands for a lesson, which is the user's own word.
+    """Return whether a memory that says the same stands for a lesson, which is the user's own word.
 
     The word of an agent or of a page does not, and what is not a rule does not stand for one: it
     would keep the user's rule out of every policy.
@@ -193,7 +193,7 @@ def _meant(lesson: Lesson, rows: Sequence[Row]) -> list[Row]:
 
 
 def _differs(old: str, new: str) -> bool:
-    """Tell whether a statement gives the same thing another value, or denies it."""
+    """Return whether a statement gives the same thing another value, or denies it."""
     found = difference(old, new)
     if found is None:
         return False
@@ -201,7 +201,7 @@ def _differs(old: str, new: str) -> bool:
 
 
 def _excludes(row: Row, lesson: Lesson) -> bool:
-    """Tell whether both a memory and a lesson cannot be true."""
+    """Return whether both a memory and a lesson cannot be true."""
     if row.condition != lesson.condition and not (row.condition and lesson.condition):
         return False
     found = difference(row.text, lesson.text)

@@ -117,7 +117,7 @@ def refuse_copies(work: Work, drafts: Sequence[Draft]) -> None:
 
 
 def _is_kept_turn(row: Row) -> bool:
-    """Tell whether ``keep`` chose the id: such a turn is given again with its conversation."""
+    """Return whether ``keep`` chose the id: such a turn is given again with its conversation."""
     return row.id.startswith(TURN) and row.source_uri is None
 
 
@@ -204,7 +204,7 @@ def _write_run(work: Work, run: Sequence[Entry]) -> list[Row]:
 
 
 def _was_changed(work: Work, entry: Entry, found: Row) -> bool:
-    """Tell whether a memory said what its source brings again, until somebody changed it here."""
+    """Return whether a memory said what its source brings again, until somebody changed it here."""
     if entry.row.source_uri is None or entry.row.source_uri != found.source_uri:
         return False
     before = [state.text for state, *_ in past.numbered(work.db, found.docid)]
@@ -281,7 +281,7 @@ def _content_of(row: Row) -> tuple[bytes, bool]:
 
 
 def _is_turn(entry: Entry) -> bool:
-    """Tell whether an entry is a turn of a conversation, where the same is said many times.
+    """Return whether an entry is a turn of a conversation, where the same is said many times.
 
     If the caller gave its moment, it is not: the same content of the same moment is a repeat, as
     nobody says a thing twice at once.
@@ -293,7 +293,7 @@ def _is_turn(entry: Entry) -> bool:
 
 
 def _is_dated_value(entry: Entry) -> bool:
-    """Tell whether an entry is a value of a slot that holds from a moment the caller gave."""
+    """Return whether an entry is a value of a slot that holds from a moment the caller gave."""
     row = entry.row
     named = row.key is not None and not entry.chosen_id and row.status in SLOT_HOLDING
     return named and "valid_from" not in entry.derived
@@ -327,7 +327,7 @@ def _fold(work: Work, entry: Entry, row: Row) -> None:
 
 
 def _may_merge(work: Work, entry: Entry, row: Row) -> bool:
-    """Tell whether a repeat may change a memory: it is not over.
+    """Return whether a repeat may change a memory: it is not over.
 
     Nothing that a repeat says is merged into a memory that the user locked.
     """
@@ -405,19 +405,19 @@ def _contested_ids(work: Work, entries: Sequence[Entry]) -> set[str]:
 
 
 def _takes_id(work: Work, row: Row, entry: Entry) -> bool:
-    """Tell whether an entry replaces the memory that has its id, whatever that says."""
+    """Return whether an entry replaces the memory that has its id, whatever that says."""
     free = _is_accepted(entry) and row.status not in _KEEPS_ID
     return free and _gives_way(work, sound(row))
 
 
 def _gives_way(work: Work, row: Row) -> bool:
-    """Tell whether a memory has no claim to its id: quarantined, or hidden and never trusted."""
+    """Return whether a memory has no claim to its id: quarantined, or hidden and never trusted."""
     hidden = row.status not in FOUND and row.trust in work.rules.untrusted
     return row.status == Status.QUARANTINED or hidden
 
 
 def _comes_back(work: Work, row: Row, entry: Entry) -> bool:
-    """Tell whether a memory that nobody finds any more is added again by its id.
+    """Return whether a memory that nobody finds any more is added again by its id.
 
     A turn of a conversation and a part of a file are given again with the rest of it, so they stay
     away until they are restored. A value that is given with its time belongs to the past.
@@ -541,18 +541,18 @@ def _differences(row: Row, entry: Entry) -> dict[str, Any]:
 
 
 def _outranks(row: Row, entry: Entry) -> bool:
-    """Tell whether a memory is trusted more than who says an entry; nothing tells if damaged."""
+    """Return whether a memory is trusted more than who says an entry; nothing tells if damaged."""
     return is_sound(row) and Trust.outranks(row.trust, entry.by or entry.row.trust)
 
 
 def _stands_against(work: Work, row: Row, entry: Entry) -> bool:
-    """Tell whether a memory is not for who says an entry to replace; nothing tells if damaged."""
+    """Return whether a memory is not for who says an entry to replace; nothing tells if damaged."""
     stands = trust.standing(row, work.rules.untrusted) if is_sound(row) else Trust.WEB
     return Trust.outranks(stands, entry.by or entry.row.trust)
 
 
 def _is_own(row: Row, entry: Entry) -> bool:
-    """Tell whether the source of an entry is that of a memory."""
+    """Return whether the source of an entry is that of a memory."""
     return (row.trust, row.source_uri) == (entry.row.trust, entry.row.source_uri)
 
 

@@ -110,7 +110,7 @@ def _widens(db: Session, ns: int, src: str, dst: str) -> bool:
 
 
 def are_shared_since(work: Work, present: str, before: str, moment: int) -> bool:
-    """Tell whether an undo would show a memory by a share that is newer than the change."""
+    """Return whether an undo would show a memory by a share that is newer than the change."""
     if present == before:
         return False
     shares = rows.shares_of(work.db, work.ns)
@@ -122,7 +122,7 @@ def are_shared_since(work: Work, present: str, before: str, moment: int) -> bool
 
 
 def may_be_merged(db: Session, ns: int, place: Place) -> bool:
-    """Tell whether a merge from elsewhere hides or shows no memory here and makes no circle."""
+    """Return whether a merge from elsewhere hides or shows no memory here and makes no circle."""
     where = resolved(place.merged_into or "", rows.merges(db, ns))
     if contains(place.path, where) or _widens(db, ns, place.path, where):
         return False
@@ -236,7 +236,7 @@ def send_back(work: Work, those: Sequence[tuple[int, str]]) -> list[Row]:
 
 
 def _gave_way_in_merge(work: Work, row: Row) -> bool:
-    """Tell whether a merge ended the last state in which a memory was active."""
+    """Return whether a merge ended the last state in which a memory was active."""
     earlier = past.numbered(work.db, row.docid)
     ends = [number for state, number, _ in earlier if state.status in FOUND]
     if row.status in FOUND or not ends or ends[-1] is None:

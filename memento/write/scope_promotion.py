@@ -85,7 +85,7 @@ def _value(row: Row) -> str | None:
 
 
 def _is_opposed(group: Sequence[Row], parent: str, rows: Sequence[Row]) -> bool:
-    """Tell whether a memory at the scope above or inside it has another value of their slot.
+    """Return whether a memory at the scope above or inside it has another value of their slot.
 
     Also if the scope above says it already: then nothing is to be promoted.
     """

@@ -73,7 +73,7 @@ def name(ledger: Ledger) -> str:
 
 
 def is_gone(owner: str) -> bool:
-    """Tell whether an owner certainly works on nothing any more.
+    """Return whether an owner certainly works on nothing any more.
 
     Of a process of another container nothing can be told; then it is False.
     """
@@ -191,7 +191,7 @@ def end(work: Work, session: str, outcome: str | None) -> bool:
 
 
 def are_as_read(work: Work, read: Sequence[Row]) -> bool:
-    """Tell whether memories still have the status, the content and the trust that were read."""
+    """Return whether memories still have the status, the content and the trust that were read."""
     present = memories.by_ids(work.db, work.ns, [row.id for row in read])
     return all(
         row.id in present and present[row.id].status == row.status for row in read
@@ -214,7 +214,7 @@ def leave(work: Work, session: str) -> None:
 
 
 def is_interrupted(one: Begun, now: int, settings: SessionConfig) -> bool:
-    """Tell whether a session broke off: nobody works on it any more, or not for a long time."""
+    """Return whether a session broke off: nobody works on it any more, or not for a long time."""
     if one.ended is not None:
         return False
     silent = now - one.touched >= settings.idle_minutes * MINUTE

@@ -157,7 +157,7 @@ def misread(session: Session, ns: int, config: Conflicts, sample: int) -> int:
 
 
 def _is_misread(session: Session, row: Row, config: Conflicts) -> bool:
-    """Tell whether the numbers of a memory, or the memories it may succeed, are not all there.
+    """Return whether the numbers of a memory, or the memories it may succeed, are not all there.
 
     Pairs are compared only of memories that are as they came: only those are told by their texts.
     """
@@ -172,7 +172,7 @@ def _is_misread(session: Session, row: Row, config: Conflicts) -> bool:
 
 
 def _is_unchanged(row: Row) -> bool:
-    """Tell whether a memory is as it came."""
+    """Return whether a memory is as it came."""
     return row.rev == row.docid & SEQ_MASK
 
 
@@ -324,7 +324,7 @@ def _may_succeed(new: Row, old: Row) -> bool:
 
 
 def _is_note(row: Row) -> bool:
-    """Tell whether a memory is a short statement of a person outside of a conversation."""
+    """Return whether a memory is a short statement of a person outside of a conversation."""
     plain = row.session is None and row.role != ASSISTANT and row.kind not in NEVER
     return plain and row.status in ACCEPTED and is_sound(row) and len(row.text) <= LONGEST
 
@@ -389,7 +389,7 @@ def _carry_out(work: Work, new: Row, old: Row, config: Conflicts) -> Row | None:
 
 
 def _may_supersede(new: Row, old: Row, verdict: Verdict, config: Conflicts) -> bool:
-    """Tell whether an update may supersede without asking."""
+    """Return whether an update may supersede without asking."""
     allowed = config.supersede == "updates" or (config.supersede == "explicit" and verdict.explicit)
     same_place = new.scope == old.scope and (old.key is None or old.key == new.key)
     bounds = (new.valid_until, new.expires_at, new.condition, new.due_at)
@@ -400,7 +400,7 @@ def _may_supersede(new: Row, old: Row, verdict: Verdict, config: Conflicts) -> b
 
 
 def _was_taken_back(work: Work, new: Row, old: Row) -> bool:
-    """Tell whether one superseded an earlier memory before, and somebody took that back.
+    """Return whether one superseded an earlier memory before, and somebody took that back.
 
     The earlier states of a memory go with it into an export, so what was decided in one store holds
     in another, where both are compared again. Not if either has another text since.

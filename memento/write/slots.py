@@ -144,7 +144,7 @@ def _become_history(work: Work, row: Row, holder: Row) -> None:
 
 
 def _follows(work: Work, row: Row, other: Row) -> bool:
-    """Tell whether a memory comes to be superseded by another one, however far off."""
+    """Return whether a memory comes to be superseded by another one, however far off."""
     session, ns = work.db, work.ns
     return links.is_successor(session, ns, other.id) and links.leads_to(
         session, ns, row.id, other.id
@@ -198,7 +198,7 @@ def contend(
 
 
 def _overrules(work: Work, row: Row, holder: Row, by: str) -> bool:
-    """Tell whether all that holds from where a value starts is of less trusted sources."""
+    """Return whether all that holds from where a value starts is of less trusted sources."""
     if not is_sound(holder) or not Trust.outranks(by, holder.trust) or not _reaches(row, holder):
         return False
     return all(Trust.outranks(by, one.trust) for one in slot_rows.values_from(work.db, row))
@@ -377,7 +377,7 @@ _arrival = attrgetter("valid_from", "created_at", "docid")
 
 
 def _reaches(row: Row, after: Row) -> bool:
-    """Tell whether a value would still hold when another one begins."""
+    """Return whether a value would still hold when another one begins."""
     return row.valid_until is None or row.valid_until > after.valid_from
 
 
@@ -404,7 +404,7 @@ def _rank(row: Row, now: int) -> tuple[int, int, int]:
 
 
 def _is_present(work: Work, row: Row, holder: Row | None) -> bool:
-    """Tell whether a dated value replaces the holder: it did not hold only before it.
+    """Return whether a dated value replaces the holder: it did not hold only before it.
 
     A planned holder is not the present value, so a value that holds now does not become a former
     one because of it.
@@ -418,7 +418,7 @@ def _is_present(work: Work, row: Row, holder: Row | None) -> bool:
 
 
 def is_planned(holder: Row, now: int) -> bool:
-    """Tell whether the holder of a slot was said to hold only from a later moment on.
+    """Return whether the holder of a slot was said to hold only from a later moment on.
 
     One that began when it was told was not, even if the clock was set back since.
     """

@@ -22,7 +22,7 @@ ACCEPTED = frozenset(having("accepted"))
 
 
 def holds(row: Row, now: int) -> bool:
-    """Tell whether a memory has neither expired nor ended by a moment, microseconds."""
+    """Return whether a memory has neither expired nor ended by a moment, microseconds."""
     ends = (end for end in (row.expires_at, row.valid_until) if end is not None)
     return all(end > now for end in ends)
 

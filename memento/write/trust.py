@@ -197,7 +197,7 @@ def _check_read(work: Work, row: Row, seen: Memory | int | None) -> None:
 
 
 def _was_reworded(connection: Session, row: Row) -> bool:
-    """Tell whether a quarantined memory said something else since it came into quarantine."""
+    """Return whether a quarantined memory said something else since it came into quarantine."""
     for state in reversed(memories.states(connection, row.docid)):
         if is_changed_state(row, state):
             return True
@@ -307,7 +307,7 @@ def _lower_trust(work: Work, child: Row, heard: Sequence[Row]) -> bool:
 
 
 def _was_approved(connection: Session, row: Row) -> bool:
-    """Tell whether a memory was approved, and not replaced since."""
+    """Return whether a memory was approved, and not replaced since."""
     for state in reversed(memories.states(connection, row.docid)):
         if is_changed_state(row, state):
             return False

@@ -117,7 +117,7 @@ class _Plan:
 
 
 def is_undoable(one: Recorded) -> bool:
-    """Tell whether a change can be undone: it was not, and it is not a verdict."""
+    """Return whether a change can be undone: it was not, and it is not a verdict."""
     return one.undone_by is None and one.kind not in VERDICTS
 
 
@@ -246,7 +246,7 @@ def _before(work: Work, one: Recorded, row: Row, ended: Ended) -> Row:
 
 
 def _changed_since(work: Work, docid: int, rev: int) -> tuple[bool, int | None]:
-    """Tell whether a memory changed after a revision, and by which change last.
+    """Return whether a memory changed after a revision, and by which change last.
 
     A change and the one that undid it are as if neither had been.
     """
@@ -260,7 +260,7 @@ def _changed_since(work: Work, docid: int, rev: int) -> tuple[bool, int | None]:
 
 
 def _has_no_lock_left(work: Work, plan: _Plan, row: Row, target: Row) -> bool:
-    """Tell whether a memory would be locked by the user again, but too many others are."""
+    """Return whether a memory would be locked by the user again, but too many others are."""
     if is_locked(row) or not is_locked(target):
         return False
     others = [one for docid, one in plan.targets.items() if docid != row.docid]
@@ -269,7 +269,7 @@ def _has_no_lock_left(work: Work, plan: _Plan, row: Row, target: Row) -> bool:
 
 
 def _is_decided(work: Work, one: Recorded, row: Row, target: Row) -> bool:
-    """Tell whether a memory would pass the border of quarantine, or get back lost trust."""
+    """Return whether a memory would pass the border of quarantine, or get back lost trust."""
     borders = {row.status in ACCEPTED, target.status in ACCEPTED}
     quarantined = Status.QUARANTINED in (row.status, target.status)
     reasons = changes.reasons(work.db, one.change, row.docid)
@@ -295,7 +295,7 @@ _FREE = (False, None)
 
 
 def _slot_is_held(work: Work, plan: _Plan, row: Row, target: Row) -> tuple[bool, int | None]:
-    """Tell whether a memory that stays holds the slot that another one would hold again."""
+    """Return whether a memory that stays holds the slot that another one would hold again."""
     if target.key is None or target.status not in SLOT_HOLDING:
         return _FREE
     for holder in list(slot_rows.holders(work.db, target.ns, (target.key, target.scope))):
@@ -328,7 +328,7 @@ def _has_no_successor(
 
 
 def _comes_back(work: Work, plan: _Plan, start: Row, memory_id: str) -> bool:
-    """Tell whether the chain of a memory would lead to another one, or not end."""
+    """Return whether the chain of a memory would lead to another one, or not end."""
     at: Row | None = start
     for _ in range(LONGEST):
         if at is None or at.superseded_by is None:
@@ -342,7 +342,7 @@ def _comes_back(work: Work, plan: _Plan, start: Row, memory_id: str) -> bool:
 
 
 def _is_needed(plan: _Plan, row: Row, target: Row) -> tuple[bool, int | None]:
-    """Tell whether a memory would be hidden that superseded one that is left."""
+    """Return whether a memory would be hidden that superseded one that is left."""
     if target.status in ACCEPTED or row.status not in ACCEPTED:
         return _FREE
     for docid, why in plan.left.items():

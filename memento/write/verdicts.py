@@ -162,7 +162,7 @@ def _write(work: Work, row: Row, verdict: Verdict, massed: float, together: int)
 
 
 def _was_given(work: Work, row: Row, verdict: Verdict, since: float) -> bool:
-    """Tell whether the same verdict was given after a moment, and not taken back."""
+    """Return whether the same verdict was given after a moment, and not taken back."""
     told = usage_events.told_lately(work.db, row.docid, since)
     return any(
         (one.kind, one.source) == (verdict.kind, verdict.source) and since < one.at <= work.now
@@ -171,7 +171,7 @@ def _was_given(work: Work, row: Row, verdict: Verdict, since: float) -> bool:
 
 
 def _teaches(work: Work, row: Row, verdict: Verdict) -> bool:
-    """Tell whether a verdict teaches: the user's, and the agent's once a day for each memory."""
+    """Return whether a verdict teaches: the user's, and the agent's once a day for each memory."""
     if verdict.source == Trust.AGENT:
         return not _was_given(work, row, verdict, work.now - work.now % DAY - 1)
     return verdict.source == Trust.USER
@@ -285,7 +285,7 @@ def cited(question: str, answer: str, texts: Sequence[str]) -> list[bool]:
 
 
 def _is_cited(own: set[str], said: set[str], text: str) -> bool:
-    """Tell whether an answer holds enough of the words that are a text's own."""
+    """Return whether an answer holds enough of the words that are a text's own."""
     found = own & said
     if 2 * len(found) < len(own) or not found:
         return False
@@ -293,7 +293,7 @@ def _is_cited(own: set[str], said: set[str], text: str) -> bool:
 
 
 def _is_taken(clause: set[str], spoken: set[str], text: str, common: Mapping[str, int]) -> bool:
-    """Tell whether enough of a clause of the answer is in a text, and in few others."""
+    """Return whether enough of a clause of the answer is in a text, and in few others."""
     found = {word for word in clause & spoken if common[word] <= SHARED}
     if 2 * len(found) < len(clause) or not found:
         return False

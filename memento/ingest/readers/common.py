@@ -48,7 +48,7 @@ class How:
         self.notes[text] = None
 
     def is_me(self, *names: object) -> bool:
-        """Tell whether one of the names of a person is the user's."""
+        """Return whether one of the names of a person is the user's."""
         return self.me is not None and folded(self.me) in map(folded, filter(None, names))
 
 

@@ -145,7 +145,7 @@ def _around(name: str) -> Collection[str]:
 
 
 def _is_hidden(tag: Tag) -> bool:
-    """Tell whether a browser shows nothing of an element."""
+    """Return whether a browser shows nothing of an element."""
     given = tag.attributes
     if tag.name == "dialog" and "open" not in given:
         return True

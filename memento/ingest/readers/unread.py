@@ -69,7 +69,7 @@ _FIELDS: tuple[tuple[frozenset[str], str], ...] = (
 
 
 def no_text(head: Head) -> str:
-    """Return what a file is that is no text and is known; ``""`` for any other."""
+    """Return what a file is that is not a text and is known; ``""`` for any other."""
     for beginning, said in _BEGINNINGS:
         if head.data.startswith(beginning):
             return said

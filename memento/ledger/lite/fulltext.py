@@ -153,7 +153,7 @@ class LiteWords:
         execute, bounds = self._connection.execute, docid_range(ns)
         count = 0
         for word in words:
-            asked = (f'{{head rest}} : "{word}"', *bounds)  # a tag or a name is no text
+            asked = (f'{{head rest}} : "{word}"', *bounds)  # a tag or a name is not a text
             oldest = execute(_OLDEST, asked).fetchone()
             heard = oldest and (  # the oldest is heard nearly always, and at half the cost
                 execute(_IS_HEARD, oldest).fetchone()
@@ -235,7 +235,7 @@ class LiteWords:
         return self._connection.total_changes - before > 1  # Source: sqlite.org/fts5.html, merge
 
     def intact(self) -> bool:
-        """Tell whether the index agrees with what it was built from."""
+        """Return whether the index agrees with what it was built from."""
         try:
             self._command("integrity-check", 1)
         except DatabaseError:

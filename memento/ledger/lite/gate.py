@@ -121,7 +121,7 @@ def tell(seconds: float) -> None:
 
 
 def is_taken(ledger: Path) -> bool:
-    """Tell whether somebody has the turn now, in this process or another one."""
+    """Return whether somebody has the turn now, in this process or another one."""
     flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW
     try:
         turn = os.open(ledger.with_name(layout.TURN), flags)

@@ -102,7 +102,7 @@ _IN_USE = 128
 
 
 def lost(path: Path) -> bool:
-    """Tell whether nobody has the lock that SQLite keeps on a file which this process has open.
+    """Return whether nobody has the lock that SQLite keeps on a file which this process has open.
 
     Asked by a descriptor of SQLite's own: closing another one would drop the locks. False while
     another process has the file open, or where the system cannot say.
@@ -119,7 +119,7 @@ def lost(path: Path) -> bool:
 
 
 def is_open(path: Path) -> bool:
-    """Tell whether this process has a file open; False where the system cannot say."""
+    """Return whether this process has a file open; False where the system cannot say."""
     try:
         return _descriptor_of(path) is not None
     except OSError:

@@ -238,6 +238,6 @@ def _of_kept(found: Rescued) -> dict[int, tuple[Any, ...]]:
 
 
 def _is_whole(found: Rescued, version: tuple[Any, ...]) -> bool:
-    """Tell whether an earlier state is what it was."""
+    """Return whether an earlier state is what it was."""
     row = found.memories.get(version[0])
     return row is not None and not rows.is_changed_state(row, State(*version[2:]))

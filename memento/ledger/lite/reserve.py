@@ -151,7 +151,7 @@ class Reserve:
 
 
 def is_ours(path: str | os.PathLike[str]) -> bool:
-    """Tell whether a file is a reserve that a store made, full, cut off or given back."""
+    """Return whether a file is a reserve that a store made, full, cut off or given back."""
     try:
         with open_regular(path, follow=False) as file:
             return _made_by_us(file.read(SIZE))

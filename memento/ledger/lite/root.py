@@ -119,7 +119,7 @@ def _drop_second_names(root: Path, found: Iterable[os.DirEntry[str]]) -> None:
 
 
 def _is_strange(entry: os.DirEntry[str], *, new: bool) -> bool:
-    """Tell whether a file is none of a store's; in a new store every link is strange."""
+    """Return whether a file is none of a store's; in a new store every link is strange."""
     if entry.name in _HARMLESS or entry.name.startswith(".Trash-"):
         return False
     ours = layout.OF_A_NEW_STORE if new else layout.OF_A_STORE
