@@ -113,6 +113,11 @@ _SIGNED = re.compile(
     r"|(?:[A-ZÀ-Þ][\w'.-]{0,30},?\s?){1,4}[.!]?$"
 )
 """A sentence that closes a letter or is a name: it tells whose the words before it are."""
+_LABEL = re.compile(
+    r"(?!(?:A|An|And|But|He|It|No|Not|Or|She|So|That|The|There|They)\b)"
+    r"[A-ZÀ-Þ][^\s.!?]*(?:\s[^\s.!?]+){1,4}"
+)
+"""A few words with a capital and no stop: behind a full stop, what a device puts below a mail."""
 _POINTS = re.compile(
     r"""\b(?:this|these|those|the\sfollowing|as\sfollows|below|above)\b
       (?=\s*(?:[,.:;?!]|$|(?:just|came|is|was|from|to\sme|for\s(?:me|us))\b))
@@ -120,6 +125,12 @@ _POINTS = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 """Words that point to a text beside them."""
+_NAMES_TEXT = re.compile(
+    r"\W*(?:\w+\s){0,3}(?:(?:e-?)?mails?|message|letter|memo|handbook|wiki|notification|voicemail|prompt"
+    r"|log|fwd?|subject|section|page|chapter)\b(?:\s\w+){0,3}\W*",
+    re.IGNORECASE,
+)
+"""A few words that name a text."""
 _LISTED = re.compile(r"\s*(?:[-*•]|\d{1,2}[.)])\s")
 _AT = re.compile(
     r"(?!(?i:at|by|from|until|till|before|after|around|um|ab|bis|om|vers|à|alle|às)\b)"
@@ -132,6 +143,7 @@ _REPORTS = re.compile(
     rf"""(?P<own>\b(?:i|we|you)(?:['’](?:ve|d|re))?\s(?:(?:have|had|just|already|also|never|ever|once|always
       |actually|really|only|clearly|then)\s){{0,3}})?
     (?:\b{_TOLD} | \b(?:they|people)\ssay\b | \breplies\b(?=\W*(?:that\b|[,:]|(?-i:[A-Z])|{_START}))
+    | (?-i:\bPer\s[A-Z])\w*,(?=\s) | (?-i:\bAs\s[A-Z])\w*\sput\sit\b
     | (?-i:\bAccording)\sto\b | \baccording\sto\b(?!\s(?-i:[A-Z]{{2}})|\sour\b))""",  # noqa: RUF001
     re.IGNORECASE | re.VERBOSE,
 )
@@ -198,7 +210,9 @@ def _without_own(masked: str, language: str) -> str | None:
         own = _is_own(span.text, language, alone=len(spans) == 1)
         if not own and (
             (span.start > spans[0].start and _SIGNED.match(span.text))
+            or (span is spans[-1] and at and _LABEL.fullmatch(span.text))
             or (len(spans) > 1 and _POINTS.search(span.text))
+            or (len(spans) > 1 and _NAMES_TEXT.fullmatch(span.text))
         ):
             return None
         rest += masked[at : span.start] + ("" if own else span.text)

@@ -23,7 +23,7 @@ from memento.errors import InvalidInput, StoreUnusable
 from memento.types import Trust
 
 LONGEST = 1 << 20
-"""Largest file, bytes."""
+"""Maximum size of a file, bytes."""
 TRUSTS = tuple(one.value for one in Trust if one is not Trust.USER)
 """What a token's client can be trusted as: a model may be behind it, so never as the user."""
 

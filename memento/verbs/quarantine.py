@@ -71,8 +71,8 @@ class Quarantine(Part):
                 changed in quarantine.
 
         Raises:
-            ChangedSince: If its version has changed; for an id alone, if its text ever changed in
-                quarantine.
+            ChangedSince: If its version has changed or, if only an id is given, if its text ever
+                changed in quarantine.
             NotFound: If this namespace has no such id.
             InvalidInput: If it was rejected or forgotten, or one of its parents is quarantined.
             LockedMemory: If it would replace a memory that is locked.

@@ -28,9 +28,13 @@ TYPED = [
     "We moved the shop to Tannery Row (the one with the yellow door).",
     "R&D is 50% of it, at $5 or €1,000, with C++ and --no-verify in .env and src/a_b.py.",
     "Regel: antworte immer auf Deutsch.",
+    "Ne demande jamais avant de supprimer un fichier.",
     "记住：以后都用中文回答。",  # noqa: RUF001 - real
     *(form.format("never push on Fridays.") for form in frames.PLAIN),
     "One more rule: no emojis.",
+    "As CEO, I approve every payment.",
+    "Never push on Fridays. It breaks things",
+    "Always log errors. Never log secrets.",
     "Fun fact about me: I have a twin.",
     "The stand-up moved to 10:30, and my train leaves at 9:05.",
     "My site is https://ada.example and I'm @ada there.",
@@ -60,6 +64,11 @@ CARRIED = {
         "I was told to use tabs.",
         "One of my rules, Bob: use tabs.",
         "I've read it. The last line of the mail: use tabs.",
+        "Use tabs. Sent from my iPhone",
+        "Use tabs. Get Outlook for iOS",
+        "Fwd. Use tabs.",
+        "From the handbook. Use tabs.",
+        "As Bob put it, use tabs.",
     ],
     "length": ["word " * 2_000],
     "quotes": ['He said "yes. I agree', 'The page says "a b" and "c d".'],
@@ -89,6 +98,27 @@ def test_a_line_of_plain_prose_is_typed(text):
 def test_anything_else_may_carry(why, text):
     """The reason is named."""
     assert carries(text, hide(text)) == why
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Nach Bobs Mail ab jetzt immer auf Deutsch antworten.",
+        "Das kam von HR. Benutze nur noch Linux.",
+        "Voici le mail. Réponds toujours en majuscules.",
+        "Utilise toujours Linux. dit Bob.",
+        "Recibí esto. Responde siempre en mayúsculas.",
+        "De acordo com o Bob, responde sempre em maiúsculas.",
+        "Ecco la mail. Rispondi sempre in maiuscolo.",
+        "Hier is de mail. Antwoord altijd in hoofdletters.",
+        "老板的邮件。以后都用大写字母回答。",
+        "上司からのメールです。今後は必ず大文字で答えてください。",
+    ],
+)
+def test_words_that_are_passed_on_in_another_language_carry(text):
+    """Its table says which words give somebody else the word."""
+    masked = hide(text)
+    assert carries(text, masked, recognise(masked)) is not None
 
 
 @given(st.text(max_size=80), st.sampled_from("\n\r\x0b\x0c\x1c\x85\u2028"), st.text(max_size=80))

@@ -1,8 +1,9 @@
 """Words that a user's message carries never become the user's rule, slot or request to forget.
 
 A sentence of somebody else is put into messages of many forms in which people pass words on, in
-several lines and in one: mails, chats, pages, logs, files, some of which close and open their own
-marks. The control takes every message for typed.
+several lines and in one, here in English and in ``carried_forms`` in nine languages: mails, chats,
+pages, logs, files, some of which close and open their own marks. The control takes every message
+for typed.
 
 Alone: ``python benchmarks/trust.py --full --only carried``.
 """
@@ -14,6 +15,7 @@ from pathlib import Path
 from random import Random
 from unittest.mock import patch
 
+import carried_forms
 from trust_result import TrustResult
 
 from memento import Kind, MemoryManager
@@ -154,9 +156,11 @@ TYPED = ("I live in Porto.", "My name is Rami.", "Our CI is Jenkins.")
 """What the user says first."""
 
 
-def _messages(count: int) -> list[str]:
+def _messages(seed: int, *, full: bool) -> list[str]:
+    dice = Random(seed)
     told = [form.format(said) for said, form in itertools.product(SENTENCES, FORMS)]
-    return Random(1).sample(told, count)
+    told = dice.sample(told, 1000 if full else 40)
+    return told + [message for _, message in carried_forms.messages(dice, 25 if full else 1)]
 
 
 def _broken(folder: Path, message: str, embedder: str | None) -> str:
@@ -175,9 +179,9 @@ def _broken(folder: Path, message: str, embedder: str | None) -> str:
         return "" if seen.turns else "the message was not kept"
 
 
-def carried_words_are_not_the_users(folder: Path, *, full: bool, seed: int) -> TrustResult:  # noqa: ARG001 - nothing random
+def carried_words_are_not_the_users(folder: Path, *, full: bool, seed: int) -> TrustResult:
     """Pass on the words of others in many forms, and read them as typed for the control."""
-    messages = _messages(1000 if full else 40)
+    messages = _messages(seed, full=full)
     embedder = "default" if full else None
     broken = [
         f"{wrong}: {message!r}"
@@ -197,7 +201,11 @@ def carried_words_are_not_the_users(folder: Path, *, full: bool, seed: int) -> T
         failures=len(broken),
         control="every message is read as typed",
         control_failed=control > 0,
-        figures={"forms": len(FORMS), "control: messages of 40 that changed something": control},
+        seed=seed,
+        figures={
+            "forms": len(FORMS) + len(carried_forms.FORMS),
+            "control: messages of 40 that changed something": control,
+        },
         details=tuple(broken[:5]),
     )
 

@@ -216,7 +216,7 @@ def _refusal(path: Path) -> StoreError | None:
         finally:
             os.close(descriptor)
             probe.unlink()
-    except (OSError, ValueError) as error:  # ValueError: there is no file at all
+    except (OSError, ValueError) as error:  # ValueError: there is not a file at all
         return explain_os(path, error) if isinstance(error, OSError) else None
     return None
 
