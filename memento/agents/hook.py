@@ -43,7 +43,7 @@ POLICY_TOKENS, TAIL_TOKENS = 450, 150
 """Maximum number of tokens in what is shown at the start of a session."""
 MOST = 6
 """Maximum number of memories shown beside a message."""
-NEAR = 0.5
+NEAR = 0.6
 """Minimum share of the best memory's score; what has less bears on something else."""
 FEWEST_WORDS = 3
 """A shorter message is about nothing, or answers the agent."""

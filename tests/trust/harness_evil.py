@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from trust_result import TrustResult
@@ -48,7 +49,10 @@ LEFT_OUT = {"backup", "export", "flush", "import_from", "reindex"}
 DOUBTED = Candidate(
     "a green door", Span(0, 1, "a"), "user", Signal.FACT, Kind.FACT, None, None, None, "", 0.6
 )
+VAULT = TemporaryDirectory(prefix="memento-vault-")
+"""A folder outside the store, for the notes of a vault."""
 USUAL: dict[str, Any] = {
+    "folder": VAULT.name,
     "text": "a green door", "document": "a door", "items": ["a green door"],
     "query": "a green door", "id": "mine", "short": "mine-1", "key": "door",
     "messages": ["a green door"], "seen": "mine",
