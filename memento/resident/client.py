@@ -93,8 +93,8 @@ def connect(
     while True:
         try:
             opened, answer = _asked(path, line, end)
-        except (FileNotFoundError, ConnectionError):
-            pass
+        except (FileNotFoundError, ConnectionError, BlockingIOError):
+            pass  # nobody is there yet, or so many wait that there is no room
         except (OSError, ValueError) as error:  # the deadline is one, too
             raise Unreachable(f"{path}: {error}") from error
         else:
@@ -112,10 +112,17 @@ def connect(
 
 
 def locked(root: str | os.PathLike[str]) -> int | None:
-    """Take the lock of whoever listens for a store, or is about to; None if another one has it."""
+    """Take the lock of whoever listens for a store, or is about to; None if another one has it.
+
+    Raises:
+        Unreachable: If there can be no lock.
+    """
     path = place(root, "lock")
     while True:
-        lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        try:
+            lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        except OSError as error:
+            raise Unreachable(f"{path}: {error.strerror}") from error
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
