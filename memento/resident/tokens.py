@@ -11,11 +11,11 @@ import hmac
 import json
 import secrets
 from collections.abc import Iterable
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
 from memento.base import layout
+from memento.base.clock import system_clock
 from memento.base.files import read_regular, write_atomically
 from memento.base.scopes import parse_namespace, parse_scope
 from memento.check import check_word, short_name
@@ -63,7 +63,7 @@ def add(root: Path, name: str, *, namespace: str, scope: str, read_only: bool, t
     parse_namespace(namespace.split("/"))
     check_word("trust", trust, TRUSTS)
     token = f"memento_{secrets.token_urlsafe(32)}"
-    now = datetime.now(UTC).isoformat(timespec="seconds")
+    now = system_clock().isoformat(timespec="seconds")
     made = Token(name, _digest(token), namespace, parse_scope(scope), read_only, trust, now)
     _write(root, [*known, made])
     return token
