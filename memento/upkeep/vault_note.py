@@ -31,7 +31,7 @@ _HEADER = re.compile(
 )
 _OWN = re.compile(rb"^memento[ \t]*:", re.MULTILINE)
 _OWN_LINE = re.compile(rf"^{OWN}[ \t]*:.*$", re.MULTILINE)
-_KEY = re.compile(r"""["']?([^\s:#"'-][^:]*?)["']?\s*:(?:\s|$)""")
+_KEY = re.compile(r"""["']?([^\s:#"'-][^:]*+):(?:\s|$)""")
 _PLAIN = re.compile(
     r"(?!(?:null|true|false|yes|no|on|off|y|n)\Z)(?:[a-z][\w/.+-]*|[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})",
     re.IGNORECASE,
@@ -206,7 +206,7 @@ def _others(before: Note | None) -> list[str]:
     for line in [] if before is None else before.head.removesuffix("\n").split("\n"):
         found = _KEY.match(line)
         if found:
-            ours = found[1] in (OWN, *FIELDS[1:])
+            ours = found[1].rstrip().rstrip("\"'") in (OWN, *FIELDS[1:])
         elif line.startswith("#"):
             ours = False
         if not ours:
