@@ -127,14 +127,16 @@ class MemoryManager(Part):
     Which method to call:
 
     =========================================  ==================================================
-    to store one statement, or many            ``add``, ``add_many`` to store a conversation and
-    learn from it  ``observe``; to store it only: ``keep`` to store a document or an export
-    ``documents`` to find memories                           ``retrieve``; as text for a prompt:
-    ``prompt`` to find them for the next turn of a chat   ``recall`` to look up
-    ``get`` by id, ``value`` by key, ``list`` by filter to change
-    ``update`` fields, ``correct`` what is wrong to hide and bring back
-    ``forget``, ``forget_many``, ``restore``, ``undo`` to wait for the background, and to end
-    ``flush``, ``close`` for another user                           ``of``
+    to store one statement, or many            ``add``, ``add_many``
+    to store a conversation and learn from it  ``observe``; to store it only: ``keep``
+    to store a document or an export           ``documents``
+    to find memories                           ``retrieve``; as text for a prompt: ``prompt``
+    to find them for the next turn of a chat   ``recall``
+    to look up                                 ``get`` by id, ``value`` by key, ``list`` by filter
+    to change                                  ``update`` fields, ``correct`` what is wrong
+    to hide and bring back                     ``forget``, ``forget_many``, ``restore``, ``undo``
+    to wait for the background, and to end     ``flush``, ``close``
+    for another user                           ``of``
     =========================================  ==================================================
 
     The parts: ``store`` (backup, export, erase, statistics), ``documents``, ``changes`` (history),
@@ -287,7 +289,7 @@ class MemoryManager(Part):
                 may take over the id of a quarantined or rejected one. Adding the same text under
                 the id of a forgotten, archived, superseded or expired memory brings that memory
                 back with the status of a new one.
-            signal: How the statement was recognised in a conversation; ``observe`` sets it.
+            signal: How the statement was recognised in a conversation; set by ``observe``.
             condition: When a rule applies, in words. The same text with another condition is
                 another memory.
             due_at: When a plan is due, with a time zone.
@@ -405,7 +407,7 @@ class MemoryManager(Part):
     ) -> Observation:
         """Store a turn of a conversation and learn from what the user says.
 
-        The turns are stored as by ``keep``. Statements in the user's messages that are worth
+        The turns are stored as with ``keep``. Statements in the user's messages that are worth
         keeping become memories: facts about the user, preferences, rules, corrections, decisions
         and plans. Each is stored in the user's own words, with the turn as its parent. A new value
         for a slot supersedes the old one. ``undo`` of ``Observation.change`` takes back everything
@@ -417,7 +419,7 @@ class MemoryManager(Part):
         Observing the same turn again changes nothing. A turn is identified by its session and
         ``id``, or, without an id, by its session and text if it is the speaker's last turn there.
         If a language model has not seen the turn yet, it is sent it now. Erased and forgotten turns
-        are left out, as by ``keep``.
+        are left out, as with ``keep``.
 
         With ``LLMConfig.background``, the call does not wait for the model: ``Observation.pending``
         messages wait in the ledger and are sent to it later.
@@ -972,7 +974,7 @@ class MemoryManager(Part):
 
         Args:
             id: Id of the memory; it must be active.
-            text: The right statement.
+            text: The correct statement.
             source: Who makes the correction; None for the user. If the source is not trusted, the
                 new memory is quarantined and replaces the old one once approved. If it is trusted
                 less than the old memory, both stay, in conflict, until the user settles them.
@@ -1015,7 +1017,7 @@ class MemoryManager(Part):
         Raises:
             NotFound: If this namespace has no such id.
             LockedMemory: If the user locked it.
-            UntrustedSource: If ``source`` is not trusted, or less than the memory.
+            UntrustedSource: If ``source`` is not trusted, or is trusted less than the memory.
         """
         return self._view.forget(
             id, Trust.USER if source is None else member(Trust, "source", source)

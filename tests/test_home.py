@@ -152,6 +152,7 @@ async def _add_awaited(text):
         await memory.add(text)
 
 
+@pytest.mark.usefixtures("sockets")
 @pytest.mark.parametrize("project", [False, True])
 def test_all_doors_use_one_store(place, project, capsys):
     """What Python, the shell or an agent adds, the others find, also one folder down."""

@@ -153,7 +153,7 @@ class MementoRetriever(BaseRetriever):
 def _check_names(filters: Mapping[str, Any]) -> None:
     if unknown := sorted(filters.keys() - set(ARGUMENTS)):
         known = ", ".join(ARGUMENTS)
-        raise InvalidInput("filters", f"{', '.join(unknown)} must be one of: {known}")
+        raise InvalidInput("filters", f"unknown: {', '.join(unknown)}; must be among: {known}")
 
 
 def document(hit: Hit) -> Document:

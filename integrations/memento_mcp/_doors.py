@@ -45,7 +45,7 @@ PATIENCE = 15.0
 ALIKE = 0.8
 """Cosine from which a statement counts as similar to one in another slot."""
 MOST_VALUES = 100
-"""Most values of a completion; the protocol has no more."""
+"""Maximum number of values of a completion; the protocol has no more."""
 NOTHING = "Nothing is remembered about this."
 BUSY = (
     "The memory is busy: another program writes to it, or it is being opened. Try again in a"

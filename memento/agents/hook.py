@@ -14,15 +14,18 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
+from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any
 
 from memento import prompt
 from memento.agents.table import AGENTS, Moment
+from memento.base.clock import system_clock
 from memento.base.files import write_atomically
 from memento.base.home import state_folder
+from memento.errors import MementoError
 from memento.ingest.readers.common import spoken
 from memento.text.gist import gist
 from memento.text.words import terms
@@ -41,7 +44,7 @@ POLICY_TOKENS, TAIL_TOKENS = 450, 150
 """Maximum number of tokens in what is shown at the start of a session."""
 MOST = 6
 """Maximum number of memories shown beside a message."""
-NEAR = 0.5
+NEAR = 0.6
 """Minimum share of the best memory's score; what has less bears on something else."""
 FEWEST_WORDS = 3
 """A shorter message is about nothing, or answers the agent."""
@@ -54,6 +57,8 @@ _COMMAND = re.compile(r"/[\w:-]+(?:\s|\Z)|!")
 _MACHINES = ("system", "loop", "schedule")
 _KINDS = [kind for kind in Kind if kind is not Kind.QUESTION]
 _OLD = 30 * 86_400
+_in_turn = Lock()
+"""Nobody waits for a message to be kept, and the answer to it comes after it."""
 
 
 def answer(memory: MemoryManager, agent: str, event: str, given: Mapping[str, Any]) -> str:
@@ -68,16 +73,53 @@ def answer(memory: MemoryManager, agent: str, event: str, given: Mapping[str, An
     Returns:
         The text for the agent's model, as the agent takes it; ``""`` for nothing.
     """
+    text = show(memory, agent, event, given)
+    keep(memory, agent, event, given)
+    return text
+
+
+def show(memory: MemoryManager, agent: str, event: str, given: Mapping[str, Any]) -> str:
+    """Return the text for the agent's model, and store nothing of the event; see ``answer``."""
     known = AGENTS[agent]
     told = _Told(memory, known.moments[event], given)
-    text = "" if told.ignored else told.answer()
+    text = "" if told.ignored else told.shown()
     return known.said(event, text) if text else ""
 
 
-def answered(resident: Resident, asked: Mapping[str, Any]) -> dict[str, str]:
-    """Answer the call ``hook`` of a client of the resident process."""
+def keep(memory: MemoryManager, agent: str, event: str, given: Mapping[str, Any]) -> None:
+    """Store what an event says; see ``answer``."""
+    told = _Told(memory, AGENTS[agent].moments[event], given)
+    if not told.ignored:
+        with _in_turn:
+            told.kept()
+
+
+def answered(resident: Resident, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Answer the call ``hook`` of a client of the resident process.
+
+    An agent waits for what it is shown, and not for what is kept: if the answer has ``more``, the
+    client calls again with ``kept``, and need not wait. After the start of a session, what the
+    first message needs is loaded meanwhile.
+    """
     memory = resident.memory(dict(asked))
-    return {"text": answer(memory, asked["agent"], asked["event"], asked["given"])}
+    event = asked["agent"], asked["event"], asked["given"]
+    if asked.get("kept"):
+        keep(memory, *event)
+        return {"text": ""}
+    moment = AGENTS[asked["agent"]].moments[asked["event"]]
+    if moment == "prompt":
+        return {"text": show(memory, *event), "more": True}
+    text = answer(memory, *event)
+    if moment == "start":
+        Thread(target=_warm, args=(memory,), daemon=True).start()
+    return {"text": text}
+
+
+def _warm(memory: MemoryManager) -> None:
+    """Load what searches and what learns; nothing is stored."""
+    with suppress(MementoError):  # the first message says it
+        memory.recall("What did we decide?", record=False)
+        memory.rules.foresee("I live in Porto.")
 
 
 class _Told:
@@ -94,15 +136,20 @@ class _Told:
         """Whether the folder wants none of it."""
         return any((one / IGNORE).exists() for one in (self._folder, *self._folder.parents))
 
-    def answer(self) -> str:
+    def shown(self) -> str:
+        """Return what the model is shown."""
         if self._moment == "start":
             return self._begun()
+        return self._asked() if self._moment == "prompt" else ""
+
+    def kept(self) -> None:
+        """Store what was said."""
         if self._moment == "prompt":
-            return self._asked()
-        self._kept()
-        if self._moment != "stop" and self._session is not None:
+            self._observed()
+        elif self._moment != "start":
+            self._answered()
+        if self._moment in ("compact", "end") and self._session is not None:
             self._noted(self._session)
-        return ""
 
     @property
     def _scope(self) -> str:
@@ -125,17 +172,22 @@ class _Told:
         seen.add(policy.memories)
         return policy.text
 
-    def _asked(self) -> str:
-        """Return what bears on a message, and observe the message."""
-        said = words_of(self._given.get("prompt"))
-        if not said or self._given.get("source") in _MACHINES:
-            return ""
-        scope = self._scope
-        shown = self._bearing(said, scope) if len(terms(said)) >= FEWEST_WORDS else ()
+    @property
+    def _said(self) -> str:
+        """What the user typed; ``""`` if a machine did."""
+        return "" if self._given.get("source") in _MACHINES else words_of(self._given.get("prompt"))
+
+    def _observed(self) -> None:
+        """Observe a message."""
         own_id = self._given.get("prompt_id") or self._given.get("generation_id")
-        self._memory.observe(
-            said, session=self._session, scope=scope, id=None if own_id is None else str(own_id)
-        )
+        named = None if own_id is None else str(own_id)
+        if self._said:
+            self._memory.observe(self._said, session=self._session, scope=self._scope, id=named)
+
+    def _asked(self) -> str:
+        """Return what bears on a message."""
+        said = self._said
+        shown = self._bearing(said) if len(terms(said)) >= FEWEST_WORDS else ()
         if not shown:
             return ""
         block = prompt.render(
@@ -148,7 +200,7 @@ class _Told:
         self._seen.add([hit.memory for hit in shown])
         return block
 
-    def _bearing(self, said: str, scope: str) -> Sequence[Hit]:
+    def _bearing(self, said: str) -> Sequence[Hit]:
         """Find what bears on a message, and is not in the conversation already."""
         seen, turns = self._seen, self._turns()
         before = [one.text for one in turns if one.role == "user"][:BEFORE]
@@ -157,7 +209,7 @@ class _Told:
             k=MOST,
             record=False,
             filters={
-                "scope": scope or None,
+                "scope": self._scope or None,
                 "kind": _KINDS,
                 "without": [*(one.id for one in turns), *seen.ids] or None,
             },
@@ -172,7 +224,7 @@ class _Told:
         since = self._seen.since
         return self._memory.list(session=self._session, since=since, newest_first=True)
 
-    def _kept(self) -> None:
+    def _answered(self) -> None:
         """Keep the agent's answer as the agent's."""
         fields = ("last_assistant_message", "prompt_response", "text")
         said = words_of(next((self._given[one] for one in fields if self._given.get(one)), ""))
@@ -235,14 +287,14 @@ class _Seen:
 
     def forget(self) -> None:
         """The conversation shows nothing any more."""
-        self._write({"since": datetime.now(UTC).isoformat()})
+        self._write({"since": system_clock().isoformat()})
 
     def _write(self, known: dict[str, Any]) -> None:
         self._known = known
         folder = self._path.parent
         folder.mkdir(0o700, parents=True, exist_ok=True)
         write_atomically(self._path, json.dumps(known).encode())
-        present = datetime.now(UTC).timestamp()
+        present = system_clock().timestamp()
         for other in folder.iterdir():
             with suppress(FileNotFoundError):  # another hook removes it, too
                 if other.stat().st_mtime < present - _OLD:

@@ -72,6 +72,7 @@ def _run(args: Sequence[str]) -> int:
         from memento.cli.hook import run as hook  # noqa: PLC0415 - see main
 
         hook(list(args[1:]))
+        return 0
     from memento.cli.program import run  # noqa: PLC0415 - see main
 
     return run(args)

@@ -2,7 +2,8 @@
 
 It hands what the agent says to the resident process of the store, and prints its answer. Whatever
 goes wrong, it prints nothing, ends well and in time, and writes a line to the log: an agent must
-not fail because of its memory. ``MEMENTO_HOOKS=off`` turns it off.
+not fail because of its memory. ``MEMENTO_HOOKS`` is ``off`` to turn it off, or the most seconds
+that an agent waits.
 """
 
 from __future__ import annotations
@@ -12,39 +13,40 @@ import json
 import os
 import sys
 import time
+from contextlib import suppress
 from typing import Any
 
 SWITCH = "MEMENTO_HOOKS"
 SECONDS = 2.0
-"""Most time that an agent waits."""
+"""Most time that an agent waits, if nothing else is said."""
 _MARGIN = 0.1
-_SOON = 0.5
+_SENT = 0.05
+"""Seconds in which the second call is sent, and done if the process is warm."""
 _MOST_BYTES = 4 << 20
 _LOG_BYTES = 1 << 20
 
 
 def run(words: list[str]) -> None:
-    """Answer one event, and end the process."""
-    began = time.monotonic()
-    _thread.start_new_thread(_end_late, ())
+    """Answer one event, and end the process unless hooks are off."""
+    switch = os.environ.get(SWITCH, "")
+    if switch in ("off", "0"):
+        return
     try:
-        if os.environ.get(SWITCH, "") not in ("off", "0"):
-            said = _answer(words, began)
-            if said:
-                sys.stdout.write(said + "\n")
-                sys.stdout.flush()
+        seconds = float(switch or SECONDS)
+        _thread.start_new_thread(_end_late, (seconds,))
+        _answer(words, time.monotonic() + seconds - _MARGIN)
     except BaseException as error:  # noqa: BLE001 - an agent must not fail; the log says why
         note(f"{' '.join(words[:2])}: {type(error).__name__}: {error}")
     os._exit(0)
 
 
-def _end_late() -> None:
-    time.sleep(SECONDS)
+def _end_late(seconds: float) -> None:
+    time.sleep(seconds)
     note("no answer in time")
     os._exit(0)
 
 
-def _answer(words: list[str], began: float) -> str:
+def _answer(words: list[str], end: float) -> None:
     """Ask the resident process of the store, or, if it cannot be reached, open the store here."""
     agent, event, *options = words
     raw = sys.stdin.buffer.read(_MOST_BYTES + 1)
@@ -58,18 +60,26 @@ def _answer(words: list[str], began: float) -> str:
     root = options[1] if options[:1] == ["--root"] else _root()
     from memento.resident import client  # noqa: PLC0415 - after the switch
 
-    left = began + SECONDS - _MARGIN - time.monotonic()
     asked["environ"] = client.settings_here()
     try:
-        found = client.call(root, asked, seconds=left, start=True)
+        found = client.call(root, asked, seconds=end - time.monotonic(), start=True)
     except client.Unreachable as error:
         note(f"{agent} {event}: {error}")
-        if time.monotonic() - began > _SOON:  # there is a process, and it goes on with it
-            return ""
+        if time.monotonic() > end:  # there is a process, and it goes on with it
+            return
         found = _here(root, asked)
     if "error" in found:
         raise RuntimeError(found["error"])
-    return str(found["text"])
+    _print(str(found["text"]))
+    if found.get("more"):
+        with suppress(client.Unreachable):  # it is sent, and nobody has to wait for it
+            client.call(root, {**asked, "kept": True}, seconds=_SENT)
+
+
+def _print(text: str) -> None:
+    if text:
+        sys.stdout.write(text + "\n")
+        sys.stdout.flush()
 
 
 def _here(root: str, asked: dict[str, Any]) -> dict[str, str]:

@@ -59,7 +59,7 @@ def moment_of(text: str, now: Clock = system_clock, *, ahead: bool = False) -> d
 
 
 def coming_moment_of(text: str) -> datetime:
-    """Read a moment to come, or one that is exact."""
+    """Read a future moment, or an exact one."""
     return moment_of(text, ahead=True)
 
 

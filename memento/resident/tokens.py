@@ -11,21 +11,30 @@ import hashlib
 import hmac
 import json
 import secrets
+<<<<<<< HEAD
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+=======
+from collections.abc import Iterable
+>>>>>>> 91c574f5ba359d4dcf6f88d4bfdc52a10915c7d0
 from pathlib import Path
 from typing import NamedTuple
 
 from memento.base import layout
+<<<<<<< HEAD
 from memento.base.files import explain_os, opened_folder, read_regular, write_atomically
+=======
+from memento.base.clock import system_clock
+from memento.base.files import read_regular, write_atomically
+>>>>>>> 91c574f5ba359d4dcf6f88d4bfdc52a10915c7d0
 from memento.base.scopes import parse_namespace, parse_scope
 from memento.check import check_word, short_name
 from memento.errors import InvalidInput, StoreUnusable
 from memento.types import Trust
 
 LONGEST = 1 << 20
-"""Largest file, bytes."""
+"""Maximum size of a file, bytes."""
 TRUSTS = tuple(one.value for one in Trust if one is not Trust.USER)
 """What a token's client can be trusted as: a model may be behind it, so never as the user."""
 
@@ -63,7 +72,7 @@ def add(root: Path, name: str, *, namespace: str, scope: str, read_only: bool, t
     parse_namespace(namespace.split("/"))
     check_word("trust", trust, TRUSTS)
     token = f"memento_{secrets.token_urlsafe(32)}"
-    now = datetime.now(UTC).isoformat(timespec="seconds")
+    now = system_clock().isoformat(timespec="seconds")
     made = Token(name, _digest(token), namespace, parse_scope(scope), read_only, trust, now)
     with _alone(root):
         known = listed(root)

@@ -76,7 +76,7 @@ class Changes(Part):
             scope: Scope of the slot, if a key is given; only this exact scope is searched.
 
         Returns:
-            The values in the order in which they became valid; empty if there are none. Forgotten,
+            The values, in the order in which they became valid; empty if there are none. Forgotten,
             quarantined and expired memories are left out.
 
         Raises:
@@ -133,9 +133,9 @@ class Changes(Part):
         """List the calls that changed memories, newest first.
 
         A call is listed if it changed an existing memory: every ``update``, ``correct``, ``forget``
-        and so on, and an ``add`` that superseded or merged. Not listed are plain adds, repeats,
-        ``store.touch``, erasures, and turns that leave the ring buffer. A sleep is also listed if
-        it only replayed memories or scaled down their links.
+        and so on, and an ``add`` that superseded or merged. Plain adds, repeats, ``store.touch``,
+        erasures, and turns that leave the ring buffer are not listed. A sleep is also listed if it
+        only replayed memories or scaled down their links.
 
         Args:
             since: Earliest moment, with a time zone; None for any.

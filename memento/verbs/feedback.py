@@ -388,7 +388,7 @@ class Feedback(Part):
             source: Trust class of whoever says so; see ``rate``.
 
         Returns:
-            Ids of the memories that share the outcome, best first.
+            Ids of the memories that the outcome was divided among, best first.
 
         Raises:
             InvalidInput: If this namespace has no such turn or it is closed, or an argument cannot
@@ -498,7 +498,7 @@ class Loop:
         Args:
             value: How well it went, from -1 (harmful) to 1 (as desired). The outcome is divided
                 among the memories shown, by rank.
-            correction: The right answer; it is added as a memory.
+            correction: The correct answer; it is added as a memory.
             source: Trust class of whoever says so; see ``rate``.
 
         Returns:

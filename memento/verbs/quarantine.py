@@ -71,8 +71,8 @@ class Quarantine(Part):
                 changed in quarantine.
 
         Raises:
-            ChangedSince: If its version has changed; for an id alone, if its text ever changed in
-                quarantine.
+            ChangedSince: If its version has changed or, if only an id is given, if its text ever
+                changed in quarantine.
             NotFound: If this namespace has no such id.
             InvalidInput: If it was rejected or forgotten, or one of its parents is quarantined.
             LockedMemory: If it would replace a memory that is locked.
@@ -104,6 +104,8 @@ class Quarantine(Part):
         """
         if not all(isinstance(one, Memory) for one in seen):
             raise InvalidInput("seen", "must be memories as they were read, not ids")
+        for one in seen[:1]:
+            self._view.known_namespace(one.id)
         rows = self._view.change_rows(
             lambda _c, _ns: [*seen],
             lambda work, some: [trust.approve(work, one.id, one) for one in some],

@@ -107,8 +107,9 @@ class Session(Named):
                 turns.
 
         Returns:
-            The summary, an ``article`` in the long tier whose ``source.parents`` are what it
-            quotes. None if the session has no content or had ended before; then nothing is changed.
+            The summary, an ``article`` in the long tier whose ``source.parents`` are the memories
+            that it quotes. None if the session has no content or had already ended; then nothing
+            changes.
 
         Raises:
             InvalidInput: If an argument cannot be accepted.
@@ -186,9 +187,9 @@ class Sessions(Part):
         scope: str | None = None,
         limit: int = 50,
     ) -> Infos:
-        """List the sessions, most recently written first.
+        """List the sessions, most recently used first.
 
-        Sessions that are only named by memories are not included.
+        Sessions that only occur in memories are not included.
 
         Args:
             open: True for sessions that have not ended, False for those that have; None for all.
@@ -230,10 +231,10 @@ class Sessions(Part):
 
         Args:
             session: The session, or its name.
-            goal: The task in one sentence; None for the one that the session has.
+            goal: The task in one sentence; None to keep the current one.
             done: What is finished, up to 64 items of up to 1,000 characters.
-            next: What comes next, the first step first; as many.
-            blocked: What blocks the work; as many.
+            next: What comes next, first step first; up to as many items.
+            blocked: What blocks the work; up to as many items.
             files: Paths that the work touches, or a mapping of each to a digest of your own.
             note: Anything else worth noting, up to 4,000 characters.
             kind: ``task``, ``decision``, ``error``, or ``compaction`` before the conversation is

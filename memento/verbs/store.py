@@ -214,10 +214,10 @@ class Store(Part):
         became valid later supersedes the other.
 
         A file counts as another person's unless you say otherwise. Its memories are then checked as
-        by ``add``: none is trusted more than the file, untrusted ones are quarantined, secrets are
-        removed, and none is a rule or pinned. Earlier states, events, vectors, and superseded and
-        forgotten memories are left out. With ``trust="user"``, the file is your own, and everything
-        is imported unchanged.
+        with ``add``: none is trusted more than the file, untrusted ones are quarantined, secrets
+        are removed, and none is a rule or pinned. Earlier states, events, vectors, and superseded
+        and forgotten memories are left out. With ``trust="user"``, the file is your own, and
+        everything is imported unchanged.
 
         Args:
             source: Name of a file, or an open stream of text or bytes.
@@ -235,7 +235,7 @@ class Store(Part):
                 a value that cannot be accepted; the message names the line.
             IdConflict: If an id belongs to another memory here.
             SecretFound: If the file is not your own, holds a secret, and the settings refuse them.
-            StoreError: If it could not be written; memories written before that stay.
+            StoreError: If it could not be written; memories written before the failure stay.
         """
         everything = check_flag("all_namespaces", all_namespaces)
         believed = member(Trust, "trust", trust)

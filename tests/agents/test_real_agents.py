@@ -43,9 +43,9 @@ THEIRS = {
     },
     "copilot": {".copilot/mcp-config.json": '{\n\t"mcpServers": {}\n}'},
     "opencode": {
-        ".config/opencode/opencode.jsonc": '{ // mine\n "model": "fake/fake", "provider": {"fake":'
-        ' {"npm": "@ai-sdk/openai-compatible", "options": {"baseURL": "{url}/v1", "apiKey": "x"},'
-        ' "models": {"fake": {}}}}}\n',
+        ".config/opencode/opencode.jsonc": '{ // mine\n "$schema": "https://opencode.ai/config.json",'
+        ' "model": "fake/fake", "provider": {"fake": {"npm": "@ai-sdk/openai-compatible",'
+        ' "options": {"baseURL": "{url}/v1", "apiKey": "x"}, "models": {"fake": {}}}}}\n',
     },
 }
 """What is in the home of somebody who uses the agent."""
@@ -100,6 +100,7 @@ class Machine:
             file.write_text(text.replace("{url}", url))
         self.environ = {one: value.replace("{url}", url) for one, value in ENVIRON.items()} | {
             "HOME": str(home),
+            "MEMENTO_HOOKS": "5",
             "PATH": f"{program.parent}:{os.environ['PATH']}",
             "XDG_RUNTIME_DIR": str(home),
         }
@@ -118,9 +119,25 @@ class Machine:
         assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
         return done.stdout
 
+    def call(self, asked, **how):
+        """Ask the process of the store."""
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("XDG_RUNTIME_DIR", str(self.home))
+            return client.call(self.store, asked, seconds=SECONDS, **how)
+
+    def hook(self, *moments):
+        """Send an event that says nothing to the process of the store, and wait for the answer."""
+        name = next(one for one, moment in AGENTS[self.name].moments.items() if moment in moments)
+        given = {"cwd": str(self.project), "prompt": "What did we decide on Monday?"}
+        asked = {"call": "hook", "agent": self.name, "event": name, "given": given}
+        self.call(asked | {"environ": {"HOME": str(self.home), "MEMENTO_HOOKS": "5"}}, start=True)
+
     def ask(self, prompt):
-        """Run the agent for one message."""
-        return self.run(*LINES[self.name], prompt)
+        """Run the agent for one message; what it needs is loaded, as on any other day."""
+        self.hook("prompt")
+        said = self.run(*LINES[self.name], prompt)
+        self.hook("stop", "end")  # comes after all that is still being kept
+        return said
 
     def turns(self):
         """List what is kept of what was said."""
@@ -144,10 +161,8 @@ def machine(tmp_path, request):
         try:
             yield made
         finally:
-            with pytest.MonkeyPatch.context() as patch:
-                patch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-                with suppress(client.Unreachable):
-                    client.call(made.store, {"call": "stop"}, seconds=5)
+            with suppress(client.Unreachable):
+                made.call({"call": "stop"})
 
 
 @pytest.mark.parametrize("machine", LINES, indirect=True)
@@ -187,5 +202,5 @@ def test_a_broken_store_does_not_stop_an_agent(machine):
     machine.store.parent.mkdir(parents=True)
     machine.store.write_text("no store")
     machine.run("memento", "setup", machine.name)
-    assert SAID in machine.ask(FACT)
+    assert SAID in machine.run(*LINES[machine.name], FACT)
     assert (machine.home / ".local" / "state" / "memento" / "hooks.log").read_text()

@@ -18,6 +18,7 @@ NEEDS = {
     "langchain-classic": "langchain_classic",
     "langgraph": "langgraph",
     "crewai": "crewai",
+    "mcp": "mcp",
     "pandas": "pandas",
     "lint": "mypy",
     "types": "pyright",

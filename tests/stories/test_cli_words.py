@@ -30,7 +30,7 @@ def test_a_group_without_a_command_prints_its_help(capsys):
     [
         (("history",), "memento history"),
         (("list", "--nope"), "memento list"),
-        (("quarantine", "approve"), "memento quarantine approve"),
+        (("quarantine", "reject"), "memento quarantine reject"),
         (("nonsense",), "memento"),
         (("--nope",), "memento"),
     ],

@@ -12,7 +12,7 @@ from __future__ import annotations
 import inspect
 import random
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
@@ -41,6 +41,8 @@ EVIL = (
     "\u202e", "\ufeff", "İ", "ﬁ", "東京", "x" * 70_000,
 )  # fmt: skip
 SIGN = "neighbours-secret"
+WRITABLE = ("deep/store/", "deep/notes")
+"""Where files may be made: the store, and the notes of a vault."""
 PATHS = {"path", "file", "folder"}
 """Parameters that are paths by their nature: the caller's own choice of where to write."""
 LEFT_OUT = {"backup", "export", "flush", "import_from", "reindex"}
@@ -106,18 +108,19 @@ def calls(memory: MemoryManager, evil: str) -> Iterator[tuple[str, Any, list[Any
     """Compose every call with a string in one place: (what, method, arguments, keywords)."""
     named = inspect.getmembers(type(memory), lambda one: isinstance(one, property))
     parts = [getattr(memory, name) for name, _ in named]
+    usual = {**USUAL, "folder": Path(memory._view.root).parent / "notes"}
     for view in (memory, *(part for part in parts if isinstance(part, Part))):
-        yield from _calls(view, evil)
+        yield from _calls(view, evil, usual)
 
 
 def _calls(
-    view: MemoryManager | Part, evil: str
+    view: MemoryManager | Part, evil: str, usual: Mapping[str, Any]
 ) -> Iterator[tuple[str, Any, list[Any], dict[str, Any]]]:
     for name, method in inspect.getmembers(type(view), inspect.isfunction):
         if name.startswith("_") or name in LEFT_OUT:
             continue
         required = {
-            other: USUAL[other]
+            other: usual[other]
             for other, one in list(inspect.signature(method).parameters.items())[1:]
             if one.default is inspect.Parameter.empty
             and one.kind not in {inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL}
@@ -178,7 +181,7 @@ def nothing_is_code(folder: Path, *, full: bool, seed: int) -> TrustResult:
             wrong.append("the neighbour's memory changed")
         wrong += [finding.detail for finding in memory.store.doctor(repair=False) if not finding.ok]
     made = {str(one.relative_to(folder)) for one in folder.rglob("*")} - before
-    wrong += [f"made a file: {one}" for one in sorted(made) if not one.startswith("deep/store/")]
+    wrong += [f"made a file: {one}" for one in sorted(made) if not one.startswith(WRITABLE)]
     return TrustResult(
         name="evil strings",
         promise="No value is read as SQL, as query syntax, as a pattern or as a path.",

@@ -32,7 +32,7 @@ from trust_result import TrustResult
 from memento import Config, MemoryManager
 from memento.base.layout import LEDGER
 from memento.config import ShortConfig
-from memento.errors import MementoError
+from memento.errors import MementoError, StoreUnusable
 from memento.ledger.contract import Session
 from memento.ledger.links import link
 from memento.ledger.lite import rescue as ledger_salvage
@@ -278,7 +278,10 @@ def wrong_after(folder: Path, dice: random.Random, steps: int) -> tuple[int, lis
         root = life.close(killed=dice.random() < 0.3)
     if len(before) == 1:
         return 0, []  # the log alone; all was erased
-    done = salvage(root)
+    try:
+        done = salvage(root)
+    except StoreUnusable as error:
+        return len(before) - 1, [f"all are gone: {error}"]
     with life.opened(root) as memory:
         after = told(memory)
         approved = approve_all(memory)

@@ -16,6 +16,7 @@ import harness_ledger
 import harness_powercut
 import harness_private
 import harness_prompt
+import harness_resident
 import harness_salvage
 import harness_secrets
 import harness_shares
@@ -27,8 +28,8 @@ import pytest
 MODULES = (
     harness_evil, harness_feedback, harness_gone, harness_iofault, harness_isolation,
     harness_kill, harness_lattice, harness_ledger, harness_powercut, harness_private,
-    harness_prompt, harness_salvage, harness_secrets, harness_shares, harness_sleep,
-    harness_undo, harness_writers,
+    harness_prompt, harness_resident, harness_salvage, harness_secrets, harness_shares,
+    harness_sleep, harness_undo, harness_writers,
 )  # fmt: skip
 HARNESSES = [harness for module in MODULES for harness in module.HARNESSES]
 

@@ -59,15 +59,15 @@ class TestRetriever:
         retriever = MementoRetriever(manager=manager, filters={"scope": "home"})
         assert [d.page_content for d in retriever.invoke("tea")] == ["tea at home"]
         assert [d.page_content for d in retriever.invoke("tea", scope="work")] == ["tea at work"]
-        with pytest.raises(InvalidInput, match=r"^filters: scoop is none of"):
+        with pytest.raises(InvalidInput, match=r"^filters: unknown: scoop; must be among"):
             retriever.invoke("tea", scoop="work")
 
     @pytest.mark.parametrize(
         ("wrong", "told"),
         [
-            ({"zzz": 1}, "zzz is none of"),
-            ({"k": 3}, "k is none of"),
-            ({"query": "tea"}, "query is none of"),
+            ({"zzz": 1}, "unknown: zzz;"),
+            ({"k": 3}, "unknown: k;"),
+            ({"query": "tea"}, "unknown: query;"),
             ({"kind": "zzz"}, "'zzz' is not one of"),
             ({"scope": 7}, "scope"),
             ({"since": "monday"}, "since: must be"),
