@@ -11,23 +11,14 @@ import hashlib
 import hmac
 import json
 import secrets
-<<<<<<< HEAD
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
-=======
-from collections.abc import Iterable
->>>>>>> 91c574f5ba359d4dcf6f88d4bfdc52a10915c7d0
 from pathlib import Path
 from typing import NamedTuple
 
 from memento.base import layout
-<<<<<<< HEAD
-from memento.base.files import explain_os, opened_folder, read_regular, write_atomically
-=======
 from memento.base.clock import system_clock
-from memento.base.files import read_regular, write_atomically
->>>>>>> 91c574f5ba359d4dcf6f88d4bfdc52a10915c7d0
+from memento.base.files import explain_os, opened_folder, read_regular, write_atomically
 from memento.base.scopes import parse_namespace, parse_scope
 from memento.check import check_word, short_name
 from memento.errors import InvalidInput, StoreUnusable
