@@ -578,7 +578,11 @@ class _Sync:
             if now != before or os.path.realpath(path.parent) != str(path.parent):
                 raise InvalidInput("note", _MEANWHILE)
 
-        path.parent.mkdir(exist_ok=True)
+        try:
+            path.parent.mkdir(exist_ok=True)
+        except FileExistsError:
+            problem = f"{path.parent.name} is a file, and must be a folder for it"
+            raise InvalidInput("note", problem) from None
         if data is not None:
             write_atomically(path, data, check=check, wait=False)
         else:

@@ -443,6 +443,17 @@ def test_a_folder_that_became_a_link_forgets_nothing(memory, vault, tmp_path):
     assert len(memory.list()) == 1
 
 
+def test_a_file_in_the_place_of_a_folder_stops_no_other_note(memory, vault):
+    """Its notes are named, and the others written."""
+    memory.add("Rami lives in Oslo")
+    memory.add("Rami prefers tea", kind="preference")
+    vault.root.mkdir()
+    (vault.root / "fact").write_text("mine")
+    told = dict(vault.sync())
+    assert told["written"] == ""
+    assert "must be a folder" in told["left"]
+
+
 @pytest.mark.usefixtures("one")
 def test_the_ending_of_a_note_may_be_in_capitals(vault):
     """As some editors and file systems write it."""
