@@ -16,6 +16,7 @@ import struct
 import sys
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from memento import __version__
@@ -158,7 +159,8 @@ def _asked(path: str, line: bytes, end: float) -> tuple[socket.socket, Json]:
         opened.connect(path)
         if peer_of(opened) != os.geteuid():
             raise PermissionError(path)  # noqa: TRY301 - the socket is closed below
-        opened.sendall(line)
+        with suppress(ConnectionError):  # it may have refused and closed, and what it said is there
+            opened.sendall(line)
         answer = json.loads(_line(opened, end))
         opened.settimeout(None)
     except BaseException:  # an interruption, too, leaves no connection behind
