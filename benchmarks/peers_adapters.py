@@ -355,7 +355,7 @@ class Mem0Words(Mem0):
 
 
 class MemPalace(Base):
-    """MemPalace: one drawer a text, through the collection that its miners and its server use."""
+    """MemPalace: one drawer per text, through the collection that its miners and its server use."""
 
     package = "mempalace"
 

@@ -22,13 +22,13 @@ SPEED_HEADERS = (
     "memory",
     "add p50, ms",
     "adds/s",
-    "CPU an add, ms",
+    "CPU per add, ms",
     "bulk, texts/s",
     "retrieve p50, ms",
-    "CPU a retrieve, ms",
+    "CPU per retrieve, ms",
     "peak RSS, MB",
     "disk, MB",
-    "fsyncs an add",
+    "fsyncs per add",
     "kept after kill -9",
 )
 RECALL_MEASURES = ("any@1", "any@5", "any@10", "all@10", "nDCG@10")
@@ -254,8 +254,8 @@ def panels(results: Mapping[str, Any]) -> list[Panel]:
         for what, measure in (
             ("retrieve p50, ms", "retrieve"),
             ("add p50 until it returns, ms", "add"),
-            ("CPU a retrieve, ms", "retrieve_cpu"),
-            ("CPU an add with all indexing, ms", "add_cpu"),
+            ("CPU per retrieve, ms", "retrieve_cpu"),
+            ("CPU per add with all indexing, ms", "add_cpu"),
         )
     ]
     return [panel for panel in (*found, *speed) if panel.bars]

@@ -124,7 +124,7 @@ PEERS = (
         "mempalace",
         "MemPalace",
         ("mempalace==3.11.0", "chromadb==1.5.9"),
-        "one drawer a text, `get_collection(...).upsert`, `search_memories` with the default "
+        "one drawer per text, `get_collection(...).upsert`, `search_memories` with the default "
         "strategy: vectors, ranked again with BM25",
     ),
     Peer(
