@@ -445,7 +445,7 @@ class AsyncStore(AsyncPart[Store]):
 
     @property
     def root(self) -> Path:
-        """Folder of the store."""
+        """The store folder."""
         return self._sync.root
 
     @property

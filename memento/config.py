@@ -85,7 +85,7 @@ class LLMConfig:
         tokens_a_day: Maximum number of tokens sent and received per day, >= 0.
         seconds_a_day: Maximum time to spend waiting for replies per day, in seconds, >= 0.
         seconds: Maximum time that one task may take, in seconds, > 0.
-        attempts: Maximum number of requests per task, >= 1. A request is repeated if there is no
+        attempts: Maximum number of requests per task, >= 1. A request is retried if there is no
             reply or the reply cannot be parsed.
         background: Whether ``observe`` returns without waiting for the model. Messages are then
             sent to it one at a time: after a pause, at the end of their session, or when

@@ -87,7 +87,7 @@ class Engine:
     """One open store. Thread-safe, and usable in a forked child.
 
     Args:
-        root: Folder of the store.
+        root: The store folder.
         config: Settings.
         embedder: Any setting that ``memento.embed.resolve`` accepts; None for full text only.
         clock: Tells the time.

@@ -283,7 +283,7 @@ class StoreGone(StoreError):
     is now.
 
     Attributes:
-        root: Folder of the store.
+        root: The store folder.
         happened: The file, and whether it was removed, moved or replaced.
     """
 

@@ -126,7 +126,6 @@ class MemoryManager(Part):
 
     Which method to call:
 
-    =========================================  ==================================================
     to store one statement, or many            ``add``, ``add_many``
     to store a conversation and learn from it  ``observe``; to store it only: ``keep``
     to store a document or an export           ``documents``
@@ -138,6 +137,17 @@ class MemoryManager(Part):
     to wait for the background, and to end     ``flush``, ``close``
     for another user                           ``of``
     =========================================  ==================================================
+=======
+    - to store one statement, or many: ``add``, ``add_many``
+    - to store a conversation and learn from it: ``observe``; to only store it: ``keep``
+    - to store a document or an export: ``documents``
+    - to find memories: ``retrieve``; as text for a prompt: ``prompt``
+    - to find them for the next turn of a chat: ``recall``
+    - to look up: ``get`` by id, ``value`` by key, ``list`` by filter
+    - to change: ``update`` for fields, ``correct`` for what is wrong
+    - to hide and bring back: ``forget``, ``forget_many``, ``restore``, ``undo``
+    - to wait for the background, and to end: ``flush``, ``close``
+    - for another user: ``of``
 
     The parts: ``store`` (backup, export, erase, statistics), ``documents``, ``changes`` (history),
     ``slots`` (values by key, conflicts), ``rules``, ``sessions``, ``scopes``, ``quarantine``,
@@ -148,7 +158,7 @@ class MemoryManager(Part):
     managers work side by side like two processes; then one of them feeds Chroma for all.
 
     Args:
-        root: Folder of the store; created if missing. None for the default: ``$MEMENTO_ROOT``,
+        root: The store folder; created if missing. None for the default: ``$MEMENTO_ROOT``,
             else the folder ``agent_memory`` here or above, else ``memento`` in the user's data
             folder.
         namespace: Who can see these memories: one label or several. A manager sees only its own
@@ -238,15 +248,15 @@ class MemoryManager(Part):
     ) -> Memory:
         """Store a text as a memory. When ``add`` returns, the memory is on disk.
 
-        Equal content in the same namespace, scope, slot and session, by the same actor and role, is
-        stored once. Adding it again returns the existing memory, counts a reinforcement
+        Identical content in the same namespace, scope, slot and session, by the same actor and
+        role, is stored once. Adding it again returns the existing memory, counts a reinforcement
         (``Memory.reinforced`` > 0 shows a repeat) and merges the arguments into it: the higher
         tier, the larger importance, the later expiry and a pin win; tags, aliases and metadata are
         combined, up to 64 of each. The earlier state stays in the history (``merged``), for up to
         64 repeats. A repeat from a less trusted source is only counted; see
         ``memento.write.merge``. Texts from different moments (``occurred_at``) are stored
-        separately. So are equal turns of a session, in the short tier or of kind ``episode``, that
-        have no ``occurred_at``.
+        separately. So are identical turns of a session, in the short tier or of kind ``episode``,
+        that have no ``occurred_at``.
 
         A text of more than ``Config.limits.text_chars`` characters is refused, unless it is a turn
         of a conversation (it has a ``session`` or a ``role``, or is of kind ``episode``, and has no
@@ -295,7 +305,7 @@ class MemoryManager(Part):
             due_at: When a plan is due, with a time zone.
             replace: If ``id`` is taken, replace the memory that has it, whatever its status. The
                 earlier state stays in the history, and a forgotten, superseded or expired memory
-                becomes active again. Replacing with equal content makes no new version. A less
+                becomes active again. Replacing with identical content makes no new version. A less
                 trusted source cannot replace a memory; an untrusted one can replace only unapproved
                 memories of untrusted sources.
 
@@ -488,7 +498,7 @@ class MemoryManager(Part):
 
         A turn is identified by its session and ``id``. Without an id, it is identified by its text
         and how often that was said before, so pass the conversation from its beginning. With
-        neither a session nor an id, equal texts of a role are stored once.
+        neither a session nor an id, identical texts of a role are stored once.
 
         If a known id has new text, the memory is corrected, and the earlier text stays in the
         history. If an untrusted source edits an approved memory, the edit is quarantined beside it.
@@ -562,8 +572,8 @@ class MemoryManager(Part):
         After thanks or a greeting, or if no memory is likely to answer, the block is empty.
 
         Messages that are still in the conversation are left out, so pass the same ``session`` and
-        messages as to ``keep``. Equal texts are shown once, even if several people said them; of
-        near-identical texts, the newest comes first and the others last. The user's earlier
+        messages as to ``keep``. Identical texts are shown once, even if several people said them;
+        of near-identical texts, the newest comes first and the others last. The user's earlier
         questions come after statements and take at most a quarter of the places, unless there is
         nothing else to show.
 
@@ -575,7 +585,7 @@ class MemoryManager(Part):
             tokens: Maximum number of tokens in the block, as for ``prompt``; None for no limit.
             min_confidence: Minimum probability that a hit is an answer, [0, 1]; None for
                 ``prompt_confidence``.
-            fold: Show equal texts once, and near-duplicates last; False shows each separately.
+            fold: Show identical texts once, and near-duplicates last; False shows each separately.
             diverse: Prefer memories that differ in meaning over the best matches, so that what
                 several agents report in different words takes only one place.
             wait: As for ``retrieve``.

@@ -87,7 +87,7 @@ def load(root: str | Path | None = None, environ: Mapping[str, str] | None = Non
     """Read the settings of a store from its files and the environment.
 
     Args:
-        root: Folder of the store, which need not exist; None to leave out the file of a store.
+        root: The store folder, which need not exist; None to leave out the file of a store.
         environ: The environment; None for that of the process.
 
     Raises:

@@ -98,7 +98,7 @@ class View:
 
     @property
     def root(self) -> Path:
-        """Folder of the store."""
+        """The store folder."""
         return self.hold.engine.ledger.root
 
     @property

@@ -199,7 +199,7 @@ class Doors:
             raise LookupError(str(error)) from error
 
     def complete(self, name: str, begun: str) -> list[str]:
-        """Complete an argument: the keys that there are for a topic, or names of sessions.
+        """Complete an argument: existing keys for a topic, or names of sessions.
 
         Args:
             name: ``topic`` of the prompt ``recall``, or ``id`` of the resource of a session.

@@ -144,8 +144,8 @@ PROMPTS = (
     },
 )
 REFLECT = (
-    "Below are the newest memories. Find those that say the same, that contradict each other, or"
-    " that are no longer true. Merge with correct and forget; keep what they have in common with"
+    "Below are the newest memories. Find those that say the same thing, that contradict each other,"
+    " or that are no longer true. Merge with correct and forget; keep what they have in common with"
     " remember. Change nothing you are not sure of, and say at the end what you changed."
 )
 """The request of the prompt ``reflect`` to the model."""

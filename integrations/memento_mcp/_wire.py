@@ -1,4 +1,4 @@
-"""The protocol: JSON-RPC, a message a line, in both eras of MCP, without an SDK.
+"""The protocol: JSON-RPC, one message per line, in both eras of MCP, without an SDK.
 
 In the era of the handshake (2024-11-05 to 2025-11-25) a client begins with ``initialize``. In the
 era without (2026-07-28) each request says its version in ``_meta``, and ``server/discover`` tells

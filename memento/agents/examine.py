@@ -27,7 +27,7 @@ def examine(root: str | None) -> list[Finding]:
     """Return the findings for each agent on this machine, and for the hooks of all.
 
     Args:
-        root: Folder of the store that the agents were set up for; None for the default.
+        root: The store folder that the agents were set up for; None for the default.
     """
     run = Program.here(root)
     found = [one for agent in agents_of([]) for one in _of_agent(agent, run)]

@@ -141,7 +141,7 @@ Root = Annotated[
         "--root",
         envvar=VARIABLE,
         metavar="FOLDER",
-        help="Folder of the store. Default: the nearest agent_memory, or the user's store.",
+        help="The store folder. Default: the nearest agent_memory, or the user's store.",
     ),
 ]
 Namespace = Annotated[

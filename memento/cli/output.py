@@ -117,7 +117,7 @@ class Shown:
             loads rich and so is handed in only when needed.
         empty: The line if there are none.
         status: Exit status.
-        notes: What else happened, a line each; ``notes`` in JSON, absent if there are none.
+        notes: What else happened, one line each; ``notes`` in JSON, absent if there are none.
     """
 
     value: object
@@ -157,7 +157,7 @@ def masked(value: Any) -> Any:
 
 
 def memories(found: Sequence[Memory], empty: str = "nothing here") -> Shown:
-    """Show memories, a line each: id, day, key or tags, and text."""
+    """Show memories, one line each: id, day, key or tags, and text."""
     cells = [
         (short(one.id), moment(one.occurred_at)[:10], _label(one), one_line(one.text))
         for one in found

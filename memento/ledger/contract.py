@@ -239,7 +239,7 @@ class Ledger(Protocol):
 
     @property
     def root(self) -> Path:
-        """Folder of the store; its derived files lie there too."""
+        """The store folder; its derived files lie there too."""
 
     @property
     def path(self) -> Path:

@@ -67,7 +67,7 @@ def call(
     """Ask the resident process of a store one thing.
 
     Args:
-        root: Folder of the store, which need not exist.
+        root: The store folder, which need not exist.
         asked: The call, a name, and its fields.
         seconds: Most time that it may take, the start of a process included.
         start: Whether a process is started if there is none.

@@ -38,7 +38,7 @@ class Pipe:
     """One agent's side of the connection, which outlives the process at the other side.
 
     Args:
-        root: Folder of the store.
+        root: The store folder.
         asked: The call that opens the connection.
         stdout: Where the answers go.
 

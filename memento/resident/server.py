@@ -61,7 +61,7 @@ class Resident:
     """Answers the clients of one store.
 
     Args:
-        root: Folder of the store, which need not exist.
+        root: The store folder, which need not exist.
         idle: Seconds without a client after which it ends, > 0.
     """
 

@@ -99,7 +99,7 @@ def restore(
 
     Args:
         file: A backup, or a copy of a ``ledger.db`` with its ``-wal`` file, if any, beside it.
-        root: Folder of the store; created if missing; None for the default of ``MemoryManager``.
+        root: The store folder; created if missing; None for the default of ``MemoryManager``.
         at: Restore the store as of this moment, with a time zone.
         set_aside: If ``root`` contains a store, rename its folder and keep it.
 

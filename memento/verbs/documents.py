@@ -148,8 +148,8 @@ class Documents(Part):
         ``heading`` (``"Terms > Penalties"``); the innermost heading is also a tag.
 
         A document is identified by its name, session, scope and namespace. Adding it again
-        unchanged does nothing. Adding a changed version keeps equal parts, supersedes parts that
-        were replaced, and forgets parts that were removed, so ``restore`` brings these back.
+        unchanged does nothing. Adding a changed version keeps unchanged parts, supersedes parts
+        that were replaced, and forgets parts that were removed, so ``restore`` brings these back.
         Sentences that were erased, forgotten by another call (until ``restore``), corrected or
         reworded stay out, under whatever heading and in whatever part the document now contains
         them. A document from an untrusted source never hides an active part. If the call is

@@ -446,7 +446,7 @@ class Rules(Part):
     def _recalled(
         self, asked: _Asked, known: Known, shown: Sequence[str], block: str
     ) -> tuple[str, list[Shown]]:
-        """Return the block of what bears on the message, and the memories in it."""
+        """Return the block of what is relevant to the message, and its memories."""
         left = asked.tail_tokens - (estimate(f"{block}\n") if block else 0)
         if not asked.message or not asked.recall or left < 1:
             return "", []

@@ -301,8 +301,8 @@ class Scopes(Part):
             Number of memories that this call moved, whatever their status.
 
         Raises:
-            InvalidInput: If one is inside the other in the wrong way, ``src`` was merged before, or
-                another namespace sees ``dst`` by a share and not ``src``.
+            InvalidInput: If ``dst`` is inside ``src``, ``src`` was merged before, or ``dst`` is
+                shared with a namespace that does not see ``src``.
             LockedMemory: If the user locked one of the memories; nothing is moved.
             StoreError: If it could not be written.
         """
@@ -319,8 +319,8 @@ class Scopes(Part):
     def unmerge(self, src: str) -> int:
         """Undo ``scopes.merge``: the memories return to ``src`` in their earlier state.
 
-        Memories that were changed since return as they are now. Memories that were added while the
-        scopes were merged stay where they are.
+        Memories that have changed since the merge come back as they are now. Memories that were
+        added while the scopes were merged stay where they are.
 
         Args:
             src: The scope that was merged.
@@ -449,8 +449,8 @@ class Scopes(Part):
     def promotable(self) -> Promotions:
         """List rules and preferences that may apply to a wider scope, without changing anything.
 
-        At least three sibling scopes say the same in words, in the value of a slot, or in
-        meaning, and no related scope says otherwise.
+        At least three sibling scopes agree, in words, in the value of a slot or in meaning, and no
+        related scope says otherwise.
 
         Returns:
             The candidates, by scope; pass the id of a memory to ``promote``.

@@ -85,7 +85,7 @@ class Session(Named):
         """The session as it is now.
 
         Raises:
-            InvalidInput: If nobody began it, or it was erased.
+            InvalidInput: If it was never started, or was erased.
         """
         return self._sessions.info(self.id)
 
@@ -340,7 +340,7 @@ class Sessions(Part):
         """Return one session as it is now.
 
         Raises:
-            InvalidInput: If nobody began it, or it was erased.
+            InvalidInput: If it was never started, or was erased.
         """
         found = self._view.ask(lambda c, ns: rows.find(c, ns, session))
         if found is None:

@@ -90,7 +90,7 @@ class Slots(Part):
 
         The previous value is added as a new memory with the same fields, which names it in
         ``source.parents``. The current or planned value is superseded and stays in the history.
-        Reverting again brings the other value back.
+        Reverting again brings back the value that it replaced.
 
         The previous value is the newest earlier value that differs from the current one. If the
         current value was forgotten or has expired, it is simply the newest earlier value.

@@ -64,7 +64,7 @@ class Store(Part):
 
     @property
     def root(self) -> Path:
-        """Folder of the store."""
+        """The store folder."""
         return self._view.root
 
     @property
@@ -159,8 +159,8 @@ class Store(Part):
         Args:
             target: Name of a file, which becomes private, or an open stream of text or bytes.
             format: Instead, write what is active or archived so that other programs read it:
-                ``jsonl`` (a draft a line), ``csv``, ``mem0``, ``server-memory``, or the turns of
-                conversations as ``chat`` (OpenAI messages) or ``sharegpt``. What such a format
+                ``jsonl`` (one draft per line), ``csv``, ``mem0``, ``server-memory``, or the turns
+                of conversations as ``chat`` (OpenAI messages) or ``sharegpt``. What such a format
                 cannot hold is counted in ``Exported.left_out``.
             vectors: Also write the vectors of the embedder in use, so that they need not be
                 computed again; about 2 kB per memory.
@@ -376,8 +376,8 @@ class Store(Part):
             session: Instead of ids: all memories of this session.
             everything: Instead of ids: all memories of this namespace.
             derived: Also erase memories derived from these (``source.parents`` names one, directly
-                or indirectly), because they may say the same. An article that a sleep made from one
-                is always erased.
+                or indirectly), because they may say the same thing. An article that a sleep made
+                from one is always erased.
             dry_run: Only report what would be erased.
             timeout: Maximum number of seconds to wait for other processes that have the store open,
                 >= 0.

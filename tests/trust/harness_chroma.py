@@ -304,7 +304,7 @@ def damaged_chroma(folder: Path, *, full: bool, seed: int) -> TrustResult:
         control.count(name, tried(sound, folder, case, questions, control=True), right)
     return TrustResult(
         name="damaged Chroma folder",
-        promise="No answer is lost if the Chroma folder is missing, torn, corrupt, outdated or"
+        promise="No answer is lost if the Chroma folder is missing, truncated, corrupt, outdated or"
         " held by another process: the host process survives and finds everything at once, and the"
         " index is rebuilt automatically with the same ten best hits.",
         cases=len(cases),

@@ -206,7 +206,7 @@ def look_at(root: Path, before: script.State, later: script.State) -> list[str]:
     """Open a state and say what is wrong with it.
 
     Args:
-        root: Folder of the store.
+        root: The store folder.
         before: What it must hold if the step in hand was not done.
         later: What it may hold instead, if it was.
     """

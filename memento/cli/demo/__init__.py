@@ -141,7 +141,7 @@ def run(root: Path | None = None) -> None:
     """Remember, ask, correct, close and reopen, showing each step on stdout.
 
     Args:
-        root: Folder of the store; None for a temporary one. In your own folder the demo uses a
+        root: The store folder; None for a temporary one. In your own folder the demo uses a
             separate namespace, and a second run adds nothing.
     """
     out = console()
