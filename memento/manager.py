@@ -126,18 +126,6 @@ class MemoryManager(Part):
 
     Which method to call:
 
-    to store one statement, or many            ``add``, ``add_many``
-    to store a conversation and learn from it  ``observe``; to store it only: ``keep``
-    to store a document or an export           ``documents``
-    to find memories                           ``retrieve``; as text for a prompt: ``prompt``
-    to find them for the next turn of a chat   ``recall``
-    to look up                                 ``get`` by id, ``value`` by key, ``list`` by filter
-    to change                                  ``update`` fields, ``correct`` what is wrong
-    to hide and bring back                     ``forget``, ``forget_many``, ``restore``, ``undo``
-    to wait for the background, and to end     ``flush``, ``close``
-    for another user                           ``of``
-    =========================================  ==================================================
-=======
     - to store one statement, or many: ``add``, ``add_many``
     - to store a conversation and learn from it: ``observe``; to only store it: ``keep``
     - to store a document or an export: ``documents``

@@ -311,8 +311,8 @@ def _asked_before(view: View, query: str, wanted: Wanted, filters: Mapping[str, 
 def _told_once(hits: Iterable[Hit]) -> list[list[Hit]]:
     """Group hits that say the same, by any speaker, and put near repetitions last.
 
-    Of identical texts, the most trusted comes first. Of texts that say nearly the same, the newest has
-    the place of the best one, and the others come after everything else.
+    Of identical texts, the most trusted comes first. Of texts that say nearly the same, the newest
+    has the place of the best one, and the others come after everything else.
     """
     groups: dict[str, list[Hit]] = {}
     for hit in hits:
