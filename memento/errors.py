@@ -1,31 +1,39 @@
 """Every error that memento raises, in one tree, so that a caller can catch a whole family.
 
     MementoError
-    ├── InvalidInput            an argument that cannot be accepted (also a ValueError) │   ├──
-    AmbiguousId         a short id that matches several memories │   ├── InvalidSetting a file or
-    the environment has an unknown setting or a bad value │ ├── InvalidScope        a scope path or
-    namespace label that is not well formed │   ├── SecretFound         the value contains a secret,
-    which its field or the settings refuse │   └── UntrustedSource     its source cannot add rules,
-    pin memories or replace active ones ├── NotFound                no such memory in this namespace
-    (also a LookupError) ├── IdConflict the id belongs to a memory with other content ├──
-    ChangedSince            the memory has changed since the caller read it ├── TurnErased
-    a conversation turn that was erased was passed again ├── LockedMemory a lock prevents this
-    change of a memory ├── TooManyLocks the limit of locked memories is reached ├── NothingToUndo
-    no such change, or it cannot be undone ├── StoreError the ledger cannot carry out the call │
-    ├── StoreClosed the manager was closed │   ├── StoreFromTheFuture  written by a newer version of
-    memento │   ├── StoreUnusable       the root is not a folder, is another program's, or is
-    damaged │   ├── StoreGone           its files were removed, moved or replaced while it was open
-    │   ├── StoreBusy           another process held the write lock too long │   ├── ReadOnlyStore
-    the root cannot be written │   ├── TargetExists the target exists already; it was not
-    overwritten │   ├── ArchiveDamaged      a file that is cut off, changed, or not a backup or
-    export │   ├── ArchiveFromTheFuture  an export in a newer format │   ├── MomentUnknown       the
-    backup does not reach that moment │   ├── StorageFull the disk is full, or a quota or file size
-    limit is reached │   └── StorageFailed       the disk reported an error ├── TierUnavailable
-    a tier could not be searched; nothing is lost ├── EmbedderError the embedder failed or broke its
-    contract │   └── EmbeddingMismatch   the stored vectors come from another embedder ├──
-    RerankerError           the reranker failed or broke its contract ├── SynthesisFailed         a
-    language model gave no usable reply; nothing is lost │ └── BudgetSpent         a daily limit is
-    reached; nothing was sent └── MissingExtra an optional dependency is not installed
+    ├── InvalidInput            an argument that cannot be accepted (also a ValueError)
+    │   ├── AmbiguousId         a short id that matches several memories
+    │   ├── InvalidSetting      an unknown setting or a bad value, in a file or the environment
+    │   ├── InvalidScope        a scope path or namespace label that is not well formed
+    │   ├── SecretFound         the value contains a secret, which its field or the settings refuse
+    │   └── UntrustedSource     its source cannot add rules, pin memories or replace active ones
+    ├── NotFound                no such memory in this namespace (also a LookupError)
+    ├── IdConflict              the id belongs to a memory with other content
+    ├── ChangedSince            the memory has changed since the caller read it
+    ├── TurnErased              a conversation turn that was erased was passed again
+    ├── LockedMemory            a lock prevents this change of a memory
+    ├── TooManyLocks            the limit of locked memories is reached
+    ├── NothingToUndo           no such change, or it cannot be undone
+    ├── StoreError              the ledger cannot carry out the call
+    │   ├── StoreClosed         the manager was closed
+    │   ├── StoreFromTheFuture  written by a newer version of memento
+    │   ├── StoreUnusable       the root is not a folder, is another program's, or is damaged
+    │   ├── StoreGone           its files were removed, moved or replaced while it was open
+    │   ├── StoreBusy           another process held the write lock too long
+    │   ├── ReadOnlyStore       the root cannot be written
+    │   ├── TargetExists        the target exists already; it was not overwritten
+    │   ├── ArchiveDamaged      a file that is cut off, changed, or not a backup or export
+    │   ├── ArchiveFromTheFuture  an export in a newer format
+    │   ├── MomentUnknown       the backup does not reach that moment
+    │   ├── StorageFull         the disk is full, or a quota or file size limit is reached
+    │   └── StorageFailed       the disk reported an error
+    ├── TierUnavailable         a tier could not be searched; nothing is lost
+    ├── EmbedderError           the embedder failed or broke its contract
+    │   └── EmbeddingMismatch   the stored vectors come from another embedder
+    ├── RerankerError           the reranker failed or broke its contract
+    ├── SynthesisFailed         a language model gave no usable reply; nothing is lost
+    │   └── BudgetSpent         a daily limit is reached; nothing was sent
+    └── MissingExtra            an optional dependency is not installed
 
 Each error carries its facts as attributes, and its message says what to do next.
 """

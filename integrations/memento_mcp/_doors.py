@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import memento
 from memento.base.home import VARIABLE, root_option
-from memento.base.scopes import parse_scope
+from memento.base.scopes import contains, parse_scope
 from memento.errors import InvalidInput, MementoError, NotFound, StoreError, UntrustedSource
 from memento_mcp import _table
 from memento_mcp._arguments import faults, plain
@@ -85,6 +85,8 @@ class Doors:
         tokens: Maximum number of tokens in one answer, 100 to 10,000.
         trust: How far what is stored is trusted: ``agent``, or less. A model is behind it, so never
             ``user``.
+        bound: Whether the agent may not leave its scope: then no id shows what does not apply
+            there, or changes what does not belong there, and nothing is stored for all projects.
 
     Raises:
         InvalidInput: If an argument cannot be accepted.
@@ -101,9 +103,11 @@ class Doors:
         more: bool = False,
         tokens: int = TOKENS,
         trust: Trust | TrustName = "agent",
+        bound: bool = False,
     ) -> None:
         self.client = client
         self.scope = parse_scope(scope)
+        self._bound = self.scope if bound else ""
         self._session = session
         if tokens != TOKENS:
             memento.check.check_count("tokens", tokens, least=100, most=MOST_TOKENS)
@@ -302,6 +306,8 @@ class Doors:
     def _remember(
         self, text: str, kind: str = "fact", key: str | None = None, *, everywhere: bool = False
     ) -> str:
+        if everywhere and self._bound:
+            raise InvalidInput("everywhere", f"is not for you: you work in {self._bound} only")
         scope = "" if everywhere else self.scope
         before = None if key is None else self.memory.value(key, scope=scope)
         if key is not None and before is None and (like := self._alike(text, key, scope)):
@@ -333,11 +339,28 @@ class Doors:
         return ""
 
     def _whole(self, name: str) -> str:
-        found, nonce = self.memory.get(name), memento.prompt.new_nonce()
+        found, nonce = self._seen(name), memento.prompt.new_nonce()
         return memento.prompt.render([found], nonce=nonce, ids=True, zone=self._zone)
+
+    def _seen(self, name: str) -> Memory:
+        """Return a memory, unless it does not apply where the agent is bound to be."""
+        found = self.memory.get(name)
+        if self._bound and not contains(found.scope, self._bound):
+            raise NotFound(name)
+        return found
+
+    def _own(self, name: str) -> Memory:
+        """Return a memory that the agent may change: one of where it is bound to be."""
+        found = self.memory.get(name)
+        if not contains(self._bound, found.scope):
+            raise NotFound(name)
+        return found
 
     def _session_told(self, name: str) -> str:
         found = self.memory.sessions.resume(name)
+        known = self.memory.sessions.list(scope=self._bound, limit=10_000) if self._bound else ()
+        if self._bound and name not in {one.id for one in known}:
+            found = None
         if found is None:
             raise InvalidInput("session", f"{name!r:.60} is not known")
         return found.text
@@ -364,6 +387,7 @@ class Doors:
         )
 
     def _correct(self, id: str, text: str) -> str:  # noqa: A002 - the argument's name in the table
+        self._own(id)
         try:
             kept = self.memory.update(id, text=text, source=self._trust)
         except UntrustedSource:
@@ -380,6 +404,7 @@ class Doors:
         return f"Corrected {kept.id}; its history is kept.{_left_out(kept, text)}"
 
     def _forget(self, id: str) -> str:  # noqa: A002 - as above
+        self._own(id)
         try:
             gone = self.memory.forget(id, source=self._trust).id
         except UntrustedSource as error:
@@ -395,7 +420,7 @@ class Doors:
         return f"`memento {' '.join(words)}{root_option(self.memory.store.root, theirs)}`"
 
     def _history(self, id: str) -> str:  # noqa: A002 - as above
-        present = self.memory.get(id)
+        present = self._seen(id)
         told = [
             replace(present, text=state.text, occurred_at=state.valid_from or present.occurred_at)
             for state in self.memory.changes.history(id)
@@ -403,6 +428,7 @@ class Doors:
         return self._shown(told)
 
     def _rate(self, id: str, verdict: str) -> str:  # noqa: A002 - as above
+        self._own(id)
         self.memory.feedback.rate(id, verdict=verdict, source=self._trust)
         return f"Rated {id}."
 

@@ -79,7 +79,10 @@ def http_app(doors_of: Callable[[str], Doors | None], hosts: list[str]) -> Asgi:
 def serve_http(app: Asgi, listening: socket.socket, wait: Callable[[], object]) -> None:
     """Serve an application at a socket until a function returns."""
     uvicorn = _imported("uvicorn")
-    settings = uvicorn.Config(app, lifespan="on", log_config=None, access_log=False)
+    settings = uvicorn.Config(
+        app, lifespan="on", log_config=None, access_log=False, ws="none",
+        timeout_graceful_shutdown=int(PARTING),
+    )  # fmt: skip
     server = uvicorn.Server(settings)
     running = threading.Thread(
         target=server.run, kwargs={"sockets": [listening]}, name="memento-mcp-http", daemon=True

@@ -205,14 +205,14 @@ class Server:
     def _answer(self, message: Json) -> None:
         told = self._telling(message)
         try:
-            self._send(message["id"], {"result": self._result(message)})
+            body = {"result": self._result(message)}
         except Refused as refused:
-            self._refuse(message["id"], refused)
+            body = {"error": refused.body()}
         except Exception:  # the agent goes on; the log tells the user what happened
             log.exception("a request failed")
-            self._refuse(message["id"], Refused(INTERNAL, "internal error; see the server's log"))
-        finally:
-            told.set()
+            body = {"error": Refused(INTERNAL, "internal error; see the server's log").body()}
+        told.set()
+        self._send(message["id"], body)
 
     def _telling(self, message: Json) -> threading.Event:
         """Tell the client that a call goes on, if it asked for that, until the event is set."""
@@ -226,7 +226,7 @@ class Server:
                 if done.wait(PROGRESS):
                     return
                 said = {"progressToken": token, "progress": count, "message": self._doors.waits}
-                self._put({"method": "notifications/progress", "params": said}, message["id"])
+                self._put({"method": "notifications/progress", "params": said}, message["id"], done)
 
         if asked:
             threading.Thread(target=tell, name="memento-mcp-progress", daemon=True).start()
@@ -238,11 +238,11 @@ class Server:
     def _send(self, request: object, body: Json) -> None:
         self._put({"id": request, **body}, request)
 
-    def _put(self, body: Json, request: object) -> None:
-        """Write a message that belongs to a request, unless that was cancelled."""
+    def _put(self, body: Json, request: object, ended: threading.Event | None = None) -> None:
+        """Write a message that belongs to a request, unless that was cancelled or has ended."""
         text = json.dumps({"jsonrpc": "2.0", **body}, separators=(",", ":"))
         with self._writing:
-            if request in self._cancelled:
+            if request in self._cancelled or (ended is not None and ended.is_set()):
                 return
             try:
                 self._stdout.write(text.encode() + b"\n")

@@ -14,7 +14,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
 from threading import Lock, Thread
@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from memento import prompt
 from memento.agents.table import AGENTS, Moment
+from memento.base.clock import system_clock
 from memento.base.files import write_atomically
 from memento.base.home import state_folder
 from memento.errors import MementoError
@@ -286,14 +287,14 @@ class _Seen:
 
     def forget(self) -> None:
         """The conversation shows nothing any more."""
-        self._write({"since": datetime.now(UTC).isoformat()})
+        self._write({"since": system_clock().isoformat()})
 
     def _write(self, known: dict[str, Any]) -> None:
         self._known = known
         folder = self._path.parent
         folder.mkdir(0o700, parents=True, exist_ok=True)
         write_atomically(self._path, json.dumps(known).encode())
-        present = datetime.now(UTC).timestamp()
+        present = system_clock().timestamp()
         for other in folder.iterdir():
             with suppress(FileNotFoundError):  # another hook removes it, too
                 if other.stat().st_mtime < present - _OLD:

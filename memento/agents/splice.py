@@ -19,7 +19,6 @@ _TRIVIA = re.compile(r"(?:[\s\ufeff]|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _SCALAR = re.compile(r"[^\s,\]}/\[{]+")
 _STEP = re.compile(r"\n([ \t]+)\S")
-_OWN_LINE = re.compile(r"(?:\r?\n)?[ \t]*\Z")
 
 Path = Sequence[str]
 """Names that lead from the root to a member."""
@@ -196,9 +195,9 @@ def _without(text: str, node: Node, at: int) -> str:
     _, begin, one = node.members[at]
     comma = _skip(text, one.end)
     after = text[one.end : comma] + text[comma + 1 :] if text[comma] == "," else text[one.end :]
-    before = text[:begin]
-    if found := _OWN_LINE.search(before):
-        before = before[: found.start()]
+    before = text[:begin].rstrip(" \t")
+    if before.endswith("\n"):
+        before = before[:-1].removesuffix("\r")
     if text[comma] != "," and at:
         ends = node.members[at - 1][2].end
         gone = _skip(text, ends)
@@ -253,8 +252,8 @@ def take_table(text: str, path: Path) -> str:
     head = re.compile(f"(?:{lines})+", re.MULTILINE)
     made = text
     while found := head.search(made):
-        body = _TAIL.sub("", found[0])
-        before, after = made[: found.start()], made[found.start() + len(body) :]
+        end = found.start() + len(_without_tail(found[0]))
+        before, after = made[: found.start()], made[end:]
         if not after or _BLANK_ABOVE.search(before):
             before = re.sub(r"\r?\n\Z", "", before)
         made = before + after
@@ -263,8 +262,14 @@ def take_table(text: str, path: Path) -> str:
     return made
 
 
-_TAIL = re.compile(r"(?:^[ \t]*(?:#.*)?\r?\n?)+\Z", re.MULTILINE)
-"""Comments and empty lines at the end of a table, which may belong to what comes next."""
+def _without_tail(table: str) -> str:
+    """Drop comments and empty lines at the end of a table: they may belong to what comes next."""
+    lines = re.findall(r"[^\n]*\n|[^\n]+", table)
+    while lines and lines[-1].lstrip(" \t")[:1] in ("", "#", "\r", "\n"):
+        lines.pop()
+    return "".join(lines)
+
+
 _BLANK_ABOVE = re.compile(r"(?:\A|\n)\r?\n\Z")
 
 

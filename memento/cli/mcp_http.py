@@ -74,6 +74,7 @@ def _doors(resident: Resident, asked: dict[str, Any], token: tokens.Token) -> Do
         read_only=token.read_only,
         more=asked["more"],
         tokens=asked["tokens"],
+        bound=True,
         trust=token.trust,  # type: ignore[arg-type]  # checked when the token was made
     )
 

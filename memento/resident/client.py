@@ -16,6 +16,7 @@ import struct
 import sys
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from memento import __version__
@@ -93,8 +94,8 @@ def connect(
     while True:
         try:
             opened, answer = _asked(path, line, end)
-        except (FileNotFoundError, ConnectionError):
-            pass
+        except (FileNotFoundError, ConnectionError, BlockingIOError):
+            pass  # nobody is there yet, or so many wait that there is no room
         except (OSError, ValueError) as error:  # the deadline is one, too
             raise Unreachable(f"{path}: {error}") from error
         else:
@@ -112,10 +113,17 @@ def connect(
 
 
 def locked(root: str | os.PathLike[str]) -> int | None:
-    """Take the lock of whoever listens for a store, or is about to; None if another one has it."""
+    """Take the lock of whoever listens for a store, or is about to; None if another one has it.
+
+    Raises:
+        Unreachable: If there can be no lock.
+    """
     path = place(root, "lock")
     while True:
-        lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        try:
+            lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        except OSError as error:
+            raise Unreachable(f"{path}: {error.strerror}") from error
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -151,7 +159,8 @@ def _asked(path: str, line: bytes, end: float) -> tuple[socket.socket, Json]:
         opened.connect(path)
         if peer_of(opened) != os.geteuid():
             raise PermissionError(path)  # noqa: TRY301 - the socket is closed below
-        opened.sendall(line)
+        with suppress(ConnectionError):  # it may have refused and closed, and what it said is there
+            opened.sendall(line)
         answer = json.loads(_line(opened, end))
         opened.settimeout(None)
     except BaseException:  # an interruption, too, leaves no connection behind

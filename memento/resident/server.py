@@ -49,6 +49,8 @@ PARTING = 20.0
 """Seconds in which what has begun is finished at the end."""
 _LOOKS = 5.0
 """Seconds between looks whether it is still wanted."""
+_REST = 0.1
+"""Seconds until it tries again to serve those who wait, if it could not."""
 
 Session = Callable[[BufferedReader, BufferedWriter], None]
 Handler = Callable[["Resident", Json], "Json | Session"]
@@ -68,7 +70,7 @@ class Resident:
         self._idle = idle
         self._socket = Path(place(self.root))
         self._mine = identity(self._socket)
-        self._store = identity(self.root)
+        self._store = self._files()
         self._used = time.monotonic()
         self._leaving = threading.Event()
         self._woken, self._wake = os.pipe()
@@ -94,11 +96,15 @@ class Resident:
             heard: list[Any] = [listening, self._woken]
             while self._wanted():
                 if listening in select.select(heard, [], [], min(_LOOKS, self._idle))[0]:
-                    self._accept(listening)
+                    try:
+                        self._accept(listening)
+                    except OSError as error:  # no descriptor is left; those who are there go on
+                        log.warning("a client cannot be served: %s", error.strerror)
+                        self._leaving.wait(_REST)
             self.leave()
             self._vanish(lock)
             listening.setblocking(False)
-            with suppress(BlockingIOError):
+            with suppress(OSError):
                 while True:  # those who came meanwhile are told to come again
                     self._accept(listening)
         self._finish()
@@ -155,13 +161,16 @@ class Resident:
 
     def _wanted(self) -> bool:
         """Return whether to go on: the store and the socket are there, and somebody may come."""
-        if self._store is None:
-            self._store = identity(self.root)
-        elif identity(self.root) != self._store:
-            return False
+        known, self._store = self._store, self._files()
+        if any(was not in (None, now) for was, now in zip(known, self._store, strict=True)):
+            return False  # whoever has the other one open cannot use this one
         if self._leaving.is_set() or identity(self._socket) != self._mine or self._mine is None:
             return False
         return bool(self._clients) or time.monotonic() - self._used < self._idle
+
+    def _files(self) -> tuple[tuple[int, int] | None, ...]:
+        """Tell this store from another one of the same name."""
+        return identity(self.root), identity(self.root / layout.LEDGER)
 
     def _vanish(self, lock: int) -> None:
         """Let the next one listen; what is another's by now stays."""
@@ -185,9 +194,15 @@ class Resident:
     def _accept(self, listening: socket.socket) -> None:
         opened, _ = listening.accept()
         opened.setblocking(True)
-        if peer_of(opened) != os.geteuid() or len(self._clients) >= MOST:
-            log.warning("a connection was refused")
+        if peer_of(opened) != os.geteuid():
+            log.warning("a connection of another user was refused")
             opened.close()
+            return
+        if len(self._clients) >= MOST:
+            with suppress(OSError), opened:
+                opened.sendall(
+                    json.dumps({"error": f"has {MOST} clients already"}).encode() + b"\n"
+                )
             return
         thread = threading.Thread(target=self._serve, args=(opened,), daemon=True)
         self._clients[thread] = opened

@@ -6,17 +6,19 @@ bits cannot be found from that.
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import hmac
 import json
 import secrets
-from collections.abc import Iterable
-from datetime import UTC, datetime
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 from memento.base import layout
-from memento.base.files import read_regular, write_atomically
+from memento.base.clock import system_clock
+from memento.base.files import explain_os, opened_folder, read_regular, write_atomically
 from memento.base.scopes import parse_namespace, parse_scope
 from memento.check import check_word, short_name
 from memento.errors import InvalidInput, StoreUnusable
@@ -57,15 +59,17 @@ def add(root: Path, name: str, *, namespace: str, scope: str, read_only: bool, t
         InvalidInput: If there is one of that name, or an argument cannot be accepted.
         StoreError: If the file cannot be read or written.
     """
-    known = listed(root)
-    if any(one.name == short_name("name", name) for one in known):
-        raise InvalidInput("name", f"{name!r} has a token; revoke it first")
+    name = short_name("name", name)
     parse_namespace(namespace.split("/"))
     check_word("trust", trust, TRUSTS)
     token = f"memento_{secrets.token_urlsafe(32)}"
-    now = datetime.now(UTC).isoformat(timespec="seconds")
+    now = system_clock().isoformat(timespec="seconds")
     made = Token(name, _digest(token), namespace, parse_scope(scope), read_only, trust, now)
-    _write(root, [*known, made])
+    with _alone(root):
+        known = listed(root)
+        if any(one.name == name for one in known):
+            raise InvalidInput("name", f"{name!r} has a token; revoke it first")
+        _write(root, [*known, made])
     return token
 
 
@@ -76,11 +80,13 @@ def revoke(root: Path, name: str) -> Token:
         InvalidInput: If there is none of that name.
         StoreError: As for `add`.
     """
-    known = listed(root)
-    gone = next((one for one in known if one.name == name), None)
-    if gone is None:
-        raise InvalidInput("name", f"{name!r:.60} has no token")
-    _write(root, [one for one in known if one is not gone])
+    name = short_name("name", name)
+    with _alone(root):
+        known = listed(root)
+        gone = next((one for one in known if one.name == name), None)
+        if gone is None:
+            raise InvalidInput("name", f"{name!r:.60} has no token")
+        _write(root, [one for one in known if one is not gone])
     return gone
 
 
@@ -104,6 +110,17 @@ def holder(root: Path, token: str) -> Token | None:
     digest = _digest(token)
     found = [one for one in listed(root) if hmac.compare_digest(one.digest, digest)]
     return found[0] if found else None
+
+
+@contextmanager
+def _alone(root: Path) -> Iterator[None]:
+    """Let nobody else change the tokens meanwhile: one that was taken back would come again."""
+    try:
+        with opened_folder(root) as held:
+            fcntl.flock(held, fcntl.LOCK_EX)
+            yield
+    except OSError as error:
+        raise explain_os(root, error) from error
 
 
 def _digest(token: str) -> str:

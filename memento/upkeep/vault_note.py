@@ -31,7 +31,6 @@ _HEADER = re.compile(
 )
 _OWN = re.compile(rb"^memento[ \t]*:", re.MULTILINE)
 _OWN_LINE = re.compile(rf"^{OWN}[ \t]*:.*$", re.MULTILINE)
-_KEY = re.compile(r"""["']?([^\s:#"'-][^:]*?)["']?\s*:(?:\s|$)""")
 _PLAIN = re.compile(
     r"(?!(?:null|true|false|yes|no|on|off|y|n)\Z)(?:[a-z][\w/.+-]*|[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})",
     re.IGNORECASE,
@@ -204,14 +203,21 @@ def _others(before: Note | None) -> list[str]:
     kept: list[str] = []
     ours = False
     for line in [] if before is None else before.head.removesuffix("\n").split("\n"):
-        found = _KEY.match(line)
-        if found:
-            ours = found[1] in (OWN, *FIELDS[1:])
+        if (name := _field_of(line)) is not None:
+            ours = name in (OWN, *FIELDS[1:])
         elif line.startswith("#"):
             ours = False
         if not ours:
             kept.append(line)
     return kept
+
+
+def _field_of(line: str) -> str | None:
+    """Return the name of the field that begins in a line of a header, or None."""
+    name, colon, value = line.partition(":")
+    name = name.rstrip().strip("\"'")
+    begins = name[:1] not in ("", "#", "-") and not name[0].isspace()
+    return name if colon and begins and not value[:1].strip() else None
 
 
 def name_of(memory: Memory, taken: Sequence[str] | set[str]) -> str:

@@ -104,6 +104,8 @@ class Quarantine(Part):
         """
         if not all(isinstance(one, Memory) for one in seen):
             raise InvalidInput("seen", "must be memories as they were read, not ids")
+        for one in seen[:1]:
+            self._view.known_namespace(one.id)
         rows = self._view.change_rows(
             lambda _c, _ns: [*seen],
             lambda work, some: [trust.approve(work, one.id, one) for one in some],

@@ -59,6 +59,8 @@ from memento.views import View
 from memento.write import change
 from memento.write.steps import Run
 
+SAVES = 64
+"""How many of the last saves of a vault's state the ledger knows."""
 STATE = ".memento.json"
 """File of a vault that says what its notes and their memories were when they were last the same."""
 SHOWN = (Status.ACTIVE, Status.ARCHIVED)
@@ -67,7 +69,7 @@ NOTE_BYTES = 1_000_000
 """Maximum note."""
 FEW, SHARE = 5, 0.2
 """As many notes, and as large a part of all, may be missing without anybody being asked."""
-_TEMPORARY = re.compile(r"(.+)\.[0-9a-f]{8}\.tmp")
+_TEMPORARY = re.compile(rf"(.+\.md|{re.escape(STATE)})\.[0-9a-f]{{8}}\.tmp", re.IGNORECASE)
 _LINK = re.compile(r"\[\[([^\]|#^\n]+)")
 _ANEW = "write `memento: new` in it to keep it as a memory of its own"
 _MEANWHILE = "it changed meanwhile; sync again"
@@ -189,7 +191,7 @@ class _Sync:
     ) -> None:
         self._view, self._root, self._filters, self._trust = view, root, filters, trust
         self._allow_deletes, self._dry_run = allow_deletes, dry_run
-        self._vault = ""
+        self._vault, self._saves = "", list[str]()
         self._bases: dict[str, _Base] = {}
         self._notes: dict[str, _File] = {}
         self._new: set[str] = set()
@@ -200,6 +202,7 @@ class _Sync:
         self._related: dict[str, list[str]] = defaultdict(list)
         self._steps: list[Step] = []
         self._unchanged = self._foreign = 0
+        self._moving = False
         self._run = Run()
 
     def done(self) -> Synced:
@@ -213,6 +216,8 @@ class _Sync:
         self._look()
         self._place(files)
         withheld = self._missing_too_many()
+        gone = {name for name in self._bases if name not in self._notes and name in self._live}
+        self._moving = bool(gone) and not self._scan().keys() <= files.keys()
         for name in [*dict.fromkeys([*self._bases, *self._notes, *self._live])]:
             self._one(name, withheld=name in withheld)
         for heir, (name, base) in self._heirs.items():
@@ -235,7 +240,7 @@ class _Sync:
     def _read_state(self) -> None:
         try:
             state = json.loads(_bytes_of(self._root / STATE))
-            self._vault, rev = state["vault"], int(state["rev"])
+            self._vault, rev, saved = state["vault"], int(state["rev"]), state.get("saved")
             bases = {
                 name: _Base(path, data, said and dict(zip(FIELDS, said, strict=True)))
                 for name, (path, data, said) in state["notes"].items()
@@ -247,14 +252,16 @@ class _Sync:
             problem = f"its {STATE} is damaged; remove that file, and sync again"
             raise InvalidInput("folder", problem) from None
 
-        def look(db: Session, ns: int) -> tuple[bool, int]:
-            return meta.get(db, self._mark(ns)) is not None, memories.latest_rev(db, ns)
+        def look(db: Session, ns: int) -> tuple[Any, int]:
+            return meta.get(db, self._mark(ns)), memories.latest_rev(db, ns)
 
-        ours, newest = self._view.ask(look) or (False, 0)
-        if not ours:
+        known, newest = self._view.ask(look) or (None, 0)
+        if known is None:
             problem = "is the vault of another store or namespace; give another folder, or remove"
             raise InvalidInput("folder", f"{problem} its {STATE} to begin anew")
-        if rev <= newest:  # else the store was set back to an earlier day, and knows less
+        self._saves = str(known).split()
+        # Else the store was set back to an earlier day, and knows less.
+        if saved in self._saves and rev <= newest:
             self._bases = bases
 
     def _mark(self, ns: int) -> str:
@@ -262,8 +269,10 @@ class _Sync:
         return f"vault:{ns} {self._vault}"
 
     def _save(self) -> None:
+        saves = [*self._saves[1 - SAVES :], token_hex(8)]
+
         def note(work: Work) -> int:
-            meta.put(work.db, self._mark(work.ns), str(self._root))
+            meta.put(work.db, self._mark(work.ns), " ".join(saves))
             return memories.latest_rev(work.db, work.ns)
 
         if self._dry_run:
@@ -272,7 +281,9 @@ class _Sync:
             name: [base.path, base.data, base.said and [base.said[one] for one in FIELDS]]
             for name, base in self._bases.items()
         }
-        state = {"vault": self._vault, "rev": self._view.write(note), "notes": notes}
+        rev = self._view.write(note)
+        self._saves = saves
+        state = {"vault": self._vault, "saved": saves[-1], "rev": rev, "notes": notes}
         if any(step.action == "written" for step in self._steps):
             os.sync()  # no note is later on the disk than what is said of it
         text = json.dumps(state, ensure_ascii=False, separators=(",", ":"))
@@ -289,7 +300,7 @@ class _Sync:
                 path = Path(place, name)
                 if (left := _TEMPORARY.fullmatch(name)) and not self._dry_run:
                     remove_litter(path.with_name(left[1]))
-                if name[0] != "." and ".sync-conflict" not in name and path.suffix == ".md":
+                if name[0] != "." and ".sync-conflict" not in name and path.suffix.lower() == ".md":
                     shown = path.relative_to(self._root).as_posix()
                     files[shown] = _read(shown, path)
         return files
@@ -297,34 +308,48 @@ class _Sync:
     def _match(self, files: Mapping[str, _File]) -> None:
         """Find out which file is the note of which memory; those where they were come first."""
         at = {folded(base.path): name for name, base in self._bases.items()}
-        for shown, file in sorted(files.items(), key=lambda one: folded(one[0]) not in at):
-            name = at.get(folded(shown), "")
+        homes = {shown: at.get(folded(shown), "") for shown in files}
+        for shown, name in homes.items():
             base = self._bases.get(name)
-            if base is not None and base.said and digest(file.data) == base.data:
-                self._notes[name] = file
-                continue
-            note, problem = None, file.problem
-            try:
-                note = parse(file.data)
-            except InvalidInput as error:
-                problem = error.problem
-            if note is None and base is not None and base.said:
-                lost = problem or "its front matter was removed"
-                self._notes[name] = file._replace(problem=lost)
-            elif note is None and problem and not file.problem:
-                self._leave(shown, "", problem)
-            elif note is None:
-                self._foreign += 1
-            elif note.id == NEW:
-                made = name if base is not None and base.said is None else str(uuid_utils.uuid7())
-                self._notes[made] = file
-                self._new.add(made)
-                self._bases[made] = _Base(shown, "", None)
-            elif note.id in self._notes:
-                other = self._notes[note.id].path
-                self._leave(shown, note.id, f"it has the id of {other}; {_ANEW}")
-            else:
-                self._notes[note.id] = file
+            if base is not None and base.said and digest(files[shown].data) == base.data:
+                self._notes[name] = files[shown]
+        for shown in sorted(files, key=lambda one: not homes[one]):
+            if files[shown] is not self._notes.get(homes[shown]):
+                self._read_note(files[shown], homes[shown])
+
+    def _read_note(self, file: _File, name: str) -> None:
+        """Find out whose note a file is by what it says.
+
+        Args:
+            file: The file, which may have changed.
+            name: The memory whose note was there the last time; ``""`` for none.
+        """
+        shown, base = file.path, self._bases.get(name)
+        note, problem = None, file.problem
+        try:
+            note = parse(file.data)
+        except InvalidInput as error:
+            problem = error.problem
+        if note is None and base is not None and base.said:
+            lost = problem or "its front matter was removed"
+            self._notes[name] = file._replace(problem=lost)
+        elif note is None and problem and not file.problem:
+            self._leave(shown, "", problem)
+        elif note is None:
+            self._foreign += 1
+        elif note.id == NEW:
+            made = name if base is not None and base.said is None else str(uuid_utils.uuid7())
+            self._notes[made] = file
+            self._new.add(made)
+            self._bases[made] = _Base(shown, "", None)
+        elif note.id in self._notes:
+            problem = f"it has the id of {self._notes[note.id].path}; {_ANEW}"
+            if base is None or name in self._notes:
+                self._leave(shown, note.id, problem)
+            else:  # another note was copied over it, which is no reason to forget
+                self._notes[name] = file._replace(problem=problem)
+        else:
+            self._notes[note.id] = file
 
     def _look(self) -> None:
         """Read the memories that have a note, or are to have one."""
@@ -369,6 +394,14 @@ class _Sync:
         many = len(missing) > FEW and len(missing) > SHARE * len(self._bases)
         return missing if many and not self._allow_deletes else set()
 
+    def _unseen(self, path: str) -> str:
+        """Say why a missing note may be there all the same; ``""`` if it was deleted."""
+        if self._moving:
+            return _MEANWHILE
+        above = (self._root / path).parent
+        linked = os.path.realpath(above) != str(above)
+        return "its folder is a link, which is not followed" if linked else ""
+
     # --- what is done
 
     def _one(self, name: str, *, withheld: bool) -> None:
@@ -388,6 +421,8 @@ class _Sync:
                 self._steps.append(Step("withheld", path, name))
             elif memory is None:
                 del self._bases[name]
+            elif name in self._bases and (why := self._unseen(path)):
+                self._leave(path, name, why)
             elif name in self._bases:
                 self._change("forget", lambda work: change.forget(work, name, self._trust))
                 self._steps.append(Step("forgotten", path, name))
@@ -478,7 +513,10 @@ class _Sync:
 
     def _update(self, memory: Memory, said: Mapping[str, Value]) -> Memory:
         """Change a memory to what a person wrote, unless it changed since it was read."""
-        asked: dict[str, Any] = {**said, "source": self._trust}
+        base = self._bases.get(memory.id)
+        unknown = base is None or not base.said  # nobody can tell that a person wrote it
+        author = Trust.least([self._trust, memory.source.kind]) if unknown else self._trust
+        asked: dict[str, Any] = {**said, "source": author}
         if "aliases" in said:
             names = asked.pop("aliases")
             asked["add_aliases"] = [one for one in names if one not in memory.aliases]
@@ -540,7 +578,11 @@ class _Sync:
             if now != before or os.path.realpath(path.parent) != str(path.parent):
                 raise InvalidInput("note", _MEANWHILE)
 
-        path.parent.mkdir(exist_ok=True)
+        try:
+            path.parent.mkdir(exist_ok=True)
+        except FileExistsError:
+            problem = f"{path.parent.name} is a file, and must be a folder for it"
+            raise InvalidInput("note", problem) from None
         if data is not None:
             write_atomically(path, data, check=check, wait=False)
         else:

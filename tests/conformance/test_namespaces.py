@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import inspect
 import io
+from dataclasses import replace
 from datetime import UTC, datetime
+from functools import cache
 from importlib import import_module
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -24,6 +28,20 @@ def exported(memory):
     """Export a namespace; all lines but the first and the last."""
     memory.store.export(stream := io.StringIO())
     return stream.getvalue().splitlines()[1:-1]
+
+
+def noted(memory):
+    """Write the notes of a vault."""
+    with TemporaryDirectory() as folder:
+        memory.store.sync_vault(Path(folder))
+        return [note.read_text(encoding="utf-8") for note in Path(folder).rglob("*.md")]
+
+
+@cache
+def read():
+    """Return a memory as a caller has read it, of another store."""
+    with TemporaryDirectory() as folder, MemoryManager(folder, embedder=None) as memory:
+        return memory.add("a green door")
 
 
 def reverted(memory, key, scope):
@@ -64,6 +82,7 @@ WITH_ID = {
     "restore": lambda m, i: m.restore(i),
     "update tier": lambda m, i: m.update(i, tier="long"),
     "quarantine.approve": lambda m, i: m.quarantine.approve(i),
+    "quarantine.approve_all": lambda m, i: m.quarantine.approve_all([replace(read(), id=i)]),
     "quarantine.reject": lambda m, i: m.quarantine.reject(i),
     "changes.history": lambda m, i: m.changes.history(i),
     "feedback.belief": lambda m, i: m.feedback.belief(i),
@@ -137,6 +156,7 @@ WITHOUT_ID = {
         one for one in m.rules.foresee("The plan is off now.") if one.others
     ],
     "store.export": exported,
+    "store.sync_vault": noted,
     "forget_many": lambda m: m.forget_many(ids=["the-id"]),
     "rules.policy": lambda m: m.rules.policy("what is the secret plan?", scope="a").text,
     "sessions.list": lambda m: m.sessions.list(),

@@ -1,5 +1,6 @@
 """The resident process: one for each store, for its user alone, and never in the way."""
 
+import errno
 import json
 import os
 import re
@@ -17,6 +18,7 @@ import pytest
 from resident.conftest import alive, resident_of, wait_for
 
 import memento
+from memento.base import layout
 from memento.resident import client, server
 from memento.resident.client import LONGEST, Unreachable, call, place
 
@@ -224,11 +226,12 @@ def test_after_a_kill_the_next_client_has_another_one(root):
     assert start(root) != first
 
 
-@pytest.mark.parametrize("how", ["idle", "socket", "store", "stop", "term"])
+@pytest.mark.parametrize("how", ["idle", "socket", "store", "ledger", "stop", "term"])
 def test_it_ends_when_it_is_not_wanted(root, sockets, how, monkeypatch):
-    """Without clients, without a socket or a store, when told; and it leaves only its log."""
+    """Without clients, a socket or its store, when told; and it leaves only its log."""
     monkeypatch.setattr(server, "_LOOKS", 0.05)
     root.mkdir()
+    (root / layout.LEDGER).touch()
     idle = 0.2 if how == "idle" else 900.0
     script = "import sys; from memento.resident import server; server._LOOKS = 0.05;"
     script += f"server.IDLE = {idle}; server.main(sys.argv[1:])"
@@ -237,7 +240,10 @@ def test_it_ends_when_it_is_not_wanted(root, sockets, how, monkeypatch):
         if how == "socket":
             Path(place(root)).unlink()
         elif how == "store":
-            root.rmdir()
+            root.rename(root.with_name("moved"))
+        elif how == "ledger":
+            (root / layout.LEDGER).rename(root / "old")
+            (root / layout.LEDGER).touch()
         elif how == "stop":
             call(root, {"call": "stop"}, seconds=10)
         elif how == "term":
@@ -276,6 +282,51 @@ def test_a_newer_client_replaces_it_and_an_older_one_does_not(root, monkeypatch)
         call(root, STATUS, seconds=2, start=True)
     assert begun
     assert wait_for(lambda: not alive(old))
+
+
+def test_a_client_too_many_is_told_so(root, here, monkeypatch):
+    """It need not try again and again."""
+    monkeypatch.setattr(server, "MOST", 1)
+    first, _ = client.connect(root, STATUS, seconds=10)
+    assert call(root, STATUS, seconds=10) == {"error": "has 1 clients already"}
+    first.close()
+    assert wait_for(lambda: here.status()["clients"] == -1)
+    assert call(root, STATUS, seconds=10)["pid"] == os.getpid()
+
+
+def test_it_outlives_a_want_of_descriptors(root, here, monkeypatch, caplog):
+    """Whoever could not be served then is served later."""
+    accept, failures = here._accept, [OSError(errno.EMFILE, "Too many open files")] * 2
+
+    def fail(listening):
+        if failures:
+            raise failures.pop()
+        accept(listening)
+
+    monkeypatch.setattr(here, "_accept", fail)
+    assert call(root, STATUS, seconds=10)["pid"] == os.getpid()
+    assert caplog.text.count("Too many open files") == 2
+
+
+def test_a_lock_that_cannot_be_made_is_said(root):
+    """It is no crash of an agent's server."""
+    Path(place(root, "lock")).mkdir()
+    with pytest.raises(Unreachable, match="directory"):
+        start(root)
+
+
+def test_a_full_queue_is_waited_for(root, monkeypatch):
+    """Many clients at once are one after another."""
+    asked, full = client._asked, [BlockingIOError(errno.EAGAIN, "no room")]
+
+    def ask(*given):
+        if full:
+            raise full.pop()
+        return asked(*given)
+
+    monkeypatch.setattr(client, "_asked", ask)
+    assert start(root)
+    assert not full
 
 
 def test_what_has_begun_is_answered_before_the_end(here, root, tmp_path):

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import stat
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -66,3 +67,10 @@ def test_what_is_no_list_of_tokens_lets_nobody_in(tmp_path):
     (tmp_path / "tokens.json").write_text("[{}]")
     with pytest.raises(StoreUnusable):
         tokens.holder(tmp_path, "x")
+
+
+def test_none_is_lost_when_several_are_made_at_once(tmp_path):
+    """And so none that was revoked comes again."""
+    with ThreadPoolExecutor(20) as pool:
+        made = list(pool.map(lambda number: make(tmp_path, f"n{number}"), range(20)))
+    assert all(tokens.holder(tmp_path, one) for one in made)

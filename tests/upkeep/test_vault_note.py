@@ -85,6 +85,14 @@ def test_fields_of_others_and_line_ends_stay(before, after):
     assert note.said["text"] == after["text"]
 
 
+def test_a_long_line_of_another_field_takes_no_longer_than_its_length():
+    """A line without a colon is read once: with a square of its length this would take an hour."""
+    line = b"a" + b" " * 200_000 + b"b"
+    note = parse(b"---\nmemento: new\nmine: |\n " + line + b"\n---\nTea\n")
+    assert note is not None
+    assert line in written("m1", dict.fromkeys(FIELDS, "") | note.said, note, ["kind"])
+
+
 def test_only_the_id_of_a_new_note_changes():
     """Every other byte is the person's."""
     data = b"---\nmine: [1,  2]\nmemento: new\ntags: tea\n---\nI like tea.   \n\n"
@@ -114,6 +122,8 @@ def test_other_notes_are_none(data):
         (b"---\nmemento: x\ntags: [a\n---\n", "damaged"),
         (b"---\nmemento: [x]\n---\n", "damaged"),
         (b"---\nmemento: x\na: &a [1]\nb: *a\n---\n", "damaged"),
+        (b"---\nmemento: x\na: " + b"[" * 100_000 + b"\n---\n", "damaged"),
+        (b"---\nmemento: x\n" + b"a: 1\n" * 100_000 + b"---\n", "damaged"),
         (b"---\nmemento: x\nkind: [fact]\n---\n", "kind is no text"),
         (b"---\nmemento: x\ntags: {a: b}\n---\n", "tags is no list"),
         (b"---\nmemento: x\n---\n\xff", "UTF-8"),

@@ -372,18 +372,102 @@ def test_a_vault_belongs_to_one_namespace(vault, open_memory):
 
 
 @pytest.mark.usefixtures("one")
-def test_a_store_set_back_removes_no_note(memory, vault, open_memory, tmp_path):
-    """What it does not know yet, or any more, stays in the vault."""
+@pytest.mark.parametrize("grown", [0, 9])
+def test_a_store_set_back_removes_no_note(memory, vault, open_memory, tmp_path, grown):
+    """What it does not know, or not any more, stays in the vault, whatever came after."""
     memory.store.backup(tmp_path / "backup.db")
     memory.add("Rami moved to Paris")
     vault.sync()
     from memento.upkeep.backup import restore  # noqa: PLC0415 - for this test
 
     restore(tmp_path / "backup.db", tmp_path / "again")
-    again = Vault(open_memory(tmp_path / "again"), vault.root)
-    ((action, why),) = again.sync()
+    memory = open_memory(tmp_path / "again")
+    for number in range(grown):
+        memory.add(f"Later came number {number}", kind="episode")
+    ((action, why),) = Vault(memory, vault.root).sync()
     assert (action, "is not here" in why) == ("left", True)
     assert len([*vault.root.rglob("*.md")]) == 2
+
+
+def test_nobody_is_trusted_more_because_the_state_is_lost(memory, vault):
+    """A note that no person touched makes an agent's words no user's."""
+    kept = memory.add("The key is in the drawer", source="agent")
+    vault.sync()
+    memory.update(kept.id, text="The key is in the safe", source="agent")
+    (vault.root / STATE).unlink()
+    assert vault.sync() == [("conflict", "text")]
+    assert memory.get(kept.id).source.kind == "agent"
+
+
+@pytest.mark.parametrize("over", [0, 1])
+def test_a_note_copied_over_another_forgets_nothing(memory, vault, over):
+    """It is named, and the other memory stays."""
+    memory.add("Apples are red")
+    memory.add("Berries are blue")
+    vault.sync()
+    notes = sorted(vault.root.rglob("*.md"))
+    notes[over].write_bytes(notes[1 - over].read_bytes())
+    ((action, why),) = vault.sync()
+    assert (action, "it has the id of" in why) == ("left", True)
+    assert len(memory.list()) == 2
+
+
+@pytest.mark.usefixtures("one")
+def test_a_note_that_moves_while_it_is_looked_for_is_not_missing(memory, vault, monkeypatch):
+    """Whoever moves it, or saves it by a rename, deletes nothing."""
+    from memento.verbs import vault as room  # noqa: PLC0415 - to stand in its way
+
+    path = vault.path()
+    aside = path.rename(path.with_suffix(".md~"))
+    count = room._Sync._missing_too_many
+
+    def later(sync):
+        if aside.exists():
+            aside.rename(vault.root / "moved.md")
+        return count(sync)
+
+    monkeypatch.setattr(room._Sync, "_missing_too_many", later)
+    assert vault.sync() == [("left", "it changed meanwhile; sync again")]
+    assert vault.sync() == []
+    assert len(memory.list()) == 1
+
+
+@pytest.mark.usefixtures("one")
+def test_a_folder_that_became_a_link_forgets_nothing(memory, vault, tmp_path):
+    """Its notes are not seen, and not gone."""
+    folder = vault.path().parent
+    folder.rename(tmp_path / "elsewhere")
+    folder.symlink_to(tmp_path / "elsewhere")
+    ((action, why),) = vault.sync()
+    assert (action, "is a link" in why) == ("left", True)
+    assert len(memory.list()) == 1
+
+
+def test_a_file_in_the_place_of_a_folder_stops_no_other_note(memory, vault):
+    """Its notes are named, and the others written."""
+    memory.add("Rami lives in Oslo")
+    memory.add("Rami prefers tea", kind="preference")
+    vault.root.mkdir()
+    (vault.root / "fact").write_text("mine")
+    told = dict(vault.sync())
+    assert told["written"] == ""
+    assert "must be a folder" in told["left"]
+
+
+@pytest.mark.usefixtures("one")
+def test_the_ending_of_a_note_may_be_in_capitals(vault):
+    """As some editors and file systems write it."""
+    vault.path().rename(vault.root / "NOTE.MD")
+    assert vault.sync() == []
+
+
+@pytest.mark.usefixtures("one")
+def test_a_temporary_file_of_another_program_stays(vault):
+    """Only what is left of a note, or of the state, is memento's."""
+    other = vault.root / "report.12345678.tmp"
+    other.write_text("theirs")
+    vault.sync()
+    assert other.exists()
 
 
 @pytest.mark.usefixtures("one")

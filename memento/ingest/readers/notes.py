@@ -33,6 +33,9 @@ _PERMALINK = re.compile(r"^permalink:", re.MULTILINE)
 _OBSERVATION = re.compile(r"[-*] \[([^\]\[\n]{1,60})\] (.+?)(?: \(([^()\n]*)\))?")
 _RELATION = re.compile(r"[-*] (?:([^\[\n]*?) )?\[\[([^\]|#^\n]++)[^\]\n]*+\]\].*")
 _TAG = re.compile(r"(?:^|\s)#([^\s#]+)")
+LONGEST_HEADER, DEEPEST = 1 << 18, 16
+"""Maximum number of characters in a header, and of levels in it: a reader in Python takes minutes
+for more."""
 LONGEST_FIELD = 1_000
 """Maximum number of characters in a field of a header, as text."""
 
@@ -139,11 +142,22 @@ def header_fields(header: list[str], how: How) -> dict[str, Any]:
 
     text, found = "\n".join(header), None
     try:
-        events = yaml.parse(text, yaml.SafeLoader)
-        if not any(isinstance(one, yaml.AliasEvent) for one in events):  # a few fill any memory
+        if len(text) <= LONGEST_HEADER and _is_plain(yaml.parse(text, yaml.SafeLoader)):
             found = yaml.load(text, yaml.BaseLoader)  # noqa: S506 - texts, lists and mappings only
     except (yaml.YAMLError, ValueError, RecursionError):
         found = None
     if found is None:
         how.note("a header that is not plain YAML was left out")
     return found if isinstance(found, dict) and all(isinstance(key, str) for key in found) else {}
+
+
+def _is_plain(events: Iterable[Any]) -> bool:
+    """Return whether YAML has no references, of which a few fill any memory, and is not deep."""
+    from yaml import AliasEvent, CollectionEndEvent, CollectionStartEvent  # noqa: PLC0415 - as above
+
+    depth = 0
+    for one in events:
+        depth += isinstance(one, CollectionStartEvent) - isinstance(one, CollectionEndEvent)
+        if isinstance(one, AliasEvent) or depth > DEEPEST:
+            return False
+    return True

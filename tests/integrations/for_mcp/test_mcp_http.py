@@ -41,8 +41,8 @@ def root(tmp_path):
 class Served:
     """Runs the command, and asks it."""
 
-    def __init__(self, root, address="0"):
-        words = ["--root", str(root), "--embedder", "none", "--http", address]
+    def __init__(self, root, address="0", *more):
+        words = ["--root", str(root), "--embedder", "none", "--http", address, *more]
         self.process = subprocess.Popen(
             [sys.executable, "-m", "memento", "mcp", *words], stderr=subprocess.PIPE, text=True
         )
@@ -116,6 +116,40 @@ def test_a_token_is_bound_to_its_namespace_scope_rights_and_trust(root, serve):
         assert (kept.scope, kept.source.kind) == ("project/shop", "agent")
         (waiting,) = memory.list(status=Status.QUARANTINED)
         assert (waiting.source.kind, waiting.source.uri) == ("web", "mcp:crawler")
+
+
+def test_no_id_leads_out_of_the_scope_of_a_token(root, serve):
+    """What belongs elsewhere is not there for it, and what is for all projects is not its own."""
+    with MemoryManager(root, embedder=None) as memory:
+        other = memory.add("Mail goes out at six", scope="project/mail", source="agent")
+        every = memory.add("Lunch is at noon", source="agent")
+        memory.sessions.start("other", scope="project/mail").checkpoint(goal="Send the mail")
+    shop, served = make(root, "shop", scope="project/shop"), serve("0", "--more")
+    for name, given in (
+        ("correct", {"id": other.id, "text": "x"}), ("forget", {"id": other.id}),
+        ("history", {"id": other.id}), ("rate", {"id": other.id, "verdict": "wrong"}),
+        ("correct", {"id": every.id, "text": "x"}), ("forget", {"id": every.id}),
+        ("rate", {"id": every.id, "verdict": "wrong"}),
+    ):  # fmt: skip
+        assert "no memory" in served.tool(shop, name, **given), name
+    assert "Lunch is at noon" in served.tool(shop, "history", id=every.id)
+    assert "is not for you" in served.tool(shop, "remember", text="x", everywhere=True)
+    for uri, shown in (
+        (f"memory/{other.id}", False),
+        ("session/other", False),
+        (f"memory/{every.id}", True),
+    ):
+        asked = {**LISTED, "method": "resources/read", "params": {"uri": f"memento://{uri}"}}
+        assert ("result" in served.ask(shop, asked)[1]) == shown, uri
+
+
+def test_a_socket_of_the_web_is_not_answered(root, serve):
+    """And is no error of the server's."""
+    token, served = make(root, "laptop"), serve()
+    upgrade = {"connection": "Upgrade", "upgrade": "websocket", "sec-websocket-version": "13"}
+    upgrade["sec-websocket-key"] = "dGhlIHNhbXBsZSBub25jZQ=="
+    assert served.ask(None, path="/", **upgrade)[0] == 404
+    assert served.ask(token)[0] == 200
 
 
 def test_it_is_served_on_after_a_kill_and_no_longer_than_the_command_runs(root, serve):
