@@ -139,9 +139,9 @@ are percentage points; square brackets are 95 % intervals of a paired bootstrap 
 interval in bold does not contain zero. `Weights` in `memento/retrieve/evidence.py` explains
 the names.
 
-The candidates are always those of all ways of looking, so the figures show the worth of a signal
-for their order. `python benchmarks/quality.py FILE --no-embedder` shows the worth of having
-vectors at all."""
+The candidates are always those that all searches propose, so the figures show only what a signal
+contributes to their order. `python benchmarks/quality.py FILE --no-embedder` shows what vectors
+contribute in total."""
 
 
 def markdown(found: Mapping[str, tuple[list[str], Table]]) -> str:

@@ -984,7 +984,7 @@ class MemoryManager(Part):
         Raises:
             NotFound: If this namespace has no such id.
             InvalidInput: If a value cannot be accepted, or the memory is not active, has expired,
-                or already says the same.
+                or already says this.
             LockedMemory: If the memory is locked against this source.
             SecretFound: As for ``add``.
             UntrustedSource: As for ``add``.

@@ -30,8 +30,8 @@ _DAY = 86_400_000_000
 class Association:
     """Settings for links between memories that are used together.
 
-    Processes that share a store should use equal settings; otherwise each recomputes the links that
-    the other computed.
+    Processes that share a store should use the same settings; otherwise each recomputes the other's
+    links.
 
     Attributes:
         rate: How much one joint use strengthens a link, [0, 1]; 0 for no links.
