@@ -42,7 +42,7 @@ class StoreEmbedder:
     def __init__(self, ledger: Ledger, spec: str | Embedder) -> None:
         self._ledger = ledger
         self._spec = spec
-        self._lock = threading.Lock()
+        self._lock, self._singing = threading.Lock(), threading.Lock()
         self._embedder: Embedder | None = None
         self._warm = False
         self._sung: NDArray[np.float32] | None = None
@@ -149,7 +149,8 @@ class StoreEmbedder:
     def _recognise(self, model: int, *, keep: bool) -> None:
         """Compare the embedder with a vector it made before; once per process.
 
-        Two threads may do so at the same time: a query must not wait for the indexer here.
+        Two threads may do so at the same time, and wait for each other only while one text is
+        embedded.
         ``keep`` stores that vector if the store has none yet.
         """
         if (likeness := self._likeness(model)) < SAME:
@@ -172,9 +173,10 @@ class StoreEmbedder:
         return float(self._canary() @ np.frombuffer(before, np.float32))
 
     def _canary(self) -> NDArray[np.float32]:
-        if self._sung is None:
-            self._sung = self.embed([CANARY])[0]
-        return self._sung
+        with whole(), self._singing:  # of several threads, one embeds the text
+            if self._sung is None:
+                self._sung = self.embed([CANARY])[0]
+            return self._sung
 
     def embed(self, texts: Sequence[str], *, queries: bool = False) -> NDArray[np.float32]:
         """Embed texts and check the answer against the contract; see ``embed.embed_checked``."""

@@ -26,6 +26,8 @@ def home(tmp_path, monkeypatch):
     (home / ".codex").mkdir(parents=True)
     for agent in AGENTS.values():
         monkeypatch.delenv(agent.home[0] or "NONE", raising=False)
+    for name in ("MEMENTO_ROOT", "XDG_DATA_HOME"):
+        monkeypatch.delenv(name, raising=False)
     for name, place in (("HOME", home), ("XDG_STATE_HOME", home / "state"), ("PATH", home)):
         monkeypatch.setenv(name, str(place))
     monkeypatch.chdir(home)

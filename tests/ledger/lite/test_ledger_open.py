@@ -410,12 +410,14 @@ def as_somebody_else(shared, closed):
     shared.chmod(0o755)
     (shared / "ledger.db").chmod(0o644)
     return run(f"""
-        import os
-        # all that is loaded later, since the code itself may lie where only its owner can read
-        import memento.ledger.lite.store, memento.manager, memento.retrieve.searcher
-        os.setgid(65534), os.setuid(65534)
+        import os, tempfile
         from memento import MemoryManager
         from memento.errors import MementoError
+        # load what is needed later: the code itself may be where only its owner can read
+        with tempfile.TemporaryDirectory() as own, MemoryManager(own, embedder=None) as memory:
+            memory.add("mine")
+            memory.list()
+        os.setgid(65534), os.setuid(65534)
         try:
             memory = MemoryManager({str(shared)!r}, embedder=None)
             print([m.text for m in memory.list()])
