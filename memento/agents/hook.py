@@ -27,6 +27,7 @@ from memento.base.files import write_atomically
 from memento.base.home import state_folder
 from memento.errors import MementoError
 from memento.ingest.readers.common import spoken
+from memento.ledger.filters import MAX_CHOICES
 from memento.text.gist import gist
 from memento.text.words import terms
 from memento.types import Hit, Kind, Memory
@@ -204,6 +205,7 @@ class _Told:
         """Find what bears on a message, and is not in the conversation already."""
         seen, turns = self._seen, self._turns()
         before = [one.text for one in turns if one.role == "user"][:BEFORE]
+        without = [*(one.id for one in turns), *reversed(seen.ids)][:MAX_CHOICES]
         found = self._memory.recall(
             [*reversed(before), said],
             k=MOST,
@@ -211,7 +213,7 @@ class _Told:
             filters={
                 "scope": self._scope or None,
                 "kind": _KINDS,
-                "without": [*(one.id for one in turns), *seen.ids] or None,
+                "without": without or None,
             },
         ).hits
         best = [hit for hit in found if hit.score >= NEAR * found[0].score]

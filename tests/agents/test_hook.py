@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from memento import MemoryManager
+from memento.agents import hook
 from memento.agents.hook import IGNORE, TOKENS, answer
 from memento.agents.table import AGENTS
 from memento.text.words import estimate
@@ -185,6 +186,19 @@ def test_a_block_is_small(memory, project):
     block = say(memory, project, "On which ports does billing run its queue?")
     assert "port" in block
     assert estimate(block) <= TOKENS
+
+
+def test_a_long_session_goes_on(memory, project, monkeypatch):
+    """However many memories a session was shown, it is shown others, and none of them again."""
+    monkeypatch.setattr(hook, "MOST", 500)
+    monkeypatch.setattr(hook, "TOKENS", 50_000)
+    monkeypatch.setattr(hook, "NEAR", 0.0)
+    memory.add_many([f"Billing runs on port {5000 + number}." for number in range(410)])
+    assert say(memory, project, "On which ports does billing run?").count("Billing runs") == 410
+    memory.add("Billing runs on port 8080.")
+    block = say(memory, project, "On which port does billing run now?")
+    assert "8080" in block
+    assert block.count("Billing runs") == 1
 
 
 def test_a_checkpoint_says_where_it_stands(memory, project):
