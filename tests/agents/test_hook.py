@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import memento as memento_package
 from memento import MemoryManager
 from memento.agents import hook
 from memento.agents.hook import IGNORE, TOKENS, answer
@@ -261,10 +262,20 @@ def test_hooks_can_be_turned_off(tmp_path):
     assert not (tmp_path / "state").exists()
 
 
-def test_a_hook_starts_fast():
-    """With a process to ask, it imports neither the command line nor a store."""
-    code = "import sys; import memento.cli.hook, memento.base.home, memento.resident.client; "
+def test_a_hook_starts_fast(tmp_path):
+    """With a process to ask, it imports no store, and nothing slow of the standard library."""
+    code = (
+        "import sys; import memento.cli.hook, memento.resident.client; memento.cli.hook._root(); "
+    )
     code += "print([name for name in sys.modules if name.split('.')[0] in "
-    code += "('typer', 'click', 'rich', 'numpy', 'sqlite3', 'chromadb', 'asyncio', 'subprocess')])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    code += "('typer', 'click', 'rich', 'numpy', 'sqlite3', 'chromadb', 'asyncio', 'subprocess', "
+    code += "'datetime', 'hashlib', 'pathlib', 'socket', 'typing')])"
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", code],  # what site imports is the environment's
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(Path(memento_package.__file__).parents[1])},
+    )
     assert done.stdout.strip() == "[]"
