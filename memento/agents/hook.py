@@ -20,7 +20,6 @@ from pathlib import Path
 from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any
 
-from memento import prompt
 from memento.agents.table import AGENTS, Moment
 from memento.base.clock import system_clock
 from memento.base.files import write_atomically
@@ -28,6 +27,7 @@ from memento.base.home import state_folder
 from memento.errors import MementoError
 from memento.ingest.readers.common import spoken
 from memento.ledger.filters import MAX_CHOICES
+from memento.prompt import rendering
 from memento.text.gist import gist
 from memento.text.words import terms
 from memento.types import Hit, Kind, Memory
@@ -191,15 +191,15 @@ class _Told:
         shown = self._bearing(said) if len(terms(said)) >= FEWEST_WORDS else ()
         if not shown:
             return ""
-        block = prompt.render(
+        block = rendering.compose(
             shown,
-            nonce=prompt.new_nonce(),
+            nonce=rendering.new_nonce(),
             tokens=TOKENS,
-            cut=prompt.Relevant(said, self._memory.store.config.retrieve.long),
+            cut=rendering.Relevant(said, self._memory.store.config.retrieve.long),
             zone=self._memory.store.config.zone,
         )
-        self._seen.add([hit.memory for hit in shown])
-        return block
+        self._seen.add([hit.memory for hit in shown if hit.id in block.shown])
+        return block.text
 
     def _bearing(self, said: str) -> Sequence[Hit]:
         """Find what bears on a message, and is not in the conversation already."""

@@ -189,6 +189,21 @@ def test_a_block_is_small(memory, project):
     assert estimate(block) <= TOKENS
 
 
+def test_what_did_not_fit_is_shown_later(memory, project):
+    """A memory that a block had no room for was not shown, so that a later one may show it."""
+    parts = [
+        f"Billing runs on port {5000 + number}{', very reliably' * 10}." for number in range(6)
+    ]
+    memory.add_many(parts)
+    blocks = [
+        say(memory, project, f"On which port does billing run {word}?")
+        for word in ("now", "here", "today")
+    ]
+    shown = [[part for part in parts if part in block] for block in blocks]
+    assert 0 < len(shown[0]) < len(parts)
+    assert sorted(part for block in shown for part in block) == parts
+
+
 def test_a_long_session_goes_on(memory, project, monkeypatch):
     """However many memories a session was shown, it is shown others, and none of them again."""
     monkeypatch.setattr(hook, "MOST", 500)
