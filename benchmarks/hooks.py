@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 AGENT, EVENT = "claude-code", "UserPromptSubmit"
 FOREIGN = 40
 """Questions about other conversations that each store is asked."""
-NEARS = (0.4, 0.5, 0.55, 0.6, 0.65, 0.7)
+NEARS = (0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 GENERAL = (
     "Fix the failing test in tests/test_parser.py and run the suite again",
     "Rename the function load_config to read_config everywhere",
@@ -183,14 +183,18 @@ def shows(text: str, memory: str) -> bool:
 
 
 def figures(name: str, run: Run) -> list[Figure]:
-    """Return what was measured beside its floors; the answers have one on LoCoMo alone."""
+    """Return what was measured beside its floors; what is found has them on LoCoMo alone.
+
+    People of BEAM ask for what others ask for too, programs among it, and name nobody: there a
+    prompt of somebody else is not always off topic.
+    """
     off = [shown for prompts in run.off.values() for shown in prompts]
     right = [shown for answers in run.right.values() for shown in answers]
-    floor = 80 if name == "locomo" else None
+    most, least = (5, 80) if name == "locomo" else (None, None)
     rows = [
-        Figure("off topic, shown anything", share(off), 5, None, "%"),
+        Figure("off topic, shown anything", share(off), most, None, "%"),
         *(Figure(f"  {kind}", share(shown), unit="%") for kind, shown in run.off.items()),
-        Figure("answerable, shown an answer", share(right), floor, None, "%", higher=True),
+        Figure("answerable, shown an answer", share(right), least, None, "%", higher=True),
         *(Figure(f"  {kind}", share(shown), unit="%") for kind, shown in sorted(run.right.items())),
     ]
     if run.tokens:

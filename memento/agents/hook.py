@@ -40,13 +40,15 @@ if TYPE_CHECKING:
 IGNORE = ".memento-ignore"
 """A file of this name keeps memento out of its folder and those below."""
 TOKENS = 250
-"""Maximum number of tokens in what is shown beside a message."""
+"""Maximum number of tokens in what is shown beside a message. With 400, 81 % of LoCoMo's questions
+are shown an answer rather than 75 %, in half as many tokens again; see ``benchmarks/hooks.py``."""
 POLICY_TOKENS, TAIL_TOKENS = 450, 150
 """Maximum number of tokens in what is shown at the start of a session."""
 MOST = 6
 """Maximum number of memories shown beside a message."""
 NEAR = 0.6
-"""Minimum share of the best memory's score; what has less bears on something else."""
+"""Minimum share of the best memory's score; what has less bears on something else. Up to 0.7,
+``TOKENS`` leaves out more; 0.9 costs six of 100 answers and saves a fifth of the tokens."""
 FEWEST_WORDS = 3
 """A shorter message is about nothing, or answers the agent."""
 BEFORE = 2
