@@ -46,10 +46,14 @@ The adapters for other frameworks are packages of their own, beside this one in 
 only public names of memento; ``tests/integrations/test_doors.py`` has the list.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
 
+from importlib import import_module
+
+TYPE_CHECKING = False  # as in ``typing``, which is slow to import
 if TYPE_CHECKING:
+    from typing import Any
+
     from memento.aio import AsyncMemoryManager
     from memento.config import Config
     from memento.conversation.turns import Recalled, Turn

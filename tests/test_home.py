@@ -68,15 +68,15 @@ def test_nothing_above_the_home_folder_counts(place):
 def test_the_search_ends_at_the_edge_of_the_file_system(place, monkeypatch):
     """What another disk holds above its mount point is not looked at."""
     (place / "agent_memory").mkdir()
-    true = Path.stat
+    true = os.stat
 
-    def stat(self, **more):
-        found = true(self, **more)
-        if self != place:
+    def stat(path, **more):
+        found = true(path, **more)
+        if path != str(place):
             return found
         return os.stat_result((*found[:2], found.st_dev + 1, *found[3:]))
 
-    monkeypatch.setattr(Path, "stat", stat)
+    monkeypatch.setattr(home.os, "stat", stat)
     assert default_root() == place / ".local/share/memento"
 
 

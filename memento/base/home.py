@@ -2,6 +2,9 @@
 
 ``$MEMENTO_ROOT`` if it is set; else the folder ``agent_memory`` here or in a folder above, as git
 looks for ``.git``; else ``memento`` in the user's data folder. See ``docs/adr/0034``.
+
+A hook asks this before each event, so that what is slow to import is imported where it is needed:
+``pathlib``, the errors and the names of a store's files took 8 ms of CPU.
 """
 
 from __future__ import annotations
@@ -10,11 +13,10 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from pathlib import Path
-from shlex import quote
 
-from memento.base import layout
-from memento.errors import InvalidInput, StoreUnusable
+TYPE_CHECKING = False  # as in ``typing``, which is slow to import
+if TYPE_CHECKING:
+    from pathlib import Path
 
 VARIABLE = "MEMENTO_ROOT"
 """Variable of the environment that names the folder."""
@@ -29,69 +31,94 @@ def default_root(environ: Mapping[str, str] = os.environ) -> Path:
         StoreUnusable: If the folder that is found above belongs to another user.
         InvalidInput: If the working folder was removed, or the user has no home folder.
     """
+    from pathlib import Path  # noqa: PLC0415 - see the docstring of the module
+
+    return Path(default_path(environ))
+
+
+def default_path(environ: Mapping[str, str] = os.environ) -> str:
+    """Return the path of ``default_root``, for who waits for it."""
     if named := environ.get(VARIABLE):
-        return Path(named)
+        return named
     try:
-        here = Path.cwd()
+        here = os.getcwd()
     except FileNotFoundError:
         problem = "is not given, and the working folder was removed; give an absolute path"
-        raise InvalidInput("root", problem) from None
-    root = next(filter(_is_store, (folder / NAME for folder in _upwards(here))), None)
+        raise _invalid(problem) from None
+    root = next(filter(_is_store, (os.path.join(folder, NAME) for folder in _upwards(here))), None)
     if root is None:
-        return _data_folder(environ) / "memento"
+        return os.path.join(_data_folder(environ), "memento")
     _refuse_foreign(root)
     return root
 
 
 def root_option(root: Path, environ: Mapping[str, str] = os.environ) -> str:
     """Return the option that a command needs to reach a store: ``""`` if it is the default."""
+    from shlex import quote  # noqa: PLC0415 - see the docstring of the module
+
+    from memento.errors import InvalidInput, StoreUnusable  # noqa: PLC0415 - the same
+
     try:
-        if os.path.realpath(root) == os.path.realpath(default_root(environ)):
+        if os.path.realpath(root) == os.path.realpath(default_path(environ)):
             return ""
     except (InvalidInput, StoreUnusable, OSError):  # there is no default, or no working folder
         pass
     return f" --root {quote(str(root))}"
 
 
-def _upwards(here: Path) -> Iterator[Path]:
+def _invalid(problem: str) -> Exception:
+    from memento.errors import InvalidInput  # noqa: PLC0415 - see the docstring of the module
+
+    return InvalidInput("root", problem)
+
+
+def _upwards(folder: str) -> Iterator[str]:
     """Yield a folder and those above, up to the home folder or the edge of the file system."""
-    home = Path(os.path.realpath(os.path.expanduser("~")))  # noqa: PTH111 - see _data_folder
-    disk = Path().stat().st_dev
-    for folder in (here, *here.parents):
+    home = os.path.realpath(os.path.expanduser("~"))
+    disk = os.stat(".").st_dev
+    above = ""
+    while folder != above:
         try:
-            if folder.stat().st_dev != disk:
+            if os.stat(folder).st_dev != disk:
                 return
         except PermissionError:
             return
         yield folder
         if folder == home:
             return
+        above, folder = folder, os.path.dirname(folder)
 
 
-def _is_store(folder: Path) -> bool:
+def _is_store(folder: str) -> bool:
     """Return whether a folder holds a store, the rest of one, or nothing yet.
 
     One that holds anything else, such as the source code of a project of that name, is passed over.
     """
     try:
-        names = [entry.name for entry in folder.iterdir()]
+        names = os.listdir(folder)
     except NotADirectoryError:
         return False
     except OSError:  # a folder that is locked, or a link to a disk that is not mounted: whoever
         return os.path.lexists(folder)  # opens it says so, rather than remember elsewhere
+    from memento.base import layout  # noqa: PLC0415 - see the docstring of the module
+
     return any(name in layout.REMAINS for name in names) or all(
         name.startswith(".") or layout.OF_A_NEW_STORE.fullmatch(name) for name in names
     )
 
 
-def _refuse_foreign(root: Path) -> None:
+def _refuse_foreign(root: str) -> None:
     """Refuse a folder that another user may have put there to be found, itself or as a link."""
-    owners = {root.lstat().st_uid}
+    owners = {os.lstat(root).st_uid}
     with suppress(OSError):  # a link that leads nowhere
-        owners.add(root.stat().st_uid)
+        owners.add(os.stat(root).st_uid)
     if owners != {os.geteuid()}:
+        from pathlib import Path  # noqa: PLC0415 - see the docstring of the module
+
+        from memento.errors import StoreUnusable  # noqa: PLC0415 - the same
+
         raise StoreUnusable(
-            root,
+            Path(root),
             "belongs to another user, so it is used only if you name it: with --root,"
             f" MemoryManager(root) or {VARIABLE}",
         )
@@ -99,17 +126,18 @@ def _refuse_foreign(root: Path) -> None:
 
 def state_folder(environ: Mapping[str, str] = os.environ) -> Path:
     """Return the folder for what hooks note between two events, and their log."""
+    from pathlib import Path  # noqa: PLC0415 - see the docstring of the module
+
     named = Path(environ.get("XDG_STATE_HOME", ""))
     return (named if named.is_absolute() else Path.home() / ".local" / "state") / "memento"
 
 
-def _data_folder(environ: Mapping[str, str]) -> Path:
-    named = Path(environ.get("XDG_DATA_HOME", ""))
-    if named.is_absolute():  # the specification says to ignore any other
+def _data_folder(environ: Mapping[str, str]) -> str:
+    named = environ.get("XDG_DATA_HOME", "")
+    if os.path.isabs(named):  # the specification says to ignore any other
         return named
-    home = Path(os.path.expanduser("~"))  # noqa: PTH111 - Path.expanduser raises an untyped error
-    if not home.is_absolute():
-        problem = f"is not given, and there is no home folder; give it, or set {VARIABLE}"
-        raise InvalidInput("root", problem)
+    home = os.path.expanduser("~")
+    if not os.path.isabs(home):
+        raise _invalid(f"is not given, and there is no home folder; give it, or set {VARIABLE}")
     kept = "Library/Application Support" if sys.platform == "darwin" else ".local/share"
-    return home / kept
+    return os.path.join(home, kept)

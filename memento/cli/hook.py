@@ -14,7 +14,10 @@ import os
 import sys
 import time
 from contextlib import suppress
-from typing import Any
+
+TYPE_CHECKING = False  # as in ``typing``, which is slow to import
+if TYPE_CHECKING:
+    from typing import Any
 
 SWITCH = "MEMENTO_HOOKS"
 SECONDS = 2.0
@@ -94,9 +97,9 @@ def _here(root: str, asked: dict[str, Any]) -> dict[str, str]:
 
 
 def _root() -> str:
-    from memento.base.home import default_root  # noqa: PLC0415 - as above
+    from memento.base.home import default_path  # noqa: PLC0415 - as above
 
-    return str(default_root())
+    return default_path()
 
 
 def note(line: str) -> None:

@@ -1,25 +1,34 @@
 """Reach the resident process of a store, and start it if there is none.
 
-An agent waits for this, so that it imports a few modules of the standard library alone. The package
-``memento.resident`` says what is spoken.
+An agent waits for this, so that it imports a few modules of the standard library alone, and of
+sockets and digests the compiled half: ``socket``, ``hashlib`` and ``typing`` took 9 ms of CPU. The
+package ``memento.resident`` says what is spoken.
 """
 
 from __future__ import annotations
 
+import _socket
 import fcntl
-import hashlib
 import json
 import os
-import socket
 import stat
 import struct
 import sys
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any
 
 from memento import __version__
+
+try:
+    from _blake2 import blake2b
+except ImportError:  # a Python without a compiled one of its own
+    from hashlib import blake2b
+
+TYPE_CHECKING = False  # as in ``typing``, which is slow to import
+if TYPE_CHECKING:
+    import socket
+    from typing import Any
 
 LONGEST = 1 << 20
 """Maximum length of a message, bytes."""
@@ -34,7 +43,7 @@ _LOCAL_PEERCRED = 1
 _children: list[int] = []
 """Processes that were started here and may have ended."""
 
-Json = dict[str, Any]
+Json = dict[str, "Any"]
 
 
 class Unreachable(Exception):
@@ -58,7 +67,7 @@ def place(root: str | os.PathLike[str], ending: str = "sock") -> str:
         Unreachable: If the folder for it cannot be used.
     """
     real = os.fsencode(os.path.realpath(root))
-    return os.path.join(_folder(), f"{hashlib.sha256(real).hexdigest()[:16]}.{ending}")  # noqa: PTH118 - pathlib is slow to import
+    return os.path.join(_folder(), f"{blake2b(real, digest_size=8).hexdigest()}.{ending}")
 
 
 def call(
@@ -75,7 +84,7 @@ def call(
     Raises:
         Unreachable: If nothing is answered in that time.
     """
-    opened, answer = connect(root, asked, seconds=seconds, start=start)
+    opened, answer = _connected(root, asked, seconds=seconds, start=start)
     opened.close()
     return answer
 
@@ -84,6 +93,15 @@ def connect(
     root: str | os.PathLike[str], asked: Mapping[str, Any], *, seconds: float, start: bool = False
 ) -> tuple[socket.socket, Json]:
     """Ask as `call` does, and return the connection as well."""
+    import socket  # noqa: PLC0415 - whoever keeps a connection has it already
+
+    opened, answer = _connected(root, asked, seconds=seconds, start=start)
+    return socket.socket(fileno=opened.detach()), answer
+
+
+def _connected(
+    root: str | os.PathLike[str], asked: Mapping[str, Any], *, seconds: float, start: bool
+) -> tuple[_socket.socket, Json]:
     end = time.monotonic() + seconds
     path = place(root)
     said = {**asked, "root": os.path.realpath(root), "version": __version__}
@@ -137,23 +155,23 @@ def locked(root: str | os.PathLike[str]) -> int | None:
 def identity(file: str | os.PathLike[str] | int) -> tuple[int, int] | None:
     """Tell one file from another of the same name; None if there is none."""
     try:
-        found = os.stat(file)  # noqa: PTH116 - it may be a descriptor
+        found = os.stat(file)
     except OSError:
         return None
     return found.st_dev, found.st_ino
 
 
-def peer_of(opened: socket.socket) -> int:
+def peer_of(opened: _socket.socket) -> int:
     """Return the user at the other end of a connection."""
-    if hasattr(socket, "SO_PEERCRED"):
-        found = opened.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+    if hasattr(_socket, "SO_PEERCRED"):
+        found = opened.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, struct.calcsize("3i"))
         return int(struct.unpack("3i", found)[1])
     return int(struct.unpack("2I", opened.getsockopt(0, _LOCAL_PEERCRED, 8))[1])
 
 
-def _asked(path: str, line: bytes, end: float) -> tuple[socket.socket, Json]:
+def _asked(path: str, line: bytes, end: float) -> tuple[_socket.socket, Json]:
     """Connect, send a line and read the answer."""
-    opened = socket.socket(socket.AF_UNIX)
+    opened = _socket.socket(_socket.AF_UNIX)
     try:
         _wait_until(end, opened)
         opened.connect(path)
@@ -169,19 +187,19 @@ def _asked(path: str, line: bytes, end: float) -> tuple[socket.socket, Json]:
     return opened, answer
 
 
-def _line(opened: socket.socket, end: float) -> bytes:
+def _line(opened: _socket.socket, end: float) -> bytes:
     """Read a line and no more: what follows belongs to whoever has the connection then."""
     line = b""
     while not line.endswith(b"\n"):
         _wait_until(end, opened)
-        seen = opened.recv(LONGEST, socket.MSG_PEEK)
+        seen = opened.recv(LONGEST, _socket.MSG_PEEK)
         if not seen:
             raise ConnectionResetError
         line += opened.recv(seen.find(b"\n") + 1 or len(seen))
     return line
 
 
-def _wait_until(end: float, opened: socket.socket) -> None:
+def _wait_until(end: float, opened: _socket.socket) -> None:
     opened.settimeout(max(0.001, end - time.monotonic()))
 
 
@@ -195,10 +213,10 @@ def _folder() -> str:
         ("/tmp", f"memento-{me}"),  # noqa: S108 - the folder in it is checked
     ):
         folder = f"{above}/{name}"
-        if above and os.path.isdir(above) and len(os.fsencode(folder)) <= _PATH - 22:  # noqa: PTH112 - as above
+        if above and os.path.isdir(above) and len(os.fsencode(folder)) <= _PATH - 22:
             break
     try:
-        os.makedirs(folder, 0o700, exist_ok=True)  # noqa: PTH103 - as above
+        os.makedirs(folder, 0o700, exist_ok=True)
         found = os.lstat(folder)
     except OSError as error:
         raise Unreachable(f"{folder}: {error.strerror}") from error
@@ -210,10 +228,10 @@ def _folder() -> str:
 def _start(root: str | os.PathLike[str], lock: int) -> None:
     """Start the process of a store, apart from this one; the lock becomes its own."""
     log = place(root, "log")
-    fresh = os.path.exists(log) and os.path.getsize(log) > _LOG  # noqa: PTH110, PTH202 - as above
+    fresh = os.path.exists(log) and os.path.getsize(log) > _LOG
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | (os.O_TRUNC if fresh else 0)
     held = fcntl.fcntl(lock, fcntl.F_DUPFD_CLOEXEC, 10)  # one that is not 3 itself, see dup2
-    known = os.pathsep.join(os.path.abspath(one) for one in sys.path)  # noqa: PTH100 - as above
+    known = os.pathsep.join(os.path.abspath(one) for one in sys.path)
     try:
         started = os.posix_spawn(
             sys.executable,

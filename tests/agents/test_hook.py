@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
+import memento as memento_package
 from memento import MemoryManager
+from memento.agents import hook
 from memento.agents.hook import IGNORE, TOKENS, answer
 from memento.agents.table import AGENTS
 from memento.text.words import estimate
@@ -187,6 +189,34 @@ def test_a_block_is_small(memory, project):
     assert estimate(block) <= TOKENS
 
 
+def test_what_did_not_fit_is_shown_later(memory, project):
+    """A memory that a block had no room for was not shown, so that a later one may show it."""
+    parts = [
+        f"Billing runs on port {5000 + number}{', very reliably' * 10}." for number in range(6)
+    ]
+    memory.add_many(parts)
+    blocks = [
+        say(memory, project, f"On which port does billing run {word}?")
+        for word in ("now", "here", "today")
+    ]
+    shown = [[part for part in parts if part in block] for block in blocks]
+    assert 0 < len(shown[0]) < len(parts)
+    assert sorted(part for block in shown for part in block) == parts
+
+
+def test_a_long_session_goes_on(memory, project, monkeypatch):
+    """However many memories a session was shown, it is shown others, and none of them again."""
+    monkeypatch.setattr(hook, "MOST", 500)
+    monkeypatch.setattr(hook, "TOKENS", 50_000)
+    monkeypatch.setattr(hook, "NEAR", 0.0)
+    memory.add_many([f"Billing runs on port {5000 + number}." for number in range(410)])
+    assert say(memory, project, "On which ports does billing run?").count("Billing runs") == 410
+    memory.add("Billing runs on port 8080.")
+    block = say(memory, project, "On which port does billing run now?")
+    assert "8080" in block
+    assert block.count("Billing runs") == 1
+
+
 def test_a_checkpoint_says_where_it_stands(memory, project):
     """A session that ends can be gone on with: what it began with, what was asked last."""
     say(memory, project, "Move the tests of billing to pytest.")
@@ -247,10 +277,20 @@ def test_hooks_can_be_turned_off(tmp_path):
     assert not (tmp_path / "state").exists()
 
 
-def test_a_hook_starts_fast():
-    """With a process to ask, it imports neither the command line nor a store."""
-    code = "import sys; import memento.cli.hook, memento.base.home, memento.resident.client; "
+def test_a_hook_starts_fast(tmp_path):
+    """With a process to ask, it imports no store, and nothing slow of the standard library."""
+    code = (
+        "import sys; import memento.cli.hook, memento.resident.client; memento.cli.hook._root(); "
+    )
     code += "print([name for name in sys.modules if name.split('.')[0] in "
-    code += "('typer', 'click', 'rich', 'numpy', 'sqlite3', 'chromadb', 'asyncio', 'subprocess')])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    code += "('typer', 'click', 'rich', 'numpy', 'sqlite3', 'chromadb', 'asyncio', 'subprocess', "
+    code += "'datetime', 'hashlib', 'pathlib', 'socket', 'typing')])"
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", code],  # what site imports is the environment's
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(Path(memento_package.__file__).parents[1])},
+    )
     assert done.stdout.strip() == "[]"
