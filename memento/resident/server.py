@@ -88,11 +88,13 @@ class Resident:
         if lock is None:
             return False
         with socket.socket(socket.AF_UNIX) as listening:
-            self._socket.unlink(missing_ok=True)  # of one that was killed: this one has the lock
-            listening.bind(str(self._socket))
-            self._socket.chmod(0o600)
-            self._mine = identity(self._socket)
+            coming = Path(place(self.root, "new"))
+            coming.unlink(missing_ok=True)  # of one that was killed: this one has the lock
+            listening.bind(str(coming))
+            coming.chmod(0o600)
             listening.listen(MOST)
+            self._mine = identity(coming)
+            coming.replace(self._socket)  # whoever finds it can connect
             heard: list[Any] = [listening, self._woken]
             while self._wanted():
                 if listening in select.select(heard, [], [], min(_LOOKS, self._idle))[0]:

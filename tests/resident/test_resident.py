@@ -1,6 +1,5 @@
 """The resident process: one for each store, for its user alone, and never in the way."""
 
-import errno
 import json
 import os
 import re
@@ -56,8 +55,7 @@ def raw(root, sent):
     """Send bytes as they are; return the lines that come back until the other side has enough."""
     with socket.socket(socket.AF_UNIX) as opened, suppress(ConnectionError):
         opened.settimeout(30)
-        there = (0, errno.EISCONN)  # the file is there a moment before anybody listens
-        assert wait_for(lambda: opened.connect_ex(place(root)) in there)
+        opened.connect(place(root))
         opened.sendall(sent)
         opened.shutdown(socket.SHUT_WR)
         with opened.makefile("rb") as answers:
