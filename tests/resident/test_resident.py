@@ -1,5 +1,6 @@
 """The resident process: one for each store, for its user alone, and never in the way."""
 
+import errno
 import json
 import os
 import re
