@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -20,7 +21,7 @@ from memento.base.plain import composed
 from memento.check import MOST_NAMED
 from memento.cli.options import ID, AsJson, Root, command, given, moment_of, option, seconds_of
 from memento.cli.output import NOT_WELL, Shown, as_text, counted, elsewhere, wait_for_index, warn
-from memento.cli.store import Store
+from memento.cli.store import Store, with_root
 from memento.errors import InvalidInput, NotFound
 from memento.settings import load
 from memento.sleep.tick_values import Tick
@@ -382,6 +383,7 @@ def doctor(
 
 def _findings(found: Sequence[Finding]) -> Shown:
     status = 0 if all(finding.ok for finding in found) else NOT_WELL
+    found = [replace(finding, detail=with_root(finding.detail)) for finding in found]
     return Shown({"findings": found}, lambda tables: tables.findings(found), status=status)
 
 

@@ -332,6 +332,27 @@ def test_reindex_embeds_everything(memento):
         assert sum(memory.store.stats().embedders.values()) == 1
 
 
+@pytest.mark.parametrize(
+    ("start", "end", "new"),
+    [(1000, None, b""), *((at, at + 4096, b"\xaa" * 4096) for at in (4096, 20480, 81920)),
+     (40000, 60000, b"\xff" * 20000)],
+)  # fmt: skip
+def test_doctor_on_a_damaged_ledger_says_how_to_salvage_it(memento, tmp_path, start, end, new):
+    """Whatever bytes are damaged, doctor names the command that helps, and never itself."""
+    with MemoryManager(tmp_path / "other", embedder=None) as memory:
+        memory.add_many(f"house {n} has a door of the colour {n * 7}" for n in range(60))
+    ledger = tmp_path / "other" / "ledger.db"
+    whole = ledger.read_bytes()
+    ledger.write_bytes(whole[:start] + new + (b"" if end is None else whole[end:]))
+    found = memento("doctor", "--root", "other")
+    said = " ".join((found.out + found.err).split())
+    assert found.status == (4 if end is None else 1)
+    assert "NOT OK" in said or end is None
+    assert "`memento doctor --salvage --root other`" in said
+    assert "`memento doctor`" not in said
+    assert "`memento doctor --root other`" not in said
+
+
 def test_doctor_exits_with_one_when_something_is_wrong(memento):
     """All well is 0; a changed row is 1 and is named."""
     memory_id = add(memento, "the kettle is blue")

@@ -18,8 +18,9 @@ else:
 
 __all__ = ["DatabaseError", "Error", "library_version", "open_in_memory", "said", "sqlite3"]
 
-Error = (sqlite3.Error, UnicodeDecodeError)
-"""Errors of SQLite. It raises the latter if it quotes damaged text that is not UTF-8."""
+Error = (sqlite3.Error, UnicodeDecodeError, MemoryError)
+"""Errors of SQLite. Over damaged bytes it may also quote text that is not UTF-8, or ask for more
+memory than there is."""
 DatabaseError = sqlite3.DatabaseError
 
 SAFE_VERSION = (3, 51, 3)

@@ -87,7 +87,9 @@ def bite(connection: Connection, path: Path, first: int) -> int | None:
     except OSError as error:
         raise explain_os(path, error) from error
     except (ValueError, IndexError, struct.error) as error:
-        raise StoreUnusable(path, "the ledger is damaged; run `memento doctor`") from error
+        raise StoreUnusable(
+            path, "the ledger is damaged; run `memento doctor --salvage`"
+        ) from error
     connection.execute("UPDATE meta SET value = value WHERE name = 'stamp'")
     connection.execute("COMMIT")
     return following

@@ -85,7 +85,7 @@ _SAYINGS: tuple[tuple[str, type[StoreError], str], ...] = (
     ("readonly database", ReadOnlyStore, "the store is read-only; nothing was written"),
     ("database is locked", StoreBusy, "another process is writing; try again"),
     ("not a database", StoreUnusable, "this file is not a memento ledger"),
-    ("malformed", StoreUnusable, "the ledger is damaged; run `memento doctor`"),
+    ("malformed", StoreUnusable, "the ledger is damaged; run `memento doctor --salvage`"),
     ("unable to open", StoreUnusable, "the ledger cannot be opened"),
 )
 
@@ -192,8 +192,11 @@ def begin(connection: Connection, busy_seconds: float) -> None:
         connection.execute("BEGIN IMMEDIATE")
 
 
-def explain(path: Path, error: sqlite3.Error | UnicodeDecodeError) -> StoreError:
+def explain(path: Path, error: sqlite3.Error | UnicodeDecodeError | MemoryError) -> StoreError:
     """Say in memento's words what SQLite reported about a file."""
+    if isinstance(error, MemoryError):
+        problem = "out of memory, or the ledger is damaged; run `memento doctor --salvage`"
+        return StoreUnusable(path, problem)
     said = "malformed" if isinstance(error, UnicodeDecodeError) else str(error).lower()
     if "closed database" in said:
         return StoreClosed(path)
