@@ -35,6 +35,14 @@ def main(args: Sequence[str] | None = None) -> int:
     Args:
         args: The arguments; None for those of the process.
     """
+    try:
+        return _main(args)
+    except KeyboardInterrupt:  # while it imports, or prints; see also ``program.run``
+        sys.stderr.write("memento: interrupted\n")
+        return 130
+
+
+def _main(args: Sequence[str] | None) -> int:
     ours = args is None  # the process ends with the command
     args = sys.argv[1:] if args is None else args
     if ours:
@@ -90,8 +98,4 @@ def _served(args: Sequence[str]) -> int | None:
         mcp.serve(settings)
     except InvalidInput:
         return None
-    except KeyboardInterrupt:
-        from memento.cli.output import interrupted  # noqa: PLC0415 - see main
-
-        return interrupted()
     return 0

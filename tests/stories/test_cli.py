@@ -269,6 +269,27 @@ def test_ingest_twice_adds_nothing(memento, tmp_path):
     assert [one["scope"] for one in memento("list", "--json").data["memories"]] == ["ops"] * 3
 
 
+@pytest.mark.parametrize(
+    ("module", "command"),
+    [("memento.cli.program", "list"), ("typer", "list"), ("memento.manager", "list"),
+     ("memento.cli.mcp", "mcp"), ("memento.cli.output", "retrieve")],
+)  # fmt: skip
+def test_an_interruption_while_it_imports_is_one_line(module, command):
+    """In whichever import it comes, there is no traceback."""
+    program = f"""
+import runpy, signal, sys
+class Interrupts:
+    def find_spec(self, name, *rest):
+        if name == {module!r}:
+            signal.raise_signal(signal.SIGINT)
+sys.meta_path.insert(0, Interrupts())
+sys.argv = ["memento", {command!r}]
+runpy.run_module("memento", run_name="__main__")
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
+    assert (done.returncode, done.stderr, done.stdout) == (130, b"memento: interrupted\n", b"")
+
+
 def test_ingest_goes_on_where_it_was_interrupted(memento, tmp_path, monkeypatch):
     """Killed between two batches, it adds the rest when run again."""
     file = tmp_path / "log.txt"
