@@ -7,6 +7,7 @@ import math
 import os
 import shlex
 import subprocess
+import sys
 import tempfile
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
@@ -251,11 +252,15 @@ def _toml(value: Any) -> str:
 
 def _edited(text: str, old: Memory) -> tuple[Path, str]:
     """Let the user edit a text; returns the file and what it then holds."""
+    named = os.environ.get("VISUAL") or os.environ.get("EDITOR")
+    if not named and not (sys.stdin.isatty() and sys.stdout.isatty()):
+        problem = "is needed without a terminal; or use `memento correct` or `memento set`"
+        raise InvalidInput("$EDITOR", problem)
+    editor = named or "vi"
     number, name = tempfile.mkstemp(".md", f"memento-{short(old.id)[:20]}-".replace("/", "-"))
     file = Path(name)
     with os.fdopen(number, "w", encoding="utf-8") as out:
         out.write(text)
-    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
     try:
         status = subprocess.run([*shlex.split(editor), name], check=False).returncode  # noqa: S603 - the user's own
     except OSError as error:

@@ -189,6 +189,17 @@ def test_an_editor_that_fails_changes_nothing(memento, monkeypatch):
         assert (refused.status, says in refused.err) == (2, True)
 
 
+def test_edit_without_a_terminal_starts_no_editor_of_its_own(memento, monkeypatch):
+    """It names what to use instead; a program that was named may need no terminal."""
+    for name in ("EDITOR", "VISUAL"):
+        monkeypatch.delenv(name, raising=False)
+    one = add(memento, "the kettle is blue")
+    refused = memento("edit", one)
+    assert (refused.status, "without a terminal" in refused.err) == (2, True)
+    monkeypatch.setenv("EDITOR", "true")
+    assert memento("edit", one).out == "nothing was changed\n"
+
+
 def test_undo_takes_back_the_last_change(memento):
     """It says what it will do; again it takes back the one before."""
     one = add(memento, "The rent is 560 euros", "--key", "rent")
