@@ -17,7 +17,7 @@ from memento import Change, MemoryManager
 from memento.base.display import one_line
 from memento.cli.local import moment, short
 from memento.cli.options import ID, Id, Ids, SlotScope, command, moment_of, option
-from memento.cli.output import Shown, counted, each, one_memory, warn
+from memento.cli.output import NOT_WELL, Shown, counted, each, one_memory, warn
 from memento.cli.store import Store
 from memento.errors import InvalidInput, NotFound, NothingToUndo
 from memento.types import Event, Memory
@@ -223,7 +223,7 @@ def undo(
     """Undo the last change, or the change with a number.
 
     Without a number, it shows what it will do and asks for confirmation. To redo, undo the undo.
-    Memories that have changed again since are left alone.
+    Memories that have changed again since are left alone; the exit status is 1 if all were.
     """
     if sum(one is not None for one in (change, run, key)) > 1:
         raise InvalidInput("CHANGE", "give one of a number, --run and --key")
@@ -237,7 +237,8 @@ def undo(
     made = ", ".join(map(str, done.changes))
     redo = f"; `memento undo {made}` takes that back" if len(done.changes) == 1 else ""
     by = f" by change {made}{redo}" if made else ""
-    return Shown(done, [f"{counted(len(done.memories))} set back{by}", *left])
+    status = 0 if done.changes else NOT_WELL
+    return Shown(done, [f"{counted(len(done.memories))} set back{by}", *left], status=status)
 
 
 def _last(memory: MemoryManager, *, yes: bool) -> int:

@@ -22,7 +22,7 @@ from memento.cli.output import (
     interrupted,
 )
 from memento.cli.store import root_option
-from memento.errors import InvalidInput, MementoError, NotFound, StoreError
+from memento.errors import InvalidInput, MementoError, NotFound, NothingToUndo, StoreError
 
 # Typer contains its own copy of click since 0.2x and used the real one before.
 _ClickError = cast(
@@ -204,5 +204,5 @@ def _problem_of(error: Exception) -> str:
 
 
 def _status_of(error: MementoError) -> int:
-    statuses = {InvalidInput: USAGE, NotFound: ABSENT, StoreError: STORE}
+    statuses = {InvalidInput: USAGE, NotFound: ABSENT, NothingToUndo: ABSENT, StoreError: STORE}
     return next((code for kind, code in statuses.items() if isinstance(error, kind)), OTHER)
