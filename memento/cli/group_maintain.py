@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -204,7 +204,7 @@ def _vault_lines(done: Synced) -> Iterator[str]:
 )
 def import_(
     context: typer.Context,
-    memory: MemoryManager,
+    store: Store,
     file: Annotated[str, typer.Argument(help="A file written by `memento export`; - reads stdin.")],
     *,
     trust: Annotated[
@@ -224,10 +224,19 @@ def import_(
     none becomes a rule. Your own file is imported unchanged.
     """
     from memento.cli import tables  # noqa: PLC0415 - rich is slow to load
+    from memento.upkeep.import_ import verify, whole  # noqa: PLC0415 - used by this command only
 
-    with tables.Bar("importing").drawn() as bar:
+    source = sys.stdin.buffer if file == "-" else file
+    with ExitStack() as opened:
+        if not store.exists:  # a file that is refused makes no store
+            stream, name = opened.enter_context(whole(source))
+            verify(stream, name)
+            stream.seek(0)
+            source = stream if file == "-" else file
+        memory = opened.enter_context(store.open())
+        bar = opened.enter_context(tables.Bar("importing").drawn())
         done = memory.store.import_from(
-            sys.stdin.buffer if file == "-" else file,
+            source,
             all_namespaces=not given(context, "namespace"),
             trust=trust,
             progress=bar.to,

@@ -308,8 +308,8 @@ def import_from(
         progress: Told how many lines are written.
     """
     report = progress or (lambda _done, _total: None)
-    with _whole(source) as (stream, name):
-        head, digest, total = _verify(stream, name)
+    with whole(source) as (stream, name):
+        head, digest, total = verify(stream, name)
         labels = _namespaces(head, name)
         if into is not None and len(labels) > 1:
             raise InvalidInput(
@@ -396,7 +396,7 @@ def _model(connection: Session, head: Mapping[str, Any], identity: str) -> int |
     return vectors.embedder_id(connection, head["embedder"]["name"], head["embedder"]["dim"])
 
 
-def _verify(stream: IO[bytes], name: str) -> tuple[dict[str, Any], str, int]:
+def verify(stream: IO[bytes], name: str) -> tuple[dict[str, Any], str, int]:
     """Read an export through; returns its first line, its digest and the number of its lines."""
     head = _head(stream.readline(MAX_LINE), name)
     stream.seek(0)
@@ -443,7 +443,7 @@ def _parsed(data: bytes, name: str, number: int) -> dict[str, Any]:
 
 
 @contextmanager
-def _whole(source: str | Path | IO[str] | IO[bytes]) -> Iterator[tuple[IO[bytes], str]]:
+def whole(source: str | Path | IO[str] | IO[bytes]) -> Iterator[tuple[IO[bytes], str]]:
     """Lend an export as a file that can be read twice, with its name."""
     if isinstance(source, str | Path) or not callable(getattr(source, "read", None)):
         path = files.path_of("source", source)

@@ -202,6 +202,22 @@ def test_export_and_import(memento, tmp_path):
     assert (refused.status, "cut off" in refused.err) == (4, True)
 
 
+@pytest.mark.parametrize("piped", [False, True])
+@pytest.mark.parametrize("harm", ["cut", "changed", "no export", "absent"])
+def test_a_refused_file_makes_no_store(memento, monkeypatch, tmp_path, harm, piped):
+    """Whatever is wrong with it, and also if it comes through a pipe."""
+    add(memento, "the kettle is blue")
+    memento("export", "all.jsonl")
+    whole = (tmp_path / "all.jsonl").read_bytes()
+    new = {"cut": whole[:-20], "changed": whole.replace(b"blue", b"grey"), "no export": b"a\n"}
+    if harm != "absent":
+        (tmp_path / "bad.jsonl").write_bytes(new[harm])
+    monkeypatch.setattr(sys, "stdin", Binary(new.get(harm, b"")))
+    refused = memento("import", "-" if piped else "bad.jsonl", "--root", "never")
+    assert (refused.status, refused.err.count("\n")) == (4, 1)
+    assert not (tmp_path / "never").exists()
+
+
 def test_export_and_import_one_namespace(memento, monkeypatch):
     """--namespace, or the variable, names the one to write, and the one to put it into."""
     add(memento, "the kettle is blue")
