@@ -20,7 +20,16 @@ from memento.base.files import new_file, path_of
 from memento.base.plain import composed
 from memento.check import MOST_NAMED
 from memento.cli.options import ID, AsJson, Root, command, given, moment_of, option, seconds_of
-from memento.cli.output import NOT_WELL, Shown, as_text, counted, elsewhere, wait_for_index, warn
+from memento.cli.output import (
+    NOT_WELL,
+    Shown,
+    as_text,
+    counted,
+    elsewhere,
+    quarantined,
+    wait_for_index,
+    warn,
+)
 from memento.cli.store import Store, with_root
 from memento.errors import InvalidInput, NotFound
 from memento.settings import load
@@ -246,6 +255,9 @@ def import_(
     hidden = f", {done.hidden} hidden ones left out" if done.hidden else ""
     said = f"{counted(done.memories)} new{waiting}{known}{hidden}"
     typer.echo(as_text(done) if as_json else said)
+    for line in quarantined(done.quarantined):
+        own = "a file of your own is not, if it is first imported with --trust user"
+        typer.echo(f"memento: {line}; {own}", err=True)
     for memory_id in done.damaged:
         warn(f"{memory_id} left out: it was damaged where it comes from")
 

@@ -27,8 +27,8 @@ from memento.cli.options import (
     option,
     seconds_of,
 )
-from memento.cli.output import USAGE, Shown, counted, masked, wait_for_index, warn
-from memento.cli.store import Store, open_at, with_root
+from memento.cli.output import USAGE, Shown, counted, masked, quarantined, wait_for_index, warn
+from memento.cli.store import Store, open_at
 from memento.errors import InvalidInput
 from memento.messages import is_one
 from memento.types import Kind, Memory, Source, Status, Tier, Trust
@@ -158,7 +158,7 @@ def add(
         ]
     known = "" if new else ", known already"
     line = f"{kept.id}  {kept.tier} tier, importance {kept.importance:.2f}{known}"
-    return Shown(kept, [line], notes=[*notes, *_waiting(kept.status is Status.QUARANTINED)])
+    return Shown(kept, [line], notes=[*notes, *quarantined(kept.status is Status.QUARANTINED)])
 
 
 def _replaced(memory: MemoryManager, kept: Memory) -> Iterator[str]:
@@ -299,7 +299,7 @@ def _report(read: Sequence[Ingested], status: int, line: Callable[[Ingested], st
     return Shown(
         {"files": read},
         [line(one) for one in read if not one.problem],
-        notes=[*notes, *_waiting(sum(one.waiting for one in read))],
+        notes=[*notes, *quarantined(sum(one.waiting for one in read))],
         status=USAGE if any(one.problem and not one.left_out for one in read) else status,
     )
 
@@ -326,12 +326,6 @@ def _from_stdin() -> str:
     if sys.stdin.isatty():
         warn("reading from stdin; end with Ctrl-D")
     return sys.stdin.read()
-
-
-def _waiting(waiting: int) -> list[str]:
-    """Say how many memories are quarantined."""
-    told = f"{waiting} quarantined until approved: see `memento quarantine list`"
-    return [with_root(told)] * bool(waiting)
 
 
 @command(

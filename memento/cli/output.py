@@ -205,10 +205,18 @@ def each(
     return Shown({"memories": done}, [f"{one.id}  {words(one)}" for one in done])
 
 
+def quarantined(waiting: int) -> list[str]:
+    """Say how many memories are quarantined, if any, and where to release them."""
+    told = f"{waiting:,} quarantined until approved: see `memento quarantine list`"
+    return [with_root(told)] * bool(waiting)
+
+
 def elsewhere(memory: MemoryManager) -> str:
     """Say that nothing is here, and where something is if this namespace is empty."""
     mine = memory.store.namespace
     held = memory.store.namespaces()
+    if not held.get(mine) and (waiting := quarantined(len(memory.quarantine.list(limit=1_000)))):
+        return f"nothing here; {waiting[0]}"
     others = {labels: count for labels, count in held.items() if labels != mine and count}
     if held.get(mine) or not others:
         return "nothing here"
@@ -217,7 +225,7 @@ def elsewhere(memory: MemoryManager) -> str:
         name = one_line("/".join(labels))
         return f"nothing here; 1 other namespace holds {counted(count)}: --namespace {name}"
     held_by = f"{len(others)} other namespaces hold {counted(sum(others.values()))}"
-    return f"nothing here; {held_by}: `memento stats --by namespace`"
+    return with_root(f"nothing here; {held_by}: `memento stats --by namespace`")
 
 
 def wait_for_index(memory: MemoryManager) -> int:

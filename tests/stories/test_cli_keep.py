@@ -202,6 +202,21 @@ def test_export_and_import(memento, tmp_path):
     assert (refused.status, "cut off" in refused.err) == (4, True)
 
 
+def test_what_is_quarantined_is_not_lost_from_sight(memento):
+    """An import, and each command that then finds nothing, name the command that lists it."""
+    add(memento, "the kettle is blue")
+    memento("export", "all.jsonl")
+    told = memento("import", "all.jsonl", "--root", "copy")
+    assert "`memento quarantine list --root copy`" in told.err
+    assert "--trust user" in told.err
+    for words in (["list"], ["retrieve", "kettle"], ["stats"]):
+        found = memento(*words, "--root", "copy").out
+        assert "1 quarantined until approved: see `memento quarantine list --root copy`" in found
+    (waiting,) = memento("quarantine", "list", "--root", "copy", "--json").data["memories"]
+    memento("quarantine", "approve", waiting["id"], "--root", "copy")
+    assert "quarantine" not in memento("list", "--root", "copy", "--tag", "none").out
+
+
 @pytest.mark.parametrize("piped", [False, True])
 @pytest.mark.parametrize("harm", ["cut", "changed", "no export", "absent"])
 def test_a_refused_file_makes_no_store(memento, monkeypatch, tmp_path, harm, piped):
