@@ -256,7 +256,7 @@ def import_(
     said = f"{counted(done.memories)} new{waiting}{known}{hidden}"
     typer.echo(as_text(done) if as_json else said)
     for line in quarantined(done.quarantined):
-        own = "a file of your own is not, if it is first imported with --trust user"
+        own = "--trust user would have imported a file of your own as it is"
         typer.echo(f"memento: {line}; {own}", err=True)
     for memory_id in done.damaged:
         warn(f"{memory_id} left out: it was damaged where it comes from")
