@@ -355,7 +355,8 @@ def test_reindex_embeds_everything(memento):
 
 @pytest.mark.parametrize(
     ("start", "end", "new"),
-    [(1000, None, b""), *((at, at + 4096, b"\xaa" * 4096) for at in (4096, 20480, 81920)),
+    [(0, None, b"\xaa" * 4096), (1000, None, b""),
+     *((at, at + 4096, b"\xaa" * 4096) for at in (4096, 20480, 81920)),
      (40000, 60000, b"\xff" * 20000)],
 )  # fmt: skip
 def test_doctor_on_a_damaged_ledger_says_how_to_salvage_it(memento, tmp_path, start, end, new):

@@ -84,7 +84,11 @@ _SAYINGS: tuple[tuple[str, type[StoreError], str], ...] = (
     ("disk i/o error", StorageFailed, "the disk reported an I/O error; nothing was written"),
     ("readonly database", ReadOnlyStore, "the store is read-only; nothing was written"),
     ("database is locked", StoreBusy, "another process is writing; try again"),
-    ("not a database", StoreUnusable, "this file is not a memento ledger"),
+    (
+        "not a database",
+        StoreUnusable,
+        "this file is not a memento ledger; if it was one, run `memento doctor --salvage`",
+    ),
     ("malformed", StoreUnusable, "the ledger is damaged; run `memento doctor --salvage`"),
     ("unable to open", StoreUnusable, "the ledger cannot be opened"),
 )
