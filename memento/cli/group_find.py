@@ -219,7 +219,7 @@ def list_(
     csv: Annotated[bool, option("--csv", help="Print CSV with a header line.")] = False,
     nl: Annotated[bool, option("--nl", help="Print one JSON object per line.")] = False,
 ) -> Shown:
-    """List memories, one per line, oldest first.
+    """List memories, one per line, in order of arrival.
 
     Each line shows the end of the id (which every command but erase accepts in place of the whole
     id), the date, the key or tags, and the text. When the output is piped, each memory stays on one
