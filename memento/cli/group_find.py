@@ -184,7 +184,7 @@ def columns_of(text: str) -> list[str]:
     names, known = text.split(","), Memory.__dataclass_fields__
     for name in names:
         if name not in known:
-            raise InvalidInput("--columns", f"{name!r:.60} is not one of: {', '.join(known)}")
+            raise ValueError(f"{name!r:.60} is not one of: {', '.join(known)}")
     return names
 
 

@@ -69,9 +69,13 @@ def unwritten(error: OSError) -> int:
     return OTHER
 
 
+INGEST = "read it from a file with `memento ingest --document FILE`"
 SPOKEN = (
     ("set_aside=True, --set-aside", "--set-aside"),
-    ("or ask to overwrite", "or use --overwrite"),
+    ("pass overwrite=True or --overwrite", "use --overwrite"),
+    ('"default", None, an Embedder', '"default", "none"'),
+    ("store it with documents.add", INGEST),
+    ("pass a document to documents.add", INGEST),
     ("embedder: is None, so this store cannot", "--embedder none cannot"),
     ("flush(wait=True) waits for them", "until then their words find them"),
 )
