@@ -104,6 +104,16 @@ def test_a_text_that_begins_with_a_dash_needs_a_hint(memento):
     assert memento("add", "--embedder", "none", "--", "-5 degrees").status == 0
 
 
+def test_a_source_from_which_nothing_waits_is_told_those_that_have(memento):
+    """A part of an address is not the address; the message has the whole one to copy."""
+    memento("add", "hello", "--trust", "import", "--source", "whatsapp:Lotte")
+    for verb in ("approve", "list"):
+        said = memento("quarantine", verb, "--source", "whatsapp").out
+        assert said == "none wait from there, but from whatsapp:Lotte\n"
+    assert "active" in memento("quarantine", "approve", "--source", "whatsapp:Lotte", "-y").out
+    assert memento("quarantine", "list").out == "none wait\n"
+
+
 def test_a_missing_file_is_named_as_it_was_typed(memento):
     """With its folder, which may be what is wrong."""
     assert "notes/nosuch.txt: cannot be read" in memento("ingest", "notes/nosuch.txt").err
