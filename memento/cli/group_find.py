@@ -26,7 +26,7 @@ from memento.cli.options import (
     moment_of,
     option,
 )
-from memento.cli.output import Shown, elsewhere, memories, one_memory, rows, warn
+from memento.cli.output import Shown, elsewhere, id_of, memories, one_memory, rows, warn
 from memento.cli.store import Store
 from memento.errors import InvalidInput, NotFound
 from memento.types import Memory, Status, Tier
@@ -323,7 +323,10 @@ class NoValue(NotFound):
 def history(
     context: typer.Context,
     store: Store,
-    id: Annotated[str | None, typer.Argument(help="Id of the memory, or part of it.")] = None,  # noqa: A002 - the field's own name
+    id: Annotated[  # noqa: A002 - the field's own name
+        str | None,
+        typer.Argument(metavar="ID|KEY", help="Id of the memory or a part of it, or a key."),
+    ] = None,
     *,
     key: Annotated[str | None, option("--key", help="Show the values of this key instead.")] = None,
     scope: SlotScope = "",
@@ -344,5 +347,5 @@ def history(
             shown = (lambda tables: tables.slot_values(values)) if values else ()
             return Shown({"values": values}, shown)
         assert id is not None  # noqa: S101 - checked above
-        states = memory.changes.history(memory.store.full_id(id), chain=chain)
+        states = memory.changes.history(id_of(memory, id), chain=chain)
         return Shown({"states": states}, lambda tables: tables.versions(states))
