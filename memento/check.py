@@ -20,7 +20,7 @@ from memento.base.clock import to_micros
 from memento.base.plain import composed
 from memento.errors import InvalidInput
 from memento.protocols import Progress
-from memento.types import Source, Trust
+from memento.types import Hit, Memory, Source, Trust
 
 E = TypeVar("E", bound=StrEnum)
 
@@ -168,6 +168,9 @@ def check_flag(field: str, value: object) -> bool:
 
 def check_id(value: object, field: str = "id") -> str:
     """Accept an id that the caller chose: 1 to 128 printable characters."""
+    if isinstance(value, Memory | Hit):
+        cure = ".id" if isinstance(value, Memory) else ".memory.id"
+        raise InvalidInput(field, f"must be an id, not this {type_name(value)}; pass its {cure}")
     said = composed(value) if isinstance(value, str) else ""
     if not 0 < len(said) <= MAX_ID or not said.isprintable():
         raise InvalidInput(field, f"must be 1 to {MAX_ID} printable characters, not {shown(value)}")

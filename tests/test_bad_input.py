@@ -511,3 +511,12 @@ def test_an_odd_argument_of_any_verb_is_a_typed_error(call, open_memory):
     memory.add("hello")
     with pytest.raises(InvalidInput):
         call(memory)
+
+
+def test_a_memory_in_the_place_of_an_id_is_told_apart(memory):
+    """The error says which attribute is the id, for a hit as well."""
+    note = memory.add("Rami drinks tea")
+    (hit,) = memory.retrieve("tea").hits
+    for wrong, cure in ((note, "pass its .id"), (hit, "pass its .memory.id")):
+        with pytest.raises(InvalidInput, match=cure):
+            memory.forget(wrong)

@@ -24,7 +24,7 @@ from memento.agents.table import AGENTS, Moment
 from memento.base.clock import system_clock
 from memento.base.files import write_atomically
 from memento.base.home import state_folder
-from memento.errors import MementoError
+from memento.errors import InvalidInput, MementoError
 from memento.ingest.readers.common import spoken
 from memento.ledger.filters import MAX_CHOICES
 from memento.prompt import rendering
@@ -83,18 +83,26 @@ def answer(memory: MemoryManager, agent: str, event: str, given: Mapping[str, An
 
 def show(memory: MemoryManager, agent: str, event: str, given: Mapping[str, Any]) -> str:
     """Return the text for the agent's model, and store nothing of the event; see ``answer``."""
-    known = AGENTS[agent]
-    told = _Told(memory, known.moments[event], given)
+    told = _Told(memory, _moment(agent, event), given)
     text = "" if told.ignored else told.shown()
-    return known.said(event, text) if text else ""
+    return AGENTS[agent].said(event, text) if text else ""
 
 
 def keep(memory: MemoryManager, agent: str, event: str, given: Mapping[str, Any]) -> None:
     """Store what an event says; see ``answer``."""
-    told = _Told(memory, AGENTS[agent].moments[event], given)
+    told = _Told(memory, _moment(agent, event), given)
     if not told.ignored:
         with _in_turn:
             told.kept()
+
+
+def _moment(agent: str, event: str) -> Moment:
+    """Return what an event of an agent is to memento."""
+    if agent not in AGENTS:
+        raise InvalidInput("agent", f"no such agent: {agent!r:.60}")
+    if event not in AGENTS[agent].moments:
+        raise InvalidInput("event", f"no such event of {agent}: {event!r:.60}")
+    return AGENTS[agent].moments[event]
 
 
 def answered(resident: Resident, asked: Mapping[str, Any]) -> dict[str, Any]:
@@ -109,7 +117,7 @@ def answered(resident: Resident, asked: Mapping[str, Any]) -> dict[str, Any]:
     if asked.get("kept"):
         keep(memory, *event)
         return {"text": ""}
-    moment = AGENTS[asked["agent"]].moments[asked["event"]]
+    moment = _moment(asked["agent"], asked["event"])
     if moment == "prompt":
         return {"text": show(memory, *event), "more": True}
     text = answer(memory, *event)

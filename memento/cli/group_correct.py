@@ -17,7 +17,7 @@ from memento import Change, MemoryManager
 from memento.base.display import one_line
 from memento.cli.local import moment, short
 from memento.cli.options import ID, Id, Ids, SlotScope, command, moment_of, option
-from memento.cli.output import NOT_WELL, Shown, counted, each, one_memory, warn
+from memento.cli.output import NOT_WELL, Shown, counted, each, id_of, one_memory, warn
 from memento.cli.store import Store
 from memento.errors import InvalidInput, NotFound, NothingToUndo
 from memento.types import Event, Memory
@@ -41,7 +41,7 @@ FromSource = Annotated[
 def forget(
     store: Store,
     ids: Annotated[
-        list[str] | None, typer.Argument(metavar="ID", help="Ids, or parts of ids.")
+        list[str] | None, typer.Argument(metavar="ID|KEY", help="Ids, parts of ids, or keys.")
     ] = None,
     *,
     source: FromSource = None,
@@ -57,7 +57,10 @@ def forget(
         raise InvalidInput("ID", "give either ids or --source; only --source takes --dry-run")
     with store.open() as memory:
         if source is None:
-            return each(memory, ids or (), memory.forget, lambda _one: "forgotten")
+            names = [id_of(memory, one) for one in ids or ()]
+            if len(names) > 1:  # one change, which `undo` takes back as one
+                memory.forget_many(ids=names)
+            return each(memory, names, memory.forget, lambda _one: "forgotten")
         found = memory.quarantine.forget_source(source, dry_run=dry_run)
     said = "would be forgotten" if dry_run else "forgotten"
     lines = [f"{one.id}  {said}" for one in found]
@@ -145,7 +148,7 @@ def correct(
 
     The new memory supersedes the old one, which stays in the history.
     """
-    old = memory.store.full_id(id)
+    old = id_of(memory, id)
     new = memory.correct(old, text, occurred_at=occurred_at)
     return replace(one_memory(new), notes=[replaced(memory, memory.get(old))])
 
@@ -364,7 +367,7 @@ def feedback(
     if len(chosen) != 1:
         raise InvalidInput("verdict", "give one of --useful, --useless, --right, --wrong")
     with store.open() as memory:
-        names = [memory.store.full_id(one) for one in ids]
+        names = [id_of(memory, one) for one in ids]
         found = memory.feedback.rate(names, verdict=chosen[0], note=note)
     lines = (
         f"{one.id}  {chosen[0]}, believed to {one.mean:.0%} (before any: {one.prior:.0%})"

@@ -31,7 +31,7 @@ from memento.cli.options import (
     option,
     seconds_of,
 )
-from memento.cli.output import Shown, each, one_memory
+from memento.cli.output import Shown, each, id_of, one_memory
 from memento.errors import InvalidInput, MementoError
 from memento.types import Kind, Memory, Tier
 
@@ -215,7 +215,7 @@ def edit(memory: MemoryManager, id: Id) -> Shown:  # noqa: A002 - the field's ow
     Its fields and text are opened in $VISUAL or $EDITOR, and what you change there is applied. If
     you save the file unchanged or empty, nothing happens. `memento undo` undoes the edit.
     """
-    old = memory.get(memory.store.full_id(id))
+    old = memory.get(id_of(memory, id))
     before = _written(old)
     file, after = _edited(before, old)
     if not after.strip() or after == before:

@@ -26,7 +26,7 @@ from memento.cli.options import (
     moment_of,
     option,
 )
-from memento.cli.output import Shown, elsewhere, memories, one_memory, rows, warn
+from memento.cli.output import Shown, elsewhere, id_of, memories, one_memory, rows, warn
 from memento.cli.store import Store
 from memento.errors import InvalidInput, NotFound
 from memento.types import Memory, Status, Tier
@@ -184,7 +184,7 @@ def columns_of(text: str) -> list[str]:
     names, known = text.split(","), Memory.__dataclass_fields__
     for name in names:
         if name not in known:
-            raise InvalidInput("--columns", f"{name!r:.60} is not one of: {', '.join(known)}")
+            raise ValueError(f"{name!r:.60} is not one of: {', '.join(known)}")
     return names
 
 
@@ -219,7 +219,7 @@ def list_(
     csv: Annotated[bool, option("--csv", help="Print CSV with a header line.")] = False,
     nl: Annotated[bool, option("--nl", help="Print one JSON object per line.")] = False,
 ) -> Shown:
-    """List memories, one per line, oldest first.
+    """List memories, one per line, in order of arrival.
 
     Each line shows the end of the id (which every command but erase accepts in place of the whole
     id), the date, the key or tags, and the text. When the output is piped, each memory stays on one
@@ -323,7 +323,10 @@ class NoValue(NotFound):
 def history(
     context: typer.Context,
     store: Store,
-    id: Annotated[str | None, typer.Argument(help="Id of the memory, or part of it.")] = None,  # noqa: A002 - the field's own name
+    id: Annotated[  # noqa: A002 - the field's own name
+        str | None,
+        typer.Argument(metavar="ID|KEY", help="Id of the memory or a part of it, or a key."),
+    ] = None,
     *,
     key: Annotated[str | None, option("--key", help="Show the values of this key instead.")] = None,
     scope: SlotScope = "",
@@ -344,5 +347,5 @@ def history(
             shown = (lambda tables: tables.slot_values(values)) if values else ()
             return Shown({"values": values}, shown)
         assert id is not None  # noqa: S101 - checked above
-        states = memory.changes.history(memory.store.full_id(id), chain=chain)
+        states = memory.changes.history(id_of(memory, id), chain=chain)
         return Shown({"states": states}, lambda tables: tables.versions(states))

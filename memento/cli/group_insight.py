@@ -13,7 +13,7 @@ from memento import Diff, MemoryManager
 from memento.base.display import one_line
 from memento.cli.local import moment
 from memento.cli.options import ID, Id, Query, Scopes, Within, command, group, moment_of, option
-from memento.cli.output import Shown, explained
+from memento.cli.output import Shown, explained, id_of
 from memento.types import Belief, Kind, Strength
 
 app = typer.Typer()
@@ -82,7 +82,7 @@ def timeline(
 @command(insight, f"memento insight lineage {ID}")
 def lineage(memory: MemoryManager, id: Id) -> Shown:  # noqa: A002 - the field's own name
     """Show the sources of a memory and what it led to."""
-    return explained(memory.insight.lineage(memory.store.full_id(id)))
+    return explained(memory.insight.lineage(id_of(memory, id)))
 
 
 @command(insight, "memento insight dossier Northwind", 'memento insight dossier "the move" --json')
@@ -165,7 +165,7 @@ def strength(
 
     Every verdict on it is listed too.
     """
-    name = memory.store.full_id(id)
+    name = id_of(memory, id)
     found, belief = memory.feedback.strength(name), memory.feedback.belief(name)
     return Shown({"strength": found, "belief": belief}, _strength_lines(found, belief))
 

@@ -137,7 +137,7 @@ def export(
     `memento restore` brings back.
     """
     if (file is None) == (vault is None) or (vault and (format or vectors or overwrite)):
-        raise InvalidInput("FILE", "give either a file or --vault FOLDER alone")
+        raise InvalidInput("FILE", "give a file, - for stdout, or --vault FOLDER alone")
     if vault is not None:
         ask = partial(
             memory.store.sync_vault, vault, trust=trust, allow_deletes=allow_deletes, kind=kind

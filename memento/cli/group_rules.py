@@ -115,7 +115,15 @@ def list_(
     offset: Annotated[int, option("--offset", help="Number of memories to skip.")] = 0,
 ) -> Shown:
     """List quarantined memories, in order of arrival."""
-    return memories(memory.quarantine.list(source=source, limit=limit, offset=offset))
+    found = memory.quarantine.list(source=source, limit=limit, offset=offset)
+    return memories(found, "nothing here" if found else _waiting(memory))
+
+
+def _waiting(memory: MemoryManager) -> str:
+    """Say that nothing is listed, and from which sources memories wait."""
+    sources = (one.source for one in memory.quarantine.list(limit=1_000_000))
+    names = sorted({one_line(one.uri or one.kind.value) for one in sources})
+    return f"none wait from there, but from {', '.join(names)}" if names else "none wait"
 
 
 @command(
@@ -157,7 +165,8 @@ def approve(
         if not typer.confirm(f"Approve {counted(len(found))}?", err=True):
             raise typer.Abort
     done = memory.quarantine.approve_all(found)
-    return Shown({"memories": done}, [f"{one.id}  {one.status}" for one in done], empty="none wait")
+    lines = [f"{one.id}  {one.status}" for one in done]
+    return Shown({"memories": done}, lines, empty="" if lines else _waiting(memory))
 
 
 @command(quarantine, f"memento quarantine reject {ID}")

@@ -27,10 +27,19 @@ _SENT = 0.05
 """Seconds in which the second call is sent, and done if the process is warm."""
 _MOST_BYTES = 4 << 20
 _LOG_BYTES = 1 << 20
+USAGE = """\
+Usage: memento hook AGENT EVENT [--root FOLDER]
+
+Answer an event of a coding agent: it reads the event as JSON from stdin and prints the text for the
+agent's model. `memento setup` writes the command into the agent's configuration.
+"""
 
 
 def run(words: list[str]) -> None:
-    """Answer one event, and end the process unless hooks are off."""
+    """Answer one event, and end the process unless hooks are off or this only asks for help."""
+    if {"-h", "--help"} & {*words}:
+        sys.stdout.write(USAGE)
+        return
     switch = os.environ.get(SWITCH, "")
     if switch in ("off", "0"):
         return
@@ -51,6 +60,8 @@ def _end_late(seconds: float) -> None:
 
 def _answer(words: list[str], end: float) -> None:
     """Ask the resident process of the store, or, if it cannot be reached, open the store here."""
+    if len(words) < 2:  # noqa: PLR2004 - these two
+        raise ValueError("give the agent and the event; see `memento hook --help`")
     agent, event, *options = words
     raw = sys.stdin.buffer.read(_MOST_BYTES + 1)
     if len(raw) > _MOST_BYTES:

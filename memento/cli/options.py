@@ -184,8 +184,12 @@ KnownAt = Annotated[
     ),
 ]
 Query = Annotated[list[str], typer.Argument(metavar="QUERY", help="The query, in plain words.")]
-Id = Annotated[str, typer.Argument(help="Id of the memory, or part of it.")]
-Ids = Annotated[list[str], typer.Argument(metavar="ID", help="Ids of memories, or parts of ids.")]
+Id = Annotated[
+    str, typer.Argument(metavar="ID|KEY", help="Id of the memory or a part of it, or a key.")
+]
+Ids = Annotated[
+    list[str], typer.Argument(metavar="ID|KEY", help="Ids of memories, parts of ids, or keys.")
+]
 SlotScope = Annotated[str, option("--scope", help="Exact scope of the slot.")]
 ID = "0198c2f0-5d7e-7a11-b0a4-3f1f0c9e2d10"
 """An id for examples."""

@@ -20,7 +20,7 @@ from memento.admit.redact import redact_value
 from memento.base.display import data, one_line, plain
 from memento.cli.local import moment, short
 from memento.cli.store import with_root
-from memento.errors import MementoError
+from memento.errors import MementoError, NotFound
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -69,9 +69,13 @@ def unwritten(error: OSError) -> int:
     return OTHER
 
 
+INGEST = "read it from a file with `memento ingest --document FILE`"
 SPOKEN = (
     ("set_aside=True, --set-aside", "--set-aside"),
-    ("or ask to overwrite", "or use --overwrite"),
+    ("pass overwrite=True or --overwrite", "use --overwrite"),
+    ('"default", None, an Embedder', '"default", "none"'),
+    ("store it with documents.add", INGEST),
+    ("pass a document to documents.add", INGEST),
     ("embedder: is None, so this store cannot", "--embedder none cannot"),
     ("flush(wait=True) waits for them", "until then their words find them"),
 )
@@ -187,6 +191,21 @@ def explained(found: Reasoning | Lineage | Dossier | Health) -> Shown:
     return Shown(found, [plain(found.explain())])
 
 
+def id_of(memory: MemoryManager, name: str) -> str:
+    """Return the whole id of a memory named by its id or a part of it, or by the key it fills.
+
+    Raises:
+        NotFound: If neither names one.
+    """
+    try:
+        return memory.store.full_id(name)
+    except NotFound:
+        found = memory.value(name)
+        if found is None:
+            raise
+        return found.id
+
+
 def each(
     memory: MemoryManager,
     ids: Iterable[str],
@@ -195,7 +214,7 @@ def each(
 ) -> Shown:
     """Change memories one by one, and show what each is then; all ids are looked up first."""
     done: list[Memory] = []
-    for one in [memory.store.full_id(part) for part in ids]:
+    for one in [id_of(memory, part) for part in ids]:
         try:
             done.append(change(one))
         except MementoError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from importlib import import_module
@@ -171,7 +172,7 @@ def run(args: Sequence[str]) -> int:
     try:
         status = typer.main.get_command(app).main(args, prog_name="memento", standalone_mode=False)
     except _ClickError as error:
-        return _misused(error, as_json=as_json)
+        return _misused(error, args, as_json=as_json)
     except MementoError as error:
         return fail(str(error), _status_of(error), as_json=as_json)
     except typer.Abort:
@@ -187,20 +188,29 @@ def _wants_json(args: Sequence[str]) -> bool:
     return "--json" in options
 
 
-def _misused(error: Exception, *, as_json: bool) -> int:
+_OPTION = re.compile(r"-[A-Za-z]+|--[A-Za-z][\w-]*(=.*)?", re.DOTALL)
+_NUMBER = re.compile(r"Input should be (a valid \w+), unable to parse string .*")
+
+
+def _misused(error: Exception, args: Sequence[str], *, as_json: bool) -> int:
     """Report an error in the command line and where its help is; returns the exit status."""
     if type(error).__name__ == "NoArgsIsHelpError":  # a group without a command: this is its help
         typer.echo(error.format_message(), err=True)  # type: ignore[attr-defined]  # see below
         return USAGE
     context = getattr(error, "ctx", None)
     command = "memento" if context is None else context.command_path
-    return fail(f"{_problem_of(error)}; see `{command} --help`", USAGE, as_json=as_json)
+    problem = _problem_of(error)
+    if type(error).__name__ == "NoSuchOption" and any(
+        one.startswith("-") and not _OPTION.fullmatch(one) for one in args
+    ):
+        problem += "; put -- before a text that begins with a dash"
+    return fail(f"{problem}; see `{command} --help`", USAGE, as_json=as_json)
 
 
 def _problem_of(error: Exception) -> str:
     """Return Typer's message without the name of the exception that it wraps."""
     message: str = error.format_message()  # type: ignore[attr-defined]  # every click error has it
-    return message.replace("Value error, ", "").rstrip(".")
+    return _NUMBER.sub(r"must be \1", message.replace("Value error, ", "")).rstrip(".")
 
 
 def _status_of(error: MementoError) -> int:

@@ -180,22 +180,22 @@ def _block(facts: str, text: str) -> Group:
     return Group(Text(facts, "dim"), Padding(Text(plain(text)), (0, 0, 0, 4), expand=False))
 
 
-def stats(found: Stats, where: str) -> Table:
+def stats(found: Stats, where: str) -> Group:
     """Lay out the contents of a namespace and the backlog of the indexes."""
-    table = _table("", where, header=True)
+    table = _table("", "", header=False)
     rows: Mapping[str, object] = {
         "memories": found.memories,
         **{f"  {tier}": count for tier, count in found.tiers.items()},
         **{status: count for status, count in found.hidden.items() if count},
-        "to be embedded": found.backlog.get("embed", 0),
-        "on the way into Chroma": sum(found.backlog.values()) - found.backlog.get("embed", 0),
+        "not found by meaning yet": found.backlog.get("embed", 0),
+        "not in the vector index yet": sum(found.backlog.values()) - found.backlog.get("embed", 0),
         **{f"vectors of {name}": count for name, count in found.embedders.items()},
         "ledger": f"{found.ledger_bytes / 1e6:.1f} MB",
         **{f"trouble: {part}": why for part, why in found.trouble.items()},
     }
     for name, value in rows.items():
         table.add_row(Text(plain(name)), Text(plain(str(value))))
-    return table
+    return Group(Text(plain(where), "dim", overflow="fold"), table)
 
 
 def findings(found: Iterable[Finding]) -> Table:

@@ -116,7 +116,9 @@ class Item:
                 yield cast("BinaryIO", GzipFile(fileobj=raw) if packed else raw)
         except (OSError, EOFError, zlib.error, BadZipFile) as error:  # no file, a torn archive
             why = getattr(error, "strerror", None) or error
-            raise place.error(f"cannot be read: {why}") from error
+            path = getattr(error, "filename", None)  # as it was typed, with its folder
+            whole = place if path is None else FilePlace(str(path))
+            raise whole.error(f"cannot be read: {why}") from error
 
     @cached_property
     def head(self) -> Head:

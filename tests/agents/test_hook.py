@@ -244,27 +244,36 @@ def run_hook(words, given, tmp_path, **environ):
 
 
 @pytest.mark.parametrize(
-    ("words", "given"),
+    ("words", "given", "said"),
     [
-        (["claude-code", "Stop"], b"{"),
-        (["claude-code", "Nothing"], b"{}"),
-        (["nobody", "Stop"], b"{}"),
-        ([], b""),
+        (["claude-code", "Stop"], b"{", "JSON"),
+        (["claude-code", "Nothing"], b"{}", "no such event of claude-code: 'Nothing'"),
+        (["nobody", "Stop"], b"{}", "no such agent: 'nobody'"),
+        ([], b"", "give the agent and the event"),
         (
             ["claude-code", "UserPromptSubmit", "--root", "/proc/nowhere"],
             b'{"prompt": "Hello you"}',
+            "/proc/nowhere",
         ),
         (
             ["claude-code", "UserPromptSubmit", "--root", "/etc/hostname"],
             b'{"prompt": "Hello you"}',
+            "/etc/hostname",
         ),
     ],
 )
-def test_a_hook_never_fails_its_agent(tmp_path, words, given):
+def test_a_hook_never_fails_its_agent(tmp_path, words, given, said):
     """Whatever is wrong, it prints nothing and ends with 0; the log says what it was."""
     done = run_hook(words, given, tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
-    assert (tmp_path / "state" / "memento" / "hooks.log").read_text()
+    assert said in (tmp_path / "state" / "memento" / "hooks.log").read_text()
+
+
+def test_a_person_who_asks_is_shown_the_usage(tmp_path):
+    """That is no fault, so the log stays empty."""
+    done = run_hook(["--help"], b"", tmp_path)
+    assert done.stdout.startswith(b"Usage: memento hook AGENT EVENT")
+    assert not (tmp_path / "state").exists()
 
 
 def test_hooks_can_be_turned_off(tmp_path):

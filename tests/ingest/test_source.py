@@ -49,7 +49,7 @@ from memento.ingest.source import LINE_BYTES
 def test_malformed_files_are_named(file, tmp_path, name, content, said):
     """The error for a bad file is typed and says where it is bad."""
     path = tmp_path / name if content is None else file(name, content)
-    assert problem(path).startswith(f"path: {said}")
+    assert problem(path).replace(f"{tmp_path}/", "").startswith(f"path: {said}")
 
 
 def test_a_broken_byte_of_utf8_is_an_error(tmp_path):

@@ -52,7 +52,7 @@ def test_several_files_and_patterns_are_read(tmp_path):
         (tmp_path / name).write_text("A note.")
     read, left = told(str(tmp_path / "*.md"), tmp_path / "none.txt", tmp_path / "a.md")
     assert [name for name, _ in read] == ["a.md", "b.md", "a.md"]
-    assert left == ["none.txt: cannot be read: No such file or directory"]
+    assert left == [f"{tmp_path}/none.txt: cannot be read: No such file or directory"]
 
 
 @pytest.mark.parametrize(

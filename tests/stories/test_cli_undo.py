@@ -64,3 +64,21 @@ def test_the_difference_since_a_moment(memento):
         in memento("insight", "diff", "--since", "2020-01-01", "--until", "2020-01-02").out
     )
     assert memento("insight", "diff").status == 2
+
+
+def test_a_key_names_the_memory_that_fills_it(memento):
+    """Where an id is taken, so that nobody has to look it up; without a value it names none."""
+    old = added(memento, "standup is at nine", "--key", "work/standup")
+    assert old in memento("history", "work/standup", "--json").out
+    assert memento("correct", "work/standup", "standup is at ten").status == 0
+    assert memento("set", "work/standup", "--tag", "+daily").status == 0
+    assert memento("forget", "work/standup").status == 0
+    assert memento("forget", "work/standup").status == 3
+
+
+def test_one_command_is_one_change(memento):
+    """`undo` brings back all memories that one `forget` hid."""
+    ids = [added(memento, text) for text in ("the kettle is blue", "the door is green")]
+    assert memento("forget", *ids).out == "".join(f"{one}  forgotten\n" for one in ids)
+    assert "2 memories set back" in memento("undo", "--yes").out
+    assert len(memento("list", "--json").data["memories"]) == 2

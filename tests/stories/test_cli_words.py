@@ -79,9 +79,44 @@ def test_messages_name_flags_and_not_arguments(memento, capsys):
     memento("add", "one")
     memento("backup", "one.db")
     again = memento("backup", "one.db")
-    assert "--overwrite" in again.err
+    assert again.err.endswith("use another name, or use --overwrite\n")
+    for words in (
+        ("add", "x " * 100_000),
+        ("retrieve", "one", "--embedder", "foo"),
+        ("list", "-n", "abc"),
+        ("list", "--columns", "foo"),
+        ("export",),
+    ):
+        said = memento(*words).err
+        assert not any(
+            word in said
+            for word in ("documents.add", "None", "Embedder", "parse", "--columns: --columns")
+        )
+    assert " - for stdout" in said
     warn("2 memories are still to be embedded; flush(wait=True) waits for them")
     assert "flush" not in capsys.readouterr().err
+
+
+def test_a_text_that_begins_with_a_dash_needs_a_hint(memento):
+    """It is taken for an option; a misspelt option gets no such hint."""
+    assert "put -- before" in memento("add", "-5 degrees").err
+    assert "put -- before" not in memento("list", "--nope").err
+    assert memento("add", "--embedder", "none", "--", "-5 degrees").status == 0
+
+
+def test_a_source_from_which_nothing_waits_is_told_those_that_have(memento):
+    """A part of an address is not the address; the message has the whole one to copy."""
+    memento("add", "hello", "--trust", "import", "--source", "whatsapp:Lotte")
+    for verb in ("approve", "list"):
+        said = memento("quarantine", verb, "--source", "whatsapp").out
+        assert said == "none wait from there, but from whatsapp:Lotte\n"
+    assert "active" in memento("quarantine", "approve", "--source", "whatsapp:Lotte", "-y").out
+    assert memento("quarantine", "list").out == "none wait\n"
+
+
+def test_a_missing_file_is_named_as_it_was_typed(memento):
+    """With its folder, which may be what is wrong."""
+    assert "notes/nosuch.txt: cannot be read" in memento("ingest", "notes/nosuch.txt").err
 
 
 def test_restoring_what_is_superseded_says_why_not(memento):
