@@ -15,6 +15,7 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from threading import Lock, Thread
@@ -40,15 +41,14 @@ if TYPE_CHECKING:
 IGNORE = ".memento-ignore"
 """A file of this name keeps memento out of its folder and those below."""
 TOKENS = 250
-"""Maximum number of tokens in what is shown beside a message. With 400, 81 % of LoCoMo's questions
-are shown an answer rather than 75 %, in half as many tokens again; see ``benchmarks/hooks.py``."""
+"""Maximum number of tokens in what is shown beside a message; see ``benchmarks/hooks.py``."""
 POLICY_TOKENS, TAIL_TOKENS = 450, 150
 """Maximum number of tokens in what is shown at the start of a session."""
 MOST = 6
 """Maximum number of memories shown beside a message."""
 NEAR = 0.6
-"""Minimum share of the best memory's score; what has less bears on something else. Up to 0.7,
-``TOKENS`` leaves out more; 0.9 costs six of 100 answers and saves a fifth of the tokens."""
+"""Minimum share of the best memory's score; what has less bears on something else. See
+``benchmarks/hooks.py --sweep``."""
 FEWEST_WORDS = 3
 """A shorter message is about nothing, or answers the agent."""
 BEFORE = 2
@@ -178,9 +178,8 @@ class _Told:
             tokens=POLICY_TOKENS,
             tail_tokens=TAIL_TOKENS,
         )
-        seen = self._seen
-        seen.forget()
-        seen.add(policy.memories)
+        self._seen.forget()
+        self._seen.add(policy.memories)
         return policy.text
 
     @property
@@ -259,7 +258,7 @@ class _Told:
         if short:
             self._seen.forget()
 
-    @property
+    @cached_property
     def _seen(self) -> _Seen:
         return _Seen(f"{self._memory.store.root} {self._session}")
 
@@ -298,19 +297,18 @@ class _Seen:
         self._write({**self._known, "ids": ids, "texts": texts})
 
     def forget(self) -> None:
-        """The conversation shows nothing any more."""
+        """The conversation shows nothing any more; what is kept of old ones goes."""
         self._write({"since": system_clock().isoformat()})
-
-    def _write(self, known: dict[str, Any]) -> None:
-        self._known = known
-        folder = self._path.parent
-        folder.mkdir(0o700, parents=True, exist_ok=True)
-        write_atomically(self._path, json.dumps(known).encode())
         present = system_clock().timestamp()
-        for other in folder.iterdir():
+        for other in self._path.parent.iterdir():
             with suppress(FileNotFoundError):  # another hook removes it, too
                 if other.stat().st_mtime < present - _OLD:
                     other.unlink()
+
+    def _write(self, known: dict[str, Any]) -> None:
+        self._known = known
+        self._path.parent.mkdir(0o700, parents=True, exist_ok=True)
+        write_atomically(self._path, json.dumps(known).encode())
 
 
 def _digest(text: str) -> str:

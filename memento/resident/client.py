@@ -1,8 +1,8 @@
 """Reach the resident process of a store, and start it if there is none.
 
 An agent waits for this, so that it imports a few modules of the standard library alone, and of
-sockets and digests the compiled half: ``socket``, ``hashlib`` and ``typing`` took 9 ms of CPU. The
-package ``memento.resident`` says what is spoken.
+sockets and digests the compiled half: ``socket``, ``hashlib`` and ``typing`` are slow. The package
+``memento.resident`` says what is spoken.
 """
 
 from __future__ import annotations

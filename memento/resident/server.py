@@ -236,10 +236,10 @@ class Resident:
             asked = json.loads(line)
             if not isinstance(asked, dict) or asked.get("root") != str(self.root):
                 raise ValueError  # noqa: TRY301 - no call, or of another store
-            name = TABLE[asked["call"]]
+            name, newer = TABLE[asked["call"]], _newer(asked.get("version"))
         except (ValueError, LookupError, TypeError, RecursionError):
             return {"error": "is no call that is known here"}
-        if _newer(asked.get("version")):
+        if newer:
             self.leave()
         return {"gone": True} if self._leaving.is_set() else self._handled(name, asked)
 

@@ -240,7 +240,7 @@ class _Sync:
     def _read_state(self) -> None:
         try:
             state = json.loads(_bytes_of(self._root / STATE))
-            self._vault, rev, saved = state["vault"], int(state["rev"]), state.get("saved")
+            self._vault, saved = state["vault"], state["saved"]
             bases = {
                 name: _Base(path, data, said and dict(zip(FIELDS, said, strict=True)))
                 for name, (path, data, said) in state["notes"].items()
@@ -252,16 +252,12 @@ class _Sync:
             problem = f"its {STATE} is damaged; remove that file, and sync again"
             raise InvalidInput("folder", problem) from None
 
-        def look(db: Session, ns: int) -> tuple[Any, int]:
-            return meta.get(db, self._mark(ns)), memories.latest_rev(db, ns)
-
-        known, newest = self._view.ask(look) or (None, 0)
+        known = self._view.ask(lambda db, ns: meta.get(db, self._mark(ns)))
         if known is None:
             problem = "is the vault of another store or namespace; give another folder, or remove"
             raise InvalidInput("folder", f"{problem} its {STATE} to begin anew")
         self._saves = str(known).split()
-        # Else the store was set back to an earlier day, and knows less.
-        if saved in self._saves and rev <= newest:
+        if saved in self._saves:  # else the store was set back to an earlier day, and knows less
             self._bases = bases
 
     def _mark(self, ns: int) -> str:
@@ -271,9 +267,8 @@ class _Sync:
     def _save(self) -> None:
         saves = [*self._saves[1 - SAVES :], token_hex(8)]
 
-        def note(work: Work) -> int:
+        def note(work: Work) -> None:
             meta.put(work.db, self._mark(work.ns), " ".join(saves))
-            return memories.latest_rev(work.db, work.ns)
 
         if self._dry_run:
             return
@@ -281,9 +276,9 @@ class _Sync:
             name: [base.path, base.data, base.said and [base.said[one] for one in FIELDS]]
             for name, base in self._bases.items()
         }
-        rev = self._view.write(note)
+        self._view.write(note)
         self._saves = saves
-        state = {"vault": self._vault, "saved": saves[-1], "rev": rev, "notes": notes}
+        state = {"vault": self._vault, "saved": saves[-1], "notes": notes}
         if any(step.action == "written" for step in self._steps):
             os.sync()  # no note is later on the disk than what is said of it
         text = json.dumps(state, ensure_ascii=False, separators=(",", ":"))

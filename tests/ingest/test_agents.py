@@ -18,7 +18,7 @@ CLAUDE_CODE = [
         "type": "user",
         "uuid": "1",
         "sessionId": "s1",
-        "cwd": "/work/shop",
+        "cwd": "/home/ada/shop",
         "timestamp": "2026-11-01T10:00:00.000Z",
         "message": {"role": "user", "content": "Use uv <system-reminder>no</system-reminder>"},
     },
@@ -26,7 +26,7 @@ CLAUDE_CODE = [
         "type": "assistant",
         "uuid": "2",
         "sessionId": "s1",
-        "cwd": "/work/shop",
+        "cwd": "/home/ada/shop",
         "message": {
             "content": [
                 {"type": "thinking", "thinking": "no"},
@@ -54,7 +54,7 @@ CODEX = [
     {
         "type": "session_meta",
         "timestamp": "t",
-        "payload": {"id": "s1", "cwd": "/work/shop", "instructions": "no"},
+        "payload": {"id": "s1", "cwd": "/home/ada/shop", "instructions": "no"},
     },
     {
         "type": "response_item",
@@ -101,7 +101,7 @@ COPILOT = [
     {
         "type": "session.start",
         "id": "0",
-        "data": {"sessionId": "s1", "context": {"cwd": "/work/shop"}},
+        "data": {"sessionId": "s1", "context": {"cwd": "/home/ada/shop"}},
     },
     {"type": "user.message", "id": "1", "data": {"content": "Use uv", "transformedContent": "no"}},
     {"type": "tool.execution_start", "id": "2", "data": {"toolName": "no"}},
@@ -109,7 +109,7 @@ COPILOT = [
     {"type": "assistant.message", "id": "4", "data": {"content": ""}},
 ]
 OPENCODE = {
-    "info": {"id": "s1", "directory": "/work/shop", "title": "Boats", "time": {"created": 1}},
+    "info": {"id": "s1", "directory": "/home/ada/shop", "title": "Boats", "time": {"created": 1}},
     "messages": [
         {
             "info": {"id": "1", "role": "user", "time": {"created": 1761991200000}},

@@ -155,6 +155,14 @@ def _line(root, **given):
 
 
 @pytest.mark.usefixtures("here")
+def test_a_version_too_long_for_a_number_is_no_call(root):
+    """It is answered as any other line that is none."""
+    assert raw(root, _line(root, version="9" * 5_000)) == [
+        {"error": "is no call that is known here"}
+    ]
+
+
+@pytest.mark.usefixtures("here")
 @pytest.mark.parametrize(
     "sent",
     [
