@@ -234,8 +234,10 @@ def elsewhere(memory: MemoryManager) -> str:
     """Say that nothing is here, and where something is if this namespace is empty."""
     mine = memory.store.namespace
     held = memory.store.namespaces()
-    if not held.get(mine) and (waiting := quarantined(len(memory.quarantine.list(limit=1_000)))):
-        return f"nothing here; {waiting[0]}"
+    if not held.get(mine):
+        waiting = memory.store.stats().hidden.get("quarantined", 0)
+        if told := "".join(quarantined(waiting)):
+            return f"nothing here; {told}"
     others = {labels: count for labels, count in held.items() if labels != mine and count}
     if held.get(mine) or not others:
         return "nothing here"
