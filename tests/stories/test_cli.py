@@ -278,6 +278,7 @@ def test_an_interruption_while_it_imports_is_one_line(module, command):
     """In whichever import it comes, there is no traceback."""
     program = f"""
 import runpy, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
 class Interrupts:
     def find_spec(self, name, *rest):
         if name == {module!r}:
