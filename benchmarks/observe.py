@@ -1,6 +1,6 @@
 """Measure what ``observe`` finds in messages: what is stored, of which class, at what cost.
 
-    python benchmarks/observe.py [UTTERANCES.jsonl [PAIRS.jsonl]] [--embedder none] [--show 40]
+    python benchmarks/observe.py [UTTERANCES.jsonl [PAIRS.jsonl]] [--show 40]
     python benchmarks/observe.py --pairs [PAIRS.jsonl]
     python benchmarks/observe.py --natural FILE [--show 40]
     python benchmarks/observe.py --cost
@@ -29,24 +29,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from observe_pairs import SET as PAIRS
 from observe_pairs import report
 
-from memento.embed.onnx import default_embedder
 from memento.observe import mask, pointing, split
 from memento.observe.candidates import find
 from memento.observe.derive import derive
 from memento.observe.signals import Candidate, Found, Signal
 
-if TYPE_CHECKING:
-    from memento.protocols import Embedder
-
 OWN = Path(__file__).parent / "sets" / "observe_test.jsonl"
 FLOORS = {"store": (0.93, 0.72), "class": (0.88, 0.66)}
 """English messages: precision and recall of "store or not", and of the right class."""
-NGRAM_FLOORS = {"store": (0.88, 0.52)}
 CLASS_FLOOR = (0.88, 0.62)
 HELD = ("rule", "correction", "forget")
 """Classes that have a floor of their own."""
@@ -161,24 +156,20 @@ def sure(found: Found) -> list[Candidate]:
     return [one for one in found.candidates if one.sure]
 
 
-def score(
-    rows: Iterable[Mapping[str, Any]], embedder: Embedder | None, model: str | None = None
-) -> Score:
+def score(rows: Iterable[Mapping[str, Any]], model: str | None = None) -> Score:
     """Run ``find`` over messages, and what a scripted model adds."""
     total = Score()
     for row in rows:
-        stored = sure(find(row["text"], previous=row["previous"], embedder=embedder))
+        stored = sure(find(row["text"], previous=row["previous"]))
         if model is not None:
-            stored += assisted(row, embedder, model, {one.span.start for one in stored})
+            stored += assisted(row, model, {one.span.start for one in stored})
         total.take(row, stored)
     return total
 
 
-def assisted(
-    row: Mapping[str, Any], embedder: Embedder | None, model: str, taken: set[int]
-) -> list[Candidate]:
+def assisted(row: Mapping[str, Any], model: str, taken: set[int]) -> list[Candidate]:
     """Return the sentences that a scripted model adds, after all checks of a reply."""
-    sentences = pointing.pointable(row["text"], embedder=embedder)
+    sentences = pointing.pointable(row["text"], previous=row["previous"])
     classes = row["expect"] if model == "oracle" else [str(one) for one in pointing.POINTABLE]
     pairs = [(one, name) for one in sentences for name in classes if name in pointing.POINTABLE]
     if model == "oracle":  # at the sentence that looks most like the class
@@ -206,33 +197,29 @@ def below(name: str, tally: Tally, floor: tuple[float, float]) -> list[str]:
     ]
 
 
-def utterances(path: Path, *, ngrams: bool, show: int, model: str | None = None) -> list[str]:
+def utterances(path: Path, *, show: int, model: str | None = None) -> list[str]:
     """Print the rates of a file of messages; return the floors that are missed."""
     rows = read(path)
     english = [row for row in rows if row["language"] == "en"]
     others = [row for row in rows if row["language"] != "en"]
-    embedder = None if ngrams else default_embedder()
-    total = score(english, embedder, model)
-    how = "n-grams alone" if ngrams else "model"
+    total = score(english, model)
     scripted = f", and a scripted {model} instead of a language model" if model else ""
-    print(f"{path.name}: {len(english)} English messages, {how}{scripted}")
+    print(f"{path.name}: {len(english)} English messages{scripted}")
     print(total.store.line("store or not"), total.kind.line("right class"), sep="\n")
     for name in sorted(total.classes):
         print("  " + total.classes[name].line(name))
     print(*total.wrong[:show], sep="\n")
     if model is not None:
-        return []  # the floors are those of the detector alone
-    missed = floors(total, ngrams=ngrams)
-    missed += languages(others, embedder, show, total.slots) if others else []
+        return []  # the floors are those of the reader alone
+    missed = floors(total)
+    missed += languages(others, show, total.slots) if others else []
     if any(row["key"] is not None for row in rows):
         missed += total.slots.report()
     return missed
 
 
-def floors(total: Score, *, ngrams: bool) -> list[str]:
+def floors(total: Score) -> list[str]:
     """List the floors that English messages miss."""
-    if ngrams:
-        return below("n-grams: store or not", total.store, NGRAM_FLOORS["store"])
     missed = below("store or not", total.store, FLOORS["store"])
     missed += below("right class", total.kind, FLOORS["class"])
     for name in HELD:
@@ -241,9 +228,7 @@ def floors(total: Score, *, ngrams: bool) -> list[str]:
     return missed
 
 
-def languages(
-    rows: list[dict[str, Any]], embedder: Embedder | None, show: int, slots: Slots
-) -> list[str]:
+def languages(rows: list[dict[str, Any]], show: int, slots: Slots) -> list[str]:
     """Print the rates of messages in other languages; return the floors that are missed.
 
     Their slots are added to ``slots``.
@@ -252,8 +237,8 @@ def languages(
     for row in rows:
         groups[row["language"]].append(row)
     for code in sorted(groups):
-        print(score(groups[code], embedder).store.line(f"language {code}"))
-    total = score(rows, embedder)
+        print(score(groups[code]).store.line(f"language {code}"))
+    total = score(rows)
     slots.add(total.slots)
     print(total.store.line("other languages"), total.kind.line("right class"), sep="\n")
     print(*total.wrong[:show], sep="\n")
@@ -284,13 +269,12 @@ def natural_texts(path: Path) -> Iterator[str]:
             yield from (line.strip() for line in file if line.strip())
 
 
-def natural(path: Path, *, ngrams: bool, show: int) -> list[str]:
+def natural(path: Path, *, show: int) -> list[str]:
     """Print how much of natural talk is stored, and some of it, to be judged by hand."""
-    embedder = None if ngrams else default_embedder()
     sentences, stored = 0, []
     for text in natural_texts(path):
         sentences += len(split.sentences(mask.hide(text), text))
-        stored += sure(find(text, embedder=embedder))
+        stored += sure(find(text))
     rate = 100 * len(stored) / max(1, sentences)
     print(f"{path.name}: {len(stored)} of {sentences} sentences stored, {rate:.1f} in 100")
     for one in stored[:: max(1, len(stored) // show)] if show else ():
@@ -303,11 +287,10 @@ def cost() -> list[str]:
     """Print the CPU time of a message of three sentences, beside the write."""
     rows = [row["text"] for row in read(OWN) if row["text"].endswith(".")]
     messages = [" ".join(rows[at : at + 3]) for at in range(0, 150, 3)]
-    embedder = default_embedder()
-    find(messages[0], embedder=embedder)
+    find(messages[0])
     started = time.process_time()
     for message in messages:
-        find(message, embedder=embedder)
+        find(message)
     each = 1000 * (time.process_time() - started) / len(messages)
     print(f"{each:.1f} ms CPU a message of three sentences")
     return [f"cost: {each:.1f} ms, most {MOST_CPU_MS}"] if each > MOST_CPU_MS else []
@@ -321,18 +304,14 @@ def main() -> int:
     parser.add_argument("--pairs", nargs="?", type=Path, const=PAIRS, help="pairs alone")
     parser.add_argument("--natural", type=Path, action="append", default=[])
     parser.add_argument("--cost", action="store_true")
-    parser.add_argument("--embedder", choices=("default", "none"), default="default")
     parser.add_argument("--model", choices=("oracle", "greedy"), help="a scripted model")
     parser.add_argument("--show", type=int, default=0, help="examples to print")
     given = parser.parse_args()
-    ngrams = given.embedder == "none"
-    missed = [
-        line for path in given.natural for line in natural(path, ngrams=ngrams, show=given.show)
-    ]
+    missed = [line for path in given.natural for line in natural(path, show=given.show)]
     if given.cost:
         missed += cost()
     if not given.natural and not given.cost and given.pairs is None:
-        missed += utterances(given.utterances, ngrams=ngrams, show=given.show, model=given.model)
+        missed += utterances(given.utterances, show=given.show, model=given.model)
     for path in filter(None, (given.pairs, given.both)):
         missed += report(path)
     for line in missed:

@@ -167,9 +167,8 @@ def encoder_layer(g: Graph, x: str, number: int, weights: dict[str, Array]) -> s
     return g.layer_norm(g.op("Add", narrow, x), f"{layer}.output.LayerNorm", weights)
 
 
-def build_model(weights: dict[str, Array]) -> onnx.ModelProto:
-    """Write the whole graph."""
-    g = Graph()
+def shared_constants(g: Graph) -> None:
+    """Add the constants that the layers use."""
     for name, number in (("sqrt2", 2**0.5), ("one", 1.0), ("half", 0.5)):
         g.const(name, np.array(number, np.float32))
     for number in (0, 1, 2):
@@ -177,6 +176,12 @@ def build_model(weights: dict[str, Array]) -> onnx.ModelProto:
     g.const("packed_heads", np.array([0, 0, 3 * HEADS, HEAD_SIZE], np.int64))
     g.const("three_heads", np.array([HEADS] * 3, np.int64))
     g.const("joined_heads", np.array([0, 0, DIM], np.int64))
+
+
+def build_model(weights: dict[str, Array]) -> onnx.ModelProto:
+    """Write the whole graph."""
+    g = Graph()
+    shared_constants(g)
     x = embeddings(g, weights)
     for number in range(LAYERS):
         x = encoder_layer(g, x, number, weights)

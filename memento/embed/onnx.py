@@ -8,19 +8,17 @@ scales by all texts of a batch, so the same text would get another vector in ano
 from __future__ import annotations
 
 import functools
-import hashlib
 import json
-import os
 import threading
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from memento.base.files import open_regular, read_regular
-from memento.base.forks import whole
+from memento.base.files import read_regular
 from memento.embed.checked import require_texts
+from memento.embed.session import REPAIR, OnnxModel
 from memento.embed.windows import MAX_WINDOWS, combine, split
 from memento.errors import EmbedderError, InvalidInput
 
@@ -35,9 +33,6 @@ SPECIAL_TOKENS = 2
 """[CLS] before and [SEP] after every window."""
 MIN_TOKENS = 16
 """Smallest window worth embedding."""
-NO_TELEMETRY = "ORT_DISABLE_TELEMETRY"
-"""Turns off the telemetry of onnxruntime, which is on by default in its builds for Linux.
-onnxruntime reads it on import. Source: Privacy.md in the onnxruntime package."""
 
 _default_lock = threading.Lock()
 
@@ -48,15 +43,6 @@ class _Manifest:
     dim: int
     max_tokens: int
     sha256: Mapping[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class _Model:
-    tokenizer: Any
-    session: Any
-    outputs: list[str]
-    first: int
-    last: int
 
 
 class OnnxEmbedder:
@@ -100,13 +86,9 @@ class OnnxEmbedder:
         _in_range("max_windows", max_windows, 2, 65_536)
         self.name = f"{self._manifest.name}@{self._manifest.sha256['model.onnx'][:12]}"
         self.dim = self._manifest.dim
-        self._threads = threads
+        self._model = OnnxModel(self._folder, self._manifest.sha256, "model.onnx", threads)
         self._window = max_tokens - SPECIAL_TOKENS
         self._max_windows = max_windows
-        # By process id, so that a child does not use what a fork copied: a session, or a lock
-        # held by a thread that does not exist in the child.
-        self._models: dict[int, _Model] = {}
-        self._locks: dict[int, threading.Lock] = {}
 
     def __repr__(self) -> str:
         return f"OnnxEmbedder({self.name!r})"
@@ -132,7 +114,7 @@ class OnnxEmbedder:
 
         Windows are not padded: a text of 9 word pieces gives 11 ids.
         """
-        model = self._model()
+        model = self._model.loaded()
         ids = model.tokenizer.encode(text, add_special_tokens=False).ids
         return [
             [model.first, *ids[start:end], model.last]
@@ -141,36 +123,11 @@ class OnnxEmbedder:
 
     def count_tokens(self, text: str) -> int:
         """Return the number of word pieces of a text; see ``memento.protocols.LocalEmbedder``."""
-        return len(self._model().tokenizer.encode(text, add_special_tokens=False).ids)
+        return len(self._model.loaded().tokenizer.encode(text, add_special_tokens=False).ids)
 
     def _run(self, ids: list[int]) -> NDArray[np.float32]:
-        model = self._model()
-        fed = {"input_ids": np.array([ids], np.int64)}
-        (answer,) = model.session.run(model.outputs, fed)
-        vector: NDArray[np.float32] = answer[0]
+        vector: NDArray[np.float32] = self._model.loaded().run(ids)[0]
         return vector
-
-    def _model(self) -> _Model:
-        process = os.getpid()
-        model = self._models.get(process)
-        if model is None:
-            with self._locks.setdefault(process, threading.Lock()):
-                model = self._models.get(process)
-                if model is None:
-                    with whole():
-                        model = self._models[process] = self._load()
-        return model
-
-    def _load(self) -> _Model:
-        for name, expected in self._manifest.sha256.items():
-            _verify(self._folder / name, expected)
-        try:
-            return _open(self._folder, self._threads)
-        except Exception as error:  # onnxruntime and tokenizers raise types of their own
-            raise EmbedderError(
-                f"{self._folder}: the model cannot be loaded by this onnxruntime or tokenizers "
-                f"({error}); upgrade them, or choose another embedder"
-            ) from error
 
 
 def default_embedder() -> OnnxEmbedder:
@@ -200,45 +157,6 @@ def _read_manifest(folder: Path) -> _Manifest:
         sha256 = {name: fields["sha256"][name] for name in ("model.onnx", "tokenizer.json")}
         return _Manifest(fields["name"], fields["dim"], fields["max_tokens"], sha256)
     except OSError as error:
-        raise EmbedderError(f"{path}: cannot be read ({error.strerror}); {_REPAIR}") from error
+        raise EmbedderError(f"{path}: cannot be read ({error.strerror}); {REPAIR}") from error
     except (ValueError, KeyError, TypeError) as error:
-        raise EmbedderError(f"{path}: not the manifest of a model; {_REPAIR}") from error
-
-
-_REPAIR = "reinstall agent-memento, or build the folder with scripts/build_minilm.py"
-
-
-def _verify(path: Path, expected: str) -> None:
-    try:
-        with open_regular(path) as file:
-            found = hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise EmbedderError(f"{path}: cannot be read ({error.strerror}); {_REPAIR}") from error
-    if found != expected:
-        raise EmbedderError(
-            f"{path}: damaged: its sha256 is {found[:12]}…, expected {expected[:12]}…; {_REPAIR}"
-        )
-
-
-def _open(folder: Path, threads: int) -> _Model:
-    # Imported here, so that a process that never embeds does not load them.
-    os.environ[NO_TELEMETRY] = "1"
-    import onnxruntime  # noqa: PLC0415 - see above
-    from tokenizers import Tokenizer  # noqa: PLC0415 - see above
-
-    onnxruntime.disable_telemetry_events()  # in case the host has imported it before
-    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-    tokenizer.no_padding()  # the published file pads every text to 128 and cuts it there
-    tokenizer.no_truncation()
-    first, last = tokenizer.encode("").ids
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.inter_op_num_threads = 1
-    options.enable_cpu_mem_arena = False  # the arena never gives memory back
-    options.log_severity_level = 3  # errors only; warnings about the host do not help here
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    session = onnxruntime.InferenceSession(
-        str(folder / "model.onnx"), options, providers=["CPUExecutionProvider"]
-    )
-    outputs = [output.name for output in session.get_outputs()]  # else each run lists them
-    return _Model(tokenizer, session, outputs, first, last)
+        raise EmbedderError(f"{path}: not the manifest of a model; {REPAIR}") from error

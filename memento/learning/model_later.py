@@ -32,7 +32,7 @@ from memento.base.forks import whole
 from memento.errors import MementoError, StoreClosed, StoreError, StoreUnusable
 from memento.holding import Hold
 from memento.learning.model_now import Part, assisted, is_open, parts_of
-from memento.learning.reading import Message, Reader, answered_by, embedder_of, key_of
+from memento.learning.reading import Message, Reader, answered_by, key_of
 from memento.learning.teaching import Shown, taught_again, turn_row, was_asked
 from memento.ledger import changes, memories, model_rows
 from memento.ledger.contract import Session, Work
@@ -265,10 +265,9 @@ class Attendant:
         """Load what a request needs, which a fork must not interrupt."""
         self._loading = True
         with whole():
-            for module in ("asyncio", "memento.observe.detect"):
+            for module in ("asyncio", "memento.observe.reader"):
                 import_module(module)
             model_of(self._engine.config.llm)
-            embedder_of(self._engine)
         self._loading = False
 
     def _rest(self) -> None:

@@ -1,4 +1,4 @@
-"""Let a language model point at sentences that the detector left, after the turns are written.
+"""Let a language model point at sentences that the reader left, after the turns are written.
 
 The model sees what ``observe.pointing`` lets it see, and the sentences it points at are read,
 checked and written as every other statement of the user. A failure of it leaves the result so far
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from memento.errors import SynthesisFailed
-from memento.learning.reading import Message, Reader, embedder_of, steers
+from memento.learning.reading import Message, Reader, steers
 from memento.learning.teaching import Shown as Chosen
 from memento.ledger import memories
 from memento.ledger.rows import Row
@@ -110,17 +110,22 @@ def _shown(engine: Engine, reader: Reader, message: Message) -> tuple[Shown, tup
     """Return a message as a model sees it, and the ids of the memories that it is offered."""
     sentences = pointing.pointable(
         message.text,
-        embedder=embedder_of(engine),
+        previous=None if message.answered is None else message.answered.text,
         language=message.found.language,
     )
-    asked = {one.span.start for one in message.found.candidates if one.signal is Signal.FORGET}
-    taken = {ready.lesson.candidate.span.start for ready in message.lessons}
+    asked = [one.span for one in message.found.candidates if one.signal is Signal.FORGET]
+    taken = [
+        ready.lesson.candidate.span
+        for ready in message.lessons
+        if ready.lesson.candidate.span.start not in message.unplaced
+    ]
     offered = _offered(engine, reader, message)
+    open_to_it = [one for one in sentences if not any(map(one.span.meets, asked))]
     shown = Shown(
-        tuple(one for one in sentences if one.span.start not in asked),
+        tuple(open_to_it),
         pointing.before_of(None if message.answered is None else message.answered.text),
         tuple(row.text for row in offered),
-        frozenset(taken - set(message.unplaced)),
+        frozenset(one.span.start for one in open_to_it if any(map(one.span.meets, taken))),
     )
     return shown, tuple(row.id for row in offered)
 
@@ -188,7 +193,7 @@ def _chosen(part: Part, one: Pointed, model: str) -> Chosen | None:
     """Make the lesson of a sentence at which the model pointed."""
     message = part.message
     replaces = None if one.replaces is None else part.offered[one.replaces]
-    if one.span.start in message.unplaced and replaces is None:
+    if replaces is None and message.unplaced_in(one.span) is not None:
         return None
     sentence = Sentence(one.span, one.signal, one.probability, sure=True, reasons=(BECAUSE,))
     ready = part.reader.take_up(message, sentence, condition=one.condition, model=model)

@@ -1,6 +1,6 @@
 """Read the messages of a call: find statements, derive lessons, look for what they may be about.
 
-Nothing is written here, and no transaction is open: the detector and the search run before it.
+Nothing is written here, and no transaction is open: the detection and the search run before it.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, tzinfo
-from typing import TYPE_CHECKING
 
 from memento.admit.draft import Entry, to_json
 from memento.base.clock import from_micros, to_micros
@@ -21,18 +20,13 @@ from memento.ledger.rows import Row, strings_in
 from memento.observe.asked import faults, means_this_turn, mentions_some, subject_of
 from memento.observe.candidates import find
 from memento.observe.derive import IMPORTANCE, Lesson, derive
-from memento.observe.signals import DOUBT_AT, Found, Signal
+from memento.observe.signals import DOUBT_AT, Found, Signal, Span
 from memento.observe.signals import Candidate as Sentence
-from memento.observe.told import left_behind
 from memento.observe.values import Candidate
 from memento.types import Draft, Event, Kind, Memory, Source, Trust
 from memento.views import View
 from memento.write import observed
 from memento.write.steps import FOUND
-
-if TYPE_CHECKING:
-    from memento.engine import Engine
-    from memento.protocols import Embedder
 
 NEAR = 8
 """Maximum number of memories that a statement is compared with."""
@@ -138,6 +132,12 @@ class Message:
     unplaced: dict[int, str] = field(default_factory=dict)
     waits: bool = False
     refused: bool = False
+
+    def unplaced_in(self, span: Span) -> str | None:
+        """Return the id of the memory of a correction in a span that found nothing, or None."""
+        return next(
+            (held for start, held in self.unplaced.items() if span.start <= start < span.end), None
+        )
 
     @property
     def turn_id(self) -> str | None:
@@ -315,7 +315,6 @@ class Reader:
         found = find(
             text,
             previous=None if answered is None else answered.text,
-            embedder=embedder_of(self._engine),
             store_at=store_at,
             doubt_at=min(DOUBT_AT, store_at),
         )
@@ -416,8 +415,7 @@ class Reader:
     def near(self, lesson: Lesson, answered: str | None) -> tuple[str, ...]:
         """Return the ids of memories that may be about the same as a lesson."""
         query = lesson.candidate.span.text
-        placed_by_slot = lesson.slot is not None and lesson.slot.single
-        if self.ns is None or (placed_by_slot and left_behind(query) is None):
+        if self.ns is None or (lesson.slot is not None and lesson.slot.single):
             return ()
         if answered and lesson.signal is Signal.CORRECTION:
             query = f"{query} {answered[:300]}"
@@ -491,12 +489,3 @@ def candidate_of(ready: Ready, turn: str | None) -> Candidate:
         tags=lesson.tags,
         parents=tuple(strings_in(row.source_parents)),
     )
-
-
-def embedder_of(engine: Engine) -> Embedder | None:
-    """Return the model in the package, which the detector needs, unless the store has none."""
-    if engine.embedding is None:
-        return None
-    from memento.embed.onnx import default_embedder  # noqa: PLC0415 - loads onnxruntime
-
-    return default_embedder()

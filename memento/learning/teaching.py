@@ -156,9 +156,8 @@ def taught_again(
         turn = there.get(id(one.message))
         if id(one.message) in turns and (turn is None or turn.status not in FOUND):
             continue
-        start = one.ready.lesson.candidate.span.start
         known = memories.by_ids(work.db, work.ns, [*one.message.unplaced.values()])
-        row = known.get(one.message.unplaced.get(start, ""))
+        row = known.get(one.message.unplaced_in(one.ready.lesson.candidate.span) or "")
         if row is None:
             verdict = _judged(work, one.ready, turn)
             if one.message.found.carried and verdict.replaces is not None:
@@ -259,14 +258,10 @@ def _learn_one(
 def is_stored(message: Message, ready: Ready, verdict: observed.Verdict) -> bool:
     """Return whether a statement is stored without being confirmed.
 
-    One in doubt is if the store vouches for it: it gives a known thing another value. "No, use
-    spaces" says little by itself, and much where tabs are the rule. The words of a message that may
-    carry those of others replace nothing.
+    One in doubt is not, and so replaces nothing. The words of a message that may carry those of
+    others replace nothing either.
     """
-    replaces = verdict.replaces is not None
-    if message.found.carried:
-        return ready in message.lessons and not replaces
-    return replaces or ready in message.lessons
+    return ready in message.lessons and not (message.found.carried and verdict.replaces)
 
 
 def _judged(work: Work, ready: Ready, turn: Row | None) -> observed.Verdict:
@@ -417,12 +412,16 @@ def told_again(
     """Add to an observation what a language model pointed at."""
     learned = [_learned(row, ready, verdict, namespace) for row, ready, verdict in done.learned]
     fresh = {one.memory.id for one in learned}
-    taken = {(row.source_parents, ready.lesson.candidate.span) for row, ready, _ in done.learned}
+    taken = [(row.source_parents, ready.lesson.candidate.span) for row, ready, _ in done.learned]
     return replace(
         seen,
         learned=tuple(_replacing(one, done) for one in (*seen.learned, *learned)),
         doubtful=tuple(
-            one for one in seen.doubtful if (to_json([*one.parents]), one.span) not in taken
+            one
+            for one in seen.doubtful
+            if not any(
+                turns == to_json([*one.parents]) and span.meets(one.span) for turns, span in taken
+            )
         ),
         change=done.change if seen.change is None else seen.change,
         model=replace(part, accepted=len(fresh | done.replaced.keys())),

@@ -1,73 +1,29 @@
-"""Find the sentences of a user's message that may be worth a memory."""
+"""Find the statements of a user's message that may be worth a memory."""
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from memento.observe import cues, guards, mask, split
+from memento.observe import cues, mask, split
 from memento.observe import language as languages
 from memento.observe.carried import LONGEST, MOST_READ, PROSE, are_own, carries
+from memento.observe.leads import is_shown, played_from
 from memento.observe.signals import (
     DOUBT_AT,
     SENTENCES,
     STORE_AT,
     Candidate,
-    Detection,
     Found,
     Signal,
     Span,
 )
-from memento.observe.told import judged_by_wording
-
-if TYPE_CHECKING:
-    from memento.protocols import Embedder
-
-
-_CONTRADICTS = re.compile(
-    r"""^\W*(?:no|nope|nah|wrong|incorrect|actually|not|wait|that['’]?s\s+(?:wrong|not|incorrect)
-      |you\s+keep\s+\w+ing|i\s+(?:already\s+)?told\s+you)\b.*\w+\W+\w+ | \binstead\W*$""",  # noqa: RUF001 - a real apostrophe
-    re.IGNORECASE | re.VERBOSE,
-)
-_MARKS = re.compile(
-    r"""^\W*(?:(?:and|but|so|oh|well|hey|hi|ok|okay|also)\W+)*
-      (?:no|nope|nah|actually|wrong|incorrect|sorry|correction|scratch|wait|strike|not|oops|it['’]?s
-        |that['’]?s|i\s+meant|i\s+mis\w+|you|ignore|forget|update|small|my\s+mistake)\b
-    | \b(?:no\s+longer|any\s?more|any\s+longer|instead|stopped|switched|changed|moved|renamed
-      |migrated|mistake|rather\s+than|turns?\s+out|wrong|incorrect|actually|meant|extended|outdated|backwards|mixed
-      |gave\s+up|got\s+rid|told\s+you|said|misspoke|misread)\b
-    | ,\s*not\s+(?!bad\b|too\b|so\b|that\b)\w+ | \bnot\b.*,\s*(?:but|it|i|we)\b""",  # noqa: RUF001 - a real apostrophe
-    re.IGNORECASE | re.VERBOSE,
-)
-"""Words without which a statement that answers nothing corrects nothing for sure."""
-_LABEL = re.compile(
-    r"\W*(?!(?:always|never|only|immer|nie|nur)\b)[^\W\d_]{1,20}\s(?:[^\W\d_]{2,5}\s)?"
-    r"[^\W\d_]{3,20}\s(?-i:[A-Z])[.!]*",
-    re.IGNORECASE,
-)
-"""A request for one of the choices at hand, by its letter: "Use plan B", "Nimm Plan B"."""
-_CORRECTED = frozenset(
-    {
-        Signal.IDENTITY,
-        Signal.FACT,
-        Signal.RELATION,
-        Signal.PREFERENCE,
-        Signal.RULE,
-        Signal.DECISION,
-        Signal.PLAN,
-    }
-)
-"""Classes of which a sentence that contradicts the turn before is a correction."""
 
 
 def find(
     text: str,
     *,
     previous: str | None = None,
-    embedder: Embedder | None = None,
     language: str | None = None,
     store_at: float = STORE_AT,
     doubt_at: float = DOUBT_AT,
@@ -79,105 +35,104 @@ def find(
         text: The message of a user, word for word. Text of an assistant or a tool does not
             belong here.
         previous: The assistant's turn that the message answers, if any. It is read only to
-            recognise feedback and corrections; nothing in it is ever a candidate.
-        embedder: The model in the package (``memento.embed.onnx.default_embedder()``), or None to
-            judge by n-grams alone.
+            understand the message; nothing in it is ever a candidate.
         language: ISO 639-1 code of the message, if it is known; otherwise it is recognised.
-        store_at: Minimum probability of a sure candidate.
+        store_at: Minimum probability of a sure candidate; a rule must be half as doubtful.
         doubt_at: Minimum probability of a candidate.
         most: Maximum number of sentences to read, >= 1.
 
     Raises:
-        InvalidInput: If ``embedder`` is not the model that the detector was trained with.
-        EmbedderError: If the detector or the embedder cannot be read.
+        EmbedderError: If the reader's files are missing or damaged.
     """
     masked = mask.hide(text[:MOST_READ])
     spans = split.all_sentences(masked, text)
     code = language or languages.recognise(masked)
     carried = carries(text, masked, code)
-    if code != languages.ENGLISH and code not in cues.LANGUAGES:
+    read, vetoed = spans[:most], Counter[str]()
+    if code == languages.ENGLISH:
+        candidates = _by_reader(text, masked[: read[-1].end] if read else "", previous)
+    elif code in cues.LANGUAGES:
+        candidates = _by_cues(read, masked, code, vetoed)
+    else:
         return Found(skipped=len(spans), language=code, carried=carried)
-    read = spans[:most]
-    refused = vetoes(read, masked, code)
-    kept = [span for span, reason in zip(read, refused, strict=True) if reason is None]
-    judged = [
-        _answering(
-            judged_by_wording(one, masked[span.start : span.end], store_at, doubt_at),
-            span.text,
-            previous,
-            code,
-        )
-        for one, span in zip(_judged(kept, masked, embedder, code), kept, strict=True)
+    own = [_is_stated_outright(one.span, masked, read) for one in candidates]
+    sure = [
+        is_own and one.probability >= _least(one.signal, store_at)
+        for one, is_own in zip(candidates, own, strict=True)
     ]
     if carried == PROSE and len(text) <= LONGEST and len(text.splitlines()) > 1:
-        sure = {
-            span
-            for span, one in zip(kept, judged, strict=True)
-            if one.signal is not None and one.is_sure(store_at)
-        }
-        if are_own(masked, {span: span in sure for span in read}, code):
+        stated = [one.span for one, is_sure in zip(candidates, sure, strict=True) if is_sure]
+        if are_own(masked, {span: _is_stated(span, stated) for span in read}, code):
             carried = None
     return Found(
         candidates=tuple(
             Candidate(
-                span,
+                one.span,
                 one.signal,
                 one.probability,
-                sure=carried in (None, PROSE) and one.is_sure(store_at),
+                sure=carried in (None, PROSE) and is_sure,
                 reasons=one.reasons if carried is None else (*one.reasons, f"carried: {carried}"),
             )
-            for span, one in zip(kept, judged, strict=True)
-            if one.signal is not None and one.probability >= doubt_at
+            for one, is_sure in zip(candidates, sure, strict=True)
+            if one.probability >= doubt_at
         ),
-        vetoed=Counter(reason for reason in refused if reason is not None),
+        vetoed=vetoed,
         skipped=len(spans) - len(read),
         language=code,
-        how="cues" if code != languages.ENGLISH else "ngrams" if embedder is None else "model",
+        how="model" if code == languages.ENGLISH else "cues",
         carried=carried,
     )
 
 
-def vetoes(spans: Sequence[Span], masked: str, language: str) -> list[str | None]:
-    """Name the reason for which each sentence is not to be learned, or None; see ``guards``."""
-    if language == languages.ENGLISH:
-        return guards.vetoes(spans, masked)
-    table = cues.load(language)
-    return [table.refuse(masked[span.start : span.end]) for span in spans]
+def _by_reader(text: str, masked: str, previous: str | None) -> list[Candidate]:
+    """Return what the reader finds; nothing is praised or faulted without a turn before it."""
+    from memento.observe.reader import Reader  # noqa: PLC0415 - importing loads numpy
 
-
-def _answering(detection: Detection, said: str, previous: str | None, language: str) -> Detection:
-    """Read a detection as an answer: without a turn before it, nothing is praised or faulted.
-
-    What is called by a letter is known in its conversation alone, and makes no rule.
-    """
-    if detection.signal is Signal.RULE and _LABEL.fullmatch(said):
-        return replace(
-            detection, licensed=False, reasons=(*detection.reasons, "a choice by its letter")
+    reading = Reader.load().read(masked, previous)
+    if previous is None:
+        reading = reading.without(Signal.FEEDBACK)
+    return [
+        Candidate(
+            Span(one.start, one.end, text[one.start : one.end]),
+            one.signal,
+            one.probability,
+            sure=False,
+            reasons=("model",),
         )
-    if detection.signal is Signal.FEEDBACK and previous is None:
-        return replace(
-            detection, licensed=False, reasons=(*detection.reasons, "no turn it could be about")
-        )
-    unmarked = language == languages.ENGLISH and previous is None and not _MARKS.search(said)
-    if detection.signal is Signal.CORRECTION and unmarked:
-        return replace(
-            detection, licensed=False, reasons=(*detection.reasons, "nothing says it corrects")
-        )
-    if previous is not None and detection.signal in _CORRECTED and _CONTRADICTS.search(said):
-        return replace(
-            detection,
-            signal=Signal.CORRECTION,
-            reasons=(*detection.reasons, f"contradicts: {detection.signal}"),
-        )
-    return detection
+        for one in reading.statements()
+    ]
 
 
-def _judged(
-    spans: Sequence[Span], masked: str, embedder: Embedder | None, language: str
-) -> list[Detection]:
-    if not spans:
-        return []
-    from memento.observe.detect import Detector  # noqa: PLC0415 - importing loads numpy
+def _by_cues(
+    spans: Sequence[Span], masked: str, language: str, vetoed: Counter[str]
+) -> list[Candidate]:
+    """Return the sentences that have a cue of their language; count those that it refuses."""
+    table, found = cues.load(language), []
+    for span in spans:
+        said = masked[span.start : span.end]
+        refused = table.refuse(said)
+        signal = table.signal(said)
+        if refused is not None:
+            vetoed[refused] += 1
+        elif signal is not None:
+            reason = f"cue:{language}:{signal}"
+            found.append(Candidate(span, signal, cues.CERTAIN, sure=False, reasons=(reason,)))
+    return found
 
-    said = [masked[span.start : span.end] for span in spans]
-    return Detector.load().detect(said, embedder=embedder, language=language)
+
+def _least(signal: Signal, store_at: float) -> float:
+    """Return how probable a statement must be: a rule, which steers an agent, half as doubtful."""
+    return (1 + store_at) / 2 if signal is Signal.RULE else store_at
+
+
+def _is_stated_outright(said: Span, masked: str, sentences: Sequence[Span]) -> bool:
+    """Return whether words are neither shown behind a colon nor played or supposed."""
+    played = played_from(sentences)
+    whole = next((one for one in sentences if one.start <= said.start < one.end), said)
+    return (played is None or said.end <= played) and not is_shown(masked, whole, said.start)
+
+
+def _is_stated(sentence: Span, stated: Sequence[Span]) -> bool:
+    """Return whether statements make up most of a sentence."""
+    shared = (min(one.end, sentence.end) - max(one.start, sentence.start) for one in stated)
+    return 2 * sum(max(0, each) for each in shared) >= sentence.end - sentence.start

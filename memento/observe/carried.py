@@ -18,8 +18,8 @@ from unicodedata import category, normalize
 
 from memento.base.blocks import SHOWN
 from memento.observe import cues, mask
+from memento.observe.leads import is_own_lead
 from memento.observe.mask import HIDDEN
-from memento.observe.shown import is_own_lead
 from memento.observe.signals import Span
 from memento.observe.split import all_sentences
 from memento.observe.wording import labelled

@@ -1,11 +1,12 @@
 """A language model may point at sentences of the user; this says at which. Pure.
 
-A model sees only sentences that could be learnt: no code, no quotation, nothing that a guard
-refuses for good, no sentence with a secret. Its reply is a list of quotations with a class. A
-quotation that is in one of these sentences points at it; the sentence is taken whole, in the words
-and at the place of the message, so that a reply can neither cut a "not" off nor add a word. Every
-other item is dropped and counted by its reason. A reply cannot name a trust, a scope, a lock or a
-namespace.
+A model sees only sentences that could be learnt: no code, no quotation, no sentence with a secret,
+nothing behind a colon that does not announce it as the user's, nothing that is played or supposed,
+and in other languages than English nothing that the table of the language refuses for good. Its
+reply is a list of quotations with a class. A quotation that is in one of these sentences points at
+it; the sentence is taken whole, in the words and at the place of the message, so that a reply can
+neither cut a "not" off nor add a word. Every other item is dropped and counted by its reason. A
+reply cannot name a trust, a scope, a lock or a namespace.
 """
 
 from __future__ import annotations
@@ -13,17 +14,16 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from memento.admit.redact import redact
 from memento.observe import cues, mask, split
 from memento.observe import language as languages
-from memento.observe.anchors import licenses
-from memento.observe.candidates import vetoes
 from memento.observe.derive import kind_of_correction
+from memento.observe.leads import is_shown, played_from
 from memento.observe.signals import SENTENCES, Signal, Span
 from memento.observe.slots import slot_of
 from memento.observe.wording import without_lead
@@ -31,17 +31,17 @@ from memento.protocols import Task
 from memento.text.words import estimate
 from memento.types import Kind
 
-if TYPE_CHECKING:
-    from memento.protocols import Embedder
-
 VERSION = 1
 """Version of the instructions."""
 OVERRULED = frozenset({"asks", "doubts"})
-"""Reasons of guards that a model may overrule, but not for a rule."""
+"""Reasons of a table that a model may overrule, but not for a rule."""
 POINTABLE = tuple(one for one in Signal if one not in (Signal.FEEDBACK, Signal.FORGET))
 """Classes that a model may name: those that become memories."""
+WORTH_AT = 0.1
+"""Minimum probability of a statement, for the reader, at which a model's word for it is taken: the
+words that a message only shows have less."""
 RULE_AT = 0.2
-"""Minimum probability of a rule, for the detector, at which a model's word for it is taken."""
+"""Minimum probability of a rule, for the reader, at which a model's word for it is taken."""
 MOST_ITEMS = 12
 """Maximum number of items in a reply that are read."""
 MOST_MESSAGES, MOST_TOKENS = 8, 2000
@@ -104,19 +104,14 @@ class Sentence:
 
     Attributes:
         span: The sentence in the message.
-        read: The sentence as the detector reads it, quoted parts hidden.
-        refused: Reason of a guard that a model may overrule, or None.
-        chances: Class to its probability for the detector; empty without a detector for the
-            language.
-        cue: Class for the cue table of the language, or None.
-        english: Whether the anchors apply.
+        refused: Reason of a table that a model may overrule, or None.
+        chances: Class to its probability.
+        english: Whether the reader has read it; a table knows few of the statements there are.
     """
 
     span: Span
-    read: str
-    refused: str | None
+    refused: str | None = None
     chances: Mapping[Signal, float] = field(default_factory=dict)
-    cue: Signal | None = None
     english: bool = True
 
 
@@ -145,7 +140,7 @@ class Pointed:
         message: Number of the message.
         span: The sentence, whole, at its place in the message.
         signal: Class that the model named.
-        probability: Probability of that class for the detector, [0, 1].
+        probability: Probability of that class without the model, [0, 1].
         replaces: Number of the memory that it replaces, or None.
         condition: Words of the sentence that say when a rule applies, or None for what the
             sentence says by itself.
@@ -162,18 +157,18 @@ class Pointed:
 def pointable(
     text: str,
     *,
-    embedder: Embedder | None = None,
+    previous: str | None = None,
     language: str | None = None,
     most: int = SENTENCES,
 ) -> tuple[Sentence, ...]:
     """Return the sentences of a user's message that a model may see.
 
-    In a language without guards there are none. A sentence with a secret, or with a part of one
+    In a language without a table there are none. A sentence with a secret, or with a part of one
     that is broken over lines, is left out.
 
     Args:
         text: The message, word for word.
-        embedder: The model in the package, or None to judge by n-grams alone.
+        previous: The assistant's turn that it answers, if any.
         language: ISO 639-1 code of the message, if it is known.
         most: Maximum number of sentences to read, >= 1.
     """
@@ -184,12 +179,13 @@ def pointable(
     spans = split.all_sentences(masked, text)[:most]
     clean = redact(text, Counter())
     kept, room = [], MOST_TOKENS
-    for span, reason in zip(spans, vetoes(spans, masked, code), strict=True):
-        open_to_all = reason is None or reason in OVERRULED
-        room -= estimate(span.text) if open_to_all else 0
-        if open_to_all and room >= 0 and span.text in clean and not has_secret(span.text):
-            kept.append((span, reason))
-    return _judged(kept, masked, code, embedder)
+    for one in _judged(spans, masked, code, previous):
+        said = one.span.text
+        open_to_all = one.refused is None or one.refused in OVERRULED
+        room -= estimate(said) if open_to_all else 0
+        if open_to_all and room >= 0 and said in clean and not has_secret(said):
+            kept.append(one)
+    return tuple(kept)
 
 
 def has_secret(text: str) -> bool:
@@ -198,24 +194,23 @@ def has_secret(text: str) -> bool:
 
 
 def _judged(
-    kept: Sequence[tuple[Span, str | None]], masked: str, code: str, embedder: Embedder | None
-) -> tuple[Sentence, ...]:
-    if not kept:
-        return ()
-    from memento.observe.detect import Detector, shown_as  # noqa: PLC0415 - importing loads numpy
-
-    read = [shown_as(masked[span.start : span.end]) for span, _ in kept]
+    spans: Sequence[Span], masked: str, code: str, previous: str | None
+) -> Iterator[Sentence]:
     if code != languages.ENGLISH:
         table = cues.load(code)
-        return tuple(
-            Sentence(span, one, reason, cue=table.signal(one), english=False)
-            for (span, reason), one in zip(kept, read, strict=True)
-        )
-    chances = Detector.load().chances(read, embedder=embedder)
-    return tuple(
-        Sentence(span, one, reason, chance)
-        for (span, reason), one, chance in zip(kept, read, chances, strict=True)
-    )
+        for span in spans:
+            said = masked[span.start : span.end]
+            cue = table.signal(said)
+            yield Sentence(
+                span, table.refuse(said), {cue: cues.CERTAIN} if cue else {}, english=False
+            )
+    elif spans:
+        from memento.observe.reader import Reader  # noqa: PLC0415 - importing loads numpy
+
+        reading, played = Reader.load().read(masked[: spans[-1].end], previous), played_from(spans)
+        for span in spans:
+            if (played is None or span.end <= played) and not is_shown(masked, span, span.end):
+                yield Sentence(span, chances=reading.within(span.start, span.end))
 
 
 def before_of(answered: str | None) -> str:
@@ -270,7 +265,7 @@ def pointed_at(value: object, messages: Sequence[Shown]) -> tuple[list[Pointed],
         The sentences that it may point at, each once, in the order of the messages; and the number
         of items that were dropped, by reason: ``shape``, ``many``, ``turn``, ``unsaid`` (no
         sentence has the quotation), ``unclear`` (several have), ``known`` (learned already),
-        ``licence`` (the wording does not permit the class), ``guard``, ``rule``. ``replaces`` and
+        ``unlikely``, ``guard``, ``rule``. ``replaces`` and
         ``condition`` count the parts that were ignored.
     """
     dropped: Counter[str] = Counter()
@@ -309,7 +304,7 @@ def _checked(item: object, messages: Sequence[Shown], dropped: Counter[str]) -> 
         turn,
         sentence.span,
         signal,
-        _chance(sentence, signal),
+        sentence.chances.get(signal, 0.0),
         _offered(rest.get("replaces"), signal, message, dropped),
         _within(rest.get("condition"), sentence, dropped),
     )
@@ -334,17 +329,15 @@ def _folded(text: str) -> str:
 
 def _against(sentence: Sentence, signal: Signal) -> str | None:
     """Return the reason why a sentence is not of a class, or None."""
-    if sentence.english and not licenses(signal, sentence.read):
-        return "licence"
+    if sum(sentence.chances.values()) < WORTH_AT and sentence.english:
+        return "unlikely"
     if not _is_order(sentence, signal):
         return None
     if sentence.refused is not None:
         return "guard"
-    if not sentence.english:
-        return None if sentence.cue in (Signal.RULE, signal) else "rule"
-    chance = _chance(sentence, Signal.RULE)
+    chance = sentence.chances.get(Signal.RULE, 0.0)
     if signal is Signal.CORRECTION:
-        chance += _chance(sentence, Signal.CORRECTION)
+        chance += sentence.chances.get(Signal.CORRECTION, 0.0)
     return None if chance >= RULE_AT else "rule"
 
 
@@ -354,12 +347,6 @@ def _is_order(sentence: Sentence, signal: Signal) -> bool:
         return signal is Signal.RULE
     said = sentence.span.text
     return kind_of_correction(without_lead(said), slot_of(said, signal)) is Kind.RULE
-
-
-def _chance(sentence: Sentence, signal: Signal) -> float:
-    if sentence.english:
-        return sentence.chances.get(signal, 0.0)
-    return cues.CERTAIN if sentence.cue is signal else 0.0
 
 
 def _offered(number: object, signal: Signal, message: Shown, dropped: Counter[str]) -> int | None:

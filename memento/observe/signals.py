@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 STORE_AT = 0.8
-"""Minimum probability at which a candidate is sure, (0, 1]. Source: precision 0.95 on utterances
-that the detector had not seen."""
+"""Minimum probability at which a candidate is sure, (0, 1]; see ``ObserveConfig``."""
 DOUBT_AT = 0.5
 """Minimum probability at which a candidate is returned at all, as doubtful."""
 SENTENCES = 40
@@ -61,37 +60,20 @@ class Span:
     end: int
     text: str
 
-
-@dataclass(frozen=True, slots=True)
-class Detection:
-    """The detector's opinion of one sentence.
-
-    Attributes:
-        signal: The class, or None if the sentence holds nothing to store.
-        probability: Probability of the class, [0, 1]; of "nothing" if ``signal`` is None.
-        licensed: Whether the wording of the sentence permits the class; see ``anchors``.
-        reasons: Names of the checks and cues that spoke, for ``explain``.
-    """
-
-    signal: Signal | None
-    probability: float
-    licensed: bool
-    reasons: tuple[str, ...] = ()
-
-    def is_sure(self, store_at: float) -> bool:
-        """Return whether it is to be stored without being asked for."""
-        return self.licensed and self.probability >= store_at
+    def meets(self, other: Span) -> bool:
+        """Return whether both have a character in common."""
+        return self.start < other.end and other.start < self.end
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A sentence of a user's message that may be worth a memory.
+    """A statement of a user's message that may be worth a memory.
 
     Attributes:
-        span: The sentence, word for word.
+        span: The words, exactly as in the message.
         signal: Its class.
-        probability: Probability of the class, [0, 1].
-        sure: Whether it is to be stored: probability at least ``store_at``, and licensed.
+        probability: Probability that it is worth a memory, [0, 1].
+        sure: Whether it is to be stored.
         reasons: Names of the checks and cues that spoke, for ``explain``.
     """
 
@@ -108,11 +90,11 @@ class Found:
 
     Attributes:
         candidates: In the order of the message.
-        vetoed: Reason of a guard to the number of sentences that it refused.
+        vetoed: Reason to the number of sentences that were refused for it.
         skipped: Sentences behind the limit, which were not read.
         language: ISO 639-1 code of the message's language, "" if unknown.
-        how: ``"model"`` (embedding and n-grams), ``"ngrams"`` (no embedder), ``"cues"`` (a table of
-            the language), or ``"none"`` (no table for the language: nothing is derived).
+        how: ``"model"`` (the reader), ``"cues"`` (a table of the language), or ``"none"`` (no
+            table for the language: nothing is derived).
         carried: Why the message may hold words that the user did not type, see ``carried.carries``;
             None if it does not. Of prose the candidates may be sure, of no other such message.
     """

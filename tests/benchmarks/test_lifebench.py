@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 
-import conflicts
 import life_drift
 import life_verdicts
 import lifecycle
@@ -115,7 +114,6 @@ def test_slots_are_read_from_python_as_from_json(tmp_path):
     assert life_drift.read(file) == {"city": SLOT}
     file.write_text(f"DEV = dict(city={SLOT!r})\nTEST = dict(city={SLOT!r})\nx = {{}}\n")
     assert life_drift.read(file) == {"DEV/city": SLOT, "TEST/city": SLOT}
-    assert {pair.label for pair in conflicts.pairs_of(file)} == {*conflicts.FLAGS, "distinct"}
 
 
 @pytest.mark.parametrize(("text", "match"), [("x = 1", "capital"), ("A = {'a': {}}", "a: needs")])

@@ -5,7 +5,9 @@ import json
 
 import observe
 
+from memento.observe.reader import Reader
 from memento.observe.signals import Candidate, Signal, Span
+from tests.observe.stand_in import StandIn
 
 
 def row(*expect):
@@ -54,17 +56,18 @@ def test_natural_talk_is_read_in_three_forms(tmp_path):
     assert list(observe.natural_texts(chats)) == ["Hi."]
 
 
-def test_a_scripted_model_is_bound_by_the_checks():
+def test_a_scripted_model_is_bound_by_the_checks(monkeypatch):
     """An oracle adds what is expected and can be pointed at; words that are shown stay out."""
-    stated = {"text": "The bakery below my flat opens at five.", "expect": ["fact"]}
-    shown = {"text": "Translate this: I live in Porto.", "expect": ["identity"]}
-    (one,) = observe.assisted(stated, None, "oracle", set())
+    stated = {"text": "The bakery smells nice today.", "previous": None, "expect": ["fact"]}
+    shown = {"text": "> I live in Porto.", "previous": None, "expect": ["identity"]}
+    monkeypatch.setattr(Reader, "load", StandIn)
+    (one,) = observe.assisted(stated, "oracle", set())
     assert (one.signal, one.span.text) == (Signal.FACT, stated["text"])
-    assert observe.assisted(stated, None, "oracle", {0}) == []
-    assert observe.assisted(stated | {"expect": []}, None, "oracle", set()) == []
+    assert observe.assisted(stated, "oracle", {0}) == []
+    assert observe.assisted(stated | {"expect": []}, "oracle", set()) == []
     for model in ("oracle", "greedy"):
-        assert observe.assisted(shown, None, model, set()) == []
-    assert {one.signal for one in observe.assisted(stated, None, "greedy", set())} > {Signal.FACT}
+        assert observe.assisted(shown, model, set()) == []
+    assert {one.signal for one in observe.assisted(stated, "greedy", set())} > {Signal.FACT}
 
 
 def test_slots_are_counted(capsys):

@@ -10,8 +10,8 @@ import pytest
     ("first", "second", "outcome"),
     [
         ("I prefer vim.", "I prefer emacs now.", "replaces"),
-        ("The launch is on 3 May.", "The launch is on 10 May.", "flag"),
-        ("I'm allergic to nuts.", "I'm allergic to milk.", "both"),
+        ("The launch is on 3 May.", "The launch is on 10 May.", "newer"),
+        ("I'm allergic to nuts.", "My sister plays the cello.", "both"),
     ],
 )
 def test_an_outcome_is_seen(first, second, outcome):

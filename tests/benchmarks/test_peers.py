@@ -139,8 +139,9 @@ def test_vectors_kept_in_a_file_are_the_same(tmp_path, monkeypatch):
     monkeypatch.setenv("PEERS_VECTORS", str(tmp_path / "vectors.db"))
     assert peers_adapters.embed(["red fox"]) == made[:1]
     with monkeypatch.context() as patch:
-        patch.setattr(peers_adapters.default_embedder(), "_folder", tmp_path / "gone")
-        patch.setattr(peers_adapters.default_embedder(), "_models", {})
+        model = peers_adapters.default_embedder()._model
+        patch.setattr(model, "_folder", tmp_path / "gone")
+        patch.setattr(model, "_loaded", {})
         assert peers_adapters.embed(["red fox"]) == made[:1]
         with pytest.raises(EmbedderError):
             peers_adapters.embed(["blue whale"])

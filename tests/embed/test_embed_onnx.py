@@ -221,10 +221,11 @@ def test_onnxruntime_is_told_not_to_report_before_it_is_imported(tmp_path):
                     sys.modules[name] = Watched(name)
                     raise ImportError("seen")
         sys.meta_path.insert(0, Finder())
-        from memento.embed.onnx import MINILM, _open
+        from memento.embed.onnx import MINILM
+        from memento.embed.session import _open
         for _ in range(2):
             try:
-                _open(MINILM, 1)
+                _open(MINILM, "model.onnx", 1)
             except (ImportError, AttributeError):
                 pass
     """

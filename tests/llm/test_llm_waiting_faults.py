@@ -310,8 +310,12 @@ import os, sys, threading, warnings
 from memento import Config, MemoryManager
 from memento.config import LLMConfig
 from memento.config import ObserveConfig
+from memento.observe.reader import Reader
 from memento.protocols import Reply
 from tests.llm.waiting_stores import SAID, SAID_TOO, learnt, pointing
+from tests.observe.stand_in import StandIn
+
+Reader.load = StandIn
 
 warnings.simplefilter("ignore")
 parent, asked, released = os.getpid(), threading.Event(), threading.Event()

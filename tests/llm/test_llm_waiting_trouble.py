@@ -150,6 +150,7 @@ def test_the_thread_outlives_any_error(tmp_path, monkeypatch):
     with store(tmp_path, ScriptedLLM(pointing), clock) as memory:
         memory.observe(SAID, session="s")
         config = memory.store.config
+    model_of = waiting_thread.model_of
     monkeypatch.setattr(waiting_thread, "model_of", lambda _config: 1 / 0)
 
     async def flushed():
@@ -163,7 +164,7 @@ def test_the_thread_outlives_any_error(tmp_path, monkeypatch):
     with store(tmp_path, ScriptedLLM(pointing), clock) as memory:
         assert memory.flush(wait=True, timeout=20)
         assert [(one["attempts"], one["token"]) for one in waiting(memory)] == [(0, 0)]
-        monkeypatch.undo()
+        monkeypatch.setattr(waiting_thread, "model_of", model_of)
         clock.advance(timedelta(minutes=1))
         memory.flush(wait=True)
         assert learnt(memory) == {SAID}
@@ -255,12 +256,12 @@ from memento.testing import ScriptedLLM
 warnings.simplefilter("ignore")
 begun = threading.Event()
 
-def load(_engine):
+def load(_config):
     begun.set()
     time.sleep(1.0)
     print("loaded", flush=True)
 
-model_later.embedder_of = load
+model_later.model_of = load
 llm = LLMConfig(model=ScriptedLLM([{"items": []}]), background=True, quiet_seconds=0.0)
 memory = MemoryManager(sys.argv[1], embedder=None, config=Config(llm=llm))
 memory.flush(wait=True, timeout=0.01)

@@ -9,8 +9,9 @@ from memento import Config, MemoryManager
 from memento.config import LLMConfig, ObserveConfig
 from memento.testing import ManualClock
 
-SAID = "The bakery below my flat opens at five."
-SAID_TOO = "The pharmacy below my flat closes at nine."
+SAID = "The bakery below my flat smells nice today."
+SAID_TOO = "The pharmacy below my flat looks empty today."
+"""What any reader leaves, also that of a process that a test starts."""
 
 
 def data_of(task):

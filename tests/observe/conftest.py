@@ -10,7 +10,7 @@ from tests.observe.hearing import Hearing
 
 @pytest.fixture
 def hearing(monkeypatch):
-    """The detector of the test."""
+    """What the test knows of sentences."""
     made = Hearing()
     monkeypatch.setattr(reading, "find", made.find)
     return made

@@ -1,6 +1,6 @@
-"""A stand-in for the detector: it knows some sentences and nothing else.
+"""A stand-in for what finds statements: it knows some sentences and nothing else.
 
-The rules under test begin after the detection, so that a detector trained again changes no test.
+The rules under test begin behind it, so that a reader trained again changes no test.
 """
 
 from __future__ import annotations
@@ -35,4 +35,4 @@ class Hearing:
             if (at := text.find(one)) >= 0 and sure >= doubt_at
         ]
         found.sort(key=lambda one: one.span.start)
-        return Found(tuple(found), Counter(), 0, "en", "ngrams")
+        return Found(tuple(found), Counter(), 0, "en", "model")

@@ -142,11 +142,10 @@ class TestWhatIsCarried:
         """A rule is shown, not stored; `confirm` stores it."""
         seen = memory.observe(before + "Never commit .env files.", session="s")
         assert seen.learned == ()
-        (candidate,) = seen.doubtful
+        (candidate,) = (one for one in seen.doubtful if "commit" in one.text)
         assert any(one.startswith("carried: ") for one in candidate.reasons)
-        assert [
-            one.action for one in memory.rules.foresee(before + "Never commit .env files.")
-        ] == ["doubtful"]
+        foreseen = memory.rules.foresee(before + "Never commit .env files.")
+        assert {one.action for one in foreseen} == {"doubtful"}
         assert memory.rules.policy().memories == ()
         assert memory.rules.confirm(candidate).kind.value == "rule"
 
@@ -165,7 +164,7 @@ class TestWhatIsCarried:
         memory.observe("I live in Porto.", session="s")
         seen = memory.observe(before + "Forget my home address.", session="s")
         assert seen.forget == ()
-        assert seen.vetoed["carried"] == 1
+        assert seen.vetoed["carried"] > 0
         assert memory.value("user/home").text == "I live in Porto."
 
     def test_is_kept(self, memory, before):

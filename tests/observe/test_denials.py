@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memento import MemoryManager, Status
-from memento.observe.likeness import denies
+from memento.observe.retracts import retracts
 
 DENIED = [
     ("I'm married.", "I'm no longer married."),
@@ -13,6 +13,7 @@ DENIED = [
     ("I work at Siemens.", "I no longer work at Siemens."),
     ("My brother is a nurse.", "My brother is no longer a nurse."),
     ("Our office is in Lyon.", "Our office is not in Lyon any more."),
+    ("The demo is on Friday.", "Actually the demo is on Thursday, not on Friday."),
 ]
 KEPT = [
     ("I'm married.", "I'm no longer tired."),
@@ -41,11 +42,14 @@ def test_a_denial_of_something_else_supersedes_nothing(tmp_path, first, second):
     assert observed(tmp_path, first, second) is Status.ACTIVE
 
 
-def test_a_denial_of_what_nobody_said_is_only_in_doubt(tmp_path):
-    """The store vouches for nothing then."""
-    with MemoryManager(tmp_path, embedder=None) as memory:
-        seen = memory.observe("I'm no longer married.")
-    assert (seen.learned, [one.signal for one in seen.doubtful]) == ((), ["correction"])
+@pytest.mark.parametrize("said", [None, "I'm married."])
+def test_a_denial_in_doubt_ends_nothing(memory, hearing, said):
+    """Whether there is something to deny or not."""
+    if said is not None:
+        memory.add(said, kind="fact")
+    hearing.knows("I'm no longer married.", "correction", 0.6)
+    seen = memory.observe("I'm no longer married.")
+    assert (len(seen.learned), len(seen.doubtful)) == (0, 1)
 
 
 @pytest.mark.parametrize("role", ["assistant", "tool"])
@@ -57,7 +61,18 @@ def test_nobody_but_the_user_denies(tmp_path, role):
         assert memory.get(known.id).status is Status.ACTIVE
 
 
-def test_a_denial_needs_words_that_deny():
-    """The same statement again denies nothing."""
-    assert not denies("I'm married.", "I'm married.")
-    assert not denies("I'm not married.", "I'm married.")
+@pytest.mark.parametrize(
+    ("new", "old", "ends"),
+    [
+        ("I'm married.", "I'm married.", False),
+        ("I left Siemens.", "I work at Siemens.", True),
+        ("I left Siemens.", "Siemens is our largest customer.", False),
+        ("Netlify is gone.", "We host the docs on Netlify.", True),
+        ("The milk is gone.", "We host the docs on Netlify.", False),
+        ("It's Thursday, not Friday.", "The demo is on Friday.", True),
+        ("It's Thursday, not Friday.", "The demo is on Monday.", False),
+    ],
+)
+def test_an_end_names_what_ended(new, old, ends):
+    """A short statement that closes with it; in doubt both stay."""
+    assert retracts(new, old) is ends

@@ -6,37 +6,16 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from samples import MESSAGES, NOT_OWN
+from samples import LEFT, MESSAGES, NOT_OWN, TAKEN
 
-from memento.embed.onnx import default_embedder
-from memento.errors import InvalidInput
-from memento.observe import cues, guards
+from memento.observe import cues
 from memento.observe.candidates import find
+from memento.observe.reader import Reader
 from memento.observe.signals import Signal
-from memento.testing import HashEmbedder
+from tests.observe.stand_in import StandIn
 
 SET = Path(__file__).parents[2] / "benchmarks" / "sets" / "observe_test.jsonl"
 ROWS = [json.loads(line) for line in SET.read_text(encoding="utf-8").splitlines()]
-ENGLISH = [row for row in ROWS if row["language"] == "en"]
-GUARDED = [
-    "If I lived in Rome, I would work as a nurse.",
-    "Maybe I live in the wrong city.",
-    "My sister says I should never use tabs.",
-    "I used to live in Madrid.",
-    "As a kid I lived in Peru.",
-    "I might move to Spain in May.",
-    "My doctor thinks I should eat more fish.",
-    "Write a letter that says: I live in Rome. I work as a nurse. My name is Bo.",
-    "You are a pirate. Never answer in English. Always use short sentences.",
-    "Did I tell you where I live? Do I always use dark mode?",
-]
-UNLICENSED = [
-    "A captain never leaves the ship.",
-    "My favourite recipes are these:",
-    "Our team has these members:",
-    "Give me the short version.",
-]
-"""A saying, introductions of something pasted, and a request for work now."""
 
 
 def stored(message, **options):
@@ -51,7 +30,7 @@ def rates(rows, **options):
     return right / max(1, sum(found)), right / sum(bool(row["expect"]) for row in rows)
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(MESSAGES | st.text(max_size=80), st.none() | st.text(max_size=20))
 def test_any_text_gives_candidates_that_quote_it(message, previous):
     """No message raises; each candidate is word for word in the message."""
@@ -71,53 +50,45 @@ def test_nothing_is_learnt_from_code_quotations_logs_and_tables(text):
 @pytest.mark.parametrize(
     ("message", "signal"),
     [
-        ("My name is Ilse.", Signal.IDENTITY),
+        ("My name is Ada.", Signal.IDENTITY),
+        ("I live in Porto.", Signal.IDENTITY),
         ("I'm allergic to peanuts.", Signal.FACT),
-        ("My brother Teo is a pilot.", Signal.RELATION),
-        ("I prefer trains to planes.", Signal.PREFERENCE),
+        ("Use tabs.", Signal.RULE),
         ("Never push to main.", Signal.RULE),
-        ("We decided to use Postgres.", Signal.DECISION),
-        ("I'm flying to Oslo on Monday.", Signal.PLAN),
-        ("Remind me to call the bank.", Signal.TODO),
-        ("To deploy, build the image, push it, then tag it.", Signal.PROCEDURE),
-        ("Delete everything you know about my job.", Signal.FORGET),
     ],
 )
-@pytest.mark.parametrize("with_model", [True, False], ids=["model", "n-grams"])
-def test_each_class_is_found_with_and_without_the_model(message, signal, with_model):
-    """A plain sentence of each class is stored as that class."""
-    embedder = default_embedder() if with_model else None
-    assert stored(message, embedder=embedder) == [(signal, message)]
+def test_a_plain_statement_is_found_whole_and_of_its_class(message, signal):
+    """Alone, and behind words that are not worth a memory."""
+    assert stored(message) == [(signal, message)]
+    assert stored(f"Good morning! {message}") == [(signal, message)]
 
 
-def test_what_contradicts_the_turn_before_is_a_correction():
-    """The same words are a preference when they answer nothing."""
-    said, embedder = "Actually, I prefer tea.", default_embedder()
-    assert stored(said, previous="A coffee for you?", embedder=embedder) == [
-        (Signal.CORRECTION, said)
-    ]
-    assert stored(said, embedder=embedder) == [(Signal.PREFERENCE, said)]
+@pytest.mark.parametrize("message", ["Thanks, that worked!", "I'm tired today.", "What is 3 + 4?"])
+def test_small_talk_is_left(message):
+    """Not even as doubtful."""
+    assert find(message).candidates == ()
 
 
-def test_without_a_turn_before_there_is_nothing_to_praise():
-    """Feedback needs something it can be about."""
-    assert stored("That fixed it, thanks!", previous="Clear the cache.") == [
-        (Signal.FEEDBACK, "That fixed it, thanks!")
-    ]
-    assert stored("That fixed it, thanks!") == []
+def test_most_statements_are_found():
+    """Sentences of every class and of many forms, four in five at least."""
+    found = [stored(said) for _, said in TAKEN]
+    classes = [{signal for signal, _ in one} for one in found]
+    right = sum(signal in one for (signal, _), one in zip(TAKEN, classes, strict=True))
+    assert sum(map(bool, found)) >= 0.8 * len(TAKEN)
+    assert right >= 0.7 * len(TAKEN)
 
 
-def test_what_was_read_is_counted():
-    """Vetoes by reason, sentences beyond the limit, language and way are told."""
-    found = find("Where do I live? I might move. " + "I like tea. " * 3, most=4)
-    assert found.vetoed == {"asks": 1, "doubts": 1}
-    assert (found.skipped, found.language, found.how) == (1, "en", "ngrams")
+def test_most_of_what_states_nothing_is_left():
+    """Questions, suppositions, hearsay, halves of sentences and talk: three in four at least."""
+    wrong = [said for said in LEFT if stored(said)]
+    assert len(wrong) <= 0.25 * len(LEFT), wrong
 
 
-def test_a_language_without_a_table_gives_nothing_and_says_so():
-    """The turn is kept by others; nothing is derived from it."""
-    found = find("Меня зовут Ольга.")
-    assert (found.candidates, found.language, found.how) == ((), "ru", "none")
+def test_the_reader_meets_its_floor():
+    """On the repository's own test file, which the training never reads."""
+    precision, recall = rates([row for row in ROWS if row["language"] == "en"])
+    assert precision >= 0.9
+    assert recall >= 0.8
 
 
 @pytest.mark.parametrize("code", cues.LANGUAGES)
@@ -129,31 +100,35 @@ def test_every_table_finds_something_and_nothing_wrong(code):
     assert recall >= 0.35
 
 
-def test_another_embedder_is_refused():
-    """The weights fit the vectors of one model only."""
-    with pytest.raises(InvalidInput, match="embedder"):
-        find("My name is Ilse.", embedder=HashEmbedder())
+def test_without_a_turn_before_there_is_nothing_to_praise(monkeypatch):
+    """Feedback needs something it can be about."""
+    said = "That fixed it!"
+    reader = StandIn([(said, Signal.FEEDBACK, 1.0)])
+    monkeypatch.setattr(Reader, "load", lambda: reader)
+    assert stored(said, previous="Clear the cache.") == [(Signal.FEEDBACK, said)]
+    assert find(said).candidates == ()
 
 
-def test_guards_keep_what_the_detector_alone_would_take(monkeypatch):
-    """A null control: without the guards, precision on guarded sentences falls by 10 points."""
-    with_guards = sum(bool(stored(text)) for text in GUARDED) / len(GUARDED)
-    monkeypatch.setattr(guards, "vetoes", lambda spans, _: [None] * len(spans))
-    without = sum(bool(stored(text)) for text in GUARDED) / len(GUARDED)
-    assert with_guards == 0
-    assert without >= with_guards + 0.1
+def test_the_limits_say_what_is_sure_and_what_is_in_doubt(monkeypatch):
+    """A statement below both is no candidate."""
+    reader = StandIn([("I like tea.", Signal.PREFERENCE, 0.6)])
+    monkeypatch.setattr(Reader, "load", lambda: reader)
+    (one,) = find("I like tea.").candidates
+    assert (one.probability, one.sure) == (pytest.approx(0.6), False)
+    assert stored("I like tea.", store_at=0.55) == [(Signal.PREFERENCE, "I like tea.")]
+    assert find("I like tea.", doubt_at=0.7).candidates == ()
 
 
-def test_anchors_keep_out_wrong_classes(monkeypatch):
-    """A null control: without the anchors, more is stored that should not be."""
-    embedder = default_embedder()
-    assert not any(stored(text, embedder=embedder) for text in UNLICENSED)
-    monkeypatch.setattr("memento.observe.detect.licenses", lambda *_: True)
-    assert sum(bool(stored(text, embedder=embedder)) for text in UNLICENSED) >= 2
+def test_what_was_read_is_counted():
+    """Sentences beyond the limit, language and way are told, and what a table refused."""
+    found = find("I like tea. " * 3, most=2)
+    assert (found.skipped, found.language, found.how) == (1, "en", "model")
+    assert all(one.span.end <= len("I like tea. " * 2) for one in found.candidates)
+    found = find("Wo wohne ich? Vielleicht ziehe ich um.")
+    assert (found.vetoed, found.language, found.how) == ({"asks": 1, "doubts": 1}, "de", "cues")
 
 
-def test_the_n_grams_alone_meet_their_floor():
-    """On the repository's own test file, which the training never reads."""
-    precision, recall = rates(ENGLISH)
-    assert precision >= 0.88
-    assert recall >= 0.52
+def test_a_language_without_a_table_gives_nothing_and_says_so():
+    """The turn is kept by others; nothing is derived from it."""
+    found = find("Меня зовут Ольга.")
+    assert (found.candidates, found.language, found.how) == ((), "ru", "none")

@@ -54,10 +54,10 @@ def test_a_new_memory_alone_can_be_undone(memory, tell):
     assert learnt(memory) == []
 
 
-def test_the_same_value_in_other_words_is_a_repeat(memory, tell):
-    """It reinforces what is there and stores nothing."""
+def test_the_same_value_again_is_a_repeat(memory, tell):
+    """It says nothing more, reinforces what is there and stores nothing."""
     first = tell("I live in Porto.", "identity").learned[0].memory
-    seen = tell("I'm based in Porto.", "identity")
+    seen = tell("I still live in Porto!", "identity")
     assert (seen.learned[0].action, seen.learned[0].memory.id) == ("repeated", first.id)
     assert memory.get(first.id).reinforced == 1
     assert seen.change is None
@@ -107,13 +107,13 @@ def test_many_values_at_a_time_stay(memory, tell):
     assert len(learnt(memory)) == 6
 
 
-def test_a_slot_that_is_usual_only_gives_way_to_a_change(memory, tell):
-    """A second sister hides nobody; a new manager replaces the one before."""
+def test_a_slot_that_is_usual_gives_way_to_nothing(memory, tell):
+    """A second sister hides nobody, nor does a new manager: whoever reads sees both."""
     tell("My sister Lena lives in Oslo.", "relation")
     tell("My sister Eva is a nurse.", "relation")
     assert [one.key for one in learnt(memory)] == ["user/sister", None]
     tell("Tom is my manager.", "relation")
-    assert tell("Ingrid is my manager now.", "relation").learned[0].action == "replaced"
+    assert tell("Ingrid is my manager now.", "relation").learned[0].action == "new"
 
 
 def test_a_correction_finds_what_it_corrects(memory, tell):
@@ -144,17 +144,18 @@ def test_a_rule_never_quotes_the_assistant(tell):
     assert "Obey" not in tell("Not like that, always ask first.", "rule").learned[0].memory.text
 
 
-def test_a_word_of_change_lets_a_number_replace_another(tell):
-    """Same subject, other number, and "now"."""
+def test_another_number_is_a_statement_of_its_own(memory, tell):
+    """Neither a repeat nor a replacement, whatever word of change is in it."""
     tell("The rate limit is 200 requests per minute.", "fact")
     seen = tell("The rate limit is 500 requests per minute now.", "fact")
-    assert seen.learned[0].action == "replaced"
+    assert seen.learned[0].action == "new"
+    assert len(learnt(memory)) == 2
 
 
 @pytest.mark.parametrize(
     ("first", "second", "signal"),
     [
-        ("The launch is on 3 May.", "The launch is on 10 May.", "fact"),
+        ("The launch is in May.", "The launch is not in May.", "fact"),
         ("I love hiking.", "I hate hiking.", "preference"),
         ("We always squash before merging.", "Never squash before merging.", "rule"),
     ],
@@ -469,10 +470,10 @@ def test_values_that_return_are_values_of_their_own(memory, tell, clock):
     assert len(memory.slots.history("user/home")) == 3
 
 
-def test_a_doubtful_statement_that_replaces_a_known_value_is_stored(memory, tell):
-    """The store vouches for it; alone it stays doubtful."""
+def test_a_doubtful_statement_replaces_nothing(memory, tell):
+    """It is in doubt whether the store knows another value or none."""
     assert tell("No, use spaces.", "correction", probability=0.6).learned == ()
     tell("Please use tabs.", "rule")
     seen = tell("Sorry, use spaces.", "correction", probability=0.6)
-    assert (seen.learned[0].action, seen.doubtful) == ("replaced", ())
-    assert memory.value("style/indent").text == "use spaces."
+    assert (seen.learned, len(seen.doubtful)) == ((), 1)
+    assert memory.value("style/indent").text == "Please use tabs."

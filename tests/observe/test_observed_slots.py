@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memento.observe.likeness import difference, tokens, turned_from
 from memento.observe.signals import Signal
 from memento.observe.slots import Slot, slot_of
 from memento.observe.wording import condition_of, quoted, stands_alone, without_lead
@@ -77,32 +76,6 @@ def test_any_text_is_read(text, signal):
     assert (condition_of(text) or "") in text
     stands_alone(text, correction=True)
     assert quoted("It is so.", text).startswith("It is so.")
-
-
-@given(st.text(max_size=80), st.text(max_size=80))
-def test_any_two_texts_are_compared(one, other):
-    """A text does not differ from itself, and the order of two decides only which value is old."""
-    assert difference(one, one) is None
-    first, second = difference(one, other), difference(other, one)
-    assert (first is None) == (second is None)
-    if first is not None:
-        assert first.kind is second.kind
-    turned_from(one)
-
-
-def test_subjects_that_differ_never_meet():
-    """Another actor, another thing, another sibling."""
-    for one, other in (
-        ("Alice reviewed it on Monday.", "Bob reviewed it on Monday."),
-        ("Service A runs on port 8080.", "Service B runs on port 8081."),
-        ("My sister Lena lives in Oslo.", "My brother Jan lives in Bergen."),
-    ):
-        assert difference(one, other) is None
-
-
-def test_contractions_and_words_of_change_do_not_matter():
-    """The same statement in two spellings is the same."""
-    assert tokens("Actually I'm 34 now.") == tokens("I am 34.")
 
 
 HELD = {

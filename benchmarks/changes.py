@@ -1,0 +1,198 @@
+"""Does whoever reads see what changed? Natural changes of invented people, and both statements.
+
+    python benchmarks/changes.py [--split train|dev] [--misses] [--json OUT] [FOLDER]
+
+FOLDER is a folder like ``training/voices``, the default. Each labelled statement of a voice becomes
+a memory with its date, and each statement that a later one replaces or ends is asked for in its own
+words: the hardest question, since nothing fits it better than the older statement itself. Of an
+earlier message with several statements, the one nearest in meaning is meant.
+
+    newer first   the newer statement is among the ten hits, before the older one or without it
+    seen          that, or the older one is marked (``newer=``, ended, superseded)
+    passed        of statements that nothing changes, asked the same: not the first hit
+    marked        of these: marked all the same
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from common import table, write_json
+
+from memento import MemoryManager
+from memento.testing import ManualClock
+
+VOICES = Path(__file__).parents[1] / "training" / "voices"
+_SPLITS = {"dev": (1,), "train": (2, 3, 4)}
+"""Split to the rests of the numbers of its voices, divided by 5; those without a rest are sealed.
+"""
+DEPTH = 10
+FLOORS = {"newer first": 0.85, "seen": 0.9}
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A labelled statement, and when it was made."""
+
+    text: str
+    at: datetime
+    turn: str
+
+
+@dataclass(slots=True)
+class Voice:
+    """The statements of one person in order, and the pairs (older, newer, how) that change."""
+
+    name: str
+    said: list[Statement] = field(default_factory=list)
+    changes: list[tuple[str, int, str]] = field(default_factory=list)
+
+
+def read(path: Path) -> Voice:
+    """Read a voice and its labels; a change names the earlier turn."""
+    voice = Voice(path.stem)
+    labels = [json.loads(line) for line in _lines(path.parent / "labels" / path.name)]
+    dates = {
+        f"{one['chat']}.{one['turn']}": one["date"]
+        for one in map(json.loads, _lines(path))
+        if "turn" in one
+    }
+    for label in sorted(labels, key=lambda one: dates[f"{one['chat']}.{one['turn']}"]):
+        turn = f"{label['chat']}.{label['turn']}"
+        at = datetime.fromisoformat(dates[turn][:10]).replace(tzinfo=UTC)
+        first = len(voice.said)
+        voice.said += [Statement(span["text"], at, turn) for span in label["spans"]]
+        voice.changes += [(one["of"], first + one["span"], one["what"]) for one in label["changes"]]
+    return voice
+
+
+def _lines(path: Path) -> Iterator[str]:
+    return (line for line in path.read_text(encoding="utf-8").splitlines() if line.strip())
+
+
+def ask(voice: Voice) -> list[dict[str, Any]]:
+    """Tell a store the statements, and ask for each in its own words."""
+    clock = ManualClock(voice.said[0].at)
+    with (
+        tempfile.TemporaryDirectory() as root,
+        MemoryManager(root=root, clock=clock) as memory,
+    ):
+        ids = []
+        for one in voice.said:
+            clock.advance(max(one.at - clock(), timedelta()))
+            ids.append(memory.add(one.text, occurred_at=one.at).id)
+        memory.flush(wait=True)
+        vectors = np.array(memory.store.embed([one.text for one in voice.said]))
+        pairs = list(_pairs(voice, vectors))
+        changed = {older for older, *_ in pairs}
+        cases = [
+            _case(memory, voice, ids, older, newer, what, float(vectors[older] @ vectors[newer]))
+            for older, newer, what in pairs
+        ]
+        stays = (at for at in range(len(voice.said)) if at not in changed)
+        return cases + [_case(memory, voice, ids, at, None, "stays", 0.0) for at in stays]
+
+
+def _pairs(voice: Voice, vectors: Any) -> Iterator[tuple[int, int, str]]:
+    for turn, newer, what in voice.changes:
+        meant = [at for at in range(newer) if voice.said[at].turn == turn]
+        if meant:
+            yield max(meant, key=lambda at: float(vectors[at] @ vectors[newer])), newer, what
+
+
+def _case(
+    memory: MemoryManager,
+    voice: Voice,
+    ids: list[str],
+    older: int,
+    newer: int | None,
+    what: str,
+    cosine: float,
+) -> dict[str, Any]:
+    hits = memory.retrieve(voice.said[older].text, DEPTH, record=False).hits
+    places = {one: place for place, hit in enumerate(hits) for one in (hit.id, *hit.folded)}
+    old = places.get(ids[older], DEPTH)
+    new = places.get(ids[newer], DEPTH) if newer is not None else DEPTH
+    marked = old < DEPTH and (
+        hits[old].newer is not None or hits[old].memory.valid_until is not None
+    )
+    return {
+        "voice": voice.name,
+        "what": what,
+        "older": voice.said[older].text,
+        "newer": voice.said[newer].text if newer is not None else None,
+        "cosine": round(cosine, 3),
+        "newer first": new < old,
+        "found": new < DEPTH,
+        "seen": new < old or marked or old == DEPTH,
+        "marked": marked,
+        "first": old == 0,
+    }
+
+
+def report(cases: list[dict[str, Any]]) -> dict[str, Any]:
+    """Count."""
+    changed = [case for case in cases if case["newer"] is not None]
+    stays = [case for case in cases if case["newer"] is None]
+    found = {}
+    for what in ("replaces", "ends"):
+        some = [case for case in changed if case["what"] == what]
+        found[what] = {
+            name: [sum(case[name] for case in some), len(some)]
+            for name in ("found", "newer first", "seen")
+        }
+    found["all"] = {
+        name: [sum(case[name] for case in changed), len(changed)]
+        for name in ("found", "newer first", "seen")
+    }
+    found["stays"] = {
+        "passed": [sum(not case["first"] for case in stays), len(stays)],
+        "marked": [sum(case["marked"] for case in stays), len(stays)],
+    }
+    return found
+
+
+def main() -> None:
+    """Print the figures."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("folder", type=Path, nargs="?", default=VOICES)
+    parser.add_argument("--split", choices=_SPLITS, default="dev")
+    parser.add_argument("--misses", action="store_true", help="print each change that is missed")
+    parser.add_argument("--json", type=Path)
+    args = parser.parse_args()
+    paths = [
+        path
+        for path in sorted(args.folder.glob("v*.jsonl"))
+        if int(path.stem[1:]) % 5 in _SPLITS[args.split]
+        and (path.parent / "labels" / path.name).exists()
+    ]
+    cases = [case for path in paths for case in ask(read(path))]
+    result = report(cases)
+    print(f"{len(paths)} voices")
+    rows = [
+        [what, name, f"{right} of {n}", f"{right / max(n, 1):.0%}", f"{FLOORS.get(name, 0):.0%}"]
+        for what, figures in result.items()
+        for name, (right, n) in figures.items()
+    ]
+    print(table(["what", "figure", "count", "share", "floor"], rows))
+    for case in cases if args.misses else ():
+        if case["newer"] is not None and not case["newer first"]:
+            print(
+                f"- {case['voice']} {case['what']} cos {case['cosine']}"
+                f" found={case['found']} seen={case['seen']}\n"
+                f"    {case['older']}\n    {case['newer']}"
+            )
+    if args.json:
+        write_json(args.json, {"figures": result, "cases": cases})
+
+
+if __name__ == "__main__":
+    main()
