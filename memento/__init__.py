@@ -10,7 +10,7 @@ protocols     the interfaces of replaceable parts: embedder, reranker, language 
 check         accept or refuse one value: the same rule at every entry
 status        one table: the meaning of each status to every part
 dynamics      uses and verdicts as numbers that change with time
-claims        what a statement claims, and how two claims relate
+claims        which of two statements that conflict stands higher
 messages      who speaks in a message of any chat API, and the words that are said
 ledger        the truth: one SQLite file, all SQL, the filters
 embed         local and remote embedders, rerankers

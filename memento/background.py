@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from memento.tiers.ring import ShortTier
     from memento.upkeep.erase import Eraser
     from memento.write import settling
-    from memento.write.settling import Settled
 else:
     claim_rows, co_use, learnt_weights, strength_fold = [
         later(f"memento.ledger.{name}")
@@ -229,10 +228,9 @@ class Statements:
         traffic: Traffic,
         now: Callable[[], int],
         config: Config,
-        moved: Callable[[int, Sequence[Row]], None],
     ) -> None:
         self._ledger, self._words, self._traffic = ledger, words, traffic
-        self._now, self._config, self._moved = now, config, moved
+        self._now, self._config = now, config
         self.fresh: set[int] = set()
         """Namespaces this process changed since their statements were last compared."""
         self.turn = threading.Lock()
@@ -359,13 +357,12 @@ class Statements:
         rows = self._ledger.read(lambda c: past.next_rows(c, ns, claim_rows.cursor(c, ns), most))
         known = settling.read_ahead([row for _, row in rows], settings)
 
-        def job(session: Session) -> Settled:  # reads no text that came since
+        def job(session: Session) -> None:  # reads no text that came since
             work = Work(session, ns, now, rules)
-            return settling.settle_next(work, settings, max(len(rows), 1), known)
+            settling.settle_next(work, settings, max(len(rows), 1), known)
 
-        done = self._ledger.write(job)
-        self._moved(ns, done.rows)
-        return len(rows) == most or bool(done.rows)
+        self._ledger.write(job)
+        return len(rows) == most
 
 
 def _spaces_behind(session: Session) -> list[int]:
@@ -397,7 +394,7 @@ class Background:
         self.traffic = Traffic()
         self.accesses = Accesses(ledger, now)
         self.words = FullText(ledger, self.traffic)
-        self.statements = Statements(ledger, self.words, self.traffic, now, config, self._moved)
+        self.statements = Statements(ledger, self.words, self.traffic, now, config)
         self.attendant: Attends | None = None
         """Shows messages that wait to a language model; set when there is one."""
         self._seen: Moment | None = None

@@ -6,6 +6,7 @@ Each method checks its arguments and calls the module that holds the rules.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
@@ -743,7 +744,8 @@ class MemoryManager(Part):
 
         Args:
             query: The query, in plain words.
-            k: Maximum number of memories to show, 1 to 10,000; None for as many as the query needs.
+            k: Maximum number of memories to show, 1 to 10,000; None for as many as the query needs,
+                and hardly more than two if no answer is likelier than 0.5.
             tokens: Maximum number of tokens in the whole block, >= 1; None for no limit. If the
                 query needs several memories, less is shown of each; see ``RetrieveConfig.passage``.
             count_tokens: Counts the tokens of a text; None for the tokenizer of a local embedder,
@@ -768,6 +770,8 @@ class MemoryManager(Part):
         past = any(options.get(name) is not None for name in ("as_of", "known_at"))
         options["record"] = False  # only what the block shows is recorded
         found = self.retrieve(query, k, **options)
+        if k is None:
+            found = replace(found, hits=rendering.likely(found.hits, found.confidence))
         block = rendering.compose(
             found,
             nonce=rendering.new_nonce(),

@@ -36,7 +36,7 @@ DEFAULT = "default"
 PRESET = "preset"
 """A setting of files and of the environment only: the preset to which the others are added."""
 OF_A_STORE = frozenset({
-    PRESET, "long_index", "short.capacity", "conflicts.vocabulary", "dynamics.pace",
+    PRESET, "long_index", "short.capacity", "dynamics.pace",
     "dynamics.stability", "dynamics.half_life", "association.rate", "association.budget",
     "retrieve.few", "retrieve.many", "retrieve.passage", "retrieve.long",
 })  # fmt: skip
@@ -45,7 +45,6 @@ and the size of its answers. None of them decides what is trusted or let in, whi
 read, or what leaves the machine. They say how fast memories fade, and so which ones a sleep
 archives first; whether it sleeps by itself is the user's. A new setting is not among them by
 itself."""
-_ONLY_PYTHON = frozenset({"conflicts.judge"})
 _MOST_BYTES = 65_536
 _SOME = 3
 
@@ -157,7 +156,7 @@ def _walked(kind: type, above: str) -> Iterator[tuple[str, Any]]:
         part = hints[one.name]
         if isinstance(part, type) and is_dataclass(part):
             yield from _walked(part, f"{above}{one.name}.")
-        elif above + one.name not in _ONLY_PYTHON:
+        else:
             yield above + one.name, part
 
 

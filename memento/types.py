@@ -202,7 +202,6 @@ class Event(StrEnum):
     OUTCOME = "outcome"
     RETRACTED = "retracted"
     DOUBTED = "doubted"
-    REFUSED = "refused"
     WITHDRAWN = "withdrawn"
     UNDONE = "undone"
     ERASED = "erased"
@@ -406,7 +405,7 @@ class Related:
         memory: The memory at the other end of the link.
         relation: ``related``, from ``add(related=...)``; ``supersedes``, a memory and the one it
             replaced; ``proposes``, a quarantined memory and the one it will replace once approved;
-            ``contradicts``, ``echoes`` and ``refines``, statements that were compared, the later
+            ``contradicts`` and ``echoes``, statements that were compared, the later
             one first; ``resolved``, a settled pair; ``quotes``, an article and a memory that it
             quotes. An import may bring other names.
         outgoing: Whether the link goes from the memory asked about to ``memory``: that one
@@ -488,7 +487,7 @@ class Hit:
             candidates; ``fit``, the share of the greatest possible evidence; ``unknown``, the share
             of the query's words that no memory has; ``noise``, the cosine that the nearest of as
             many unrelated memories would have.
-        newer: Id of a newer memory about the same thing that reports a change, or None.
+        newer: Id of a newer memory about the same thing, which may have taken its place, or None.
         until: When the last statement that was learned from this message was superseded, UTC, if
             none of them holds any more; then ``newer`` is what superseded it. None otherwise.
         belief: Estimated probability that the memory is right, (0, 1), from its source and the

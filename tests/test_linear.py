@@ -16,12 +16,10 @@ from typing import Any
 import pytest
 from expressions import patterns, pumped, ways
 
-from memento.claims.claim_reader import _CHARS
 from memento.insight.names import _LONGEST
 from memento.observe.split import LONGEST
 
 REACH = {
-    "memento.claims": _CHARS,
     "memento.insight.names": _LONGEST,
     "memento.text.words._CODED": 300,
     "memento.text.words._DOTTED": 300,

@@ -119,7 +119,7 @@ DANGERS = {
     "untrusted": "[]", "secrets": '"allow"', "llm.model": '"openai:gpt-5-mini"',
     "observe.mode": '"full"', "observe.forget": '"all"', "scopes.shared": "true",
     "scopes.write_at": "0.0", "allow_network": "true", "sleep.archive_share": "1.0",
-    "sleep.most_active": "1", "sleep.auto": '"all"', "conflicts.supersede": '"updates"',
+    "sleep.most_active": "1", "sleep.auto": '"all"', "conflicts.pairs": "0",
     "dynamics.agent": "1.0", "retrieve.prompt_confidence": "0.0", "effect.bound": "10.0",
     "limits.text_chars": "1000000000", "retrieve.kept_mb": "1000000000", "timezone": '"UTC"',
     "sessions.checkpoints": "1", "articles.writer": '"extractive"',
@@ -249,7 +249,7 @@ def test_every_setting_but_the_tables_has_a_variable():
     """Its name is that of the setting, and no two are alike."""
     assert len(set(variables().values())) == len(variables())
     assert not {*variables()} & ELSEWHERE
-    assert known() - set(variables().values()) == {"dynamics.stability", "conflicts.vocabulary"}
+    assert known() - set(variables().values()) == {"dynamics.stability"}
 
 
 @pytest.mark.parametrize("name", sorted(set(variables().values()) - {PRESET, "llm.model"}))
@@ -304,14 +304,14 @@ def test_a_variable_that_cannot_be_is_refused(variable, text):
 
 def test_what_is_shown_is_a_file_that_says_the_same(home, capsys):
     """It can be kept as ``memento.toml``, and has every setting once."""
-    put(user_file(home), 'preset = "task agent"\nconflicts.vocabulary = {berth = "room"}\n')
+    put(user_file(home), 'preset = "task agent"\ndynamics.stability = {fact = 9.0}\n')
     assert main(["config"]) == 0
     out = capsys.readouterr().out
     before = load(environ=home).config
     put(user_file(home), out)
     assert load(environ=home).config == before
     assert len(out.splitlines()) == len(known()) - 1
-    assert tomllib.loads(out)["conflicts"]["vocabulary"] == {"berth": "room"}
+    assert tomllib.loads(out)["dynamics"]["stability"]["fact"] == 9.0
 
 
 def test_a_field_of_the_config_is_a_setting():

@@ -1,8 +1,8 @@
 """The numbers of what statements claim, and how far they were compared. SQL only.
 
-The rows are derived: each is a hash of what a memory says, see ``claims.keys``. They can be dropped
-and are then read again. Up to which revision the statements of a namespace were compared is in
-``meta``; that is not derived, as what was compared and undone must not be compared again.
+The rows are derived: each is a hash of what a memory says, see ``write.settling``. They can be
+dropped and are then read again. Up to which revision the statements of a namespace were compared is
+in ``meta``; that is not derived, as what was compared and settled must not be compared again.
 """
 
 from __future__ import annotations

@@ -18,9 +18,7 @@ from memento.ledger.rows import Row, column, docid_range, select, single, string
 from memento.ledger.schema import SEQ_BITS
 
 CONFLICTS = ("contradicts", "echoes")
-"""Links between memories that conflict."""
-MADE = (*CONFLICTS, "refines")
-"""Links that comparing makes."""
+"""Links between memories that conflict, which comparing makes."""
 RESOLVED = "resolved"
 """Link between two memories that a person has settled."""
 QUOTES = "quotes"

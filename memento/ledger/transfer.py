@@ -11,7 +11,7 @@ from memento.errors import IdConflict
 from memento.ledger import claim_rows, memories, meta, vectors
 from memento.ledger.contract import Session
 from memento.ledger.dialect import field_of
-from memento.ledger.links import MADE, link
+from memento.ledger.links import CONFLICTS, link
 from memento.ledger.rows import STATE, Row, State, docid_range, is_changed, select, single
 from memento.status import having
 from memento.text.words import Columns
@@ -54,7 +54,7 @@ def links(db: Session, ns: int) -> Iterator[tuple[str, str, str, float]]:
     for *one, source, to in found:
         if is_changed(*one):
             garbled += 1
-        elif one[2] not in MADE or reworded.isdisjoint(one[:2]):
+        elif one[2] not in CONFLICTS or reworded.isdisjoint(one[:2]):
             yield str(source), str(to), one[2], one[3]
     _warn(garbled, "links")
 

@@ -10,14 +10,17 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
+from itertools import combinations
 from typing import NamedTuple
 
 from memento.base.blocks import DIGITS, framed
+from memento.base.clock import from_micros
 from memento.ledger.rows import PINNED, USER, Row
 from memento.prompt import conditions
 from memento.prompt.policy_values import ZONES, Conflict, Dropped
 from memento.prompt.rendering import escape
-from memento.text.words import estimate
+from memento.text.alike import jaccard
+from memento.text.words import content, estimate, words
 from memento.types import Kind, Trust
 
 HEAD = (1, 2, 3, 4, 5)
@@ -25,6 +28,10 @@ ORDERS = (1, 2, 3)
 """Zones that are instructions."""
 _DROPPED_FIRST = {5: 0, 4: 1, 3: 2, 2: 3}
 """Order in which zones lose memories if the budget is short; zone 1 loses none."""
+LATER = "Where two lines disagree, the one with the later date holds."
+"""The line above those of a zone of which some have dates."""
+_ABOUT_THE_SAME = 0.2
+"""Minimum share of common words, of all words of content of two lines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +42,13 @@ class Directive:
         row: The memory.
         zone: The zone, 1 to 5.
         disagrees: Row id of the next one if the two contradict each other, or None.
+        dated: Whether its line has its date, as another one of its zone is about the same.
     """
 
     row: Row
     zone: int
     disagrees: int | None = None
+    dated: bool = False
 
     @property
     def locked(self) -> bool:
@@ -57,7 +66,8 @@ class Directive:
         ask = (
             " (this and the next line disagree: ask the user)" if self.disagrees is not None else ""
         )
-        return f"- {named}{when}{escape(row.text)}{by}{ask}"
+        since = f" ({from_micros(row.valid_from).date()})" if self.dated else ""
+        return f"- {named}{when}{escape(row.text)}{by}{since}{ask}"
 
 
 class Line(NamedTuple):
@@ -123,7 +133,7 @@ def placed(rows: Iterable[Row]) -> list[Directive]:
 def _order(one: Directive) -> tuple[object, ...]:
     row = one.row
     depth = row.scope.count("/") + bool(row.scope)
-    return one.zone, depth, row.scope, row.key or "", row.text.casefold(), row.docid
+    return one.zone, depth, row.scope, row.valid_from, row.text.casefold(), row.docid
 
 
 def settled(
@@ -227,7 +237,7 @@ def compile_head(
     """
     pairs = list(pairs)
     kept, conflicts, dropped = settled(found, pairs)
-    kept, undecided = side_by_side(kept, pairs)
+    kept, undecided = side_by_side(_with_dates(kept), pairs)
     lines = {one.row.docid: one.line(ids=ids) for one in kept}
     chosen = _within(kept, lines, tokens)
     there = {one.row.id for one in chosen}
@@ -246,6 +256,22 @@ def compile_head(
         ),
         over_budget=bool(shown) and _size(body) > tokens,
     )
+
+
+def _with_dates(kept: Sequence[Directive]) -> list[Directive]:
+    """Date the lines of a zone that are about the same thing: there the later one holds."""
+    said = [frozenset(content(words(one.row.text))) for one in kept]
+    having: dict[tuple[int, str], list[int]] = {}
+    for at, one in enumerate(kept):
+        for word in said[at]:
+            having.setdefault((one.zone, word), []).append(at)
+    pairs = {pair for places in having.values() for pair in combinations(places, 2)}
+    near = {at for pair in pairs if _are_near(*(said[at] for at in pair)) for at in pair}
+    return [replace(one, dated=at in near) for at, one in enumerate(kept)]
+
+
+def _are_near(one: frozenset[str], other: frozenset[str]) -> bool:
+    return jaccard(one, other) >= _ABOUT_THE_SAME
 
 
 def _told_apart(chosen: Sequence[Directive]) -> list[Directive]:
@@ -304,7 +330,8 @@ def _body(shown: Sequence[Directive], lines: Mapping[int, str]) -> list[str]:
     body: list[str] = []
     for zone in HEAD:
         mine = [lines[one.row.docid] for one in shown if one.zone == zone]
-        body += [f"## {ZONES[zone]}", *mine] if mine else []
+        later = any(one.dated for one in shown if one.zone == zone)
+        body += [f"## {ZONES[zone]}", *([LATER] if later else []), *mine] if mine else []
     return body
 
 

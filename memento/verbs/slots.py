@@ -121,9 +121,8 @@ class Slots(Part):
         """List pairs of memories that seem to contradict each other, newest first.
 
         Each new statement is compared with earlier ones in the background; this call first compares
-        those that are still waiting, for a few seconds at most. A statement that reports a change
-        supersedes what it names (see ``Conflicts``). Other conflicts are flagged, and both memories
-        stay.
+        those that are still waiting, for a few seconds at most. Two of one speaker conflict if they
+        give one slot two values, or are the same but for a "not" or an opposite. Both stay.
 
         Args:
             status: ``open``, or ``resolved`` for settled pairs.
@@ -140,7 +139,7 @@ class Slots(Part):
         ...     [(one.a.text, one.reason) for one in memory.slots.conflicts()]
         ...     settled = memory.slots.resolve(second.id, first.id, keep="a")
         ...     len(memory.slots.conflicts()), memory.get(first.id).status.value
-        [('My editor is Helix', 'another editor')]
+        [('My editor is Helix', 'another user/editor')]
         (0, 'superseded')
         """
         check_word("status", status, get_args(ConflictStatus))
@@ -167,10 +166,8 @@ class Slots(Part):
 
     def _conflict(self, one: Row, other: Row, relation: str) -> Conflict:
         a, b = self._view.read([one, other])
-        reason = settling.compare(one, other, self._view.engine.config.conflicts)
         higher = stands_higher(slots.stand_of(one), slots.stand_of(other))
-        why = reason.why if reason.kind in ("updates", "contradicts") else ""
-        return Conflict(a, b, relation, why, a.id if higher else b.id)
+        return Conflict(a, b, relation, settling.compare(one, other), a.id if higher else b.id)
 
     def resolve(self, a: str, b: str, keep: Keep) -> tuple[Memory, Memory]:
         """Settle a conflict between two memories for good.

@@ -2,18 +2,16 @@
 
 In order, the first that applies (see `take`):
 
-1. The same content, or the same value of the same slot: the memory that is there is reinforced. One
-   that an agent or a page wrote, or that is not a rule where the user states one, is superseded or
-   becomes the user's.
-2. Another value of a slot that has one value at a time: the present value is superseded. For a slot
-   that usually has one value, such as ``user/sister``, only if the statement says that something
-   changed, or corrects something.
-3. A correction, or a statement with a word of change, that has no slot: the memory with the same
-   subject and another value is superseded, if exactly one is meant. Otherwise nothing is hidden,
-   and a correction is linked (``corrects``) to the assistant's turn that it answers.
-4. The same subject with another number or date, or the opposite: both stay, linked as
-   ``contradicts`` both ways.
-5. Anything else is new.
+1. The same content, or the same value of the same slot and nothing more: the memory that is there
+   is reinforced. One that an agent or a page wrote, or that is not a rule where the user states
+   one, is superseded or becomes the user's.
+2. Another value of a slot that has one value at a time: the present value is superseded.
+3. A statement that takes exactly one other back in so many words (``observe.retracts``): that one
+   is superseded. A correction of something that was not found is linked (``corrects``) to the
+   assistant's turn that it answers.
+4. The same with a "not", or the opposite: both stay, linked as ``contradicts`` both ways.
+5. Anything else is new. What was said of the same thing before stays, and whoever reads sees both
+   with their dates, see ``retrieve.newer``.
 
 `judge` decides and writes nothing, so that a dry run says what would happen.
 """
@@ -29,19 +27,10 @@ from memento.ledger import changes, memories, slot_rows
 from memento.ledger.contract import Work
 from memento.ledger.rows import LOCKS, Row, content_hash, is_sound
 from memento.observe.derive import Lesson
-from memento.observe.likeness import (
-    Likeness,
-    denies,
-    difference,
-    is_about,
-    tokens,
-    turned_from,
-)
+from memento.observe.retracts import retracts
 from memento.observe.signals import Signal
 from memento.observe.slots import Slot, slot_under
-from memento.observe.sorts import is_of_another_sort
-from memento.observe.told import left_behind
-from memento.text.tells_change import tells_change
+from memento.text.opposed import adds_nothing, opposed, repeats
 from memento.types import Event, Kind, Trust
 from memento.write import slots
 from memento.write.remember import remember
@@ -86,8 +75,7 @@ def judge(work: Work, lesson: Lesson, others: Iterable[str]) -> Verdict:
             return Verdict(repeats=holder, key=key)
         if holder.pinned & LOCKS:
             return Verdict(contradicts=(holder,))
-        changed = _changes(lesson) and not is_of_another_sort(holder.text, lesson.text)
-        if lesson.slot.single or changed:
+        if lesson.slot.single:
             return Verdict(replaces=holder, key=key)
         rows = [holder, *(row for row in rows if row.docid != holder.docid)]
         return _without_slot(lesson, rows, None)
@@ -121,8 +109,10 @@ def _is_open(work: Work, row: Row) -> bool:
 
 
 def _has_value(row: Row, lesson: Lesson) -> bool:
-    """Return whether the holder of the lesson's slot says the same."""
+    """Return whether the holder of the lesson's slot says the same, and no less."""
     slot = lesson.slot
+    if not adds_nothing(lesson.text, row.text):
+        return False
     signals = [Signal(row.signal)] if row.signal in tuple(Signal) else _USUAL
     known = (slot_under(row.text, one, row.condition) for one in signals)
     return slot is not None and any(
@@ -141,29 +131,24 @@ def _slot_of(row: Row) -> Slot | None:
     return slot_under(row.text, signal, row.condition) if row.key else None
 
 
-def _changes(lesson: Lesson) -> bool:
-    """Return whether a statement says that something is otherwise than before."""
-    if lesson.signal is Signal.CORRECTION:
-        return True
-    said = lesson.candidate.span.text
-    return tells_change(said, said.casefold().replace(",", " ").rstrip(".!").split())
-
-
 def _without_slot(lesson: Lesson, rows: Sequence[Row], key: str | None) -> Verdict:
     """Compare a lesson with the memories that may be about the same."""
-    said = tokens(lesson.text), lesson.condition
-    same = next((row for row in rows if (tokens(row.text), row.condition) == said), None)
+    same = next((row for row in rows if _says_the_same(row, lesson)), None)
     if same is not None and (key is None or same.key == key):
         if _vouches(same, lesson) or same.pinned & LOCKS:
             return Verdict(repeats=same, key=key)
         return Verdict(replaces=same, key=key)
-    changed = _changes(lesson)
-    if changed and len(meant := _meant(lesson, rows)) == 1 and not meant[0].pinned & LOCKS:
-        return Verdict(replaces=meant[0], key=key or meant[0].key)
+    ended = [row for row in rows if retracts(lesson.candidate.span.text, row.text)]
+    if len(ended) == 1 and not ended[0].pinned & LOCKS:
+        return Verdict(replaces=ended[0], key=key or ended[0].key)
     against = tuple(row for row in rows if _excludes(row, lesson))
     return Verdict(
         contradicts=against, key=key, unplaced=lesson.signal is Signal.CORRECTION and not against
     )
+
+
+def _says_the_same(row: Row, lesson: Lesson) -> bool:
+    return row.condition == lesson.condition and repeats(lesson.text, row.text)
 
 
 def _vouches(row: Row, lesson: Lesson) -> bool:
@@ -175,37 +160,11 @@ def _vouches(row: Row, lesson: Lesson) -> bool:
     return row.trust == Trust.USER and (lesson.kind is not Kind.RULE or row.kind == Kind.RULE)
 
 
-def _meant(lesson: Lesson, rows: Sequence[Row]) -> list[Row]:
-    """Find the memories that a statement of change may be about."""
-    denied = [row for row in rows if denies(row.text, lesson.text)]
-    if denied:
-        return denied
-    old = turned_from(lesson.candidate.span.text)
-    named = [row for row in rows if old and is_about(row.text, lesson.text, old)]
-    if named:
-        return named
-    left = left_behind(lesson.candidate.span.text)
-    slots_of = [(row, _slot_of(row)) for row in rows if left]
-    had = [row for row, slot in slots_of if slot and slot.single and slot.value == left]
-    if had:
-        return had
-    return [row for row in rows if _differs(row.text, lesson.text)]
-
-
-def _differs(old: str, new: str) -> bool:
-    """Return whether a statement gives the same thing another value, or denies it."""
-    found = difference(old, new)
-    if found is None:
-        return False
-    return found.kind is not Likeness.OTHER_WORDS or not is_of_another_sort(old, new)
-
-
 def _excludes(row: Row, lesson: Lesson) -> bool:
     """Return whether both a memory and a lesson cannot be true."""
     if row.condition != lesson.condition and not (row.condition and lesson.condition):
         return False
-    found = difference(row.text, lesson.text)
-    return found is not None and found.kind is not Likeness.OTHER_WORDS
+    return opposed(row.text, lesson.text)
 
 
 def take(work: Work, lesson: Lesson, entry: Entry, verdict: Verdict) -> Row:

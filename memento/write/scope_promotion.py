@@ -6,11 +6,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from memento.base.scopes import contains
 from memento.ledger.rows import Row
-from memento.observe.likeness import Likeness, difference
 from memento.observe.signals import Signal
 from memento.observe.slots import slot_of
 from memento.text.alike import read
 from memento.text.gist import gist
+from memento.text.opposed import opposed
 from memento.types import Kind
 
 ALIKE = 0.9
@@ -74,8 +74,7 @@ def _same(one: Row, other: Row, near: Mapping[tuple[int, int], float]) -> bool:
     cosine = near.get((min(one.docid, other.docid), max(one.docid, other.docid)), 0.0)
     if cosine < ALIKE or read(one.text).marks != read(other.text).marks:
         return False
-    found = difference(one.text, other.text)
-    return found is None or found.kind is Likeness.OTHER_WORDS
+    return not opposed(one.text, other.text)
 
 
 def _value(row: Row) -> str | None:

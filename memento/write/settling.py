@@ -1,141 +1,114 @@
-"""The settling pass: compare what is new with what is there, and settle or flag what conflicts.
+"""The settling pass: read what is new, and note what it says against what is there.
 
-It runs in the background thread. Each new statement is compared with a few earlier ones that have a
-number of ``claims.keys`` in common with it. The effects:
+It runs in the background thread and never hides anything. Each new statement is compared with the
+few earlier ones that have a number in common with it:
 
-===============  ===================================================================================
-verdict          what is done
-===============  ===================================================================================
-``updates``      the later one supersedes the earlier one, if ``Conflicts.supersede`` allows it,
-                 its speaker is trusted as much, and it holds without an end, a date or a condition;
-                 else as ``contradicts``
-``contradicts``  both stay, linked; the one of lower standing is ``doubted``
-``refines``      both stay, linked
-``distinct``     nothing
-===============  ===================================================================================
+- one that gives a slot with one value at a time (``observe.slots``) another value, and one that is
+  the same but for a "not" or an opposite: both stay, linked as ``contradicts``, and the one of
+  lower standing is ``doubted``. ``conflicts()`` lists them;
+- an agent that says again what the user has superseded: linked as an echo of the present value;
+- a statement that says that something ended ("Fiona has left") is noted beside the earlier ones of
+  the same speaker that name it: see ``retrieve.former_values``.
 
-An agent that says again what the user has superseded is linked as an echo of the present value.
-Memories in quarantine are neither compared nor opposed. A memory that the user locked is never
-superseded: the new one is flagged against it. A pair that a person settled is left alone.
-
-A statement that says that something ended ("Fiona has left") is noted beside the earlier ones that
-speak of it, and one that takes back a state in so many words ("I moved my bike from the cellar to
-the shed") beside the earlier ones that claim that state. Both stay found: the read path lets the
-later one be found by what finds the earlier one, and places it first, see ``retrieve.later``.
+Memories in quarantine are neither compared nor opposed. A pair that a person settled is left alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
-from dataclasses import dataclass
+from hashlib import blake2b
 from itertools import permutations
 from types import MappingProxyType
 from typing import NamedTuple
 
 from memento.base.scopes import contains
-from memento.claims.claim_reader import NOTHING, Statement, read
-from memento.claims.keys import keys_of, keys_of_states
-from memento.claims.relation import DISTINCT, Verdict, relation, restates, succeeds
 from memento.claims.settings import Conflicts
 from memento.claims.standing import ASSISTANT
-from memento.claims.states import State
-from memento.errors import InvalidInput, LockedMemory
+from memento.errors import InvalidInput
 from memento.ledger import changes, claim_rows, links, memories, past
 from memento.ledger.contract import Session, Work
 from memento.ledger.links import head
 from memento.ledger.match import All, Word
 from memento.ledger.rows import Row, docid_of, is_sound
 from memento.ledger.schema import SEQ_MASK
+from memento.observe.signals import Signal
+from memento.observe.slots import Slot, slot_under
 from memento.text.ended import ended
-from memento.types import Event, Kind, Reason, Status, Trust
+from memento.text.opposed import LONGEST, opposed, stance
+from memento.types import Kind, Reason, Status, Trust
 from memento.write import locks, slots
-from memento.write.steps import ACCEPTED, ENDED, FOUND, hide, holds, log_event
+from memento.write.steps import ACCEPTED, ENDED, FOUND, hide, holds
 
 BITE = 32
 """Maximum number of memories that one transaction compares: about 10 ms, during which an ``add``
 waits."""
-LONGEST = 400
-"""Maximum length of a text that is read as a statement, characters."""
 RARE = 9
 """Maximum number of memories, the new one among them, that name a thing that ended."""
 MOST_NAMING = 1_000
 """Memories that name a thing from which it is not rare, whenever they came."""
-MOST_ALIKE = 24
-"""Maximum number of memories in one state that a statement which takes it back is noted beside."""
-SURE = 0.8
-"""Minimum probability with which a judge may flag a pair."""
-VERB = "settle"
-"""The name of the pass among the changes."""
 NEVER = frozenset({Kind.EPISODE, Kind.EMOTION, Kind.QUESTION, Kind.ARTICLE})
 """Kinds that tell what happened or was felt, and claim nothing that lasts."""
+_SIGNALS = {
+    Kind.RULE: (Signal.RULE,),
+    Kind.PREFERENCE: (Signal.PREFERENCE,),
+}
+"""Kinds to the signals by which their slot is read."""
+_USUAL = (Signal.IDENTITY, Signal.PREFERENCE, Signal.FACT)
 
 
 class Reading(NamedTuple):
     """The reading of a text; all is empty if it is too long, or of no memory that is compared."""
 
-    said: Statement = NOTHING
+    slot: Slot | None = None
     numbers: frozenset[int] = frozenset()
     """What it has in common with what it is compared with."""
     gone: frozenset[frozenset[str]] = frozenset()
     """The things of which it says that they ended."""
 
 
-Readings = Mapping[str, Reading]
-"""Texts that were read."""
+Readings = Mapping[tuple[int, int], Reading]
+"""Row ids and revisions of memories, each with its reading."""
 _NONE: Readings = MappingProxyType({})
-
-
-@dataclass(frozen=True, slots=True)
-class Settled:
-    """The work that one transaction of the pass did.
-
-    Attributes:
-        more: Whether there may be more to compare.
-        rows: The memories that were superseded.
-    """
-
-    more: bool
-    rows: tuple[Row, ...] = ()
 
 
 def read_ahead(rows: Iterable[Row], config: Conflicts) -> Readings:
     """Read the texts of statements, so that no transaction has to, for which an ``add`` waits."""
-    readings: dict[str, Reading] = {}
-    for row in rows:
-        if config.pairs and _is_readable(row):
-            said = statement_of(row, config)
-            readings[row.text] = Reading(said, keys_of(said, row.ns), ended(row.text))
-    return readings
+    return {(row.docid, row.rev): _read(row) for row in rows if config.pairs and _is_readable(row)}
 
 
-def settle_next(
-    work: Work, config: Conflicts, most: int = BITE, known: Readings = _NONE
-) -> Settled:
-    """Compare the next statements of a namespace; a supersession ends the transaction.
+def _read(row: Row) -> Reading:
+    slot, about = slot_in(row), stance(row.text).about
+    named = () if slot is None else (_number(row.ns, "slot", slot.key),)
+    said = (_number(row.ns, "about", *about),) if about else ()
+    return Reading(slot, frozenset({*named, *said}), ended(row.text))
 
-    So each supersession is a change of its own, which can be undone alone.
-    """
+
+def slot_in(row: Row) -> Slot | None:
+    """Return the slot with one value at a time that a statement fills in so many words."""
+    if row.signal in tuple(Signal):
+        signals: tuple[Signal, ...] = (Signal(row.signal),)
+    else:
+        signals = _SIGNALS.get(Kind(row.kind), _USUAL)
+    found = (slot_under(row.text, signal, row.condition) for signal in signals)
+    return next((slot for slot in found if slot is not None and slot.single), None)
+
+
+def _number(*parts: object) -> int:
+    digest = blake2b("\0".join(map(str, parts)).encode(), digest_size=8).digest()
+    return (int.from_bytes(digest, "big") >> 2) + 1
+
+
+def settle_next(work: Work, config: Conflicts, most: int = BITE, known: Readings = _NONE) -> bool:
+    """Compare the next statements of a namespace; returns whether there may be more."""
     session, ns = work.db, work.ns
     rev = claim_rows.cursor(session, ns)
     found = past.next_rows(session, ns, rev, most)
-    superseded: list[Row] = []
     for place, row in found:
         rev = place
-        superseded = _settle(work, row, config, known)
-        if superseded:
-            changes.finish(work, VERB, Trust(row.trust))
-            break
+        _settle(work, row, config, known)
     done = rev if found else memories.latest_rev(session, ns)
     claim_rows.move_cursor(session, ns, done)
-    return Settled(bool(found), tuple(superseded))
-
-
-def statement_of(row: Row, config: Conflicts) -> Statement:
-    """Read a memory; nothing if it is not one that is compared."""
-    if not _is_readable(row):
-        return NOTHING
-    return read(row.text, config.nouns)
+    return bool(found)
 
 
 def _is_readable(row: Row) -> bool:
@@ -166,8 +139,6 @@ def _is_misread(session: Session, row: Row, config: Conflicts) -> bool:
     if not _is_unchanged(row) or row.status not in FOUND or memories.erased_at(session, row.ns):
         return False
     wanted = _succeeded(session, row, unchanged=True)
-    taken = _taken_back(session, row, statement_of(row, config), config)
-    wanted |= {other.docid for other in taken if _is_unchanged(other)}
     return not wanted <= claim_rows.succeeded_by(session, row.docid)
 
 
@@ -194,7 +165,6 @@ def read_again(session: Session, ns: int, config: Conflicts, before: int, most: 
         if not is_sound(row) or row.rev <= compared:  # else it is compared soon: by what is stored
             claim_rows.store(session, row.docid, _numbers(row, config))
         claim_rows.note_later(session, row.docid, _succeeded(session, row))
-        _note_taken_back_by(session, row, config)
     return rows[-1].docid if len(rows) == most else None
 
 
@@ -209,43 +179,47 @@ def reread(session: Session, row: Row) -> None:
         return
     claim_rows.store(session, row.docid, found)
     claim_rows.note_successions(session, row.docid, _succeeded(session, row))
-    _note_taken_back(session, row, statement_of(row, config), config)
-    _note_taken_back_by(session, row, config)
 
 
 def _numbers(row: Row, config: Conflicts) -> frozenset[int]:
-    return keys_of(statement_of(row, config), row.ns)
+    return read_ahead([row], config).get((row.docid, row.rev), Reading()).numbers
 
 
-def _settle(work: Work, row: Row, config: Conflicts, known: Readings) -> list[Row]:
-    """Compare one memory with earlier ones; returns those that were superseded."""
-    readings = known if row.text in known and _is_readable(row) else read_ahead([row], config)
-    reading = readings.get(row.text, Reading())
-    said, found = reading.said, reading.numbers
-    stored = claim_rows.keys(work.db, row.docid)
+def _settle(work: Work, row: Row, config: Conflicts, known: Readings) -> None:
+    """Compare one memory with earlier ones."""
+    current = known if (row.docid, row.rev) in known else read_ahead([row], config)
+    reading = current.get((row.docid, row.rev), Reading())
+    found, stored = reading.numbers, claim_rows.keys(work.db, row.docid)
     if found == stored:  # compared before: only its status or another column changed
         if not found and reading.gone:  # or of one that has no numbers: it may be new
             claim_rows.note_successions(work.db, row.docid, _succeeded(work.db, row, reading.gone))
-        return []
+        return
     if stored:  # else its links came with it from another store, as doubts in the log did
-        links.drop(work.db, row.docid, links.MADE)
+        links.drop(work.db, row.docid, links.CONFLICTS)
     claim_rows.store(work.db, row.docid, found)
     claim_rows.note_successions(work.db, row.docid, _succeeded(work.db, row, reading.gone))
-    _note_taken_back(work.db, row, said, config)
     if row.status not in FOUND or not holds(row, work.now):
-        return []
-    superseded = []
-    for other in _candidates(work, row, sorted(found), config.pairs):
-        if other.status not in FOUND:
-            _note_echo(work, row, said, other, config)
-            continue
-        new, old = (row, other) if _is_later(row, other) else (other, row)
-        gone = _carry_out(work, new, old, config)
-        if gone is not None:
-            superseded.append(gone)
-        if gone is row:
-            break
-    return superseded
+        return
+    others = list(_candidates(work, row, sorted(found), config.pairs))
+    ended_ones = [other for other in others if other.status not in FOUND]
+    if any(_note_echo(work, row, reading, other) for other in ended_ones):
+        return
+    for other in others:
+        if other.status in FOUND and compare(row, other):
+            later = (row.valid_from, row.docid) > (other.valid_from, other.docid)
+            slots.oppose(work, *((row, other) if later else (other, row)))
+
+
+def compare(one: Row, other: Row) -> str:
+    """Return what speaks against two memories being true at once; "" if nothing does."""
+    if not (_is_readable(one) and _is_readable(other)) or _self(one) != _self(other):
+        return ""
+    if opposed(one.text, other.text):
+        return "the opposite"
+    slot, known = slot_in(one), slot_in(other)
+    if slot is None or known is None or slot.key != known.key or slot.value == known.value:
+        return ""
+    return f"another {slot.key}"
 
 
 def _succeeded(
@@ -287,42 +261,6 @@ def _succeeded(
     }
 
 
-def _note_taken_back(session: Session, row: Row, said: Statement, config: Conflicts) -> None:
-    older = [old.docid for old in _taken_back(session, row, said, config)]
-    claim_rows.note_later(session, row.docid, older)
-
-
-def _taken_back(session: Session, row: Row, said: Statement, config: Conflicts) -> list[Row]:
-    """Return earlier memories of the same speaker whose state one takes back in so many words."""
-    return [
-        old
-        for old in _of_states(session, row, said.taken)
-        if _may_succeed(row, old) and succeeds(said, statement_of(old, config))
-    ]
-
-
-def _note_taken_back_by(session: Session, row: Row, config: Conflicts) -> None:
-    """Note a memory as succeeded by later ones of the same speaker that take back its state."""
-    said = statement_of(row, config)
-    for new in _of_states(session, row, said.states):
-        if _may_succeed(new, row) and succeeds(statement_of(new, config), said):
-            claim_rows.note_later(session, new.docid, [row.docid])
-
-
-def _of_states(session: Session, row: Row, states: Iterable[State]) -> Iterable[Row]:
-    """Return other memories that claim or take back some states, the newest first."""
-    found = keys_of_states(states, row.ns)
-    docids = claim_rows.sharing(session, found, row.docid, MOST_ALIKE) if found else []
-    return memories.by_docids(session, row.ns, docids).values()
-
-
-def _may_succeed(new: Row, old: Row) -> bool:
-    """Tell whether one may be placed before an earlier one: it is no older, of the same speaker."""
-    came = old.docid < new.docid and old.valid_from <= new.valid_from
-    nested = contains(old.scope, new.scope) or contains(new.scope, old.scope)
-    return came and nested and new.status in FOUND and speaker(new) == speaker(old)
-
-
 def _is_note(row: Row) -> bool:
     """Return whether a memory is a short statement of a person outside of a conversation."""
     plain = row.session is None and row.role != ASSISTANT and row.kind not in NEVER
@@ -349,21 +287,9 @@ def _is_comparable(work: Work, row: Row, other: Row) -> bool:
     return accepted and nested and (other.status not in FOUND or holds(other, work.now))
 
 
-def _is_later(row: Row, other: Row) -> bool:
-    return (row.valid_from, row.docid) > (other.valid_from, other.docid)
-
-
-def compare(new: Row, old: Row, config: Conflicts) -> Verdict:
-    """Compare two memories, the later one first."""
-    said, before = statement_of(new, config), statement_of(old, config)
-    same = speaker(new) == speaker(old)
-    verdict = relation(said, before, same_speaker=same)
-    if verdict.kind != "distinct" or config.judge is None or not (said.words and before.words):
-        return verdict
-    kind, probability = config.judge.judge(new.text, old.text)
-    if kind in ("updates", "contradicts") and probability >= SURE:
-        return Verdict("contradicts", "the judge says so")
-    return DISTINCT
+def _self(row: Row) -> tuple[str | None, bool]:
+    """Tell whose "my" is in a memory, whoever wrote it down."""
+    return row.actor, row.role == ASSISTANT
 
 
 def speaker(row: Row) -> tuple[str, str]:
@@ -371,63 +297,18 @@ def speaker(row: Row) -> tuple[str, str]:
     return row.trust, row.actor or row.role or "user"
 
 
-def _carry_out(work: Work, new: Row, old: Row, config: Conflicts) -> Row | None:
-    """Do what the verdict on two memories asks for; returns the one that was superseded."""
-    verdict = compare(new, old, config)
-    if verdict.kind == "updates" and _may_supersede(new, old, verdict, config):
-        if _was_taken_back(work, new, old):
-            return None
-        with suppress(LockedMemory):
-            if slots.supersede(work, old, new, verdict.why):
-                return old
-        log_event(work, new, Event.REFUSED, {"against": old.id})
-    if verdict.kind in ("updates", "contradicts"):
-        slots.oppose(work, new, old)
-    elif verdict.kind == "refines":
-        changes.link(work, new.docid, old.docid, "refines")
-    return None
-
-
-def _may_supersede(new: Row, old: Row, verdict: Verdict, config: Conflicts) -> bool:
-    """Return whether an update may supersede without asking."""
-    allowed = config.supersede == "updates" or (config.supersede == "explicit" and verdict.explicit)
-    same_place = new.scope == old.scope and (old.key is None or old.key == new.key)
-    bounds = (new.valid_until, new.expires_at, new.condition, new.due_at)
-    for_good = all(bound is None for bound in bounds)  # else nothing would be left afterwards
-    return (
-        allowed and same_place and for_good and slots.stand_of(new).rank <= slots.stand_of(old).rank
-    )
-
-
-def _was_taken_back(work: Work, new: Row, old: Row) -> bool:
-    """Return whether one superseded an earlier memory before, and somebody took that back.
-
-    The earlier states of a memory go with it into an export, so what was decided in one store holds
-    in another, where both are compared again. Not if either has another text since.
-    """
-    ends = [
-        state.until
-        for state in memories.versions(work.db, old)
-        if state.status in ENDED
-        and state.text == old.text
-        and past.in_state(old, state).superseded_by == new.id
-    ]
-    if not ends:
-        return False
-    later = (state for state in memories.versions(work.db, new) if state.until >= max(ends))
-    return all(state.text == new.text for state in later)
-
-
-def _note_echo(work: Work, row: Row, said: Statement, other: Row, config: Conflicts) -> None:
+def _note_echo(work: Work, row: Row, reading: Reading, other: Row) -> bool:
     """Link what an agent says again of a superseded memory to the memory that holds now."""
-    if slots.stand_of(row).rank <= slots.stand_of(other).rank or not restates(
-        said, statement_of(other, config)
-    ):
-        return
+    if slots.stand_of(row).rank <= slots.stand_of(other).rank:
+        return False
+    slot = slot_in(other)
+    if (slot is None or slot != reading.slot) and stance(row.text) != stance(other.text):
+        return False
     present = memories.by_ids(work.db, work.ns, [head(work.db, other)])
-    for heir in present.values():
-        if heir.status in FOUND and heir.docid != row.docid:
-            changes.link(work, row.docid, heir.docid, "echoes")
+    heirs = [one for one in present.values() if one.status in FOUND and one.docid != row.docid]
+    for heir in heirs:
+        changes.link(work, row.docid, heir.docid, "echoes")
+    return bool(heirs)
 
 
 def unflag(work: Work, one_id: str, other_id: str) -> None:

@@ -17,7 +17,7 @@ from memento.errors import InvalidInput
 from memento.ledger import links, memories
 from memento.ledger.rows import USER
 from memento.prompt.policy_values import ZONES
-from memento.prompt.zones import compile_head, placed
+from memento.prompt.zones import LATER, compile_head, placed
 from memento.text.words import estimate
 from memento.verbs import rules
 from memento.verbs.rules import Rules
@@ -303,7 +303,7 @@ def test_no_stored_text_makes_a_line_or_closes_a_zone(memory, drawn):
     shown = [line for line in lines if line.startswith("- ")]
     titles = [line for line in lines if line.startswith("## ")]
     assert len(shown) == len(head.shown)
-    assert len(shown) + len(titles) == len(lines)
+    assert len(shown) + len(titles) + lines.count(LATER) == len(lines)
     assert titles == [f"## {ZONES[zone]}" for zone in sorted({one.zone for one in head.shown})]
     assert not any("<" in line or ">" in line for line in lines)
     assert all(len(line.splitlines()) == 1 for line in lines)
@@ -312,6 +312,20 @@ def test_no_stored_text_makes_a_line_or_closes_a_zone(memory, drawn):
         assert kept.trust in {"user", "agent"}
         if one.zone in ORDERS:
             assert (kept.kind, kept.trust) == ("rule", "user")
+
+
+def test_lines_about_the_same_thing_are_in_order_of_time_and_dated(memory, clock):
+    """And one line says that the later one holds; what is about nothing else has no date."""
+    for text in ("Indent YAML with two spaces", "Sign off as Ada", "Four spaces in YAML, please"):
+        memory.add(text, kind="rule")
+        clock.advance(timedelta(days=40))
+    lines = memory.rules.policy().head.splitlines()
+    at = lines.index(LATER)
+    assert lines[at + 1 : at + 4] == [
+        '- "Indent YAML with two spaces" (2025-01-01)',
+        '- "Sign off as Ada"',
+        '- "Four spaces in YAML, please" (2025-03-22)',
+    ]
 
 
 @settings(max_examples=50)

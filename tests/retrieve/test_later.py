@@ -1,7 +1,6 @@
 """Statements that say that something ended: found by what finds the earlier ones, placed first."""
 
 import json
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -173,64 +172,5 @@ def test_a_rebuild_does_not_depend_on_what_came_later(memory):
     before = pairs_of(memory)
     assert len(before) == 1
     memory._engine.ledger.write(lambda c: c.execute("DELETE FROM claims"))
-    assert claims_in(memory, repair=True).repaired
-    assert pairs_of(memory) == before
-
-
-BIKE = ("I keep my bike in the cellar", "I moved my bike from the cellar to the shed")
-
-
-@pytest.mark.parametrize("more", [{}, {"session": "s1"}, {"actor": "ann"}])
-def test_a_state_that_is_taken_back_stays_found_and_the_later_one_comes_first(memory, more):
-    """In a conversation as well: no memory is hidden or doubted."""
-    old, new = told(memory, *BIKE, **more)
-    told(memory, "The kettle is blue")
-    assert [memory.get(one).status.value for one in (old, new)] == ["active", "active"]
-    assert memory.slots.conflicts() == []
-    hits = memory.retrieve("In the cellar, where I keep it: my bike", k=5, record=False)
-    assert [hit.id for hit in hits][:2] == [new, old]
-    assert hits[1].newer == new
-
-
-@pytest.mark.parametrize(
-    "mores",
-    [
-        ({"actor": "ann"}, {"actor": "bob"}),
-        ({}, {"source": "agent"}),
-        ({}, {"role": "assistant"}),
-    ],
-)
-def test_a_state_is_taken_back_only_by_who_said_it(memory, mores):
-    """Another person, an agent and the assistant speak of things of their own."""
-    for text, more in zip(BIKE, mores, strict=True):
-        told(memory, text, **more)
-    assert pairs_of(memory) == []
-
-
-def test_an_order_of_one_person_takes_nothing_back_that_another_one_said(memory):
-    """An order names nobody."""
-    (ann,) = told(memory, "Show prices in pounds.", actor="ann")
-    told(memory, "Show prices in francs from now on, not in pounds.", actor="bob")
-    assert memory.get(ann).status == "active"
-    assert pairs_of(memory) == []
-
-
-def test_what_was_so_before_takes_nothing_back(memory):
-    """The later statement tells of an earlier time."""
-    (old,) = told(memory, BIKE[0], session="s1")
-    earlier = memory.get(old).valid_from - timedelta(days=9)
-    told(memory, BIKE[1], session="s1", occurred_at=earlier)
-    assert pairs_of(memory) == []
-
-
-def test_states_that_were_taken_back_are_found_again_by_doctor(memory):
-    """Whichever of the two is read first."""
-    told(memory, *BIKE)
-    told(memory, "I store my bike in the shed", "My bike is in the hall now, not in the shed")
-    before = pairs_of(memory)
-    assert len(before) == 2
-    assert claims_in(memory, repair=False).ok
-    memory._engine.ledger.write(lambda c: c.execute("DELETE FROM successions"))
-    assert not claims_in(memory, repair=False).ok
     assert claims_in(memory, repair=True).repaired
     assert pairs_of(memory) == before

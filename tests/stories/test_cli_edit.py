@@ -252,11 +252,11 @@ def test_a_new_store_is_named(memento):
 
 def test_no_conflicts_is_said(memento):
     """And two statements that contradict each other are found by the next command."""
-    memento("add", "My landlord is Mr Adler")
+    memento("add", "My editor is Vim")
     assert memento("conflicts").out == "no conflicts\n"
-    memento("add", "My landlord is Ms Baum")
+    memento("add", "My editor is Helix")
     (pair,) = memento("conflicts", "--json").data["conflicts"]
-    assert "Ms Baum" in memento("conflicts").out
+    assert "Helix" in memento("conflicts").out
     settled = memento("resolve", pair["a"]["id"], pair["b"]["id"], "--keep", "a")
     assert (settled.status, memento("conflicts").out) == (0, "no conflicts\n")
     assert memento("conflicts", "x").status == memento("conflicts", "--keep", "a").status == 2

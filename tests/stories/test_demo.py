@@ -69,7 +69,7 @@ def test_the_demo_shows_what_it_learns(memento):
     )
     assert 'instead of "Please use tabs."' in lesson
     assert '"Please use tabs." (superseded), "use spaces." (active)' in lesson
-    assert "flagged (another landlord)" in conflict
+    assert "flagged (another user/editor)" in conflict
     first, now = (text for text in demo.ALIKE.values() if text in verdict)
     assert verdict.count("first hit is") == 2
     assert first != now

@@ -1,4 +1,4 @@
-"""The settling pass and its verbs: supersede, flag, doubt, respect locks and trust, undo."""
+"""The settling pass and its verbs: flag, doubt, respect locks and trust, resolve."""
 
 import threading
 import time
@@ -12,7 +12,8 @@ from memento.claims.settings import Conflicts
 from memento.config import Config, IndexConfig
 from memento.errors import InvalidInput, LockedMemory, NotFound
 from memento.ledger import claim_rows, links
-from memento.testing import HashEmbedder, ManualClock
+from memento.ledger.schema import SEQ_BITS
+from memento.testing import HashEmbedder
 from memento.write import settling
 
 
@@ -23,26 +24,27 @@ def told(memory, *texts, **more):
     return ids
 
 
+def flagged(memory):
+    """Count the pairs that are flagged by now."""
+    query = "SELECT count(*) FROM links WHERE relation = 'contradicts' AND src / ? = ?"
+    ns = memory._view.ns
+    (count,) = memory._engine.ledger.read(
+        lambda c: c.execute(query, (1 << SEQ_BITS, ns)).fetchone()
+    )
+    return count
+
+
 def statuses(memory, *ids):
     """Return the status of each memory."""
     return [memory.get(one).status.value for one in ids]
 
 
-def test_a_statement_that_names_the_old_value_supersedes_it(memory):
-    """It is a change of its own, with a reason in the log, and the new one is its successor."""
-    old, new = told(memory, "I live in Ghent", "I moved from Ghent to Turku")
-    assert statuses(memory, old, new) == ["superseded", "active"]
-    assert memory.get(old).superseded_by == new
-    (change,) = memory.changes.list()
-    assert (change.kind, change.changed) == ("settle", (old,))
-    assert memory.slots.conflicts() == []
-
-
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ("My landlord is Mr Adler", "My landlord is Ms Baum"),
-        ("The rent is 560 euros", "The rent is 640 euros"),
+        ("I live in Ghent", "I moved from Ghent to Turku"),
+        ("My desk is in the hall", "My desk is not in the hall"),
+        ("I love hiking", "I hate hiking"),
         ("My editor is Vim", "My editor is Helix"),
     ],
 )
@@ -66,7 +68,7 @@ def test_no_text_is_read_while_others_wait_to_write(memory, monkeypatch):
         readings = read_ahead(rows, config)
         if not read:
             memory.add("The kettle is in Turku")
-        read.extend(readings)
+        read.extend(row.text for row in rows)
         return readings
 
     def settle(*given):
@@ -88,10 +90,10 @@ def test_the_pass_gives_way_to_a_stream_of_adds(memory, monkeypatch):
     monkeypatch.setattr(memory._engine.background.traffic, "streaming", lambda: True)
     pair = [memory.add(text).id for text in ("I live in Ghent", "I moved from Ghent to Turku")]
     chores.settle()
-    assert statuses(memory, *pair) == ["active", "active"]
+    assert flagged(memory) == 0
     monkeypatch.setattr(background, "UNCOMPARED", 2)
     chores.settle()
-    assert statuses(memory, *pair) == ["superseded", "active"]
+    assert flagged(memory) == len(pair) / 2
 
 
 @pytest.mark.parametrize("busy", ["adds", "queries"])
@@ -104,23 +106,21 @@ def test_no_namespace_is_held_back_for_ever(memory, monkeypatch, busy):
     else:
         monkeypatch.setattr(memory._engine.background.traffic, "busy", lambda: True)
     texts = ("I live in Ghent", "I moved from Ghent to Turku")
-    pairs = [
-        (space, [space.add(text).id for text in texts]) for space in (memory, memory.of("other"))
-    ]
+    spaces = (memory, memory.of("other"))
+    for space in spaces:
+        space.add_many(texts)
     chores.settle()
-    assert [statuses(space, *ids)[0] for space, ids in pairs] == ["active", "active"]
+    assert [flagged(space) for space in spaces] == [0, 0]
     monkeypatch.setattr(background, "HELD_SECONDS", 0.0)
     monkeypatch.setattr(background, "TURN_SECONDS", 30.0)
     chores.settle()
-    assert [statuses(space, *ids)[0] for space, ids in pairs] == ["superseded", "superseded"]
+    assert [flagged(space) for space in spaces] == [1, 1]
     monkeypatch.setattr(background, "HELD_SECONDS", inf)
-    late = [
-        memory.add(text).id for text in ("My desk is in the hall", "My desk is not in the hall")
-    ]
+    memory.add_many(["My desk is in the hall", "My desk is not in the hall"])
     chores.settle()
     assert memory._engine.ledger.read(lambda c: claim_rows.behind(c, memory._view.ns))
-    assert statuses(memory, *late) == ["active", "active"]
-    assert len(memory.slots.conflicts()) == 1  # whoever asks does not wait for a turn
+    assert flagged(memory) == 1
+    assert len(memory.slots.conflicts()) == 2  # whoever asks does not wait for a turn
 
 
 def test_memories_get_vectors_while_very_many_statements_wait(open_memory, monkeypatch):
@@ -171,19 +171,8 @@ def test_nobody_waits_for_a_caller_who_has_statements_compared(memory):
 def test_flush_waits_for_the_pass_in_a_stream_of_adds(memory, monkeypatch):
     """However few statements wait."""
     monkeypatch.setattr(memory._engine.background.traffic, "streaming", lambda: True)
-    assert statuses(memory, *told(memory, "I live in Ghent", "I moved from Ghent to Turku")) == [
-        "superseded",
-        "active",
-    ]
-
-
-def test_an_undone_supersession_is_not_done_again(memory, clock):
-    """Neither by the next pass, nor after a repair that reads all statements again."""
-    old, new = told(memory, "I live in Ghent", "I moved from Ghent to Turku")
-    memory.undo(memory.changes.list()[0].number)
-    clock.advance(timedelta(days=1))
-    told(memory, "The kettle is blue")
-    assert statuses(memory, old, new) == ["active", "active"]
+    told(memory, "I live in Ghent", "I moved from Ghent to Turku")
+    assert flagged(memory) == 1
 
 
 def test_another_value_without_a_word_of_change_is_flagged(memory):
@@ -192,102 +181,17 @@ def test_another_value_without_a_word_of_change_is_flagged(memory):
     old, new = before.id, *told(memory, "My editor is Helix")
     (found,) = memory.slots.conflicts()
     assert (found.a.id, found.b.id, found.higher) == (new, old, new)
-    assert (found.relation, found.reason) == ("contradicts", "another editor")
+    assert (found.relation, found.reason) == ("contradicts", "another user/editor")
     assert statuses(memory, old, new) == ["active", "active"]
     assert memory.feedback.belief(old).mean < memory.feedback.belief(new).mean
-
-
-@pytest.mark.parametrize(
-    ("supersede", "change", "status"),
-    [
-        ("keys", "I moved from Ghent to Turku", "active"),
-        ("explicit", "I live in Turku now", "active"),
-        ("explicit", "I moved from Ghent to Turku", "superseded"),
-        ("updates", "I live in Turku now", "superseded"),
-        ("updates", "I live in Turku", "active"),
-    ],
-)
-def test_the_setting_says_what_supersedes(tmp_path, supersede, change, status):
-    """An update that may not supersede is flagged."""
-    config = Config(conflicts=Conflicts(supersede=supersede))
-    with MemoryManager(tmp_path / "store", embedder=None, config=config) as memory:
-        old, _ = told(memory, "I live in Ghent", change)
-        assert statuses(memory, old) == [status]
-        assert len(memory.slots.conflicts()) == (status == "active")
-
-
-@pytest.mark.parametrize(
-    "more",
-    [
-        {"expires_in": timedelta(days=2)},
-        {"valid_until": ManualClock()() + timedelta(days=2)},
-        {"due_at": ManualClock()() + timedelta(days=2)},
-        {"condition": "when it rains"},
-    ],
-    ids=["expires", "ends", "due", "condition"],
-)
-def test_what_does_not_hold_for_good_supersedes_nothing(memory, more):
-    """When it ends, nothing would be left: both stay, flagged."""
-    (old,) = told(memory, "I live in Ghent")
-    (new,) = told(memory, "I moved from Ghent to Turku", **more)
-    assert statuses(memory, old, new) == ["active", "active"]
-    assert len(memory.slots.conflicts()) == 1
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("My boss is Anna.", "My boss is Ines tonight instead of Anna."),
-        (
-            "My diet is vegan because I am allergic to milk.",
-            "My diet is vegetarian now, not vegan.",
-        ),
-    ],
-)
-def test_a_change_that_may_leave_something_true_is_flagged(memory, old, new):
-    """Both are found, the newer one first."""
-    ids = told(memory, old, new)
-    assert statuses(memory, *ids) == ["active", "active"]
-    assert [one.higher for one in memory.slots.conflicts()] == [ids[1]]
 
 
 def test_no_statement_is_read_without_pairs(tmp_path):
     """The pass can be switched off."""
     config = Config(conflicts=Conflicts(pairs=0))
     with MemoryManager(tmp_path / "store", embedder=None, config=config) as memory:
-        old, _ = told(memory, "I live in Ghent", "I moved from Ghent to Turku")
-        assert statuses(memory, old) == ["active"]
+        told(memory, "I live in Ghent", "I moved from Ghent to Turku")
         assert memory.slots.conflicts() == []
-
-
-def test_a_vocabulary_of_the_caller_adds_attributes(tmp_path):
-    """A noun that memento does not know names an attribute with one value."""
-    config = Config(conflicts=Conflicts(vocabulary={"berth": "room"}))
-    with MemoryManager(tmp_path / "store", embedder=None, config=config) as memory:
-        told(memory, "Our berth is B14", "Our berth is B6")
-        assert len(memory.slots.conflicts()) == 1
-
-
-class Model:
-    """A judge that finds that everything contradicts everything, or is unsure."""
-
-    def __init__(self, probability):
-        self.probability = probability
-
-    def judge(self, new, old):
-        """Return a verdict and its probability."""
-        assert new != old
-        return "updates", self.probability
-
-
-@pytest.mark.parametrize(("probability", "count"), [(0.9, 1), (0.5, 0)])
-def test_a_judge_may_flag_and_never_supersedes(tmp_path, probability, count):
-    """Only if it is sure."""
-    config = Config(conflicts=Conflicts(judge=Model(probability)))
-    with MemoryManager(tmp_path / "store", embedder=None, config=config) as memory:
-        ids = told(memory, "I use Vim", "I use Helix")
-        assert statuses(memory, *ids) == ["active", "active"]
-        assert len(memory.slots.conflicts()) == count
 
 
 def test_a_locked_memory_is_never_superseded(memory):
@@ -303,9 +207,9 @@ def test_a_locked_memory_is_never_superseded(memory):
 
 def test_a_web_page_neither_supersedes_nor_doubts_what_the_user_said(memory):
     """In quarantine it is not even read; approved, it is flagged and stands lower."""
-    (old,) = told(memory, "The budget of Heron is 40 euros")
+    (old,) = told(memory, "The Heron is in the hall")
     trusted = memory.feedback.belief(old).mean
-    (page,) = told(memory, "The budget of Heron is 90 euros now, not 40 euros", source="web")
+    (page,) = told(memory, "The Heron is not in the hall", source="web")
     assert memory.slots.conflicts() == []
     memory.quarantine.approve(page)
     memory.flush(wait=True)
@@ -327,8 +231,9 @@ def test_alice_and_bob_both_survive(memory):
 
 def test_what_an_agent_repeats_of_the_past_is_an_echo(memory):
     """However new: it is linked to what holds now, and stands below it."""
-    _, new = told(memory, "I live in Ghent", "I moved from Ghent to Turku")
-    (echo,) = told(memory, "Noted: I live in Ghent", source="agent")
+    old, new = told(memory, "I live in Ghent", "I moved from Ghent to Turku")
+    memory.slots.resolve(new, old, keep="a")
+    (echo,) = told(memory, "I live in Ghent.", source="agent")
     (found,) = memory.slots.conflicts()
     assert (found.relation, found.a.id, found.b.id, found.higher) == ("echoes", echo, new, new)
     hits = memory.retrieve("Where do I live, in Ghent?", k=5)
@@ -337,27 +242,27 @@ def test_what_an_agent_repeats_of_the_past_is_an_echo(memory):
 
 def test_the_higher_of_a_pair_comes_first_in_an_answer(memory):
     """Both name each other, and the block of a prompt marks the lower one with the date."""
-    old, new = told(memory, "Our airline is Heron Air", "Our airline is Egret")
-    hits = memory.retrieve("airline Heron Air", k=5)
+    old, new = told(memory, "We fly with Heron Air", "We do not fly with Heron Air")
+    hits = memory.retrieve("fly with Heron Air", k=5)
     assert [hit.id for hit in hits][:2] == [new, old]
     assert [hit.conflicts for hit in hits][:2] == [(old,), (new,)]
-    block = memory.prompt("airline Heron Air")
+    block = memory.prompt("fly with Heron Air")
     assert block.count("contradicted_by") == 1
-    assert block.index("Egret") < block.index("Heron Air")
+    assert block.index("We do not fly") < block.index("We fly")
 
 
-AIRLINE = "airline Heron Air"
+AIRLINE = "fly with Heron Air"
 
 
 def test_a_prompt_marks_what_a_statement_outside_the_answer_contradicts(memory, clock):
     """With the day of the higher one while it holds; an answer about the past has no marks."""
-    (old,) = told(memory, "Our airline is Heron Air", tags=["fleet"])
+    (old,) = told(memory, "We fly with Heron Air", tags=["fleet"])
     clock.advance(timedelta(days=3))
     then = clock()
-    (new,) = told(memory, "Our airline is Egret")
+    (new,) = told(memory, "We do not fly with Heron Air")
     asked = {"tag": ["fleet"], "min_confidence": 0.0}
     assert '"contradicted_by": "2025-01-04"' in memory.prompt(AIRLINE, **asked)
-    assert "Egret" not in memory.prompt(AIRLINE, **asked)
+    assert "do not" not in memory.prompt(AIRLINE, **asked)
     assert "contradicted_by" not in memory.prompt(AIRLINE, **asked, as_of=then)
     memory.forget(new)
     assert "contradicted_by" not in memory.prompt(AIRLINE, **asked)
@@ -367,19 +272,19 @@ def test_a_prompt_marks_what_a_statement_outside_the_answer_contradicts(memory, 
 def test_a_prompt_marks_contradictions_of_a_store_that_has_very_many(memory, clock, monkeypatch):
     """So many that they are not listed."""
     monkeypatch.setattr(links, "_MANY_FLAGGED", 1)
-    told(memory, "Our airline is Heron Air", tags=["fleet"])
+    told(memory, "We fly with Heron Air", tags=["fleet"])
     clock.advance(timedelta(days=3))
-    told(memory, "Our airline is Egret")
+    told(memory, "We do not fly with Heron Air")
     asked = {"tag": ["fleet"], "min_confidence": 0.0}
     assert '"contradicted_by": "2025-01-04"' in memory.prompt(AIRLINE, **asked)
 
 
 def test_the_higher_one_is_not_marked_and_a_narrower_scope_tells_nothing(memory):
     """The lower one outside the answer is no news; and a scope is not seen from around it."""
-    told(memory, "Our airline is Heron Air")
-    told(memory, "Our airline is Egret", tags=["fleet"])
+    told(memory, "We fly with Heron Air")
+    told(memory, "We do not fly with Heron Air", tags=["fleet"])
     asked = {"min_confidence": 0.0}
-    assert "contradicted_by" not in memory.prompt("airline Egret", tag=["fleet"], **asked)
+    assert "contradicted_by" not in memory.prompt("not fly with Heron Air", tag=["fleet"], **asked)
     (wide,) = told(memory, "My editor is Vim")
     (narrow,) = told(memory, "My editor is Helix", scope="team")
     assert {one.higher for one in memory.slots.conflicts()} >= {narrow}
@@ -434,28 +339,18 @@ def test_wrong_arguments_are_refused(memory):
         memory.slots.conflicts(status="shut")
 
 
-@pytest.mark.parametrize(
-    "settings", [{"supersede": "all"}, {"pairs": -1}, {"vocabulary": {"A": "b"}}]
-)
+@pytest.mark.parametrize("settings", [{"pairs": -1}])
 def test_settings_are_checked(settings):
     """Each field has a range."""
     with pytest.raises(InvalidInput, match=next(iter(settings))):
         Conflicts(**settings)
 
 
-def test_a_key_is_not_lost_to_a_statement(memory):
-    """The holder of a slot gives way to another value of its key only; else it is flagged."""
-    holder = memory.add("I live in Ghent", key="me/home")
-    told(memory, "I moved from Ghent to Turku")
-    assert memory.value("me/home").id == holder.id
-    assert len(memory.slots.conflicts()) == 1
-
-
 @pytest.mark.parametrize("kind", ["episode", "emotion", "question", "article"])
 def test_what_happened_is_no_claim(memory, kind):
-    """These kinds neither supersede nor are flagged."""
-    ids = told(memory, "I live in Ghent", "I moved from Ghent to Turku", kind=kind)
-    assert set(statuses(memory, *ids)) == {"active"}
+    """These kinds are not flagged."""
+    told(memory, "I live in Ghent", "I moved from Ghent to Turku", kind=kind)
+    assert memory.slots.conflicts() == []
 
 
 def test_an_edited_statement_is_compared_again(memory):
@@ -480,17 +375,15 @@ def test_the_numbers_of_an_erased_statement_are_gone(memory):
 def test_namespaces_do_not_meet(memory):
     """A statement of one namespace is never compared with one of another."""
     other = memory.of("bob")
-    (mine,) = told(memory, "I live in Ghent")
+    told(memory, "I live in Ghent")
     told(other, "I moved from Ghent to Turku")
-    assert statuses(memory, mine) == ["active"]
-    assert other.slots.conflicts() == []
+    assert memory.slots.conflicts() == other.slots.conflicts() == []
 
 
 def test_lost_numbers_are_read_again_and_nothing_is_compared_again(memory):
-    """Doctor notices, repairs, and what a person undid stays undone."""
+    """Doctor notices, repairs, and what a person settled stays settled."""
     old, new = told(memory, "I live in Ghent", "I moved from Ghent to Turku")
-    memory.undo(memory.changes.list()[0].number)
-    memory.flush(wait=True)
+    memory.slots.resolve(new, old, keep="both")
     memory._engine.ledger.write(lambda session: session.execute("DELETE FROM claims"))
     looked = memory.store.doctor(repair=False)
     (found,) = [one for one in looked if one.check == "claims"]
@@ -498,5 +391,5 @@ def test_lost_numbers_are_read_again_and_nothing_is_compared_again(memory):
     (found,) = [one for one in memory.store.doctor(repair=True) if one.check == "claims"]
     assert found.repaired
     told(memory, "The kettle is blue")
-    assert statuses(memory, old, new) == ["active", "active"]
+    assert memory.slots.conflicts() == []
     assert all(one.ok for one in memory.store.doctor())

@@ -34,7 +34,7 @@ SAID = (
     ("I live in Utrecht.", "Noted."),
 )
 """Messages of a user, and the answers of the assistant."""
-OPPOSED = ("My landlord is Mr Adler.", "My landlord is Ms Baum.")
+OPPOSED = ("My editor is Vim.", "My editor is Helix.")
 """Two statements of which one must be wrong."""
 ALIKE = {
     "heron": "Runbook Heron restores the ledger.",
