@@ -32,7 +32,7 @@ from memento.status import having
 from memento.text.chatter import is_chatter
 from memento.text.gist import gist
 from memento.text.sentences import beyond
-from memento.text.words import EMPTY_WORDS, META_WORDS, STOP_WORDS, content, terms
+from memento.text.words import HOLLOW_WORDS, content, terms
 from memento.text.worldly import is_worldly
 from memento.types import Hit, Kind, Retrieval, Trust
 from memento.views import View
@@ -45,7 +45,6 @@ PENALTY = 0.6
 
 _LONGEST = 10
 """Maximum number of words; a longer message names what it is about."""
-_HOLLOW = STOP_WORDS | META_WORDS | EMPTY_WORDS
 _POINTS = re.compile(
     r"\b(?:he|she|it|they|him|her|hers|his|its|their|theirs|them|those|there"
     r"|(?:that|this|the other|which) ones?)\b",
@@ -159,7 +158,7 @@ def names_nothing(text: str) -> bool:
     >>> names_nothing("and where is it this time?"), names_nothing("and the rope?")
     (True, False)
     """
-    return _HOLLOW.issuperset(terms(text))
+    return HOLLOW_WORDS.issuperset(terms(text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +200,7 @@ def recall(view: View, said: Sequence[Said], wanted: Wanted) -> tuple[Recalled, 
     groups: Sequence[Sequence[Hit]] = _told_once(new) if wanted.fold else [[hit] for hit in new]
     if wanted.diverse:
         groups = spread(view, groups, wanted.k)
-    told = [group[0] for group in groups][: wanted.k]
+    told = rendering.likely([group[0] for group in groups], found.confidence)[: wanted.k]
     asking = [hit for hit in before if hit.text not in shown]
     told = told[: wanted.k - min(wanted.k // ASKED, len(asking))]
     hits = (*told, *asking[: wanted.k - len(told)])

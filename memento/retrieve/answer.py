@@ -9,14 +9,14 @@ from typing import TypeVar
 import numpy as np
 
 from memento.retrieve import evidence, judging, order
+from memento.retrieve.by_name import asks_no_more
 from memento.retrieve.candidates import Candidate, said
 from memento.retrieve.columns import KINDS, Mask, Rows, Snapshot
 from memento.retrieve.context import Look
-from memento.retrieve.gather import Gathered, asks_no_more, gather, in_order
+from memento.retrieve.gather import Gathered, gather, in_order
 from memento.retrieve.inputs import WIDER
 from memento.retrieve.judging import Judged, judge
 from memento.retrieve.passage import excerpt, passage
-from memento.text import words as spelling
 from memento.text.chatter import is_acknowledgement
 from memento.text.personal import asks_of_oneself
 from memento.types import Kind
@@ -49,7 +49,6 @@ def within(ranked: Sequence[T], k: int, tokens: int | None, cost: Callable[[T], 
     return kept
 
 
-_QUESTION = np.uint32(spelling.Cue.QUESTION)
 _SURE = 10  # hits that give the confidence of the whole answer
 _EPISODE = KINDS[Kind.EPISODE]
 _FEW_WORDS = 24  # of a turn that may only acknowledge, with its speaker and tags
@@ -118,7 +117,7 @@ def find(look: Look) -> Ranking:
     room = _Room(look)
     answer, ranks = _collect(look, room)
     hits = room.choose(room.with_tail(answer))
-    chance = _sure(hits[:_SURE], look)
+    chance = _sure(hits, look)
     if not look.called and (share := judging.share_of(request.query)) < 1.0:
         hits = [replace(one, confidence=share * one.confidence) for one in hits]
         chance *= share
@@ -129,7 +128,11 @@ def find(look: Look) -> Ranking:
 
 
 def _sure(hits: Sequence[Candidate], look: Look) -> float:
-    """Estimate the chance that an answer is among the hits: at least that of the best hit."""
+    """Estimate the chance that an answer is among the hits: at least that of the best hit.
+
+    A turn that only asks is none.
+    """
+    hits = [one for one in hits if not one.question][:_SURE]
     if not hits:
         return 0.0
     chance = judging.of_answer([one.signs for one in hits])
@@ -239,21 +242,20 @@ def _collect(look: Look, room: _Room) -> tuple[list[Candidate], Mapping[str, Map
         if only_named:
             by_name = np.sort(in_order(gathered.named, evidence.BY_NAME, 1.0))
             gathered = replace(gathered, rows=by_name, more=False)
-        elif look.called and asks_no_more(look.query, look.called):
+        elif look.called and asks_no_more(look.query.words, look.called):
             related = _related(look, gathered)  # fewer than a search proposes are all there are
             more = gathered.more and len(related) >= arm
             gathered = replace(gathered, rows=related, more=more)
         ranks = {name: {**at, **ranks[name]} if ranks else at for name, at in gathered.arms.items()}
         judged = judge(look, gathered, known, least)
-        for places, bar in judged.stages():
+        for places in judged.stages():
             texts = look.texts.read(judged.rows[places].tolist())
             telling = places[_telling(look, judged.rows[places], texts)]
             best = list(_candidates(telling, look, gathered, judged))
-            answer.take(best, said(texts, [one.row for one in best]), bar)
+            answer.take(best, said(texts, [one.row for one in best]))
             if room.full(answer.hits):
                 return answer.hits, ranks
         if not gathered.more:
-            answer.take([], {}, 0.0)
             return answer.hits, ranks
         known, least = np.union1d(known, judged.rows), min([least, *judged.scores.tolist()])
         arm *= WIDER
@@ -286,7 +288,6 @@ def _candidates(
     places: Rows, look: Look, gathered: Gathered, judged: Judged
 ) -> Iterator[Candidate]:
     rows = judged.rows[places]
-    asks = (look.snap.cues[rows] & _QUESTION) != 0
     table = np.array([values[places] for values in judged.parts.values()]).T
     query, named, names = look.query, gathered.named, [*judged.parts, "exact"]
     kinds = 0
@@ -300,14 +301,14 @@ def _candidates(
         table,
         gathered.words.matched[rows],
         look.snap.actor[rows],
-        asks,
+        judged.asks[places],
     )
-    for row, score, chance, pull, terms, matched, actor, question, signs in zip(
+    for row, score, chance, pull, terms, matched, actor, asks, signs in zip(
         *(column.tolist() for column in columns), judged.signs.of(places), strict=True
     ):
         added = dict(zip(names, [*terms, named.get(row, 0.0)], strict=True))
         own = matched & ~kinds
-        yield Candidate(row, score, chance, added, own, actor, question, signs, pull=pull)
+        yield Candidate(row, score, chance, added, own, actor, asks, signs, pull=pull)
 
 
 def _found(

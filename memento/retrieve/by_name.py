@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 
 from memento.embed.common_words import is_common
-from memento.text.words import content, terms
+from memento.text.words import HOLLOW_WORDS, META_WORDS, STOP_WORDS, content, terms
 
 MIN_TYPO = 4
 """Shortest word, in letters, in which one typing error is accepted."""
 _ALIKE = 2  # first letters that a mistyped word keeps
+_ASKED = Path(__file__).with_name("slot_names.toml")
 
 Phrase = tuple[str, ...]
 Name = tuple[Sequence[str], bool]
@@ -21,12 +25,21 @@ Named = tuple[int, Sequence[Name]]
 
 @dataclass(frozen=True, slots=True)
 class Called:
-    """A name found in a query: who has it, its words, how many are mistyped, where it starts."""
+    """A name found in a query.
+
+    Attributes:
+        rows: Who has it.
+        length: Its words.
+        typos: How many of them are mistyped.
+        start: Where it starts in the query.
+        partly: Those of the rows of whose key it is only the last word.
+    """
 
     rows: tuple[int, ...]
     length: int
-    typos: int
-    start: int
+    typos: int = 0
+    start: int = 0
+    partly: frozenset[int] = frozenset()
 
 
 class Names:
@@ -164,7 +177,8 @@ class _Search:
                 if self._shown is not None:
                     rows = tuple(filter(self._shown, rows))
                 if rows:
-                    yield Called(rows, length, typos, start)
+                    whole = {row for one in self._bearers for row in one.whole.get(phrase, ())}
+                    yield Called(rows, length, typos, start, frozenset(rows) - whole)
 
     def _rows(self, phrase: Phrase, *, mistyped: bool) -> Iterator[int]:
         for one in self._bearers:
@@ -191,6 +205,41 @@ class _Search:
             if near and (is_common(word) or is_common(single)):
                 near &= {f"{word}s", single}  # "back" is no typing error for "bank"
             yield from sorted(near)
+
+
+def asks_no_more(query: Sequence[str], called: Sequence[Called]) -> bool:
+    """Return whether a query consists only of names and stop words."""
+    spoken = {at for name in called for at in range(name.start, name.start + name.length)}
+    left = [word for at, word in enumerate(query) if at not in spoken]
+    return all(word in STOP_WORDS or word in META_WORDS for word in left)
+
+
+def slot_asked(query: Sequence[str]) -> tuple[str, ...]:
+    """Return the words of the key of the slot that a query asks for; () if it asks for none.
+
+    Beside the words by which people ask for it, the query has only such as tell nothing.
+
+    >>> slot_asked("where do i live now".split()), slot_asked("where do i live in rome".split())
+    (('user', 'home'), ())
+    """
+    known = _ways_to_ask()
+    most = max(map(len, known))
+    telling = [at for at, word in enumerate(query) if word not in HOLLOW_WORDS]
+    first, last = (telling[0], telling[-1]) if telling else (len(query), -1)
+    if last - first >= most:
+        return ()
+    for start in range(max(0, last + 1 - most), min(first, len(query) - 1) + 1):
+        for end in range(min(start + most, len(query)), max(start, last), -1):
+            if (key := known.get(tuple(query[start:end]))) is not None:
+                return key
+    return ()
+
+
+@cache
+def _ways_to_ask() -> dict[Phrase, Phrase]:
+    """Return the words by which people ask for a slot, each with the words of its key."""
+    table = tomllib.loads(_ASKED.read_text(encoding="utf-8"))
+    return {tuple(terms(way)): tuple(terms(key)) for key, ways in table.items() for way in ways}
 
 
 def _names(key: str | None, aliases: Sequence[str]) -> dict[Phrase, bool]:

@@ -25,7 +25,7 @@ class Candidate:
         matched: Bit i is set if the memory itself has term i of the query, and that term is not
             the kind of thing asked for.
         actor: Code of the speaker, or -1.
-        question: Whether it is a question.
+        question: Whether it only asks, and so answers nothing.
         signs: Numbers that give the confidence; see `confidence.Signs`.
         folded: Rows of near-identical memories that it stands for.
         newer: Row of a newer statement about the same thing, or -1.

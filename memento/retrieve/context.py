@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import MAXYEAR, MINYEAR, UTC, datetime, tzinfo
 from functools import cached_property, lru_cache
@@ -13,15 +13,16 @@ from memento.base.clock import day_in, from_micros
 from memento.config import RetrieveConfig
 from memento.retrieve import by_time, question
 from memento.retrieve.by_meaning import Meaning
-from memento.retrieve.by_name import Called
+from memento.retrieve.by_name import Called, slot_asked
 from memento.retrieve.by_time import Then
-from memento.retrieve.columns import Floats, Mask, Snapshot
+from memento.retrieve.columns import KINDS, Floats, Mask, Snapshot
 from memento.retrieve.former_values import Heirs, Later, MeaningOfHeirs
 from memento.retrieve.inputs import TextSource
 from memento.retrieve.question import Query
 from memento.retrieve.request import Request
 from memento.retrieve.standings import Links, Quoted
 from memento.retrieve.usage_boost import Life
+from memento.text.words import HOLLOW_WORDS
 
 Rerank = Callable[[str, Sequence[str]], Floats]
 """Scores texts by how well they answer a query, see `protocols.Reranker`."""
@@ -30,6 +31,7 @@ CHANCE = 0.16
 """Cosine up to which a memory is as near to a question as an unrelated one, see `judging.noise`:
 their mean and a standard deviation. Those meant by the mistyped names of our set have 0.19 to 0.73.
 """
+_MOST_OF_KIND = 200  # memories of a kind that are proposed to a question which names it alone
 _MAX_SPAN = 30  # years before and after now; a date without a year may be in any of them
 _MOST_FAR = 30  # farther years, with memories, in which such a date may also be
 
@@ -112,26 +114,47 @@ class Look:
 
     @cached_property
     def called(self) -> list[Called]:
-        """The names in the question; a mistyped one only of what is near it in meaning."""
-        found = [
-            replace(one, rows=tuple(filter(self._may_be_meant, one.rows))) if one.typos else one
+        """The names in the question; a mistyped one only of what is near it in meaning.
+
+        A question that only names a kind ("what are my
+        preferences") or asks for a slot ("where do I live") in the words of the language names all
+        memories of that kind, or what fills the slot.
+        """
+        words = self.query.words
+        named = [
+            replace(one, rows=tuple(filter(self.may_be_meant, one.rows))) if one.typos else one
             for one in self._names_in(self.mask)
         ]
-        return [one for one in found if one.rows]
+        if (key := slot_asked(words)) and self.request.match == "auto":
+            whole = self._names_in(self.mask, key)
+            named += [Called(one.rows, len(words)) for one in whole if one.length == len(key)]
+        return [one for one in (*named, *self._of_kind()) if one.rows]
 
-    def _may_be_meant(self, row: int) -> bool:
+    def _of_kind(self) -> Iterator[Called]:
+        """Yield the newest memories of the kind that a question names if it names nothing else."""
+        kind, words = self.query.kind, self.query.words
+        if kind is None or self.request.match != "auto":
+            return
+        if HOLLOW_WORDS.issuperset(word for word in words if word.removesuffix("s") != kind):
+            rows = np.flatnonzero(self.mask & (self.snap.kind == KINDS[kind]))[-_MOST_OF_KIND:]
+            yield Called(tuple(rows.tolist()), len(words))
+
+    def may_be_meant(self, row: int) -> bool:
+        """Return whether a memory is nearer to the question than by chance, or has no vector."""
         if self.meaning is None:
             return True
         cosines = self.meaning.of(np.array([row], np.intp))
         return not cosines.known.all() or bool(cosines.best[0] >= CHANCE)
 
-    def _names_in(self, mask: Mask) -> list[Called]:
+    def _names_in(self, mask: Mask, words: Sequence[str] | None = None) -> list[Called]:
         """Find names; those of rows that are not heard only if such rows are wanted."""
         if self.request.match == "text":
             return []
         unheard = self.snap.live < self.snap.n and bool((mask & ~self.snap.heard).any())
         return self.snap.names.called(
-            self.query.words, lambda row: row < len(mask) and bool(mask[row]), unheard=unheard
+            self.query.words if words is None else words,
+            lambda row: row < len(mask) and bool(mask[row]),
+            unheard=unheard,
         )
 
     @cached_property

@@ -62,7 +62,8 @@ class Weights:
         first_person: It is in the first person.
         user: It is not from an assistant or tool, and the query does not ask for a summary.
         opens: It is the user's first turn of the session.
-        standing: It is a standing instruction.
+        standing: It is a standing instruction, and a turn (what people tell an assistant to do when
+            they ask for something is for any question) or the query may ask for a rule.
         form: It holds the kind of answer that the query wants: a name, a time, a number, a place, a
             negation, or it is a decision or a rule.
         answers: The turn before it is a question like this one, by cosine or shared words.
@@ -241,7 +242,10 @@ PIECES: Sequence[tuple[str, Callable[[_Case], Floats | None]]] = (
     ("own_meaning", lambda case: _spread(case.cosines, "own")),
     ("session_meaning", _session_meaning),
     ("first_person", lambda case: case.has(Cue.FIRST_PERSON)),
-    ("standing", lambda case: case.has(Cue.STANDING)),
+    (
+        "standing",
+        lambda case: case.has(Cue.STANDING) * (case.query.wants_rule | (case.session >= 0)),
+    ),
     ("when", lambda case: case.has(Cue.TIME_WORD) if case.query.wants_time else None),
     ("digit", lambda case: case.has(Cue.DIGIT) if case.query.wants_number else None),
     ("user", lambda case: None if case.query.wants_summary else 1 - case.has(Cue.ASSISTANT)),

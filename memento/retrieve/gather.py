@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,8 +13,6 @@ from memento.retrieve.by_meaning import best_rows
 from memento.retrieve.by_name import Called
 from memento.retrieve.columns import Rows, distinct
 from memento.retrieve.context import Look
-from memento.retrieve.question import Query
-from memento.text import words as spelling
 
 _MAX_EXACT = 200  # rows whose text is read for one identifier or quoted phrase
 _TYPO, _TERSE = 0.2, 0.2  # how much a typing error, and a short name, lower the value of a name
@@ -46,7 +44,7 @@ def gather(look: Look, arm: int, cap: int) -> Gathered:
     words = by_words.bm25(query, postings, snap)
     words = pasts.words_of_heirs(words, look.lenders)
     matching = words.rows[look.mask[words.rows]]
-    named = _exact(look) | _named(look.called)
+    named = _exact(look) | _named(look, words)
     found = {
         "text": best_rows(matching, words.score, arm),
         "meaning": _near(look, words, arm),
@@ -71,13 +69,6 @@ def in_order(named: Mapping[int, float], above: float, upto: float) -> Rows:
     return np.array(sorted(chosen, key=lambda row: (-named[row], -row)), np.intp)
 
 
-def asks_no_more(query: Query, called: Sequence[Called]) -> bool:
-    """Return whether a query consists only of names and stop words."""
-    spoken = {at for name in called for at in range(name.start, name.start + name.length)}
-    left = [word for at, word in enumerate(query.words) if at not in spoken]
-    return all(word in spelling.STOP_WORDS or word in spelling.META_WORDS for word in left)
-
-
 def _then(look: Look, words: by_words.Lexical, arm: int) -> Rows:
     """Propose rows of the time that the query asks about."""
     if look.then is None:
@@ -94,14 +85,34 @@ def _near(look: Look, words: by_words.Lexical, arm: int) -> Rows:
     return near[heard | (words.cover[near] > 0)]
 
 
-def _named(called: Sequence[Called]) -> dict[int, float]:
-    """Value each memory that the query names, (0.5, 1]: more for long names and exact spelling."""
+def _named(look: Look, words: by_words.Lexical) -> dict[int, float]:
+    """Value each memory that the query names, (0.5, 1]: more for long names and exact spelling.
+
+    One that is named by a mistyped word, or only in part and no nearer than by chance, yields to a
+    memory that has all else that the query asks for: in "the adress of the jump host", the user's.
+    """
     values: dict[int, float] = {}
-    for name in called:
+    for name in look.called:
         value = 1 - _TYPO * name.typos - _TERSE / (1 + name.length)
+        weak = {row for row in name.partly if not look.may_be_meant(row)}
+        if name.typos and name.length == 1:
+            weak |= {*name.rows}
+        lost = weak if weak and _is_of_another(name, look, words) else ()
         for row in name.rows:
-            values[row] = max(values.get(row, 0.0), value)
+            if row not in lost:
+                values[row] = max(values.get(row, 0.0), value)
     return values
+
+
+def _is_of_another(name: Called, look: Look, words: by_words.Lexical) -> bool:
+    """Return whether a memory has all words beside a name that none of its bearers has."""
+    spoken = look.query.words[name.start : name.start + name.length]
+    rest = sum(1 << at for at, term in enumerate(look.query.terms) if term not in spoken)
+    if not rest or look.request.match == "names":
+        return False
+    has = words.matched & np.uint32(rest)
+    found = words.rows[look.mask[words.rows]]
+    return not has[list(name.rows)].any() and bool((has[found] == rest).any())
 
 
 def _exact(look: Look) -> dict[int, float]:

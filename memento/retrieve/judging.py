@@ -17,12 +17,15 @@ from numpy.typing import NDArray
 
 from memento.retrieve import by_time, evidence
 from memento.retrieve import former_values as pasts
-from memento.retrieve.columns import Floats, Rows
+from memento.retrieve.columns import Floats, Mask, Rows
 from memento.retrieve.context import Look, Rerank
 from memento.retrieve.evidence import Evidence
 from memento.retrieve.gather import Gathered
 from memento.text.chatter import is_chatter
+from memento.text.sentences import merely_asks
+from memento.text.words import Cue
 from memento.text.worldly import is_worldly
+from memento.types import Kind
 
 CONTINUES = 0.5
 """Share of its confidence that a hit keeps if the query is a short question after other lines: what
@@ -287,6 +290,7 @@ def _chance(logit: NDArray[np.floating[Any]]) -> Floats:
     return chance
 
 
+_ASKS = 0.25  # share of its evidence that a turn keeps which only asks
 _SURE = 10  # candidates that bound the confidence of each
 _READ = 16  # candidates whose texts are read for the kind of answer that the query wants
 _STAGE, _MOST_IN_STAGE = 16, 64  # candidates whose texts are read together
@@ -297,7 +301,7 @@ class Judged:
     """Candidates with their scores and confidence; every array has one value per candidate.
 
     ``order`` has their places, best first; ``pull`` decides between equal scores if uses and
-    verdicts moved any candidate.
+    verdicts moved any candidate; ``asks`` marks those that only ask.
     """
 
     order: Rows
@@ -307,15 +311,15 @@ class Judged:
     parts: Mapping[str, Floats]
     signs: Signs
     pull: Floats
+    asks: Mask
 
-    def stages(self) -> Iterator[tuple[Rows, float]]:
-        """Yield the candidates in batches, each with the score of the candidate after it."""
-        start, size, last = 0, _STAGE, len(self.order)
-        while start < last:
-            end = min(last, start + size)
-            following = self.order[min(end, last - 1)]
-            yield self.order[start:end], float(self.scores[following])
-            start, size = end, min(end, _MOST_IN_STAGE)
+    def stages(self) -> Iterator[Rows]:
+        """Yield the places of the candidates in batches."""
+        start, size = 0, _STAGE
+        while start < len(self.order):
+            yield self.order[start : start + size]
+            start += size
+            size = min(start, _MOST_IN_STAGE)
 
 
 def judge(look: Look, gathered: Gathered, known: Rows, most: float) -> Judged:
@@ -326,6 +330,8 @@ def judge(look: Look, gathered: Gathered, known: Rows, most: float) -> Judged:
     weighed = _weigh(look, gathered)
     sums, parts = evidence.total(weighed)
     weighed, sums = _formed(look, weighed, sums, parts)
+    asks = _asking(look, weighed, sums)
+    sums = np.where(asks, _ASKS * sums, sums)
     strict = "form" in parts and look.query.form is not None and look.query.form.strict
     seen = signs(weighed, sums, hollow=look.query.hollow, strict=strict)
     if look.rerank is not None and not len(known) and not look.query.only_time:
@@ -333,8 +339,8 @@ def judge(look: Look, gathered: Gathered, known: Rows, most: float) -> Judged:
         sums = sums + parts["reranked"]
     scores = evidence.scale(sums, evidence.strength(weighed.cosine, weighed.cover))
     named = np.zeros(len(weighed.rows), np.float32)
-    best = np.argsort(-scores, kind="stable")[:_SURE]
-    sure = of_hits(seen, best)
+    best = np.argsort(-np.where(asks, 0, scores), kind="stable")[:_SURE]
+    sure = np.where(asks, 0, of_hits(seen, best))
     if look.query.continues:
         sure *= np.float32(CONTINUES)
     if look.then is not None and look.query.only_time:
@@ -362,7 +368,7 @@ def judge(look: Look, gathered: Gathered, known: Rows, most: float) -> Judged:
         if moved is not None:
             order, scores, pull = moved.order, moved.scores, moved.pull
             parts |= moved.parts
-    return Judged(order, weighed.rows, scores, sure, parts, seen, pull)
+    return Judged(order, weighed.rows, scores, sure, parts, seen, pull, asks)
 
 
 def _weigh(look: Look, gathered: Gathered) -> Evidence:
@@ -390,6 +396,27 @@ def _formed(
     weighed = evidence.with_form(query.form, look.snap, weighed, texts)
     parts["form"] = weighed.signals["form"] * evidence.weights_of(["form"], weighed)["form"]
     return weighed, sums + parts["form"]
+
+
+def _asking(look: Look, weighed: Evidence, sums: Floats) -> Mask:
+    """Find the turns that only ask among the best candidates, until the best are none of them.
+
+    They answer nothing, however many words they share with the question, unless it asks for them.
+    """
+    asks = np.zeros(len(weighed.rows), np.bool_)
+    if look.query.kind == Kind.QUESTION or look.request.filters.kinds == (Kind.QUESTION,):
+        return asks
+    unread = (look.snap.cues[weighed.rows] & np.uint32(Cue.QUESTION)) != 0
+    while unread.any():
+        best = np.argsort(-np.where(asks, _ASKS * sums, sums), kind="stable")[:_READ]
+        best = best[unread[best]]
+        if not len(best):
+            break
+        unread[best] = False
+        rows = weighed.rows[best].tolist()
+        texts = look.texts.read(rows)
+        asks[best] = [merely_asks(texts[row]) for row in rows]
+    return asks
 
 
 def _reranked(look: Look, rows: Rows, sums: Floats, rerank: Rerank) -> Floats:

@@ -22,7 +22,7 @@ from memento.text.codes import codes
 from memento.text.fast_pattern import Small
 from memento.text.former_question import Former
 from memento.text.when import Period, times_of
-from memento.text.words import EMPTY_WORDS
+from memento.text.words import HOLLOW_WORDS
 
 _EPOCH_DAY = EPOCH.toordinal()
 _LAST_DAY = date.max.toordinal()
@@ -120,7 +120,6 @@ _SEVERAL = Small(
     |\bhistory\s+of\b|\bthroughout\b|\bacross\s+(?:all|my|our)\b|\bsteps\b""",
     re.VERBOSE,
 )
-_HOLLOW = spelling.STOP_WORDS | spelling.META_WORDS | EMPTY_WORDS
 _SHORT_QUESTION = 8  # words of a last line that leans on the lines before it
 _KEYWORDS = 1  # words of a query that is only a date, up to which its words are looked up too
 MAX_TEXT = 4000
@@ -148,10 +147,12 @@ class Query:
         only_time: Whether it asks for a time and nothing else; then it has no ``terms``.
         last_talk: Whether it asks for the last conversation.
         former: Which former value it asks for; None if it asks for what holds now.
+        kind: Kind of memory that it names ("what are my preferences"); None if it names none.
         form: Which kind of answer it wants; None if that is open.
         speaker: Code of the one participant it names, or None.
         wants_time: Whether it asks when.
         wants_number: Whether it asks how many.
+        wants_rule: Whether it asks what to do or what holds, rather than for a fact.
         wants_summary: Whether it asks for a summary.
         wants_several: Whether one memory is not enough: it asks for a list, a count, a comparison,
             an order or a summary. Guessed from the words of an English question, so not certain.
@@ -173,10 +174,12 @@ class Query:
     only_time: bool
     last_talk: bool
     former: Former | None
+    kind: str | None
     form: Form | None
     speaker: int | None
     wants_time: bool
     wants_number: bool
+    wants_rule: bool
     wants_summary: bool
     wants_several: bool
 
@@ -208,6 +211,7 @@ def parse(
     if named:
         spoken = {part for name in people for part in name.split()}
         topic = frozenset(term for term in terms if _owner(term, spoken) not in spoken)
+    form = answer_form.wanted(seen)
     return Query(
         text=text,
         words=words,
@@ -216,19 +220,23 @@ def parse(
         kinds=_kinds(seen, terms),
         exact=spellings.exact(spelling.quoted(seen), times.rest, coded),
         forms=spellings.forms(coded, terms),
-        codes=frozenset(word for code in coded for word in code.words),
+        codes=frozenset(
+            word for code in coded for word in code.words if code.sure or not word.isalpha()
+        ),
         periods=tuple(times.periods),
         times=times.named,
         days=Days(zone),
-        hollow=_HOLLOW.issuperset(terms),
+        hollow=HOLLOW_WORDS.issuperset(terms),
         continues=continues(seen),
         only_time=times.only and not bare,
         last_talk=times.last_talk,
         former=None if times.only else former_question.asked(seen),
-        form=answer_form.wanted(seen),
+        kind=answer_form.kind_named(words),
+        form=form,
         speaker=next(iter(named)) if len(named) == 1 else None,
         wants_time=bool(_WHEN.match(seen)),
         wants_number=bool(_COUNT.match(seen)),
+        wants_rule=form is None or form.may_be_rule,
         wants_summary=_SUMMARY.found_in(seen),
         wants_several=times.only or wants_several(seen),
     )

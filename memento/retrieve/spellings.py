@@ -245,7 +245,7 @@ def exact(quoted: Iterable[str], text: str, coded: Sequence[Code]) -> tuple[Exac
     for phrase in quoted:
         found[words.squeeze(phrase)] = _phrase(phrase)
     for code in coded:
-        if code.sure:
+        if code.sure or code.short:
             found["".join(code.parts)] = Exact(_any_of(code.spellings()), _held(code))
     for phrase in words.identifiers(text):
         letters = "".join(filter(str.isalnum, words.squeeze(phrase)))

@@ -8,7 +8,7 @@ likelier one. English, with the commonest question words of German, Spanish and 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from memento.text.fast_pattern import Small
@@ -78,23 +78,13 @@ _ASKS_WHERE = _any_word(
     needs="where wo donde room place city town street floor shop station",
 )
 _ASKS_DECISION = _any_word(
-    r"decid\w+|decisions?|agreed?|settled?|chose|chosen|choose|picked",
-    needs="deci agree settle cho picked",
+    r"decid\w+|agreed?|settled?|chose|chosen|choose|picked", needs="deci agree settle cho picked"
 )
 _ASKS_RULE = _any_word(
-    rf"may|can|can{_QUOTE}t|allowed|should|shouldn{_QUOTE}t|must|mustn{_QUOTE}t|rules?|avoid",
+    rf"may|can|can{_QUOTE}t|allowed|should|shouldn{_QUOTE}t|must|mustn{_QUOTE}t|avoid",
     "forbidden|ok|okay",
-    needs="may can allowed should must rule avoid forbidden ok",
+    needs="may can allowed should must avoid forbidden ok",
 )
-_ASKS_HOW = Small(
-    r"^\W*how\s+(?:do|can|should|to|did)\b(?!.*\b(?:like|feel|know|want)\b)"
-    r"|\b(?:steps?|instructions?|recipe)\b",
-    needs=("how", "step", "instruction", "recipe"),
-)
-_ASKS_TASTE = _any_word(
-    "prefer\\w*", "favou?rite", "like", "fan of", "taste in", needs="prefer favo like fan taste"
-)
-
 _OPENS_QUESTION = Small(
     r"\W*(?:how (?:many|much|do|does|did|can|should|long|often|old|far|is|are)"
     r"|(?:what|which|who|whose|why)\b|whats|whos|(?:can|could|should|shall|do|does|did|is|are|am|was|were|will|would)"
@@ -183,9 +173,11 @@ _LOOSE = frozenset({_TIME, _OFTEN})
 _ASKS_KIND = {
     "decision": _ASKS_DECISION,
     "rule": _ASKS_RULE,
-    "procedure": _ASKS_HOW,
-    "preference": _ASKS_TASTE,
 }
+_KIND_NAMES = frozenset(
+    {"decision", "opinion", "plan", "preference", "procedure", "question", "rule"}
+)
+"""Kinds of memory that people ask for by name; the other names are everyday words."""
 _KIND = 0.6
 
 
@@ -207,6 +199,11 @@ class Form:
     kinds: tuple[tuple[str, float], ...]
     spoken: frozenset[str]
     strict: bool
+
+    @property
+    def may_be_rule(self) -> bool:
+        """Whether a rule may be the answer: it asks for one, or for no person and no thing."""
+        return not (self.who or self.held) or any(kind == "rule" for kind, _ in self.kinds)
 
     def fit(self, text: str, kind: str, common: Callable[[str], bool] | None = None) -> float:
         """Rate how much of what the question wants a text holds, [0, 1].
@@ -249,12 +246,24 @@ def wanted(text: str) -> Form | None:
     lines = text.strip().splitlines()
     question = lines[-1] if lines else ""
     held = tuple((holds, worth) for asks, holds, worth in _HELD if asks.found_in(question))
-    kinds = tuple((kind, _KIND) for kind, asks in _ASKS_KIND.items() if asks.found_in(question))
+    said = {kind for kind, asks in _ASKS_KIND.items() if asks.found_in(question)}
+    named = kind_named(words(question))
+    kinds = tuple((kind, _KIND) for kind in sorted({*said, *([named] if named else [])}))
     who = _ASKS_WHO.found_in(question)
     if not (who or held or kinds):
         return None
     strict = bool(held) and not who and _LOOSE.isdisjoint(holds for holds, _ in held)
     return Form(who, held, kinds, frozenset(_without_possessives(words(question))), strict)
+
+
+def kind_named(spoken: Sequence[str]) -> str | None:
+    """Return the kind of memory that folded words name, the first of several.
+
+    >>> kind_named(["what", "are", "my", "preferences"]), kind_named(["who", "rules", "norway"])
+    ('preference', 'rule')
+    """
+    singular = (word.removesuffix("s") for word in spoken)
+    return next((word for word in singular if word in _KIND_NAMES), None)
 
 
 def _without_possessives(spoken: Collection[str]) -> set[str]:

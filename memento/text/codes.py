@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 
 from memento.text.fast_pattern import holds_any
@@ -26,6 +26,8 @@ _UNIT = 3
 """Maximum number of letters in a word after a number that may be its unit: ``5 km``."""
 _NUMBER = 3
 """Minimum number of digits in a number that stands apart from its prefix."""
+_SHORT = 3
+"""Maximum number of letters to which a word before a number is shortened: ``ERR-14``."""
 _BARE = 4
 """Minimum number of digits in a number that may stand for an identifier without its prefix."""
 _MOST_GROUPS = 16
@@ -54,11 +56,13 @@ class Code:
         parts: Its runs of letters and of digits, folded, in order.
         words: The words that it is written in.
         sure: Whether it is one; "5 km" and "27b" may just be an amount.
+        short: What its word may be shortened to: "error 14" may be ``E-14`` or ``ERR14``.
     """
 
     parts: tuple[str, ...]
     words: tuple[str, ...]
     sure: bool
+    short: tuple[str, ...] = ()
 
     def spellings(self) -> list[tuple[str, ...]]:
         """List the sequences of words in which it may be written, as it is written first."""
@@ -66,16 +70,23 @@ class Code:
         found = [self.words, *_ways(self.parts)]
         if joined.isdigit() or _is_grouped(self.parts):
             found += [_cut(joined, size) for size in _GROUPS]
+        for letters in self.short:
+            found += _ways((letters, self.parts[-1]))
         return list(dict.fromkeys(found))
 
     def pattern(self) -> re.Pattern[str]:
-        """Make the pattern that finds it in a squeezed text, however it is written."""
+        """Make the pattern that finds it in a squeezed text, however it is written.
+
+        A number in doubt is found only behind the shortened word: what counts errors is no code.
+        """
         joined = "".join(self.parts)
         if joined.isdigit() or _is_grouped(self.parts):
             written = r"[-\s]?".join(joined)
         else:
             written = r"[-_/#\s]{0,2}".join(self.parts)
-        return re.compile(rf"(?<!\w){written}(?!\w)")
+        ways = [written] if self.sure or not self.short else []
+        ways += [f"{letters}[-_/#]?{self.parts[-1]}" for letters in self.short]
+        return re.compile(rf"(?<!\w)(?:{'|'.join(ways)})(?!\w)")
 
 
 def codes(text: str) -> list[Code]:
@@ -206,10 +217,19 @@ def _pair(tokens: Sequence[str], *, loud: bool) -> Iterator[Code]:
         plain = not _tells(first) or first in WEAK_WORDS
         year = bool(_YEAR.fullmatch(second)) and not loud
         digits = sum(map(str.isdigit, second))
-        if len(first) <= _PREFIX and digits >= _NUMBER and not plain and not year:
-            yield _code((first, second), sure=True)
+        sure = len(first) <= _PREFIX and digits >= _NUMBER
+        if plain or year:
+            return
+        short = _shortened(first) if second.isdigit() else ()
+        if sure or short:
+            yield replace(_code((first, second), sure=sure), short=short)
     elif first.isdigit() and second.isalpha() and len(second) <= _UNIT and _tells(second):
         yield _code((first, second), sure=False)
+
+
+def _shortened(word: str) -> tuple[str, ...]:
+    """List the beginnings of a word that may stand for it before a number."""
+    return tuple(word[:size] for size in range(1, min(_SHORT + 1, len(word))))
 
 
 def _tells(word: str) -> bool:

@@ -580,3 +580,5 @@ _EMPTY = """
 """
 EMPTY_WORDS = WEAK_WORDS | frozenset(_EMPTY.split())
 """Folded words that do not tell what a question is about, even together: "are you sure"."""
+HOLLOW_WORDS = STOP_WORDS | META_WORDS | EMPTY_WORDS
+"""All words that do not."""

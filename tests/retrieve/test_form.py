@@ -8,8 +8,6 @@ from memento.embed.common_words import is_form_of_common
 from memento.retrieve.question import continues, parse
 from memento.text.answer_form import wanted
 from memento.text.synonyms import others
-from memento.text.tells_change import may_tell_change, tells_change
-from memento.text.words import words
 
 
 @pytest.mark.parametrize(
@@ -125,30 +123,6 @@ def test_a_kind_of_thing_finds_its_members_and_not_one_member_another():
     assert ("dog",) in others("pet")
     assert ("pet",) in others("dogs")
     assert ("cat",) not in others("dog")
-
-
-@pytest.mark.parametrize("text", ["We moved to Leith", "Jetzt mit Hut", "今は東京", "put her off"])
-def test_words_of_change_are_read(text):
-    """Words of change are read."""
-    assert tells_change(text, words(text))
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["They raised the fee to 14", "She put the rent up to 690", "He's at the hut since the fire",
-     "Casa Lila cut it to 12", "Ruben was promoted", "Traded it for a van"],
-)  # fmt: skip
-def test_an_event_may_change_something_but_does_not_say_so(text):
-    """It orders two statements; only a word of change replaces one."""
-    assert may_tell_change(text, words(text))
-    assert not tells_change(text, words(text))
-
-
-@pytest.mark.parametrize("text", ["Ada plays the violin", "She moved " + "a" * 400])
-def test_a_text_without_them_or_a_long_one_tells_of_no_change(text):
-    """A text without them or a long one tells of no change."""
-    assert not tells_change(text, words(text))
-    assert not may_tell_change(text, words(text))
 
 
 def test_a_question_of_stop_words_has_no_cover(shelf):

@@ -664,8 +664,7 @@ def test_outdated_vectors_do_not_fill_the_ram(open_memory):
     for n in range(9, 60):
         owner.update(f"m{n % 8}", text=text(n))
         settled(memory)
-        (first, *_) = memory.retrieve(text(n), record=False)
-        assert first.id == f"m{n % 8}"
+        assert f"m{n % 8}" in {hit.id for hit in memory.retrieve(text(n), record=False)}
         assert len(memory._engine.searcher._kept.hold((1, ("",))).vectors.tail) <= 17
 
 

@@ -7,12 +7,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memento.retrieve import question
-from memento.text import answer_form, former_question, tells_change
+from memento.text import answer_form, former_question
 from memento.text.fast_pattern import Small
 
 ALL = {
     f"{module.__name__}.{name}": value
-    for module in (tells_change, answer_form, former_question, question)
+    for module in (answer_form, former_question, question)
     for name, value in vars(module).items()
     if isinstance(value, Small)
 }
