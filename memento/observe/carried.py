@@ -142,7 +142,8 @@ _TOLD = r"""(?:says|said|writes|wrote|tells|told|replied|insists|insisted|demand
 _REPORTS = re.compile(
     rf"""(?P<own>\b(?:i|we|you)(?:['’](?:ve|d|re))?\s(?:(?:have|had|just|already|also|never|ever|once|always
       |actually|really|only|clearly|then)\s){{0,3}})?
-    (?:\b{_TOLD} | \b(?:they|people)\ssay\b | \breplies\b(?=\W*(?:that\b|[,:]|(?-i:[A-Z])|{_START}))
+    (?:\b{_TOLD} | \b(?:was|were|is|are|be|goes|went)\s(?:all\s|just\s)?like,(?=\s)
+    | \b(?:they|people)\ssay\b | \breplies\b(?=\W*(?:that\b|[,:]|(?-i:[A-Z])|{_START}))
     | (?-i:\bPer\s[A-Z])\w*,(?=\s) | (?-i:\bAs\s[A-Z])\w*\sput\sit\b
     | (?-i:\bAccording)\sto\b | \baccording\sto\b(?!\s(?-i:[A-Z]{{2}})|\sour\b))""",  # noqa: RUF001
     re.IGNORECASE | re.VERBOSE,
