@@ -37,7 +37,9 @@ learning      observe a turn: keep it, and store what the user states
 verbs         what callers can ask beyond the everyday: one file a subject
 manager       the object people use: each verb calls the rooms below
 aio           the same verbs, awaited
+remote        a memory that another process has open: the table of calls, and the client
 resident      one process for each store, which agents share
+serve         a store for other processes and machines, over HTTP
 agents        coding agents: their set-up, and the answers to their hooks
 cli           the command ``memento``
 

@@ -335,6 +335,10 @@ class AsyncFeedback(AsyncPart[Feedback]):
         turn = loop._sync if isinstance(loop, AsyncLoop) else loop  # noqa: SLF001 - the turn itself
         return await asyncio.to_thread(self._sync.finalize, turn, outcome, source=source)
 
+    async def show(self, loop: AsyncLoop | str, ids: Sequence[str]) -> None:
+        """Like ``Feedback.show``, as a coroutine."""
+        await asyncio.to_thread(self._sync.show, loop if isinstance(loop, str) else loop.id, ids)
+
 
 class AsyncInsight(AsyncPart[Insight]):
     """Like ``Insight``, with methods that you await."""
@@ -390,6 +394,7 @@ class AsyncSessions(AsyncPart[Sessions]):
     info = _threaded(Sessions.info)
     checkpoint = _threaded(Sessions.checkpoint)
     resume = _threaded(Sessions.resume)
+    interrupt = _threaded(Sessions.interrupt)
     end = _threaded(Sessions.end)
     recent = _threaded(Sessions.recent)
 

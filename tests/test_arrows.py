@@ -40,8 +40,10 @@ ROOMS = [
     {"verbs"},
     {"manager"},
     {"aio"},
+    {"remote"},
     {""},  # memento itself: the public names
     {"resident"},
+    {"serve"},
     {"agents"},
     {"cli"},
     {"__main__"},
