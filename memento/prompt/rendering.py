@@ -358,8 +358,8 @@ def escape(record: object) -> str:
 def spell_out(text: str) -> str:
     r"""Spell out the characters of a text that a reader cannot see, as `escape` does.
 
-    Line breaks and tabs stay, and so do ``<`` and ``>``: the text is for a place that takes it as
-    text, such as a terminal or a page.
+    Line breaks, tabs and spaces of every width stay, and so do ``<`` and ``>``: the text is for a
+    place that takes it as text, such as a page.
 
     >>> spell_out("a\u202eb \u2764\ufe0f <b>")
     'a\\u202eb \u2764\ufe0f <b>'
@@ -371,7 +371,7 @@ def spell_out(text: str) -> str:
     def said(found: re.Match[str]) -> str:
         char = found[0]
         seen = char in "\n\t<>" or char in _BRACKETS or char in _QUOTES
-        return char if seen else _spelt(quoted, found.start())
+        return char if seen or unicodedata.category(char) == "Zs" else _spelt(quoted, found.start())
 
     return _DOUBTFUL.sub(said, quoted)[1:-1]
 
