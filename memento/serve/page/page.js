@@ -1,39 +1,37 @@
 // What the page does beyond its forms and links: it stays where it is, and shows what is new.
 const wide = matchMedia("(min-width: 821px)");
-const main = () => document.getElementById("main");
 let busy = 0;
 
-/** Put a fetched page in the place of this one, without a jump. */
-async function go(url, options = {}, { push = true, only = null } = {}) {
-  const mine = ++busy;
+/** Put a fetched page in the place of this one, without a jump; what is asked later goes first. */
+async function go(url, options = {}, { push = true, only = null, quiet = false } = {}) {
+  const mine = quiet ? busy : ++busy;
   let answer;
   try {
     answer = await fetch(url, { ...options, headers: { ...options.headers, "X-Page": "1" } });
   } catch {
+    if (quiet) return;
     location.assign(options.method === "POST" ? location.href : url);
     return;
   }
   const text = await answer.text();
-  if (mine !== busy && !only) return;
+  if (mine !== busy) return;
   const next = new DOMParser().parseFromString(text, "text/html");
   if (!next.getElementById("main")) { location.assign(answer.url); return; }
   const focus = document.activeElement?.id;
-  for (const id of only ?? ["main", "toasts"]) swap(next, id);
+  for (const place of only ?? ["#main", "#toasts"]) swap(next, place);
   document.title = next.title;
-  for (const place of [".nav", ".well", ".tabs"]) swapPlace(next, place);
+  for (const place of [".nav", ".well", ".tabs"]) {
+    if (!document.querySelector(place)?.contains(document.activeElement)) swap(next, place);
+  }
   if (push && answer.url !== location.href) history.pushState(null, "", answer.url);
   if (focus && !only) document.getElementById(focus)?.focus({ preventScroll: true });
   ready();
 }
 
-function swap(next, id) {
-  const here = document.getElementById(id), there = next.getElementById(id);
-  if (here && there) here.replaceWith(document.adoptNode(there));
-}
-
-function swapPlace(next, place) {
+/** Replace an element by that of another page, if they differ: nobody's click is lost for nothing. */
+function swap(next, place) {
   const here = document.querySelector(place), there = next.querySelector(place);
-  if (here && there && !here.contains(document.activeElement)) here.replaceWith(document.adoptNode(there));
+  if (here && there && !here.isEqualNode(there)) here.replaceWith(document.adoptNode(there));
 }
 
 /** What has to be done after each swap: sliders, the button to copy, the end of a toast. */
@@ -76,7 +74,7 @@ async function refresh() {
   const live = document.querySelector("[data-live]");
   const typing = live?.contains(document.activeElement) && document.activeElement.matches("input, textarea, select");
   const before = new Set([...(live?.querySelectorAll("a[href]") ?? [])].map((one) => one.getAttribute("href")));
-  await go(location.href, {}, { push: false, only: live && !typing ? ["live"] : [] });
+  await go(location.href, {}, { push: false, only: live && !typing ? ["#live"] : [], quiet: true });
   if (!before.size) return;
   for (const link of document.querySelectorAll("#live .text a")) {
     if (!before.has(link.getAttribute("href"))) link.closest("li")?.classList.add("new");
@@ -122,7 +120,7 @@ document.addEventListener("click", (event) => {
 async function choose(link) {
   for (const hit of document.querySelectorAll(".hit[aria-current]")) hit.removeAttribute("aria-current");
   link.closest(".hit").setAttribute("aria-current", "true");
-  await go(link.dataset.one, {}, { only: ["one"] });
+  await go(link.dataset.one, {}, { only: ["#one"] });
 }
 
 document.addEventListener("keydown", (event) => {
@@ -145,11 +143,15 @@ document.addEventListener("keydown", (event) => {
 
 addEventListener("popstate", () => go(location.href, {}, { push: false }));
 
-const code = new URLSearchParams(location.hash.slice(1)).get("t");
-if (code) {
+/** Use the code behind the address, and leave no trace of it there. */
+function enter() {
+  const code = new URLSearchParams(location.hash.slice(1)).get("t"), field = document.getElementById("code");
+  if (!code) return;
   history.replaceState(null, "", location.pathname + location.search);
-  const field = document.getElementById("code");
   if (field) { field.value = code; field.form.submit(); }
 }
+
+addEventListener("hashchange", enter);
+enter();
 ready();
 if (document.getElementById("toasts")) listen();

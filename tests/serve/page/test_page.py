@@ -1,4 +1,4 @@
-"""The page shows what is remembered, changes it by forms of its own alone, and undoes each change."""
+"""The page shows what is remembered, and changes it by its own forms alone, each with its undo."""
 
 import asyncio
 import re
@@ -18,7 +18,8 @@ from memento.serve.page import door, graph, views
 
 ASKED = f"/?q={quote(QUESTION)}"
 PATHS = [
-    "/", ASKED, f"{ASKED}&old=1&kind=preference&k=20", "/m/{now}", "/m/{now}?q=tea", "/m/{espresso}",
+    "/", ASKED, f"{ASKED}&old=1&kind=preference&k=20", "/m/{now}", "/m/{now}?q=tea",
+    "/m/{espresso}",
     "/m/{tool}", "/timeline", "/timeline?as_of=2026-02-04&known_at=2026-02-23", "/compare",
     "/compare?since=2026-02-01&until=2026-02-12", "/changes", "/inbox", "/rules",
     "/rules?message=recipes&scope=home/kitchen", "/links", "/links?q=tea", "/links?m={now}",
@@ -134,7 +135,6 @@ def test_a_code_ends_after_two_minutes(stranger, memory):
     assert stranger.enter(old).status_code == 401
     door.code_for(root)
     assert "page-code-old" not in {one.name for one in tokens.listed(root)}
-    assert door.CODE_LASTS == timedelta(minutes=2)
 
 
 def test_whoever_leaves_is_out(visitor):
@@ -182,7 +182,8 @@ def test_who_may_only_read_changes_nothing(rights, stranger, memory, told):
     assert memory.get(told["now"].id).status == "active"
 
 
-def test_a_token_sees_its_namespaces_alone(stranger, memory, told):
+@pytest.mark.usefixtures("told")
+def test_a_token_sees_its_namespaces_alone(stranger, memory):
     """Pages, the switch of namespaces and the counts tell nothing of a namespace of others."""
     memory.of("acme", "lena").add("Lena plays the cello")
     other = memory.of("rival").add("The secret of the rival")
@@ -382,7 +383,8 @@ def test_evil_texts_are_shown_as_text(visitor, memory):
 
 
 @pytest.mark.parametrize("text", EVIL[::7])
-def test_evil_questions_are_shown_as_text(text, visitor, told):
+@pytest.mark.usefixtures("told")
+def test_evil_questions_are_shown_as_text(text, visitor):
     """A question comes back in its field and in the title as it was, and runs nothing."""
     read = Read(visitor.get(f"/?q={quote(text)}").text)
     fields = [one for tag, one in read.elements if tag == "input" and one.get("id") == "q"]
@@ -437,7 +439,8 @@ def test_two_clocks(visitor, memory, clock):
     assert ("Utrecht" in known_then, "Porto" in known_then) == (False, True)
 
 
-def test_moments_are_compared(visitor, told):
+@pytest.mark.usefixtures("told")
+def test_moments_are_compared(visitor):
     """Between two days, the page tells what was added, what was replaced, and by what words."""
     text = visitor.get("/compare?since=2026-02-20&until=2026-02-23").text
     assert "I have moved to Utrecht" in text
@@ -446,7 +449,7 @@ def test_moments_are_compared(visitor, told):
 
 
 def test_links_stay_few(visitor, memory):
-    """Around a memory with hundreds of links, the picture has 60 and says how many it leaves out."""
+    """Around a memory with many links, the picture has 60 and says how many it leaves out."""
     hub = memory.add("The hub")
     for at in range(80):
         memory.add(f"Spoke {at}", related=[hub.id])
@@ -484,14 +487,14 @@ def test_the_page_learns_of_changes(memory):
 
         watched = []
         async for event in views.events(memory, 0.0, is_gone):
-            heard.append(event.split("\n")[-4 if "retry" in event else 0])
+            heard.append(event.split("\n")[0])  # noqa: PERF401 - the watcher adds to it, too
         return heard
 
-    heard = asyncio.run(watch())
-    assert heard[1:] == ["add", "event: change", "forget", "event: change"]
+    assert asyncio.run(watch())[1:] == ["add", "event: change", "forget", "event: change"]
 
 
-def test_the_watcher_needs_a_session(visitor, stranger):
+@pytest.mark.usefixtures("visitor")
+def test_the_watcher_needs_a_session(stranger):
     """The stream of changes is for whoever has come in."""
     stranger.client.cookies.clear()
     assert stranger.get("/live").status_code == 401
