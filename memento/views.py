@@ -81,6 +81,8 @@ class View:
     """
 
     __slots__ = ("hold", "namespace")
+    is_remote = False
+    """Whether a service has the store open; see ``memento.remote``."""
 
     def __init__(self, hold: Hold, namespace: tuple[str, ...]) -> None:
         self.hold = hold

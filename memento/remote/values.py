@@ -150,7 +150,9 @@ def _container(hint: Any, origin: Any, *, exact: bool) -> Convert:
         made = partial(_one_of, given)
     elif origin is tuple and given[-1] is not Ellipsis:
         made = partial(_tuple, [reader(one, exact=exact) for one in given])
-    elif not isinstance(origin, type) or origin.__module__ == "numpy":
+    elif not isinstance(origin, type) or not given:
+        raise TypeError(f"{hint} has no form in JSON")
+    elif origin.__module__ == "numpy":
         made = _array
     elif issubclass(origin, Mapping):
         made = partial(_mapping, *(reader(one, exact=exact) for one in given))

@@ -9,10 +9,13 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import partial
+from pathlib import Path as Filesystem
+from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any, NamedTuple, TypeVar
 from uuid import uuid4
@@ -27,6 +30,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from memento import MemoryManager, __version__
 from memento.check import check_seconds
+from memento.config import LLMConfig
 from memento.errors import (
     InvalidInput,
     MementoError,
@@ -35,7 +39,7 @@ from memento.errors import (
     Unanswered,
 )
 from memento.remote.faults import problem_of, status_of
-from memento.remote.routes import ROUTES, Rights
+from memento.remote.routes import ANSWERS, ROUTES, SENDS, Rights
 from memento.remote.values import written
 from memento.serve.access import HEADER, OWNER, Caller, allow, caller_of, limited, namespace_of
 from memento.serve.limits import Limits, Once, Rate
@@ -169,6 +173,7 @@ def application(service: Service, more: Sequence[BaseRoute] = ()) -> ASGIApp:
         routes=[
             Path("/livez", _live),
             Path("/readyz", partial(_ready, service)),
+            Path("/v1/about", partial(_about, service)),
             *more,
             Path("/v1/{name:path}", partial(_called, service), methods=["POST"]),
         ],
@@ -217,26 +222,17 @@ async def _called(service: Service, request: Request) -> Response:
         raise HTTPException(404)
     allow(caller, route)
     labels = namespace_of(caller, request.headers.get(HEADER))
+    call = partial(service.call, caller, name, namespace=labels, seconds=_patience(request))
+    if name in SENDS or name in ANSWERS:
+        return await _with_file(service, request, name, call)
     body = await _body(request, service.settings.limits.body_of(name))
     said = _arguments(body, request)
-    seconds = request.headers.get("memento-timeout")
-
-    async def call() -> bytes:
-        return await service.call(
-            caller,
-            name,
-            said,
-            namespace=labels,
-            seconds=None if seconds is None else _seconds(seconds),
-            then=written,
-        )
-
     key = request.headers.get("idempotency-key")
     if key is None or route.rights is Rights.READ:
-        answer = await call()
+        answer = await call(said, then=written)
     else:
         sent = b"\n".join((name.encode(), repr(labels).encode(), body))
-        answer = await service.once.answer(caller.name, key, sent, call)
+        answer = await service.once.answer(caller.name, key, sent, lambda: call(said, then=written))
     log.debug("%s took %.4f s", name, perf_counter() - began)
     return Response(answer, media_type="application/json")
 
@@ -257,6 +253,10 @@ def _arguments(body: bytes, request: Request) -> dict[str, Any]:
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
         raise HTTPException(415, "send a JSON object as application/json")
+    return _object(body)
+
+
+def _object(body: bytes) -> dict[str, Any]:
     try:
         said = json.loads(body or b"{}")
     except (ValueError, RecursionError) as error:
@@ -266,7 +266,33 @@ def _arguments(body: bytes, request: Request) -> dict[str, Any]:
     return said
 
 
-def _seconds(text: str) -> float:
+async def _with_file(
+    service: Service, request: Request, name: str, call: Callable[..., Awaitable[bytes]]
+) -> Response:
+    """Answer a call whose body, or whose answer, is a file: it is never one of this machine's."""
+    limits = service.settings.limits
+    with TemporaryDirectory(prefix="memento-") as folder:
+        if name in SENDS:
+            sent = Filesystem(folder, "sent")
+            given = request.query_params.get("arguments", "{}").encode()
+            body = await _body(request, limits.body_of(name))
+            await asyncio.to_thread(sent.write_bytes, body)
+            answer = await call(_object(given) | {SENDS[name]: str(sent)}, then=written)
+            return Response(answer, media_type="application/json")
+        said = _arguments(await _body(request, limits.body), request)
+        called = Filesystem(str(said.get(ANSWERS[name]) or "file")).name
+        made = Filesystem(folder, called)
+        told = await call(said | {ANSWERS[name]: str(made)}, then=written)
+        whole = await asyncio.to_thread(made.read_bytes)
+    headers = {"memento-result": told.decode()}
+    return Response(whole, headers=headers, media_type="application/octet-stream")
+
+
+def _patience(request: Request) -> float | None:
+    """Return for how long a caller waits, if it says so."""
+    text = request.headers.get("memento-timeout")
+    if text is None:
+        return None
     try:
         return check_seconds("Memento-Timeout", float(text))
     except ValueError as error:
@@ -281,6 +307,25 @@ async def _ready(service: Service, _: Request) -> Response:
     """Tell whether calls are answered."""
     ready = not service.leaving.is_set() and not service.memory.store.closed
     return JSONResponse({"ready": ready}, 200 if ready else 503)
+
+
+async def _about(service: Service, request: Request) -> Response:
+    """Tell a client of the service and of its token what its manager would know."""
+    request.state.caller = caller = service.caller(request)
+    labels = namespace_of(caller, request.headers.get(HEADER))
+    store = service.memory.store
+    told = {
+        "version": __version__,
+        "namespace": labels,
+        "caller": caller.name,
+        "rights": caller.rights,
+        "trust": caller.trust,
+        "read_only": store.read_only or caller.rights is Rights.READ,
+        "prompt_confidence": store.prompt_confidence,
+        "config": replace(store.config, llm=LLMConfig()),
+        "now": store.clock(),
+    }
+    return Response(written(told), media_type="application/json")
 
 
 async def _refused(request: Request, error: Exception) -> Response:
