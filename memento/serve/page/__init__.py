@@ -65,7 +65,11 @@ def routes(service: Service, *, every: float = EVERY) -> list[BaseRoute]:
         if (who := door.caller(request)) is None:
             return Response(status_code=401, headers=HEADERS)
         watched = door.memory_of(request, who[0])
-        told = views.events(watched, every, request.is_disconnected)
+
+        async def is_gone() -> bool:
+            return service.leaving.is_set() or await request.is_disconnected()
+
+        told = views.events(watched, every, is_gone)
         return StreamingResponse(told, media_type="text/event-stream", headers=HEADERS)
 
     return [
