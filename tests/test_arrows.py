@@ -40,6 +40,7 @@ ROOMS = [
     {"verbs"},
     {"manager"},
     {"aio"},
+    {"frameworks"},
     {""},  # memento itself: the public names
     {"resident"},
     {"agents"},
