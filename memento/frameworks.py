@@ -1,8 +1,9 @@
 """What an adapter for an agent framework shares with the others: an agent that remembers goes on.
 
 An adapter reads the framework's messages as turns and puts two texts into its request; the rest is
-here. The memory is an addition to the agent: if the store or a model of memento fails, that is
-logged as an error, and the agent answers without it. A wrong argument still raises.
+here. The memory is an addition to the agent: in an outage of the store, that is logged as an error,
+and the agent goes on without memory. A closed or read-only store, and a label or an argument that
+is not valid, are mistakes of the program and raise their typed error.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ import json
 import logging
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Self, TypedDict
 from uuid import uuid4
@@ -30,24 +30,15 @@ from memento.check import (
     member,
     type_name,
 )
-from memento.conversation import MOST, keep_new, kept_here, mended, session_of
+from memento.conversation import MOST, keep_new, kept_here, mended, outlived, session_of
 from memento.conversation.turns import PIECE, Turn, turns_of
-from memento.errors import (
-    EmbedderError,
-    InvalidInput,
-    RerankerError,
-    SecretFound,
-    StoreError,
-    TierUnavailable,
-)
+from memento.errors import InvalidInput
 from memento.manager import MemoryManager
 from memento.status import having
 from memento.types import Memory, Trust
 
 WAIT = 5.0
 """Seconds to wait at most, by default, until the latest turn is also found by its meaning."""
-TROUBLE = (StoreError, TierUnavailable, EmbedderError, RerankerError, SecretFound)
-"""What ends no agent: the memory is out of order, or refuses a secret that was said."""
 HELD = 1_000
 """Answers held in RAM, one for each message that is being answered."""
 ALL = 1_000_000
@@ -89,7 +80,6 @@ class Options(TypedDict, total=False):
     observe: bool
     scope: str
     speaker: Trust | str
-    strict: bool
 
 
 class RunOptions(Options, total=False):
@@ -115,8 +105,6 @@ class AgentMemory:
         scope: Scope in which the agent works, for the policy and for what is learned.
         speaker: Who writes the user's messages: ``user``, or ``agent`` if an LLM does, as in a
             subagent.
-        strict: Whether a memory that is out of order ends the run with the typed error. If False,
-            the error is logged, and the agent goes on without memory.
 
     Raises:
         InvalidInput: If an argument is not as described.
@@ -134,7 +122,6 @@ class AgentMemory:
         observe: bool = False,
         scope: str = "",
         speaker: Trust | str = Trust.USER,
-        strict: bool = False,
     ) -> None:
         self.manager = check_manager(manager)
         self._namespace: Namespace | None = _checked(namespace)
@@ -145,7 +132,6 @@ class AgentMemory:
         self._observe = check_flag("observe", observe)
         self._scope = parse_scope(scope)
         self._speaker = member(Trust, "speaker", speaker)
-        self._strict = check_flag("strict", strict)
         self._held: OrderedDict[tuple[Any, ...], Given] = OrderedDict()
 
     def of(self, run: object) -> Self:
@@ -176,14 +162,14 @@ class AgentMemory:
             session: Name of the conversation; any string.
         """
         said = turns_of(turns)
-        with self.going_on("recall"):
+        with outlived("recalling"):
             return self._recalled(said, session, self._wait)
         return Given()
 
     async def arecall(self, turns: Iterable[Turn], session: str | None = None) -> Given:
         """Do what ``recall`` does, without blocking a thread while it waits."""
         said = turns_of(turns)
-        with self.going_on("recall"):
+        with outlived("recalling"):
             wait = 0.0 if self._answering(said, session) else await settle(self.manager, self._wait)
             return await asyncio.to_thread(self._recalled, said, session, wait)
         return Given()
@@ -202,7 +188,7 @@ class AgentMemory:
     def store(self, turns: Iterable[Turn], session: str | None = None) -> None:
         """Store turns of any role, each once, and learn from the user's if it is to."""
         said = turns_of(turns)
-        with self.going_on("keep"):
+        with outlived("keeping what is said"):
             fresh = keep_new(self.manager, said, session=session, speaker=self._speaker)
             for one in fresh if self._observe and self._speaker is Trust.USER else ():
                 if one.turn.role == "user":
@@ -211,10 +197,6 @@ class AgentMemory:
     async def akeep(self, turns: Iterable[Turn], session: str | None = None) -> None:
         """Do what ``keep`` does, in a worker thread."""
         await asyncio.to_thread(self.keep, turns, session)
-
-    def going_on(self, verb: str) -> _GoingOn:
-        """Log an error of the memory in the block instead of raising it, unless it is strict."""
-        return _GoingOn(verb, strict=self._strict)
 
     def _learn(self, text: str, session: str | None, turn_id: str | None) -> None:
         name = None if session is None else session_of(session)
@@ -258,22 +240,6 @@ class AgentMemory:
         return self.manager.store.namespace, session, said
 
 
-class _GoingOn(AbstractContextManager[None]):
-    """Lets an agent go on without memory."""
-
-    def __init__(self, verb: str, *, strict: bool) -> None:
-        self._verb, self._strict = verb, strict
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: object
-    ) -> bool:
-        if self._strict or not isinstance(error, TROUBLE):
-            return False
-        name = type(error).__name__
-        log.error("the agent goes on without memory: %s: %s: %s", self._verb, name, error)
-        return True
-
-
 class Transcript:
     """The messages of one conversation, stored exactly, each as memories that ``recall`` finds.
 
@@ -295,18 +261,17 @@ class Transcript:
 
     def add(self, messages: Iterable[tuple[Turn, Mapping[str, Any]]]) -> None:
         """Store messages, each a turn with the words and the speaker, and the message as JSON."""
-        with self._memory.going_on("keep a transcript"):
-            self._memory.store([self._turn(*one) for one in messages], self._session)
+        self._memory.store([self._turn(*one) for one in messages], self._session)
 
     def read(self, limit: int | None = None) -> list[dict[str, Any]]:
         """Return the newest messages, oldest first."""
-        with self._memory.going_on("read a transcript"):
+        with outlived("what was said before"):
             return [message for message, _ in self._newest(limit)][::-1]
         return []
 
     def pop(self) -> dict[str, Any] | None:
         """Forget the newest message and return it; None if there is none."""
-        with self._memory.going_on("forget a message"):
+        with outlived("forgetting a message"):
             for message, memories in self._newest(1):
                 self._memory.manager.forget_many(ids=[one.id for one in memories])
                 return message
@@ -314,7 +279,7 @@ class Transcript:
 
     def clear(self) -> None:
         """Forget all messages; what was learned from them stays."""
-        with self._memory.going_on("forget a transcript"):
+        with outlived("forgetting a transcript"):
             self._memory.manager.forget_many(
                 session=session_of(self._session), where={FORMAT: self._form}
             )

@@ -8,8 +8,8 @@ import shutil
 
 import pytest
 
-from memento import Config, MemoryManager, Turn
-from memento.errors import InvalidInput, InvalidScope, SecretFound, StoreClosed
+from memento import MemoryManager, Turn
+from memento.errors import InvalidInput, InvalidScope, StoreClosed
 from memento.frameworks import AgentMemory, Given, Transcript, labels
 from memento.testing import HashEmbedder
 
@@ -111,21 +111,15 @@ class TestOutage:
         assert (talk.read(), talk.pop()) == ([], None)
         assert [one.levelname for one in caplog.records] == ["ERROR"] * 7
 
-    def test_or_ends_if_it_is_to(self, memory):
-        """With ``strict`` the error is raised by its type."""
+    def test_a_closed_store_is_a_mistake(self, memory):
+        """It is raised by its type: nothing would ever be remembered."""
         memory.close()
+        mine = AgentMemory(memory)
+        for use in (lambda: mine.recall([ASKED]), lambda: mine.keep([Turn(FACT)])):
+            with pytest.raises(StoreClosed):
+                use()
         with pytest.raises(StoreClosed):
-            AgentMemory(memory, strict=True).recall([ASKED])
-
-    def test_a_secret_that_was_said_ends_no_agent(self, open_memory):
-        """Where secrets are refused, the message is not kept, and the agent answers."""
-        memory = open_memory(config=Config(secrets="reject"))
-        secret = "My key is sk-proj-" + "aB3dE5gH7jK9mN1p" * 3
-        AgentMemory(memory).keep([Turn(secret)])
-        Transcript(AgentMemory(memory), "s", "test").add([message(secret)])
-        assert memory.list() == []
-        with pytest.raises(SecretFound):
-            AgentMemory(memory, strict=True).keep([Turn(secret)])
+            Transcript(mine, "monday", "test").read()
 
 
 class TestNamespaces:
@@ -140,7 +134,7 @@ class TestNamespaces:
         assert memory.of("acme", "ann").list()
 
     def test_a_run_that_names_nobody_is_an_error(self, memory):
-        """Nobody's memory is everybody's: it is refused, in an outage too."""
+        """Nobody's memory is everybody's: it is refused."""
         mine = AgentMemory(memory, namespace=lambda run: run)
         with pytest.raises(InvalidInput, match="context"):
             mine.of(None)

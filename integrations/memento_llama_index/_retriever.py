@@ -12,6 +12,7 @@ from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from memento import Filtering, Hit, MemoryManager, check_filters
 from memento.aio import settle
 from memento.check import check_count, check_seconds
+from memento.errors import InvalidInput
 from memento.frameworks import WAIT, check_manager
 
 log = logging.getLogger("memento.llama_index")
@@ -47,6 +48,8 @@ class MementoRetriever(BaseRetriever):
         self._k = check_count("k", k)
         self._wait = check_seconds("wait", wait)
         self._filters: Filtering = filters or {}
+        if unknown := sorted(self._filters.keys() - Filtering.__annotations__.keys()):
+            raise InvalidInput("filters", f"unknown: {', '.join(unknown)}; see ``Filtering``")
         check_filters(self._filters)
         super().__init__(**options)
 

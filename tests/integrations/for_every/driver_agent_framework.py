@@ -8,13 +8,13 @@ from agent_framework import (
     Agent,
     AgentSession,
     BaseChatClient,
+    ChatMiddlewareLayer,
     ChatResponse,
     Content,
     FunctionInvocationLayer,
     Message,
     tool,
 )
-from agent_framework._middleware import ChatMiddlewareLayer
 from driver import CALL, ORGANISATION
 
 from memento_agent_framework import MementoContextProvider
