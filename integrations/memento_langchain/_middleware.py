@@ -34,9 +34,10 @@ from memento.base.scopes import parse_scope
 from memento.check import MAX_TOKENS, check_count, check_flag, check_seconds, check_share, member
 from memento.conversation import MOST, keep_new, mended, outlived, session_of
 from memento.errors import InvalidInput
+from memento.frameworks import WAIT, check_manager
 from memento.prompt import TOKENS
 from memento_langchain._structured import Wanted, answered, chosen, with_words
-from memento_langchain._turns import WAIT, check_manager, text_of, turn_of, warn
+from memento_langchain._turns import text_of, turn_of, warn
 from memento_langchain.namespaces import Namespace, Views, settings_of_run
 
 Place = Literal["user", "system"]
