@@ -115,7 +115,7 @@ def subjects(text: str) -> tuple[str, ...]:
     """Return the words of a request that say what it is about, without their endings.
 
     >>> subjects("can you not hang on to any of that about Davie and the card")
-    ('davie', 'card')
+    ('davi', 'card')
     """
     said = (one for one in words(text) if len(one) > 2 or one.isdigit())  # noqa: PLR2004 - shorter ones join words
     return tuple(one for one in dict.fromkeys(map(root, said)) if one not in _NO_SUBJECT)
