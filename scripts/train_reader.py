@@ -10,7 +10,8 @@ people join them and in the frames of ``training/frames.jsonl``, and then on the
 ``training/voices`` whose numbers leave 2, 3 or 4 after division by 5 as well. The word embeddings
 stay as they are, so that the built file takes them from ``model.onnx`` beside it. Training adds in
 an order that depends on the machine, so a second run gives other weights of the same quality: the
-built file is committed.
+built file is committed. The one in the package is the mean of the weights of two runs, on fewer
+messages of ``training/mixed``.
 
 ``benchmarks/observe_voices.py`` measures the result through ``observe``.
 """

@@ -116,9 +116,8 @@ class Look:
     def called(self) -> list[Called]:
         """The names in the question; a mistyped one only of what is near it in meaning.
 
-        A question that only names a kind ("what are my
-        preferences") or asks for a slot ("where do I live") in the words of the language names all
-        memories of that kind, or what fills the slot.
+        A question that only names a kind ("what are my preferences") or asks for a slot ("where do
+        I live") names the newest memories of that kind, or what fills the slot.
         """
         words = self.query.words
         named = [
