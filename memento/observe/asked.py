@@ -54,6 +54,80 @@ _TOLD = re.compile(
     re.IGNORECASE,
 )
 """The user speaks of having told it."""
+_SAY = "told|said|mentioned|shared|gave|given|typed|wrote|written|pasted|sent|confided"
+_FORGET = r"(?:forget|unlearn|unknow|unsee|unhear|unremember)"
+_REMOVE = (
+    r"(?:delet|eras|remov|wip)(?:e|ing)|(?:scrub|drop|bin|clear|discard|purge|scrap|scratch|strike"
+    r"|lose|take|throw)(?:ing)?|get(?:ting)? rid of|let(?:ting)? go of"
+)
+_KEEP = (
+    r"(?:keep|store|save|remember|retain|hold on ?to|hang on ?to|note|record"
+    r"|(?:have|know)(?= (?:anything|about|what|which|that)\b))"
+)
+_SOFT = (
+    r"(?:(?:please|pls|plz|kindly|just|actually|also|now|then|so|and|but|oh?k(?:ay)?|hey|hi|no|wait"
+    r"|oh|well|sorry|maybe|on second thoughts?)\b[,. ]*)*"
+)
+_YOU = (
+    r"(?:(?:can|could|would|will) (?:you|u|ya)|would you (?:mind|be so kind as to)|(?:i|we)(?:['’ ]?d"  # noqa: RUF001 - a real apostrophe
+    r"| would)? ?(?:like|want|prefer|rather|sooner|appreciate)(?: it)?(?: if| that)? you"
+    r"|you(?: can| could| may| should| might)) (?:please |pls |just |kindly |to )*"
+)
+_BEGIN = rf"(?:^|[,;:.!?–—-] ){_SOFT}"  # noqa: RUF001 - real dashes
+_MEMORY = re.compile(
+    rf"\bi(?:['’]ve| have| had|['’]d)? (?:\w+ )?(?:{_SAY})\b(?! (?:an?|the|her|him|them|my|all)\b)"  # noqa: RUF001 - a real apostrophe
+    r"|\byou(?:['’]ve| have)? (?:\w+ )?(?:know|have|remember|got|stored|saved|kept|noted)\b"  # noqa: RUF001
+    r"|\b(?:your|ur|yr) (?:\w+ )?(?:memory|memories|notes?|records?|files?|head|mind|storage)\b"
+    r"|\b(?:that|the|this) (?:[\w'’]+ ){0,3}(?:thing|stuff|story|business|news)\b"  # noqa: RUF001
+    r"|\bthat (?:bit|part) (?:about|where|when|with)\b"
+    r"|\b(?:any|every)thing (?:about|on|to do with)\b|\b(?:my|that|this) (?:last|previous) message\b",
+    re.IGNORECASE,
+)
+"""What the agent was told or keeps, as against the text or the code at hand."""
+_AT_HAND = re.compile(
+    r"\b(?:from|in|of|off|out of|on) (?:the|this|that|our) (?!memor|record)\w+[.!? ]*$"
+    r"|\?$",
+    re.IGNORECASE,
+)
+_FOR_NOW = re.compile(
+    r"\bfor (?:now|a (?:moment|minute|while|bit|second))\b|\b(?:what|how) about\b", re.IGNORECASE
+)
+"""The text or the code at hand, or the turn to another subject: "Forget chapter 3, what about 2?"."""
+_REQUESTS = (
+    re.compile(rf"{_BEGIN}(?P<you>{_YOU})?(?P<forget>{_FORGET}|forgot)\b", re.IGNORECASE),
+    re.compile(rf"{_BEGIN}(?:{_YOU})?(?:{_REMOVE})\b", re.IGNORECASE),
+    re.compile(
+        rf"{_BEGIN}(?:{_YOU})?(?:(?:i|we) )?(?:(?:don['’]?t|do not|never|not(?: to)?|needn['’]?t|stop"  # noqa: RUF001
+        rf"|didn['’]?t)\b ?)(?:want you to |have to |need to |be |please )*{_KEEP}(?:ing)?\b",  # noqa: RUF001
+        re.IGNORECASE,
+    ),
+    re.compile(r"\b(?:pretend|act|treat)\b.*\b(?:never|not|\w+n['’]t)\b", re.IGNORECASE),  # noqa: RUF001
+    re.compile(
+        r"\b(?:can|may|should|could|must|shouldn['’]?t)(?: not)? (?:go|leave|stay|be)\b", re.IGNORECASE  # noqa: RUF001
+    ),
+)
+_OTHERS = re.compile(
+    r"""(?:n['’]?t|\bnot|\bnever|\bwithout)\ (?:\w+\ ){0,3}?forget(?:ting)?\b  # "don't forget"
+    |(?<!you\ )(?<!u\ )(?<!as\ )\bto\ forget\b|\blet['’]?s?\ (?:us\ |me\ )?forget\b  # "told me to"
+    |^(?:how|what|why|when|where|which|who)\ (?:\w+\ )?
+      (?:do|does|did|have|has|is|are|was|were|can|could|should|will|would)\b
+    |^(?:should|shall|do|does|did|is|are|was|were|have|has)\ (?:i|you|we|they|he|she|it|there)\b
+    |(?:^|[,;.!?]\ )(?:(?:and|but|so)\ )?(?:totally\ |almost\ |nearly\ )?forgot\b
+    |\b(?:i|we|he|she|they|it|who|one|people|everyone|nobody)(?:['’]?(?:ve|ll|d))?\ (?:[a-z']+\ ){0,2}?
+      (?:forget|lose|delete|erase|remove|erased|deleted|removed|wiped|dropped|lost|threw|binned)\b
+    |\b(?!you\b|u\b)\w+\ (?:have\ |has\ |had\ |never\ |always\ |won['’]?t\ )?(?<!be\ )
+      (?:forgets|forgotten|forgetting|forgot|wo?n['’]?t\ forget)\b
+    |^you\ (?:never\ |always\ |often\ )*(?:forgot|forget)\b
+    """,  # noqa: RUF001 - real apostrophes
+    re.IGNORECASE | re.VERBOSE,
+)
+"""Somebody else who forgets, a wish that nothing is forgotten, or a question."""
+_KEPT_VERB = re.compile(rf"\b{_KEEP}\b", re.IGNORECASE)
+_TAKEN = re.compile(
+    rf"\b(?:{_FORGET}|{_REMOVE}|no|not|never|nor|nothing|nowhere|without|out|off|go|as if|like)\b"
+    r"|n['’]?t\b",  # noqa: RUF001 - a real apostrophe
+    re.IGNORECASE,
+)
 _NAME = re.compile(r"(?<=\w )(?<![.!?] )[A-Z]\w+|(?<=: )[A-Z]\w+")
 _SPOKEN = re.compile(r"[^\W_](?:[\w'’-]*\w)?")  # noqa: RUF001 - a real apostrophe
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
@@ -119,6 +193,29 @@ def subjects(text: str) -> tuple[str, ...]:
     """
     said = (one for one in words(text) if len(one) > 2 or one.isdigit())  # noqa: PLR2004 - shorter ones join words
     return tuple(one for one in dict.fromkeys(map(root, said)) if one not in _NO_SUBJECT)
+
+
+def is_request(sentence: str) -> bool | None:
+    """Return whether a sentence asks to forget, by its form; None if its form does not tell.
+
+    >>> is_request("Could you delete what I told you about Zosia?"), is_request("Don't forget it!")
+    (True, False)
+    >>> is_request("Drop the index."), is_request("I always forget the milk.")
+    (None, False)
+    """
+    said = " ".join(sentence.split())
+    if _OTHERS.search(said) or _FOR_NOW.search(said) or (_KEPT_VERB.search(said) and not _TAKEN.search(said)):
+        return False
+    of_memory = _MEMORY.search(said) is not None
+    forget, *others = _REQUESTS
+    if found := forget.search(said):
+        polite = found["you"] or re.search(r"\b(?:please|pls|plz|kindly)\b", said, re.IGNORECASE)
+        if found["forget"].casefold() != "forgot" or found["you"]:
+            if of_memory or (polite and not _AT_HAND.search(said.rstrip("?"))):
+                return True
+    if of_memory and any(one.search(said) for one in others):
+        return True
+    return None
 
 
 @dataclass(frozen=True, slots=True)
