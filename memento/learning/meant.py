@@ -25,6 +25,10 @@ CLEAR, LEAD = 0.9, 0.12
 """Least evidence for what a request names, and how much more of it than for the next."""
 BEFORE = 0.42
 """Least evidence that a request that only points means the message before."""
+ALIKE, ALIKE_LEAD = 0.35, 0.1
+"""Least cosine of what a request means whose words nobody said before, and its lead."""
+COVERED = 0.6
+"""Least share of what a request names that one message must say, unless it is alike."""
 AFAR = 0.6
 """Least evidence, and its lead, that such a request means another message."""
 NEAR, MOST_NEAR = 0.3, 5
@@ -83,7 +87,8 @@ def meant_by(asked: Asked, told: Sequence[Told], today: date) -> Meant:
         today: The day of the request.
     """
     days = _past(asked.text, today)
-    pool = [one for one in told if not days or _within(one, days)]
+    pool = [one for one in told if _within(one, days)] or [*told]
+    days = days if len(pool) < len(told) else []
     count = Counter(word for one in told for word in one.words)
     named = [one for one in asked.words if count[one] <= max(OFTEN, OFTEN_SHARE * len(told))]
     spoken = frozenset(word for one in pool for word in one.words)
@@ -125,11 +130,19 @@ def meant_by(asked: Asked, told: Sequence[Told], today: date) -> Meant:
         return found(all_of_it, known, own=False)
     if known:
         all_said = [one for one in pool if len(known) > 1 and one.words.issuperset(named)]
-        clear = evidence[pool[0].key] >= CLEAR and lead >= LEAD
+        best = pool[0]
+        told_enough = weight(best.words.intersection(named)) >= COVERED * least
+        clear = evidence[best.key] >= CLEAR and lead >= LEAD
+        clear = clear and (told_enough or best.like_request >= ALIKE)
         return found(all_said or pool[:clear], known, own=False)
     if days and pool and lead >= LEAD:
         return found(pool[:1], asked.context, own=False)
-    sure = _pointed_at(asked, pool, around, weight)
+    alike = sorted(pool, key=lambda one: -one.like_request)
+    values = [one.like_request for one in alike[:2]]
+    if asked.words and values and values[0] >= ALIKE and _lead(values) >= ALIKE_LEAD:
+        return found(alike[:1], asked.words, own=False)
+    names_it = asked.words and not asked.points
+    sure = [] if names_it else _pointed_at(asked, pool, around, weight)
     return found(sure, asked.context, own=True)
 
 
@@ -144,7 +157,11 @@ def _pointed_at(
     for before in (one for one in pool if one.back == 1):
         own = before.like_request if asked.words else 0.0
         evidence = max(likeness(before), likeness(before) - before.like_message + own)
-        if asked.is_bare or (asked.told and evidence + 0.2 >= BEFORE):
+        if (
+            asked.is_bare
+            or (asked.points and asked.is_short)
+            or (asked.told and evidence + 0.2 >= BEFORE)
+        ):
             return [before]
     if around:
         pool = [one for one in pool if _within(one, around)]

@@ -35,7 +35,8 @@ _ENDINGS = (("s",), ("ing", "ed", "e", "y"))
 _KEPT = 3
 """Minimum number of letters of a word that stay."""
 _WHOLE = re.compile(
-    r"\b(?:all (?:of|that)|everything|whole|anything about|unknow|whatever i"
+    r"\b(?:all (?:of|that)|everything|whole|anything about|what you (?:know|have)|completely|unknow"
+    r"|whatever i"
     r"|(?:him|her|them) (?:out|off))\b",
     re.IGNORECASE,
 )
@@ -69,18 +70,21 @@ _SOFT = (
     r"|oh|well|sorry|maybe|on second thoughts?)\b[,. ]*)*"
 )
 _YOU = (
-    r"(?:(?:can|could|would|will) (?:you|u|ya)|would you (?:mind|be so kind as to)|(?:i|we)(?:['’ ]?d"  # noqa: RUF001 - a real apostrophe
+    r"(?:(?:can|could|would|will) (?:you|u|ya)|would you (?:mind|be so kind as to)"
+    r"|(?:i|we)(?:[' ]?d"
     r"| would)? ?(?:like|want|prefer|rather|sooner|appreciate)(?: it)?(?: if| that)? you"
     r"|you(?: can| could| may| should| might)) (?:please |pls |just |kindly |to )*"
 )
-_BEGIN = rf"(?:^|[,;:.!?–—-] ){_SOFT}"  # noqa: RUF001 - real dashes
+_BEGIN = rf"(?:^|[,;:.!?-] ){_SOFT}"
 _MEMORY = re.compile(
-    rf"\bi(?:['’]ve| have| had|['’]d)? (?:\w+ )?(?:{_SAY})\b(?! (?:an?|the|her|him|them|my|all)\b)"  # noqa: RUF001 - a real apostrophe
-    r"|\byou(?:['’]ve| have)? (?:\w+ )?(?:know|have|remember|got|stored|saved|kept|noted)\b"  # noqa: RUF001
+    rf"\bi(?:'ve| have| had|'d)? (?:\w+ )?(?:{_SAY})\b"
+    r"(?! (?:an?|the|her|him|them|my|all)\b)"
+    r"|\byou(?:'ve| have)? (?:\w+ )?(?:know|have|remember|got|stored|saved|kept|noted)\b"
     r"|\b(?:your|ur|yr) (?:\w+ )?(?:memory|memories|notes?|records?|files?|head|mind|storage)\b"
-    r"|\b(?:that|the|this) (?:[\w'’]+ ){0,3}(?:thing|stuff|story|business|news)\b"  # noqa: RUF001
+    r"|\b(?:that|the|this) (?:[\w']+ ){0,3}(?:thing|stuff|story|business|news)\b"
     r"|\bthat (?:bit|part) (?:about|where|when|with)\b"
-    r"|\b(?:any|every)thing (?:about|on|to do with)\b|\b(?:my|that|this) (?:last|previous) message\b",
+    r"|\b(?:any|every)thing (?:about|on|to do with)\b"
+    r"|\b(?:my|that|this) (?:last|previous) message\b",
     re.IGNORECASE,
 )
 """What the agent was told or keeps, as against the text or the code at hand."""
@@ -89,45 +93,53 @@ _AT_HAND = re.compile(
     r"|\?$",
     re.IGNORECASE,
 )
+"""The text or the code at hand."""
 _FOR_NOW = re.compile(
     r"\bfor (?:now|a (?:moment|minute|while|bit|second))\b|\b(?:what|how) about\b", re.IGNORECASE
 )
-"""The text or the code at hand, or the turn to another subject: "Forget chapter 3, what about 2?"."""
+"""The turn to another subject: "Forget chapter 3, what about 2?"."""
 _REQUESTS = (
-    re.compile(rf"{_BEGIN}(?P<you>{_YOU})?(?P<forget>{_FORGET}|forgot)\b", re.IGNORECASE),
+    re.compile(rf"{_BEGIN}(?:(?P<you>{_YOU})(?:{_FORGET}|forgot)|{_FORGET})\b", re.IGNORECASE),
     re.compile(rf"{_BEGIN}(?:{_YOU})?(?:{_REMOVE})\b", re.IGNORECASE),
     re.compile(
-        rf"{_BEGIN}(?:{_YOU})?(?:(?:i|we) )?(?:(?:don['’]?t|do not|never|not(?: to)?|needn['’]?t|stop"  # noqa: RUF001
-        rf"|didn['’]?t)\b ?)(?:want you to |have to |need to |be |please )*{_KEEP}(?:ing)?\b",  # noqa: RUF001
+        rf"{_BEGIN}(?:{_YOU})?(?:(?:i|we) )?(?:(?:don'?t|do not|never|not(?: to)?|needn'?t|stop"
+        rf"|didn'?t)\b ?)(?:want you to |have to |need to |be |please )*{_KEEP}(?:ing)?\b",
         re.IGNORECASE,
     ),
-    re.compile(r"\b(?:pretend|act|treat)\b.*\b(?:never|not|\w+n['’]t)\b", re.IGNORECASE),  # noqa: RUF001
+    re.compile(r"\b(?:pretend|act|treat)\b.*\b(?:never|not|\w+n't)\b", re.IGNORECASE),
     re.compile(
-        r"\b(?:can|may|should|could|must|shouldn['’]?t)(?: not)? (?:go|leave|stay|be)\b", re.IGNORECASE  # noqa: RUF001
+        r"\b(?:can|may|should|could|must|shouldn'?t)(?: not)? (?:go|leave|stay|be)\b",
+        re.IGNORECASE,
     ),
 )
 _OTHERS = re.compile(
-    r"""(?:n['’]?t|\bnot|\bnever|\bwithout)\ (?:\w+\ ){0,3}?forget(?:ting)?\b  # "don't forget"
-    |(?<!you\ )(?<!u\ )(?<!as\ )\bto\ forget\b|\blet['’]?s?\ (?:us\ |me\ )?forget\b  # "told me to"
+    r"""(?:n'?t|\bnot|\bnever|\bwithout)\ (?:\w+\ ){0,3}?forget(?:ting)?\b  # "don't forget"
+    |(?<!you\ )(?<!u\ )(?<!as\ )\bto\ forget\b|\blet'?s?\ (?:us\ |me\ )?forget\b  # "told me to"
     |^(?:how|what|why|when|where|which|who)\ (?:\w+\ )?
       (?:do|does|did|have|has|is|are|was|were|can|could|should|will|would)\b
     |^(?:should|shall|do|does|did|is|are|was|were|have|has)\ (?:i|you|we|they|he|she|it|there)\b
     |(?:^|[,;.!?]\ )(?:(?:and|but|so)\ )?(?:totally\ |almost\ |nearly\ )?forgot\b
-    |\b(?:i|we|he|she|they|it|who|one|people|everyone|nobody)(?:['’]?(?:ve|ll|d))?\ (?:[a-z']+\ ){0,2}?
+    |\b(?:i|we|he|she|they|it|who|one|people|everyone|nobody)(?:'?(?:ve|ll|d))?\ (?:[a-z']+\ ){0,2}?
       (?:forget|lose|delete|erase|remove|erased|deleted|removed|wiped|dropped|lost|threw|binned)\b
-    |\b(?!you\b|u\b)\w+\ (?:have\ |has\ |had\ |never\ |always\ |won['’]?t\ )?(?<!be\ )
-      (?:forgets|forgotten|forgetting|forgot|wo?n['’]?t\ forget)\b
+    |\b(?!you\b|u\b)\w+\ (?:have\ |has\ |had\ |never\ |always\ |won'?t\ )?(?<!be\ )
+      (?:forgets|forgotten|forgetting|forgot|wo?n'?t\ forget)\b
     |^you\ (?:never\ |always\ |often\ )*(?:forgot|forget)\b
-    """,  # noqa: RUF001 - real apostrophes
+    """,
     re.IGNORECASE | re.VERBOSE,
 )
 """Somebody else who forgets, a wish that nothing is forgotten, or a question."""
 _KEPT_VERB = re.compile(rf"\b{_KEEP}\b", re.IGNORECASE)
 _TAKEN = re.compile(
     rf"\b(?:{_FORGET}|{_REMOVE}|no|not|never|nor|nothing|nowhere|without|out|off|go|as if|like)\b"
-    r"|n['’]?t\b",  # noqa: RUF001 - a real apostrophe
+    r"|n'?t\b",
     re.IGNORECASE,
 )
+_POINTS = re.compile(
+    r"\b(?:that|this|it|these|those)(?= (?:please|pls|again|now|right)\b|[.,;!?]|$)"
+    r"|\bwhat i(?:'ve)? just \w+|\b(?:last|previous) (?:message|thing i \w+)\b|\bi said that\b",
+    re.IGNORECASE,
+)
+"""Only points at something, which is most often the message before."""
 _NAME = re.compile(r"(?<=\w )(?<![.!?] )[A-Z]\w+|(?<=: )[A-Z]\w+")
 _SPOKEN = re.compile(r"[^\W_](?:[\w'’-]*\w)?")  # noqa: RUF001 - a real apostrophe
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
@@ -204,15 +216,18 @@ def is_request(sentence: str) -> bool | None:
     (None, False)
     """
     said = " ".join(sentence.split())
-    if _OTHERS.search(said) or _FOR_NOW.search(said) or (_KEPT_VERB.search(said) and not _TAKEN.search(said)):
+    if (
+        _OTHERS.search(said)
+        or _FOR_NOW.search(said)
+        or (_KEPT_VERB.search(said) and not _TAKEN.search(said))
+    ):
         return False
     of_memory = _MEMORY.search(said) is not None
     forget, *others = _REQUESTS
     if found := forget.search(said):
         polite = found["you"] or re.search(r"\b(?:please|pls|plz|kindly)\b", said, re.IGNORECASE)
-        if found["forget"].casefold() != "forgot" or found["you"]:
-            if of_memory or (polite and not _AT_HAND.search(said.rstrip("?"))):
-                return True
+        if of_memory or (polite and not _AT_HAND.search(said.rstrip("?"))):
+            return True
     if of_memory and any(one.search(said) for one in others):
         return True
     return None
@@ -229,6 +244,7 @@ class Asked:
         context: Those of the rest of the message, without endings.
         whole: Whether all that is known of it is meant, not one thing that was told.
         told: Whether the user speaks of having told it.
+        points: Whether it points at something.
         slots: Slots that it may name.
         names: Who may be meant by "her", the likeliest first, folded; empty if nobody is.
     """
@@ -239,6 +255,7 @@ class Asked:
     context: tuple[str, ...]
     whole: bool
     told: bool
+    points: bool
     slots: tuple[str, ...]
     names: tuple[str, ...]
 
@@ -251,7 +268,12 @@ class Asked:
     @property
     def is_bare(self) -> bool:
         """Return whether the message has hardly more than pointing words."""
-        return not self.words and len(self.context) < 3  # noqa: PLR2004 - a sigh and a reason
+        return not self.words and self.is_short
+
+    @property
+    def is_short(self) -> bool:
+        """Return whether the message hardly has a word beside those that ask."""
+        return len(self.context) < 3  # noqa: PLR2004 - a sigh and a reason
 
 
 def asked_of(message: str, parts: Sequence[tuple[int, int]], before: str | None) -> Asked:
@@ -278,6 +300,7 @@ def asked_of(message: str, parts: Sequence[tuple[int, int]], before: str | None)
         context=subjects(" … ".join(rest)),
         whole=_WHOLE.search(text) is not None,
         told=_TOLD.search(message) is not None,
+        points=_POINTS.search(text.replace("’", "'")) is not None,  # noqa: RUF001 - real
         slots=keys_of(text),
         names=tuple(one for one in names if one not in _NO_PERSON),
     )

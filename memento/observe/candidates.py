@@ -121,7 +121,9 @@ def _by_form(
         heard = any(one.signal is Signal.FORGET and one.probability >= STORE_AT for one in there)
         if not heard and is_request(masked[said.start : said.end]):
             found = [one for one in found if one not in there]
-            found.append(Candidate(said, Signal.FORGET, cues.CERTAIN, sure=False, reasons=("form",)))
+            found.append(
+                Candidate(said, Signal.FORGET, cues.CERTAIN, sure=False, reasons=("form",))
+            )
     return sorted(found, key=lambda one: one.span.start)
 
 
