@@ -83,6 +83,8 @@ class View:
     """
 
     __slots__ = ("hold", "namespace", "run")
+    is_remote = False
+    """Whether a service has the store open; see ``memento.remote``."""
 
     def __init__(self, hold: Hold, namespace: tuple[str, ...], run: Run | None = None) -> None:
         self.hold = hold

@@ -70,16 +70,16 @@ def _listening(host: str, port: int) -> socket.socket:
 
 
 def _doors(resident: Resident, asked: dict[str, Any], token: tokens.Token) -> Doors:
-    wanted = {**asked, "namespace": token.namespace, "make": not token.read_only}
+    wanted = {**asked, "namespace": token.namespace, "make": token.rights != "read"}
     return Doors(
         lambda: resident.open(wanted),
         scope=token.scope,
         client=token.name,
-        read_only=token.read_only,
+        read_only=token.rights == "read",
         more=asked["more"],
         tokens=asked["tokens"],
         bound=True,
-        trust=token.trust,  # type: ignore[arg-type]  # checked when the token was made
+        trust="agent" if token.trust == "user" else token.trust,  # type: ignore[arg-type]  # checked
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from memento.observe import cues, mask, split
 from memento.observe import language as languages
+from memento.observe.asked import is_request
 from memento.observe.carried import LONGEST, MOST_READ, PROSE, are_own, carries
 from memento.observe.leads import is_stated_outright
 from memento.observe.signals import (
@@ -51,6 +52,7 @@ def find(
     read, vetoed = spans[:most], Counter[str]()
     if code == languages.ENGLISH:
         candidates = _by_reader(text, masked[: read[-1].end] if read else "", previous)
+        candidates = _by_form(candidates, read, masked, vetoed)
     elif code in cues.LANGUAGES:
         candidates = _by_cues(read, masked, code, vetoed)
     else:
@@ -101,6 +103,28 @@ def _by_reader(text: str, masked: str, previous: str | None) -> list[Candidate]:
         )
         for one in reading.statements()
     ]
+
+
+def _by_form(
+    candidates: Sequence[Candidate], sentences: Sequence[Span], masked: str, vetoed: Counter[str]
+) -> list[Candidate]:
+    """Return the candidates with all sentences whose form asks to forget, and none that has not."""
+    found = []
+    for one in candidates:
+        forgets = one.signal is Signal.FORGET
+        if forgets and is_request(masked[one.span.start : one.span.end]) is False:
+            vetoed["no request"] += 1
+        else:
+            found.append(one)
+    for said in sentences:
+        there = [one for one in found if said.start <= one.span.start < said.end]
+        heard = any(one.signal is Signal.FORGET and one.probability >= STORE_AT for one in there)
+        if not heard and is_request(masked[said.start : said.end]):
+            found = [one for one in found if one not in there]
+            found.append(
+                Candidate(said, Signal.FORGET, cues.CERTAIN, sure=False, reasons=("form",))
+            )
+    return sorted(found, key=lambda one: one.span.start)
 
 
 def _by_cues(
