@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from memento.ledger.filters import Filtering, check_filters
     from memento.manager import MemoryManager
     from memento.prompt.policy_values import Policy
+    from memento.remote.client import AsyncRemoteMemory, RemoteMemory, connect
     from memento.sleep.tick_values import Anomaly, Stale, StepDone, Tick
     from memento.types import (
         Belief,
@@ -93,11 +94,12 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
-    "Anomaly", "AsyncMemoryManager", "Belief", "Change", "Checkpoint", "Config", "Diff", "Draft",
-    "Evidence", "Filtering", "Finding", "Hit", "Kind", "Loop", "Memories", "Memory",
-    "MemoryManager", "Policy", "Promotion", "Recalled", "Related", "Resumption", "Retrieval",
-    "ScopeGuess", "ScopeInfo", "Session", "SessionInfo", "SlotValue", "Source", "Stale", "Status",
-    "StepDone", "Strength", "Tick", "Tier", "Trust", "Turn", "Undone", "Version", "check_filters",
+    "Anomaly", "AsyncMemoryManager", "AsyncRemoteMemory", "Belief", "Change", "Checkpoint",
+    "Config", "Diff", "Draft", "Evidence", "Filtering", "Finding", "Hit", "Kind", "Loop",
+    "Memories", "Memory", "MemoryManager", "Policy", "Promotion", "Recalled", "Related",
+    "RemoteMemory", "Resumption", "Retrieval", "ScopeGuess", "ScopeInfo", "Session", "SessionInfo",
+    "SlotValue", "Source", "Stale", "Status", "StepDone", "Strength", "Tick", "Tier", "Trust",
+    "Turn", "Undone", "Version", "check_filters", "connect",
 ]  # fmt: skip
 
 
@@ -108,6 +110,7 @@ _HOMES = {
     "ledger.filters": ("Filtering", "check_filters"),
     "manager": ("MemoryManager",),
     "prompt.policy_values": ("Policy",),
+    "remote.client": ("AsyncRemoteMemory", "RemoteMemory", "connect"),
     "sleep.tick_values": ("Anomaly", "Stale", "StepDone", "Tick"),
     "types": (
         "Belief", "Change", "Diff", "Draft", "Evidence", "Finding", "Hit", "Kind", "Memories",

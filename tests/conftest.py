@@ -76,8 +76,8 @@ def open_memory(tmp_path, clock):
 
 def _through_a_service(memory, opened):
     """Return a client of a service that has the memory open."""
-    from memento.remote.client import connect
-    from tests.served import served
+    from memento.remote.client import connect  # noqa: PLC0415 - few tests need a service
+    from tests.served import served  # noqa: PLC0415 - as above
 
     url, _ = opened.enter_context(served(memory))
     return opened.enter_context(connect(url, namespace=memory.store.namespace))

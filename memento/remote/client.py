@@ -22,7 +22,7 @@ from typing import IO, TYPE_CHECKING, Any, Self, cast
 from urllib.parse import quote
 
 from memento.aio import AsyncMemoryManager
-from memento.base.files import write_atomically
+from memento.base.files import explain_os, write_atomically
 from memento.base.scopes import parse_namespace
 from memento.check import check_seconds
 from memento.config import Config
@@ -42,7 +42,7 @@ from memento.manager import MemoryManager
 from memento.remote.faults import error_of, status_of
 from memento.remote.routes import ANSWERS, HERE, ROUTES, SENDS, UNSENT, Rights, Route, parts
 from memento.remote.values import plain, reader
-from memento.types import Memories
+from memento.types import Draft, Memories, Retrieval
 from memento.upkeep.backup import Backup
 from memento.verbs.documents import Documents, text_of
 from memento.verbs.feedback import Feedback, Loop
@@ -92,17 +92,18 @@ class Link:
     def __init__(
         self, address: str, client: httpx.Client, labels: tuple[str, ...] | None, timeout: float
     ) -> None:
-        self._address, self.client, self._labels, self._timeout = address, client, labels, timeout
+        self.address, self.client, self._labels, self._timeout = address, client, labels, timeout
         self._about: dict[str, Any] | None = None
 
     def of(self, labels: tuple[str, ...]) -> Link:
         """Return the same for another namespace."""
-        return Link(self._address, self.client, labels, self._timeout)
+        return Link(self.address, self.client, labels, self._timeout)
 
     @property
     def root(self) -> Path:
-        """The address of the service."""
-        return Path(self._address)
+        """The store folder, if the service tells the owner; else the address of the service."""
+        told = (self._about or {}) if self.closed else self.about()
+        return Path(told.get("root", self.address))
 
     @property
     def namespace(self) -> tuple[str, ...]:
@@ -140,14 +141,24 @@ class Link:
             self._about = self._answer("GET", "/v1/about", again=True).json()
         return self._about
 
+    def retrieve(self, query: str, k: int | None, **options: Any) -> Retrieval:
+        """Find memories, for a `Loop`."""
+        found: Retrieval = self.call(ROUTES["retrieve"], {"query": query, "k": k, **options})
+        return found
+
+    def add(self, drafts: Sequence[Draft]) -> Memories:
+        """Add memories, for a `Loop`."""
+        kept: Memories = self.call(ROUTES["add_many"], {"items": drafts})
+        return kept
+
     def call(self, route: Route, said: Mapping[str, Any]) -> Any:
         """Call a method, and return its result."""
-        arguments = {name: _argument(name, value) for name, value in said.items()}
-        if route.name in SENDS:
-            return self._send(route, arguments, said[SENDS[route.name]])
-        if route.name in ANSWERS:
-            return self._fetch(route, arguments, said[ANSWERS[route.name]])
-        return self._read(route, self._post(route, json.dumps(arguments).encode()))
+        file = SENDS.get(route.name) or ANSWERS.get(route.name)
+        arguments = {name: _argument(name, one) for name, one in said.items() if name != file}
+        if file is not None:
+            go = self._send if route.name in SENDS else self._fetch
+            return go(route, arguments, file, said[file])
+        return self._read(route, self._post(route, _body(arguments)))
 
     def _post(self, route: Route, body: Any, **more: Any) -> httpx.Response:
         headers = {"content-type": "application/json", **more.pop("headers", {})}
@@ -160,34 +171,35 @@ class Link:
         except (ValueError, TypeError, KeyError) as error:
             raise ServiceError(f"{route.name}: the answer is none of this version") from error
 
-    def _send(self, route: Route, arguments: dict[str, Any], source: Any) -> Any:
+    def _send(self, route: Route, arguments: dict[str, Any], name: str, source: Any) -> Any:
         """Send a file as the body of a call."""
-        del arguments[SENDS[route.name]]
-        with _opened(source) as body:
+        with _opened(name, source) as body:
             return self._read(
                 route,
                 self._post(
                     route,
                     body,
-                    params={"arguments": json.dumps(arguments)},
+                    params={"arguments": _body(arguments).decode()},
                     headers={"content-type": "application/octet-stream"},
                 ),
             )
 
-    def _fetch(self, route: Route, arguments: dict[str, Any], target: Any) -> Any:
+    def _fetch(self, route: Route, arguments: dict[str, Any], name: str, target: Any) -> Any:
         """Take a file from the answer to a call."""
-        to_file = isinstance(target, str | Path)
-        overwrite = arguments.pop("overwrite", False)
-        if to_file and Path(target).exists() and not overwrite:
-            raise TargetExists(target, "exists already; pass overwrite=True to replace it")
-        arguments[ANSWERS[route.name]] = Path(target).name if to_file else "stream"
-        answer = self._post(route, json.dumps(arguments).encode())
-        if to_file:
-            write_atomically(Path(target), answer.content)
-        else:
+        path = _path(name, target)
+        if path and not arguments.pop("overwrite", False) and path.exists():
+            raise TargetExists(path, "exists already; pass overwrite=True to replace it")
+        arguments[name] = path.name if path else "stream"
+        answer = self._post(route, _body(arguments))
+        if path is None:
             _pour(answer.content, target)
+        else:
+            try:
+                write_atomically(path, answer.content)
+            except OSError as error:
+                raise explain_os(path, error) from error
         made = self._read(route, answer, answer.headers["memento-result"])
-        return replace(made, path=Path(target)) if isinstance(made, Backup) else made
+        return replace(made, path=path) if path and isinstance(made, Backup) else made
 
     def _answer(self, method: str, path: str, *, again: bool, **given: Any) -> httpx.Response:
         """Send a request until it is answered, and raise what the answer tells of.
@@ -205,12 +217,14 @@ class Link:
             try:
                 answer = self.client.request(method, path, headers=headers, **given)
             except httpx.ConnectError as error:
-                self._rest(pause, end, Unanswered(f"{self.root} cannot be reached: {error}"), error)
+                self._rest(
+                    pause, end, Unanswered(f"{self.address} cannot be reached: {error}"), error
+                )
             except httpx.HTTPError as error:
-                lost = Unanswered(f"{self.root} gave no answer: {error!r}")
+                lost = Unanswered(f"{self.address} gave no answer: {error!r}")
                 self._rest(pause, end if again else 0.0, lost, error)
             except RuntimeError as error:
-                raise StoreClosed(self.root) from error
+                raise StoreClosed(self.address) from error
             else:
                 if not answer.is_error:
                     return answer
@@ -238,6 +252,13 @@ def _problem(answer: httpx.Response) -> MementoError:
     return error_of(problem)
 
 
+def _body(arguments: Mapping[str, Any]) -> bytes:
+    try:
+        return json.dumps(arguments).encode()
+    except ValueError as error:  # a number of thousands of digits
+        raise InvalidInput("arguments", f"cannot be sent: {error}") from error
+
+
 def _argument(name: str, value: Any) -> Any:
     """Return an argument as it is sent."""
     if isinstance(value, Named | Loop):
@@ -248,15 +269,38 @@ def _argument(name: str, value: Any) -> Any:
         raise InvalidInput(name, f"cannot be sent: {error}") from error
 
 
+def _path(name: str, file: Any) -> Path | None:
+    """Return the path of a file; None for an open stream.
+
+    Raises:
+        InvalidInput: If it is neither, or a name that no file can have.
+    """
+    if isinstance(file, str | Path):
+        try:
+            os.fsencode(file)
+        except ValueError as error:
+            raise InvalidInput(name, f"is no name of a file: {error}") from error
+        if "\0" not in str(file):
+            return Path(file)
+    elif hasattr(file, "read") or hasattr(file, "write"):
+        return None
+    raise InvalidInput(name, "must be the name of a file, or an open stream")
+
+
 @contextmanager
-def _opened(source: Any) -> Iterator[Any]:
+def _opened(name: str, source: Any) -> Iterator[Any]:
     """Open what is to be sent, which may be open."""
-    if isinstance(source, str | Path):
-        with Path(source).open("rb") as opened:
-            yield opened
-    else:
+    path = _path(name, source)
+    if path is None:
         said = source.read()
         yield said.encode() if isinstance(said, str) else said
+        return
+    try:
+        opened = path.open("rb")
+    except OSError as error:
+        raise explain_os(path, error) from error
+    with opened:
+        yield opened
 
 
 def _pour(content: bytes, target: IO[Any]) -> None:
@@ -345,7 +389,7 @@ def _add_document(self: Any, document: str | Path, **how: Any) -> Memories:
 
 def _shown(self: Part) -> str:
     link = _link(self)
-    return f"<{type(self).__name__} {str(link.root)!r} {'closed' if link.closed else 'open'}>"
+    return f"<{type(self).__name__} {link.address!r} {'closed' if link.closed else 'open'}>"
 
 
 _BY_HAND: dict[str, dict[str, Any]] = {

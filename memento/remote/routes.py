@@ -156,6 +156,12 @@ class Route:
         return found
 
     @cached_property
+    def takes_filters(self) -> bool:
+        """Whether it takes filters by name."""
+        kinds = [one.kind for one in signature(self.method).parameters.values()]
+        return Parameter.VAR_KEYWORD in kinds
+
+    @cached_property
     def read_result(self) -> Convert:
         """What makes its result from JSON; an object with methods is left to the client."""
         if self.name in HANDLES:
@@ -166,15 +172,19 @@ class Route:
         """Return the arguments of a call from what was sent.
 
         Raises:
-            InvalidInput: If one is unknown or missing.
+            InvalidInput: If one is unknown or missing. A method that takes filters says itself
+                which one it does not know.
         """
         for name in given:
-            if name not in self.arguments:
+            if name in UNSENT or not (name in self.arguments or self.takes_filters):
                 raise InvalidInput(name, f"is no argument of {self.name}")
         for name, one in self.arguments.items():
             if one.default is Parameter.empty and name not in given:
                 raise InvalidInput(name, "is missing")
-        return {name: self.arguments[name].read(value) for name, value in given.items()}
+        return {
+            name: self.arguments[name].read(value) if name in self.arguments else value
+            for name, value in given.items()
+        }
 
     def call(self, memory: MemoryManager, bound: Mapping[str, Any]) -> Any:
         """Call it on a manager."""

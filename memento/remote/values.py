@@ -101,7 +101,7 @@ _FORMS: tuple[tuple[Any, Convert], ...] = (
     (Path, str),
     (Named, lambda value: {"id": value.id}),
     (Mapping, _pairs),
-    (AbstractSet, lambda value: sorted(map(plain, value))),
+    (AbstractSet, lambda value: sorted(map(plain, value), key=repr)),
     (Iterable, lambda value: [plain(one) for one in value]),
     (SupportsFloat, _number),
 )
@@ -185,20 +185,18 @@ def _first(several: list[Convert], value: Any) -> Any:
 
 
 def _object(kind: Any, exact: bool, value: Any) -> Any:
-    readers = _readers(kind, exact=exact)
-    if not isinstance(value, dict) or (exact and not value.keys() <= readers.keys()):
+    hints = _hints(kind)
+    if not isinstance(value, dict) or (exact and not value.keys() <= hints.keys()):
         raise TypeError(f"is no {kind.__name__}")
-    return kind(**{name: readers[name](one) for name, one in value.items() if name in readers})
+    known = {name: one for name, one in value.items() if name in hints}
+    return kind(**{name: reader(hints[name], exact=exact)(one) for name, one in known.items()})
 
 
 @cache
-def _readers(kind: Any, *, exact: bool) -> dict[str, Convert]:
+def _hints(kind: Any) -> dict[str, Any]:
     hints = hints_of(kind)
-    return {
-        one.name: reader(hints[one.name], exact=exact)
-        for one in dataclasses.fields(kind)
-        if one.init and not one.name.startswith("_")
-    }
+    several = (one.name for one in dataclasses.fields(kind) if one.init)
+    return {name: hints[name] for name in several if not name.startswith("_")}
 
 
 def _typed(parts: Mapping[str, Convert], value: Any) -> Any:

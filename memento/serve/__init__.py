@@ -4,6 +4,7 @@
 
 access    who calls: tokens, rights, namespaces, and how far each is trusted
 app       the service: calls within their limits, and the routes around them
+live      what is stored and changed, as it happens
 limits    what one caller can take: calls a second, keys of repeated calls
 metrics   what happened, for Prometheus
 openapi   the description of the API, from the table of routes

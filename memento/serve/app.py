@@ -23,7 +23,7 @@ from uuid import uuid4
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute
 from starlette.routing import Route as Path
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -40,9 +40,13 @@ from memento.errors import (
 )
 from memento.remote.faults import problem_of, status_of
 from memento.remote.routes import ANSWERS, ROUTES, SENDS, Rights
-from memento.remote.values import written
+from memento.remote.values import plain, written
 from memento.serve.access import HEADER, OWNER, Caller, allow, caller_of, limited, namespace_of
 from memento.serve.limits import Limits, Once, Rate
+from memento.serve.live import events, last_seen
+from memento.serve.metrics import TYPE, Metrics
+from memento.serve.openapi import document
+from memento.upkeep.lineage import Stats
 
 T = TypeVar("T")
 log = logging.getLogger("memento.serve")
@@ -76,6 +80,8 @@ class Service:
         self.memory, self.settings = memory, settings
         self.leaving = asyncio.Event()
         self.once = Once()
+        self.metrics = Metrics()
+        self.streams = 0
         self._rate = Rate(settings.limits.rate, settings.limits.burst)
         self._readers = ThreadPoolExecutor(settings.limits.readers, "memento-read")
         self._writers = ThreadPoolExecutor(settings.limits.writers, "memento-write")
@@ -173,9 +179,12 @@ def application(service: Service, more: Sequence[BaseRoute] = ()) -> ASGIApp:
         routes=[
             Path("/livez", _live),
             Path("/readyz", partial(_ready, service)),
+            Path("/metrics", partial(_metrics, service)),
             Path("/v1/about", partial(_about, service)),
+            Path("/v1/changes/stream", partial(_stream, service)),
+            Path("/v1/openapi.json", _described),
             *more,
-            Path("/v1/{name:path}", partial(_called, service), methods=["POST"]),
+            Path("/v1/{name:path}", partial(_counted, service), methods=["POST"]),
         ],
         exception_handlers={
             MementoError: _refused,
@@ -212,9 +221,27 @@ class _Guard:
         return "" if said in own | self._settings.origins else "pages of other sites may not call"
 
 
+async def _counted(service: Service, request: Request) -> Response:
+    """Answer a call of the API, and count it."""
+    began, status = perf_counter(), 500
+    try:
+        answer = await _called(service, request)
+        status = answer.status_code
+    except MementoError as error:
+        status = status_of(error)
+        raise
+    except HTTPException as error:
+        status = error.status_code
+        raise
+    else:
+        return answer
+    finally:
+        name = request.path_params["name"].replace("/", ".")
+        known = name if name in ROUTES else "other"
+        service.metrics.count(known, status, perf_counter() - began)
+
+
 async def _called(service: Service, request: Request) -> Response:
-    """Answer a call of the API."""
-    began = perf_counter()
     request.state.caller = caller = service.caller(request)
     name = request.path_params["name"].replace("/", ".")
     route = ROUTES.get(name)
@@ -233,7 +260,6 @@ async def _called(service: Service, request: Request) -> Response:
     else:
         sent = b"\n".join((name.encode(), repr(labels).encode(), body))
         answer = await service.once.answer(caller.name, key, sent, lambda: call(said, then=written))
-    log.debug("%s took %.4f s", name, perf_counter() - began)
     return Response(answer, media_type="application/json")
 
 
@@ -249,11 +275,16 @@ async def _body(request: Request, most: int) -> bytes:
 
 
 def _arguments(body: bytes, request: Request) -> dict[str, Any]:
-    """Return the arguments of a call, a JSON object; no page can send one unasked."""
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != "application/json":
-        raise HTTPException(415, "send a JSON object as application/json")
+    """Return the arguments of a call."""
+    _check_type(request, "application/json")
     return _object(body)
+
+
+def _check_type(request: Request, wanted: str) -> None:
+    """Take only what no page of another site can send unasked, as a form can be."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != wanted:
+        raise HTTPException(415, f"send it as {wanted}")
 
 
 def _object(body: bytes) -> dict[str, Any]:
@@ -273,6 +304,7 @@ async def _with_file(
     limits = service.settings.limits
     with TemporaryDirectory(prefix="memento-") as folder:
         if name in SENDS:
+            _check_type(request, "application/octet-stream")
             sent = Filesystem(folder, "sent")
             given = request.query_params.get("arguments", "{}").encode()
             body = await _body(request, limits.body_of(name))
@@ -309,6 +341,43 @@ async def _ready(service: Service, _: Request) -> Response:
     return JSONResponse({"ready": ready}, 200 if ready else 503)
 
 
+async def _metrics(service: Service, request: Request) -> Response:
+    """Tell Prometheus what happened; for whoever may see the whole store."""
+    request.state.caller = caller = service.caller(request)
+    if not caller.is_owner:
+        raise NotAllowed("metrics are about the whole store")
+    stats: Stats = await service.call(caller, "store.stats", {})
+    return Response(service.metrics.text(stats, service.streams), media_type=TYPE)
+
+
+async def _described(_: Request) -> Response:
+    """Return the description of the API; it is the same for everybody."""
+    return JSONResponse(document())
+
+
+async def _stream(service: Service, request: Request) -> Response:
+    """Answer with what is stored and changed, as it happens."""
+    request.state.caller = caller = service.caller(request)
+    labels = namespace_of(caller, request.headers.get(HEADER))
+    most = service.settings.limits.streams
+    if service.streams >= most:
+        raise TooMuch("streams", f"{most} streams are open", 1.0)
+    last = request.headers.get("last-event-id")
+    after = None if last is None else last_seen(last)
+
+    async def told() -> AsyncIterator[bytes]:
+        service.streams += 1
+        try:
+            async for event in events(service, caller, labels, after):
+                yield event
+        finally:
+            service.streams -= 1
+
+    return StreamingResponse(
+        told(), media_type="text/event-stream", headers={"cache-control": "no-store"}
+    )
+
+
 async def _about(service: Service, request: Request) -> Response:
     """Tell a client of the service and of its token what its manager would know."""
     request.state.caller = caller = service.caller(request)
@@ -322,9 +391,11 @@ async def _about(service: Service, request: Request) -> Response:
         "trust": caller.trust,
         "read_only": store.read_only or caller.rights is Rights.READ,
         "prompt_confidence": store.prompt_confidence,
-        "config": replace(store.config, llm=LLMConfig()),
+        "config": {**plain(replace(store.config, llm=LLMConfig())), "llm": {}},
         "now": store.clock(),
     }
+    if caller.is_owner:
+        told["root"] = store.root
     return Response(written(told), media_type="application/json")
 
 

@@ -149,12 +149,9 @@ def server_of(
     return _Server(config, service)
 
 
-def run(
-    server: uvicorn.Server, opened: socket.socket, place: Place, told: Callable[[], object]
-) -> None:
+def run(server: uvicorn.Server, opened: socket.socket, place: Place) -> None:
     """Serve until SIGTERM or SIGINT, and take the socket's file away then."""
     mine = identity(place.path) if place.path else None
-    told()
     try:
         server.run(sockets=[opened])
     finally:
