@@ -1,6 +1,7 @@
 """Measure whether a request to forget hides what it means, and nothing else.
 
     python benchmarks/forgets.py [--split train|dev] [--show]
+    python benchmarks/forgets.py --people FILE [--show]
 
 Each voice of ``training/voices`` talks to a store of its own up to its requests to forget; what
 each means was labelled by hand (``forgets.jsonl``). A stand-in hears the part that asks, so that
@@ -8,16 +9,24 @@ only what is done with it is measured. A request is right if all messages that i
 and what was learned from them; ``may`` are messages that may be hidden. Afterwards a new session
 asks for the words of the request: ``shown`` counts the requests after which a prompt still shows
 a message that was meant.
+
+With ``--people``, the people of a file like ``sets/forgets_held.jsonl`` are measured through
+``observe`` alone: each request is made to a fresh copy of what its person told, and then all
+``others``, which are no requests and must hide nothing. ``forgets.jsonl`` was read while the rules
+were written, ``forgets_held.jsonl`` was written afterwards: its first run was 31 of 36, no other
+message hidden, and nothing by 68 others.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from benchmarks.observe_voices import VOICES, voices
@@ -41,6 +50,8 @@ class Tally:
     shown: int = 0
     own: int = 0
     learned: int = 0
+    none: int = 0
+    none_hid: int = 0
     notes: list[str] = field(default_factory=list)
 
     def line(self) -> str:
@@ -49,7 +60,8 @@ class Tally:
             f"{self.asked} requests: {self.hidden} of {self.meaning} hide all that they mean,"
             f" {self.right} that and nothing else; {self.others} other messages hidden by"
             f" {self.others_in} requests; {self.shown} shown afterwards; {self.learned} of"
-            f" {self.own} about their own message learned something of it"
+            f" {self.own} about their own message learned something of it; {self.none_hid} of"
+            f" {self.none} that are no requests hide something"
         )
 
 
@@ -156,17 +168,60 @@ def judge(
         )
 
 
+def asked_by(person: Mapping[str, Any], tally: Tally) -> None:
+    """Make each request of a person to a copy of what the person told; then say what is none."""
+    with tempfile.TemporaryDirectory() as root:
+        base, turns = Path(root, "told"), dict[str, str]()
+        with MemoryManager(base) as memory:
+            for tag, text in person["told"].items():
+                turns[tag] = _say(memory, text, f"told-{tag}").turns[0].id
+        for at, asked in enumerate(person["requests"]):
+            copy = shutil.copytree(base, Path(root, str(at)))
+            with MemoryManager(copy) as memory:
+                here = dict(turns)
+                if "before" in asked:
+                    here["before"] = _say(memory, asked["before"], "now").turns[0].id
+                seen = _say(memory, asked["text"], "now")
+                hidden = {tag for tag, row in here.items() if _is_forgotten(memory, row)}
+                one = {"chat": person["person"], "turn": at, "forget": asked["text"]}
+                gold = {"means": asked["means"], "this": False}
+                places = {row: tag for tag, row in here.items()}
+                judge("", one, gold, hidden, memory, places, seen, tally)
+        with MemoryManager(base) as memory:
+            for at, text in enumerate(person["others"]):
+                seen = _say(memory, text, f"other-{at}")
+                hides = [row for request in seen.forget for row in request.forgotten]
+                tally.none += 1
+                tally.none_hid += bool(hides)
+                if seen.forget:
+                    tally.notes.append(f"no request: {text!r} hides {len(hides)}")
+
+
+def _say(memory: MemoryManager, text: str, session: str) -> Observation:
+    return memory.observe(text, "All right.", session=session)
+
+
+def _is_forgotten(memory: MemoryManager, row: str) -> bool:
+    return memory.get(row).status == "forgotten"
+
+
 def main() -> None:
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--split", choices=("train", "dev"), default="dev")
     parser.add_argument("--show", action="store_true")
+    parser.add_argument("--people", type=Path)
     args = parser.parse_args()
+    total = Tally()
+    if args.people:
+        for line in args.people.read_text(encoding="utf-8").splitlines():
+            asked_by(json.loads(line), total)
+        print(total.line(), *(total.notes if args.show else ()), sep="\n  ")
+        return
     gold: dict[str, dict[str, Any]] = {}
     for line in (VOICES / "forgets.jsonl").read_text(encoding="utf-8").splitlines():
         one = json.loads(line)
         gold.setdefault(one["voice"], {})[f"{one['chat']}.{one['turn']}"] = one
-    total = Tally()
     for name, messages in voices(VOICES, args.split):
         if name in gold:
             told(name, messages, gold[name], total)

@@ -32,6 +32,8 @@ _ASKING = """
     neither as if wise doesnt concerned belong received
 """
 _ENDINGS = (("s",), ("ing", "ed", "e", "y"))
+_DOUBLING = ("ing", "ed")
+"""Endings before which a consonant may be doubled. Source: Porter, Program 14(3), 1980, step 1b."""
 _KEPT = 3
 """Minimum number of letters of a word that stay."""
 _WHOLE = re.compile(
@@ -56,7 +58,7 @@ _TOLD = re.compile(
 )
 """The user speaks of having told it."""
 _SAY = "told|said|mentioned|shared|gave|given|typed|wrote|written|pasted|sent|confided"
-_FORGET = r"(?:forget|unlearn|unknow|unsee|unhear|unremember)"
+_FORGET = r"(?:forget(?:ting)?|unlearn|unknow|unsee|unhear|unremember)"
 _REMOVE = (
     r"(?:delet|eras|remov|wip)(?:e|ing)|(?:scrub|drop|bin|clear|discard|purge|scrap|scratch|strike"
     r"|lose|take|throw)(?:ing)?|get(?:ting)? rid of|let(?:ting)? go of"
@@ -121,7 +123,7 @@ _OTHERS = re.compile(
     |(?:^|[,;.!?]\ )(?:(?:and|but|so)\ )?(?:totally\ |almost\ |nearly\ )?forgot\b
     |\b(?:i|we|he|she|they|it|who|one|people|everyone|nobody)(?:'?(?:ve|ll|d))?\ (?:[a-z']+\ ){0,2}?
       (?:forget|lose|delete|erase|remove|erased|deleted|removed|wiped|dropped|lost|threw|binned)\b
-    |\b(?!you\b|u\b)\w+\ (?:have\ |has\ |had\ |never\ |always\ |won'?t\ )?(?<!be\ )
+    |\b(?!you\b|u\b|mind\b)\w+\ (?:have\ |has\ |had\ |never\ |always\ |won'?t\ )?(?<!be\ )
       (?:forgets|forgotten|forgetting|forgot|wo?n'?t\ forget)\b
     |^you\ (?:never\ |always\ |often\ )*(?:forgot|forget)\b
     """,
@@ -185,6 +187,8 @@ def root(word: str) -> str:
         for ending in endings:
             if word.endswith(ending) and len(word) - len(ending) >= _KEPT:
                 word = word[: -len(ending)]
+                if ending in _DOUBLING and word[-1] == word[-2] and word[-1] not in "aeioulsz":
+                    word = word[:-1]  # "forgetting"
                 break
     return word
 

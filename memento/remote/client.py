@@ -320,6 +320,7 @@ def _method(route: Route) -> Callable[..., Any]:
         for name, value in list(taken.bind(self, *args, **kwargs).arguments.items())[1:]:
             one = taken.parameters[name]
             if one.kind is Parameter.VAR_KEYWORD:
+                route.check_names(name, value)
                 said |= value
             elif name in UNSENT and value is not None:
                 raise NotHere(f"{name}: a function cannot be passed to a service")

@@ -15,6 +15,7 @@ from inspect import Parameter, signature
 from typing import Any, NamedTuple, get_args
 
 from memento.errors import InvalidInput
+from memento.ledger.filters import check_names
 from memento.manager import MemoryManager
 from memento.remote.values import Convert, hints_of, reader
 from memento.views import Part
@@ -155,11 +156,9 @@ class Route:
                 found[name] = Argument(hints[name], one.default)
         return found
 
-    @cached_property
-    def takes_filters(self) -> bool:
-        """Whether it takes filters by name."""
-        kinds = [one.kind for one in signature(self.method).parameters.values()]
-        return Parameter.VAR_KEYWORD in kinds
+    def check_names(self, name: str, given: Mapping[str, object]) -> None:
+        """Refuse a filter that it does not know, as the method does."""
+        check_names(given, get_args(hints_of(self.method)[name])[0], self.method)
 
     @cached_property
     def read_result(self) -> Convert:
@@ -172,19 +171,15 @@ class Route:
         """Return the arguments of a call from what was sent.
 
         Raises:
-            InvalidInput: If one is unknown or missing. A method that takes filters says itself
-                which one it does not know.
+            InvalidInput: If one is unknown or missing.
         """
         for name in given:
-            if name in UNSENT or not (name in self.arguments or self.takes_filters):
+            if name not in self.arguments:
                 raise InvalidInput(name, f"is no argument of {self.name}")
         for name, one in self.arguments.items():
             if one.default is Parameter.empty and name not in given:
                 raise InvalidInput(name, "is missing")
-        return {
-            name: self.arguments[name].read(value) if name in self.arguments else value
-            for name, value in given.items()
-        }
+        return {name: self.arguments[name].read(value) for name, value in given.items()}
 
     def call(self, memory: MemoryManager, bound: Mapping[str, Any]) -> Any:
         """Call it on a manager."""

@@ -365,10 +365,12 @@ async def _stream(service: Service, request: Request) -> Response:
     last = request.headers.get("last-event-id")
     after = None if last is None else last_seen(last)
 
+    call = partial(service.call, caller, namespace=labels)
+
     async def told() -> AsyncIterator[bytes]:
         service.streams += 1
         try:
-            async for event in events(service, caller, labels, after):
+            async for event in events(call, service.leaving, after):
                 yield event
         finally:
             service.streams -= 1

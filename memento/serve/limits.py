@@ -38,7 +38,7 @@ class Limits:
         streams: Streams of changes that are open at the same time.
     """
 
-    body: int = 1 << 20
+    body: int = 4 << 20
     large: int = 64 << 20
     k: int = 1_000
     query: int = 4_000

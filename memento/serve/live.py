@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from typing import Any
 
 from memento.errors import InvalidInput
 from memento.remote.values import plain
-from memento.serve.access import Caller
 
-if TYPE_CHECKING:
-    from memento.serve.app import Service
-
+Call = Callable[[str, Mapping[str, Any]], Awaitable[Any]]
+"""Calls a method of the manager, by name and with its arguments."""
 EVERY = 0.5
 """Seconds from one look to the next."""
 MOST = 100
@@ -25,7 +23,7 @@ _SHOWN = ("active", "quarantined")
 
 
 async def events(
-    service: Service, caller: Caller, namespace: tuple[str, ...], after: tuple[int, int] | None
+    call: Call, leaving: asyncio.Event, after: tuple[int, int] | None
 ) -> AsyncIterator[bytes]:
     """Yield an event for each memory that arrives and each change, until the service ends.
 
@@ -34,15 +32,15 @@ async def events(
     """
     seen = after
     yield b"retry: 1000\n\n"
-    while not service.leaving.is_set():
-        new, seen = await _look(service, caller, namespace, seen)
+    while not leaving.is_set():
+        new, seen = await _look(call, seen)
         for kind, value in new:
             told = json.dumps(plain(value))
             yield f"id: {seen[0]}.{seen[1]}\nevent: {kind}\ndata: {told}\n\n".encode()
         if not new:
             yield b": \n\n"  # whoever has left is noticed
         try:
-            await asyncio.wait_for(service.leaving.wait(), EVERY)
+            await asyncio.wait_for(leaving.wait(), EVERY)
         except TimeoutError:
             continue
 
@@ -61,13 +59,9 @@ def last_seen(last: str) -> tuple[int, int]:
 
 
 async def _look(
-    service: Service, caller: Caller, namespace: tuple[str, ...], seen: tuple[int, int] | None
+    call: Call, seen: tuple[int, int] | None
 ) -> tuple[list[tuple[str, Any]], tuple[int, int]]:
     """Return what is new, oldest first, and what is the newest now."""
-
-    async def call(method: str, said: Mapping[str, Any]) -> Any:
-        return await service.call(caller, method, said, namespace=namespace)
-
     kept = await call("list", {"status": [*_SHOWN], "newest_first": True, "limit": MOST})
     changed = await call("changes.list", {"limit": MOST})
     newest = (

@@ -6,6 +6,7 @@ import pytest
 
 from memento import Config
 from memento.config import ObserveConfig
+from memento.embed.onnx import default_embedder
 
 
 def told(memory):
@@ -132,3 +133,53 @@ def test_ask_hides_nothing_and_lists_all(open_memory, hearing):
     assert request.forgotten == ()
     assert memory.forget_many(ids=[*request.found])
     assert "Bram is in rehab" not in told(memory)
+
+
+NO_REQUESTS = [
+    "don't forget that Ilse is on nights",
+    "Ilse forgot the overdraft again",
+    "I always forget the eleven trays",
+    "remember that Ilse is on nights until thursday",
+    "let's forget the tombola for a moment and plan the stalls",
+    "how do I get rid of grease on a winch drum?",
+    "You may keep what I said about Ilse.",
+    "I'd love to forget the whole overdraft",
+]
+
+
+@pytest.mark.parametrize("said", NO_REQUESTS)
+def test_what_is_no_request_hides_nothing(memory, said):
+    """Somebody else forgets, nothing is to be forgotten, or the subject only changes."""
+    for one in ("Ilse and the overdraft, we fought", "Ilse is on nights", "eleven trays by six"):
+        memory.observe(one, session="a")
+    before = told(memory)
+    seen = memory.observe(said, session="b")
+    assert (seen.forget, before - told(memory)) == ((), set())
+
+
+BY_FORM = [
+    "can you delete that bit where I talked about Ilse and the overdraft",
+    "Would you mind forgetting what I said about the overdraft?",
+    "pretend I never told you about Ilse and the overdraft",
+    "You can forget the overdraft thing.",
+]
+
+
+@pytest.mark.parametrize("said", BY_FORM)
+def test_a_request_is_heard_by_its_form(memory, said):
+    """It is said to the agent, and is about what the agent was told."""
+    for one in ("Ilse and the overdraft, we fought", "eleven trays by six"):
+        memory.observe(one, session="a")
+    (request,) = memory.observe(said, session="b").forget
+    assert request.forgotten
+    assert "Ilse and the overdraft, we fought" not in told(memory)
+    assert "eleven trays by six" in told(memory)
+
+
+def test_other_words_mean_it_if_nothing_else_is_as_near(open_memory):
+    """No word of the request was said before."""
+    memory = open_memory(embedder=default_embedder())
+    for one in ("I'm pregnant, week 9.", "The lease runs out in March.", "Deploy on Tuesdays."):
+        memory.observe(one, session="a")
+    memory.observe("Please forget what I told you about expecting a baby.", session="b")
+    assert told(memory) == {"The lease runs out in March.", "Deploy on Tuesdays."}

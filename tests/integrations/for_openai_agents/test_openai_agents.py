@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-pytest.importorskip("agents", reason="pip install 'agent-memento[openai-agents]'")
+pytest.importorskip("agents.run_config", reason="pip install 'agent-memento[openai-agents]'")
 
 from agents import Agent, RunConfig, Runner, Session, function_tool, set_tracing_disabled
 from agents.memory.session_settings import SessionSettings

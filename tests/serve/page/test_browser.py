@@ -208,7 +208,7 @@ def test_a_persons_way(width, scheme, site):
     assert memory.value("rami/evening-drink").text == before
     _decide(site, f"{width} {scheme} {site.scripts}")
     site.press("Timeline", ".nav a, .tabs a")
-    site.press("Compare two moments", ".segments a")
+    site.press("Compare", ".segments a")
     site.see("Added", ".day h2")
     site.silent()
 
