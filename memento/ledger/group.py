@@ -54,12 +54,14 @@ class Ticket(Generic[T]):
         self.done = False
 
     def run(self, connection: Any) -> None:
+        """Do the job in the transaction of a connection."""
         try:
             self.result = self.job(connection)
         finally:
             connection.end_job()
 
     def answer(self, path: Path | str) -> T:
+        """Return what the job returned, or raise what ended it."""
         if (error := self.error) is not None:
             try:
                 raise error
