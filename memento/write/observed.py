@@ -139,13 +139,18 @@ def _without_slot(lesson: Lesson, rows: Sequence[Row], key: str | None) -> Verdi
             return Verdict(repeats=same, key=key)
         return Verdict(replaces=same, key=key)
     said = lesson.candidate.span.text
-    ended = [row for row in rows if retracts(said, row.text, fills=row.key is not None)]
+    ended = [row for row in rows if retracts(said, row.text, fills=_is_of_user(row))]
     if len(ended) == 1 and not ended[0].pinned & LOCKS:
         return Verdict(replaces=ended[0], key=key or ended[0].key)
     against = tuple(row for row in rows if _excludes(row, lesson))
     return Verdict(
         contradicts=against, key=key, unplaced=lesson.signal is Signal.CORRECTION and not against
     )
+
+
+def _is_of_user(row: Row) -> bool:
+    """Return whether a memory is the value of a slot that says how the user is, not what to do."""
+    return row.key is not None and row.kind != Kind.RULE
 
 
 def _says_the_same(row: Row, lesson: Lesson) -> bool:
