@@ -15,9 +15,10 @@ from memento import Draft, Hit, Kind, Memory, MemoryManager, Source, Status, Tie
 from memento.base.scopes import contains, parse_scope, short_form
 from memento.check import MAX_ID, check_seconds
 from memento.errors import InvalidInput
+from memento.frameworks import WAIT
 from memento.types import TrustName
 from memento_langchain._embeddings import MementoEmbeddings
-from memento_langchain._turns import WAIT, warn
+from memento_langchain._turns import warn
 
 IMPORTANCE = 0.5
 """Importance of each document, so that none is scored by its words."""

@@ -9,7 +9,7 @@ from memento.observe import cues, mask, split
 from memento.observe import language as languages
 from memento.observe.asked import is_request
 from memento.observe.carried import LONGEST, MOST_READ, PROSE, are_own, carries
-from memento.observe.leads import is_shown, played_from
+from memento.observe.leads import is_stated_outright
 from memento.observe.signals import (
     DOUBT_AT,
     SENTENCES,
@@ -57,7 +57,7 @@ def find(
         candidates = _by_cues(read, masked, code, vetoed)
     else:
         return Found(skipped=len(spans), language=code, carried=carried)
-    own = [_is_stated_outright(one.span, masked, read) for one in candidates]
+    own = [is_stated_outright(one.span, one.span.start, masked, read) for one in candidates]
     sure = [
         is_own and one.probability >= _least(one.signal, store_at)
         for one, is_own in zip(candidates, own, strict=True)
@@ -147,13 +147,6 @@ def _by_cues(
 def _least(signal: Signal, store_at: float) -> float:
     """Return how probable a statement must be: a rule, which steers an agent, half as doubtful."""
     return (1 + store_at) / 2 if signal is Signal.RULE else store_at
-
-
-def _is_stated_outright(said: Span, masked: str, sentences: Sequence[Span]) -> bool:
-    """Return whether words are neither shown behind a colon nor played or supposed."""
-    played = played_from(sentences)
-    whole = next((one for one in sentences if one.start <= said.start < one.end), said)
-    return (played is None or said.end <= played) and not is_shown(masked, whole, said.start)
 
 
 def _is_stated(sentence: Span, stated: Sequence[Span]) -> bool:
