@@ -103,9 +103,15 @@ class Link:
 
     @property
     def root(self) -> Path:
-        """The store folder, if the service tells the owner; else the address of the service."""
+        """The store folder, which the service tells its owner.
+
+        Raises:
+            NotHere: If the service does not tell.
+        """
         told = (self._about or {}) if self.closed else self.about()
-        return Path(told.get("root", self.address))
+        if "root" not in told:
+            raise NotHere(f"only the owner of {self.address} knows the folder of its store")
+        return Path(told["root"])
 
     @property
     def namespace(self) -> tuple[str, ...]:
