@@ -52,6 +52,10 @@ T = TypeVar("T")
 log = logging.getLogger("memento.serve")
 
 
+_READ_ONLY = frozenset({"about", "changes.stream", "openapi.json"})
+"""What is beside the methods, and is read."""
+
+
 class Settings(NamedTuple):
     """How a service is reached.
 
@@ -245,6 +249,8 @@ async def _called(service: Service, request: Request) -> Response:
     request.state.caller = caller = service.caller(request)
     name = request.path_params["name"].replace("/", ".")
     route = ROUTES.get(name)
+    if name in _READ_ONLY:
+        raise HTTPException(405, headers={"Allow": "GET"})
     if route is None:
         raise HTTPException(404)
     allow(caller, route)
