@@ -52,6 +52,10 @@ T = TypeVar("T")
 log = logging.getLogger("memento.serve")
 
 
+_READ_ONLY = frozenset({"about", "changes.stream", "openapi.json"})
+"""What is beside the methods, and is read."""
+
+
 class Settings(NamedTuple):
     """How a service is reached.
 
@@ -245,6 +249,8 @@ async def _called(service: Service, request: Request) -> Response:
     request.state.caller = caller = service.caller(request)
     name = request.path_params["name"].replace("/", ".")
     route = ROUTES.get(name)
+    if name in _READ_ONLY:
+        raise HTTPException(405, headers={"Allow": "GET"})
     if route is None:
         raise HTTPException(404)
     allow(caller, route)
@@ -278,6 +284,12 @@ def _arguments(body: bytes, request: Request) -> dict[str, Any]:
     """Return the arguments of a call."""
     _check_type(request, "application/json")
     return _object(body)
+
+
+async def json_of(request: Request, most: int) -> dict[str, Any]:
+    """Return the JSON object that a request has, or an empty one; for other routes than ours."""
+    body = await _body(request, most)
+    return _arguments(body, request) if body else {}
 
 
 def _check_type(request: Request, wanted: str) -> None:
