@@ -59,7 +59,7 @@ def routes(service: Service, *, every: float = EVERY) -> list[BaseRoute]:
         service: The store that it shows.
         every: Seconds between two looks for changes.
     """
-    door = Door(service.memory, partial(_render, _templates()))
+    door = Door(service.memory, partial(_render, _templates()), views.Kept())
 
     async def live(request: Request) -> Response:
         if (who := door.caller(request)) is None:

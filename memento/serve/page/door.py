@@ -120,6 +120,7 @@ class Call:
         caller: Who asks, with rights and trust.
         memory: The memories of the namespace that the address names.
         render: Fills a template; see `Call.show`.
+        kept: What was counted lately; see `memento.serve.page.views.Kept`.
         form: What was posted, without the token of the form.
         session: The secret of the session.
     """
@@ -129,6 +130,7 @@ class Call:
     memory: MemoryManager
     render: Render
     session: str
+    kept: Any
     form: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -165,10 +167,11 @@ class Door:
     Args:
         memory: The store.
         render: Fills a template.
+        kept: What was counted lately; forgotten after each change.
     """
 
-    def __init__(self, memory: MemoryManager, render: Render) -> None:
-        self._memory, self._render = memory, render
+    def __init__(self, memory: MemoryManager, render: Render, kept: Any) -> None:
+        self._memory, self._render, self._kept = memory, render, kept
         self._root = memory.store.root
 
     def page(self, view: View) -> Callable[[Request], Any]:
@@ -206,12 +209,17 @@ class Door:
         if who is None:
             return self._ask(request)
         caller, session = who
-        call = Call(request, caller, self._memory.of(*_seen(caller)), self._render, session)
+        call = Call(
+            request, caller, self._memory.of(*_seen(caller)), self._render, session, self._kept
+        )
         try:
             call.memory = self.memory_of(request, caller)
             if form is not None:
                 _check(request, form, call)
                 call.form = form
+                answer = view(call)
+                self._kept.forget()
+                return answer
             return view(call)
         except MementoError as error:
             return call.show("error.html", status_of(error), error=error, back=_back(error))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta, tzinfo
 from time import perf_counter
@@ -75,7 +75,8 @@ def search(call: Call) -> Response:
     if not question:
         return call.show("home.html", about=_about(call.memory), recent=_recent(call.memory))
     found, took = _found(call, question)
-    waiting = call.memory.quarantine.list(newest_first=True, limit=2)
+    any_waits = header(call)["waiting"]
+    waiting = call.memory.quarantine.list(newest_first=True, limit=2) if any_waits else []
     here = next((hit for hit in found if hit.id == call.query.get("m")), None) or next(
         iter(found), None
     )
@@ -86,7 +87,7 @@ def search(call: Call) -> Response:
         took=took,
         more=more if len(found) < more <= MOST_HITS and len(found) % HITS == 0 and found else None,
         waiting=waiting,
-        scopes=[one.path for one in call.memory.scopes.list()][:MOST],
+        scopes=scopes_of(call),
         **({} if here is None else _memory(call, here.id, found)),
     )
 
@@ -285,7 +286,7 @@ def inbox(call: Call) -> Response:
         next={"skip": skip + PAGE} if len(waiting) > PAGE else None,
         conflicts=memory.slots.conflicts(limit=PAGE),
         promotions=memory.scopes.promotable()[:PAGE],
-        gaps=[one for one in memory.insight.wonder(limit=12) if one.kind != "conflict"],
+        gaps=memory.insight.wonder(limit=PAGE) if "gaps" in call.query else None,
     )
 
 
@@ -314,7 +315,7 @@ def rules(call: Call) -> Response:
         conflicts=[
             (one, memory.get(one.winner), memory.get(one.loser)) for one in policy.conflicts
         ],
-        scopes=[one.path for one in memory.scopes.list() if one.path][:MOST],
+        scopes=scopes_of(call),
     )
 
 
@@ -420,19 +421,46 @@ async def events(memory: MemoryManager, every: float, is_gone: Any) -> AsyncIter
         before = now
 
 
+class Kept:
+    """What the head of each page says, which takes long to count in a large store.
+
+    It is counted again after twenty times as long as it took, and after a change made here.
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[tuple[str, ...], str], tuple[float, Any]] = {}
+
+    def of(self, memory: MemoryManager, name: str, count: Callable[[], Any]) -> Any:
+        """Return what was counted under a name, or count it."""
+        key, began = (memory.store.namespace, name), perf_counter()
+        until, value = self._kept.get(key, (0.0, None))
+        if began >= until:
+            value, ended = count(), perf_counter()
+            if len(self._kept) >= MOST:
+                self._kept.clear()
+            self._kept[key] = (ended + 20 * (ended - began), value)
+        return value
+
+    def forget(self) -> None:
+        """Count everything again: something was changed."""
+        self._kept.clear()
+
+
 def header(call: Call) -> Mapping[str, Any]:
     """Return what the head of every page says: the namespace, its size, and what waits."""
-    stats = call.memory.store.stats()
+    store = call.memory.store
+    stats = call.kept.of(call.memory, "stats", store.stats)
+    every = call.kept.of(call.memory, "namespaces", store.namespaces)
+    seen = call.caller.labels
     return {
         "memories": stats.memories,
         "stats": stats,
         "waiting": stats.hidden.get(Status.QUARANTINED.value, 0),
-        "namespaces": _namespaces(call),
+        "namespaces": [one for one in every.items() if one[0][: len(seen)] == seen][:MOST],
     }
 
 
-def _namespaces(call: Call) -> Sequence[tuple[tuple[str, ...], int]]:
-    """List the namespaces that the caller may see, with their sizes."""
-    seen = call.caller.labels
-    every = call.memory.store.namespaces()
-    return [(one, count) for one, count in every.items() if one[: len(seen)] == seen][:MOST]
+def scopes_of(call: Call) -> list[str]:
+    """List the scopes of the namespace."""
+    every = call.kept.of(call.memory, "scopes", call.memory.scopes.list)
+    return [one.path for one in every if one.path][:MOST]
