@@ -169,9 +169,11 @@ def _history(memory: MemoryManager, this: Memory) -> list[dict[str, Any]]:
     before = ""
     for state in states:
         if not rows or state.text != rows[-1]["state"].text or state.id != rows[-1]["state"].id:
-            rows.append({"state": state, "pieces": wording.compared(before, state.text)})
+            pieces = wording.compared(before, state.text)
+            rows.append({"state": state, "pieces": pieces, "until": None, "ended": ""})
             before = state.text
-        rows[-1]["until"], rows[-1]["ended"] = state.until, state.reason
+        if state.until is not None:
+            rows[-1] |= {"until": state.until, "ended": state.reason}
     for row in rows:
         of = _get(memory, row["state"].id)
         row["from"] = None if of is None else of.valid_from
