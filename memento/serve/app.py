@@ -280,6 +280,12 @@ def _arguments(body: bytes, request: Request) -> dict[str, Any]:
     return _object(body)
 
 
+async def json_of(request: Request, most: int) -> dict[str, Any]:
+    """Return the JSON object that a request has, or an empty one; for other routes than ours."""
+    body = await _body(request, most)
+    return _arguments(body, request) if body else {}
+
+
 def _check_type(request: Request, wanted: str) -> None:
     """Take only what no page of another site can send unasked, as a form can be."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
