@@ -26,6 +26,8 @@ MOST = 200
 """Maximum number of rows on any page."""
 HITS = 10
 MOST_HITS = 50
+ASKED = 6
+"""Questions of programs on the first page."""
 ABOUT = 24
 """Slots about the user on the first page."""
 FILTERS = ("tier", "kind", "session", "scope")
@@ -73,7 +75,10 @@ def search(call: Call) -> Response:
     """Answer a question, or show what is known about the user and what is new."""
     question = call.query.get("q", "")
     if not question:
-        return call.show("home.html", about=_about(call.memory), recent=_recent(call.memory))
+        labels = call.memory.store.namespace
+        asked = [one for one in reversed(call.asked) if one.namespace == labels][:ASKED]
+        about, recent = _about(call.memory), _recent(call.memory)
+        return call.show("home.html", about=about, recent=recent, asked=asked)
     found, took = _found(call, question)
     any_waits = header(call)["waiting"]
     waiting = call.memory.quarantine.list(newest_first=True, limit=2) if any_waits else []
@@ -400,20 +405,23 @@ def state(memory: MemoryManager) -> str:
     return f"{newest[0].seq if newest else 0}.{last[0].number if last else 0}"
 
 
-async def events(memory: MemoryManager, every: float, is_gone: Any) -> AsyncIterator[str]:
-    """Yield a server-sent event each time that something was stored or changed.
+async def events(
+    memory: MemoryManager, every: float, is_gone: Any, asked: Callable[[], int]
+) -> AsyncIterator[str]:
+    """Yield a server-sent event each time that something was stored, changed or asked.
 
     Args:
         memory: The namespace that is watched.
         every: Seconds between two looks.
         is_gone: Says whether nobody listens any more.
+        asked: Returns the number of questions so far.
     """
-    before = await run_in_threadpool(state, memory)
+    before = f"{await run_in_threadpool(state, memory)}.{asked()}"
     yield f"retry: 2000\nevent: ready\ndata: {before}\n\n"
     quiet = 0.0
     while not await is_gone():
         await asyncio.sleep(every)
-        now = await run_in_threadpool(state, memory)
+        now = f"{await run_in_threadpool(state, memory)}.{asked()}"
         quiet = 0.0 if now != before else quiet + every
         if now != before:
             yield f"event: change\ndata: {now}\n\n"
