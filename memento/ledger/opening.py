@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from memento.base.files import path_of
-from memento.errors import InvalidInput
+from memento.errors import InvalidInput, MissingExtra
 from memento.ledger.contract import BackupTool, Ledger
 
 if TYPE_CHECKING:
@@ -31,10 +32,20 @@ def open_ledger(address: str | Path, *, allow_network: bool = False) -> Ledger:
     Its folder is made private. On a network file system it is refused, unless
     ``allow_network``.
     """
+    if _SERVER.match(str(address)):
+        return _open_server(str(address))
     root = folder_of(address)
     from memento.ledger.lite.store import LiteLedger  # noqa: PLC0415 - only the engine needed
 
     return LiteLedger(root, allow_network=allow_network)
+
+
+def _open_server(address: str) -> Ledger:
+    if missing := [name for name in ("psycopg", "psycopg_pool") if find_spec(name) is None]:
+        raise MissingExtra("postgres", missing[0])
+    from memento.ledger.pg.store import PgLedger  # noqa: PLC0415 - only the engine needed
+
+    return PgLedger(address)
 
 
 def folder_of(address: str | Path) -> Path:
@@ -49,7 +60,8 @@ def folder_of(address: str | Path) -> Path:
     folder = path_of("root", address)
     if _SERVER.match(str(address)):
         raise InvalidInput(
-            "root", "is the address of a PostgreSQL server, which is not supported; give a folder"
+            "root",
+            "is the address of a PostgreSQL server, where this is not possible; give a folder",
         )
     return folder
 
