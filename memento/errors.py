@@ -20,7 +20,7 @@
     │   ├── StoreUnusable       the root is not a folder, is another program's, or is damaged
     │   ├── StoreGone           its files were removed, moved or replaced while it was open
     │   ├── StoreBusy           another process held the write lock too long
-    │   ├── CommitUnknown       the server went away during a commit and does not say what became of it
+    │   ├── CommitUnknown       a lost commit: it may have been made
     │   ├── ReadOnlyStore       the root cannot be written
     │   ├── TargetExists        the target exists already; it was not overwritten
     │   ├── ArchiveDamaged      a file that is cut off, changed, or not a backup or export

@@ -70,9 +70,11 @@ class Server:
 
     @property
     def data(self):
+        """The folder of the cluster."""
         return self.folder / "data"
 
     def start(self):
+        """Start the server, and wait until it answers."""
         options = [
             "listen_addresses=",
             f"unix_socket_directories={self.folder}",
@@ -84,12 +86,15 @@ class Server:
         self._run("pg_ctl", "-D", self.data, "-w", "-l", self.folder / "log", "-o", said, "start")
 
     def stop(self, mode="immediate"):
+        """Stop it, as a crash would unless told otherwise."""
         self._run("pg_ctl", "-D", self.data, "-w", "-m", mode, "stop")
 
     def address(self, schema="memento", database="postgres"):
+        """Return the address of a store."""
         return f"postgresql://memento@/{database}?host={self.folder}&schema={schema}"
 
     def remove(self):
+        """Stop it and remove all of it."""
         self.stop()
         shutil.rmtree(self.folder)
 
@@ -102,6 +107,30 @@ class Server:
             cwd="/",
             **self._user,
         )
+
+
+WIPE = """
+SET session_replication_role = replica;
+DO $$ DECLARE one text; BEGIN
+    FOR one IN SELECT tablename FROM pg_tables WHERE schemaname = current_schema() LOOP
+        IF one NOT IN ('written', 'meta') THEN EXECUTE format('DELETE FROM %I', one); END IF;
+    END LOOP;
+END $$;
+DELETE FROM meta WHERE name NOT IN ('schema', 'store id', 'stamp');
+UPDATE meta SET value = as_value(0) WHERE name = 'stamp'
+"""
+"""Makes a store as good as new, in a tenth of the time that a new one takes."""
+
+
+def wipe(address):
+    """Empty a store for the next test that wants a new one."""
+    import psycopg  # noqa: PLC0415 - may be missing
+
+    from memento.ledger.pg.store import parsed  # noqa: PLC0415 - the same
+
+    conninfo, schema, _ = parsed(address)
+    with psycopg.connect(conninfo, options=f"-c search_path={schema}") as connection:
+        connection.execute(WIPE)
 
 
 @cache

@@ -132,6 +132,17 @@ def state_folder(environ: Mapping[str, str] = os.environ) -> Path:
     return (named if named.is_absolute() else Path.home() / ".local" / "state") / "memento"
 
 
+def is_server(address: str | Path) -> bool:
+    """Return whether an address is that of a PostgreSQL database, and not a folder.
+
+    Also where a ``Path`` was made of it, which leaves out a slash.
+
+    >>> is_server("postgresql://localhost/team"), is_server("agent_memory")
+    (True, False)
+    """
+    return str(address).lower().startswith(("postgres:/", "postgresql:/"))
+
+
 def cache_folder(environ: Mapping[str, str] = os.environ) -> Path:
     """Return the folder of what is derived from stores on a server: it may be deleted at any time.
 

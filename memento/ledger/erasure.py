@@ -151,7 +151,8 @@ def leave_numbers(db: Session, ns: int, docids: list[int]) -> int:
     """Note that rows are gone, by their numbers and nothing else of them; returns the revision."""
     rev = memories.next_rev(db, ns)
     db.execute(
-        f"INSERT INTO erased (docid, ns, rev) SELECT CAST(value AS BIGINT), ?, ? FROM {each_of('?')}"
+        "INSERT INTO erased (docid, ns, rev)"
+        f" SELECT CAST(value AS BIGINT), ?, ? FROM {each_of('?')}"
         f" WHERE true {SKIP_IF_THERE}",
         (ns, rev, listed(docids)),
     )

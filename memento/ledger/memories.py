@@ -164,7 +164,8 @@ def hidden_ids(db: Session, ns: int, ids: Sequence[str], now: int) -> set[str]:
     """Return those of some ids whose memory is not found without being asked for."""
     query = (
         f"SELECT id FROM memories WHERE ns = ? AND id {one_of()} AND ({_KEEPS_NO_ID}"
-        f" OR NOT {_FOUND} OR coalesce(expires_at <= ?, false) OR coalesce(valid_until <= ?, false))"
+        f" OR NOT {_FOUND} OR coalesce(expires_at <= ?, false)"
+        " OR coalesce(valid_until <= ?, false))"
     )
     return set(column(db, query, (ns, listed(ids), now, now)))
 

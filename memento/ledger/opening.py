@@ -6,13 +6,13 @@ no other is.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from memento.base.files import path_of
+from memento.base.home import is_server
 from memento.errors import InvalidInput, MissingExtra
 from memento.ledger.contract import BackupTool, Ledger
 
@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_SERVER = re.compile(r"postgres(ql)?:/", re.IGNORECASE)
-"""Beginning of the address of a PostgreSQL database, also where a ``Path`` was made of it."""
-
 
 def open_ledger(address: str | Path, *, allow_network: bool = False) -> Ledger:
     """Open the ledger of a store, making a new one if there is none; see ``contract.Ledger``.
@@ -32,7 +29,7 @@ def open_ledger(address: str | Path, *, allow_network: bool = False) -> Ledger:
     Its folder is made private. On a network file system it is refused, unless
     ``allow_network``.
     """
-    if _SERVER.match(str(address)):
+    if is_server(address):
         return _open_server(str(address))
     root = folder_of(address)
     from memento.ledger.lite.store import LiteLedger  # noqa: PLC0415 - only the engine needed
@@ -58,7 +55,7 @@ def folder_of(address: str | Path) -> Path:
     'agent_memory'
     """
     folder = path_of("root", address)
-    if _SERVER.match(str(address)):
+    if is_server(address):
         raise InvalidInput(
             "root",
             "is the address of a PostgreSQL server, where this is not possible; give a folder",

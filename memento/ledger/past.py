@@ -230,7 +230,8 @@ def _histories(
     for start in range(0, len(some), _BITE):
         part = some[start : start + _BITE]
         rows = memories.by_docids(db, ns, part)
-        query = f"SELECT docid, {STATE} FROM versions WHERE docid {one_of_numbers()} ORDER BY docid, rev"
+        which = f"docid {one_of_numbers()} ORDER BY docid, rev"
+        query = f"SELECT docid, {STATE} FROM versions WHERE {which}"
         states = db.execute(query, (listed(part),)).fetchall()
         for docid, group in groupby(states, key=lambda one: one[0]):
             if docid in rows:

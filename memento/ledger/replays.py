@@ -148,7 +148,8 @@ def _hidden_last(db: Session, docids: Iterable[int]) -> Iterator[tuple[int, str]
     """Yield what turns said when they were hidden, and did not say since: row id and digest."""
     query = (
         f"SELECT docid, status, earlier FROM versions WHERE docid {one_of_numbers()} AND docid IN"
-        f" (SELECT docid FROM versions WHERE docid {one_of_numbers()} AND status = ?) ORDER BY docid, rev"
+        f" (SELECT docid FROM versions WHERE docid {one_of_numbers()}"
+        " AND status = ?) ORDER BY docid, rev"
     )
     which = listed(docids)
     last: dict[tuple[int, str], str] = {}

@@ -184,13 +184,13 @@ class LiteWords:
 
     def index_next(self, ns: int, documents: Sequence[tuple[int, Columns]]) -> None:
         _insert_postings(self._connection, documents)
-        self._took(documents[0][0], documents[-1][0])
+        self._took(ns, documents[0][0], documents[-1][0])
 
-    def _took(self, first: int, newest: int) -> None:
+    def _took(self, ns: int, first: int, newest: int) -> None:
         """Note that the index knows the next rows of a namespace, which want a vector now."""
         self._connection.execute(_OWE_VECTORS, (first, newest))
         query = "UPDATE namespaces SET fts_upto = ? WHERE ns = ?"
-        self._connection.execute(query, (newest & SEQ_MASK, newest >> SEQ_BITS))
+        self._connection.execute(query, (newest & SEQ_MASK, ns))
 
     def catch_up(self, ns: int, most: int = SEQ_MASK) -> bool:
         waiting = _waiting(self._connection, ns, _upto(self._connection, ns), most)

@@ -19,7 +19,7 @@ _TYPES = (
     ("TEXT", 'text COLLATE "C"'),
 )
 """Column types of the shared text, and what holds the same values here."""
-_NUMBERED = ("namespaces", "events", "embedders")
+_NUMBERED = (("namespaces", "ns"), ("events", "event"), ("embedders", "model"))
 """Tables whose rows get the next number by themselves. There is no sequence: it would leave gaps,
 and a reader that follows by number would miss those that are committed late."""
 
@@ -39,9 +39,6 @@ def _translated(statement: str) -> str:
     return re.sub(r"\((\w+ >> \d+), ", r"((\1), ", statement)
 
 
-_COMPARED = {"=": "=", "<>": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
-
-
 def _value_type() -> list[str]:
     made = [
         'CREATE TYPE memento_value AS (n bigint, t text COLLATE "C", b bytea)',
@@ -49,23 +46,31 @@ def _value_type() -> list[str]:
     for column, kind in (("n", "bigint"), ("n", "integer"), ("t", "text"), ("b", "bytea")):
         at = {"n": "$1, NULL, NULL", "t": "NULL, $1, NULL", "b": "NULL, NULL, $1"}[column]
         made += [
-            f"CREATE FUNCTION as_value({kind}) RETURNS memento_value IMMUTABLE LANGUAGE sql"
-            f" AS 'SELECT CASE WHEN $1 IS NOT NULL THEN ROW({at})::memento_value END'",
+            (
+                f"CREATE FUNCTION as_value({kind}) RETURNS memento_value IMMUTABLE LANGUAGE sql"
+                f" AS 'SELECT CASE WHEN $1 IS NOT NULL THEN ROW({at})::memento_value END'"
+            ),
             f"CREATE CAST ({kind} AS memento_value) WITH FUNCTION as_value({kind}) AS ASSIGNMENT",
         ]
     made += [
-        "CREATE FUNCTION plus(memento_value, integer) RETURNS memento_value IMMUTABLE LANGUAGE sql"
-        " AS 'SELECT ROW(($1).n + $2, NULL, NULL)::memento_value'",
+        (
+            "CREATE FUNCTION plus(memento_value, integer) RETURNS memento_value IMMUTABLE"
+            " LANGUAGE sql AS 'SELECT ROW(($1).n + $2, NULL, NULL)::memento_value'"
+        ),
         "CREATE OPERATOR + (LEFTARG = memento_value, RIGHTARG = integer, FUNCTION = plus)",
     ]
     names = {"=": "eq", "<>": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
     for column, kind in (("n", "bigint"), ("t", "text")):
         for sign, name in names.items():
             made += [
-                f"CREATE FUNCTION value_{name}(memento_value, {kind}) RETURNS boolean IMMUTABLE"
-                f" LANGUAGE sql AS 'SELECT ($1).{column} {sign} $2'",
-                f"CREATE OPERATOR {sign} (LEFTARG = memento_value, RIGHTARG = {kind},"
-                f" FUNCTION = value_{name})",
+                (
+                    f"CREATE FUNCTION value_{name}(memento_value, {kind}) RETURNS boolean IMMUTABLE"
+                    f" LANGUAGE sql AS 'SELECT ($1).{column} {sign} $2'"
+                ),
+                (
+                    f"CREATE OPERATOR {sign} (LEFTARG = memento_value, RIGHTARG = {kind},"
+                    f" FUNCTION = value_{name})"
+                ),
             ]
     return made
 
@@ -88,7 +93,8 @@ _FUNCTIONS = (
             RETURN QUERY SELECT {_JSON_ROW} FROM jsonb_each($1::jsonb) AS o (k, v);
         ELSIF jsonb_typeof($1::jsonb) = 'array' THEN
             RETURN QUERY SELECT {_JSON_ROW}
-                FROM jsonb_array_elements($1::jsonb) WITH ORDINALITY AS a (v, k);
+                FROM jsonb_array_elements($1::jsonb)
+                WITH ORDINALITY AS a (v, place), LATERAL (SELECT place - 1 AS k) AS b;
         END IF;
     END $$""",
     """CREATE FUNCTION json_valid(text) RETURNS boolean IMMUTABLE LANGUAGE plpgsql AS $$
@@ -103,14 +109,6 @@ _FUNCTIONS = (
     AS $$ SELECT convert_to(normalize($1), 'UTF8') $$""",
     """CREATE FUNCTION listed_numbers(bigint[]) RETURNS text IMMUTABLE LANGUAGE sql
     AS $$ SELECT array_to_string($1, ',') $$""",
-    """CREATE FUNCTION next_number() RETURNS trigger LANGUAGE plpgsql AS $$
-    BEGIN
-        IF NEW.{column} IS NULL THEN
-            PERFORM pg_advisory_xact_lock(hashtext(TG_TABLE_SCHEMA), hashtext(TG_TABLE_NAME));
-            SELECT coalesce(max({column}), 0) + 1 INTO NEW.{column} FROM {table};
-        END IF;
-        RETURN NEW;
-    END $$""",
 )
 _GROUPED = (
     "CREATE AGGREGATE group_concat(bigint) (SFUNC = array_append, STYPE = bigint[],"
@@ -118,21 +116,33 @@ _GROUPED = (
 )
 
 
+_NEXT = """CREATE FUNCTION next_{column}() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+        IF NEW.{column} IS NULL THEN
+            PERFORM pg_advisory_xact_lock(hashtext(TG_TABLE_SCHEMA), hashtext(TG_TABLE_NAME));
+            SELECT coalesce(max({column}), 0) + 1 INTO NEW.{column} FROM {table};
+        END IF;
+        RETURN NEW;
+    END $$"""
+
+
 def _numbering() -> list[str]:
     made = []
-    for table, column in (("namespaces", "ns"), ("events", "event"), ("embedders", "model")):
-        body = _FUNCTIONS[-1].replace("next_number()", f"next_{column}()")
+    for table, column in _NUMBERED:
         made += [
-            body.replace("{column}", column).replace("{table}", table),
-            f"CREATE TRIGGER numbered BEFORE INSERT ON {table}"
-            f" FOR EACH ROW EXECUTE FUNCTION next_{column}()",
+            _NEXT.format(table=table, column=column),
+            (
+                f"CREATE TRIGGER numbered BEFORE INSERT ON {table}"
+                f" FOR EACH ROW EXECUTE FUNCTION next_{column}()"
+            ),
         ]
     return made
 
 
 WORDS = (
     """CREATE TABLE postings (ns bigint NOT NULL, term text COLLATE "C" NOT NULL,
-    block bigint NOT NULL, n integer NOT NULL, body bytea NOT NULL, PRIMARY KEY (ns, term, block))""",
+    block bigint NOT NULL, n integer NOT NULL, body bytea NOT NULL,
+    PRIMARY KEY (ns, term, block))""",
     """CREATE TABLE indexed (docid bigint PRIMARY KEY, title text COLLATE "C" NOT NULL,
     head text COLLATE "C" NOT NULL, rest text COLLATE "C" NOT NULL)""",
 )
@@ -141,7 +151,6 @@ what was indexed of each row, by which it is taken out again."""
 _OWN = (
     "CREATE TABLE written (slot integer PRIMARY KEY, n bigint NOT NULL) WITH (fillfactor = 50)",
     "INSERT INTO written SELECT slot, 0 FROM generate_series(0, 63) AS slot",
-    "CREATE VIEW present AS SELECT * FROM memories WHERE docid NOT IN (SELECT docid FROM erased)",
 )
 
 
@@ -149,12 +158,12 @@ def statements() -> list[str]:
     """Return all that makes a new store in an empty schema."""
     return [
         *_value_type(),
-        *_FUNCTIONS[:-1],
+        *_FUNCTIONS,
         _GROUPED,
         *tables(),
         *_numbering(),
         *WORDS,
-        *_OWN[:2],
+        *_OWN,
         "ALTER TABLE embeddings ALTER COLUMN vector SET STORAGE EXTERNAL",
         f"INSERT INTO meta VALUES ('schema', {schema.SCHEMA_VERSION})",
     ]

@@ -8,7 +8,6 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
@@ -33,6 +32,7 @@ from memento.ledger.pg import schema as tables
 from memento.ledger.pg.connect import Error, PgSession, configure, explain
 from memento.ledger.pg.words import PgTail, renew_cutter
 from memento.ledger.pg.writer import PgWriter
+from memento.ledger.rows import single
 
 T = TypeVar("T")
 
@@ -45,6 +45,8 @@ MOST_CONNECTIONS = 32
 WAIT_SECONDS = 30.0
 """Seconds a call waits for a connection, and a connection for the server."""
 OLDEST_SERVER = 15
+LONGEST_SCHEMA = 50
+"""Bytes; PostgreSQL cuts names off at 63, and memento makes a longer one of it."""
 
 _BEGIN_READ = f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {UNDER_WAY}"
 _HIDE_ERASED = "SET LOCAL search_path = {}, {}, pg_catalog"
@@ -76,9 +78,7 @@ class PgLedger:
     def closed(self) -> bool:
         return self._closed
 
-    def write(
-        self, job: Callable[[PgSession], T], *, makes_room: bool = False, frees_room: bool = False
-    ) -> T:
+    def write(self, job: Callable[[PgSession], T], **_room: bool) -> T:
         self._check_open()
         return self._writer.run(job)
 
@@ -129,7 +129,7 @@ class PgLedger:
             " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
             " AND classid = (hashtext(current_schema())::bigint & 4294967295)::oid AND objid = 0)"
         )
-        return bool(self.read(lambda session: session.execute(query).fetchone()[0]))
+        return bool(self.read(lambda session: single(session, query)))
 
     def moment(self) -> Moment:
         self._check_open()
@@ -142,7 +142,7 @@ class PgLedger:
 
     @property
     def library(self) -> tuple[str, str]:
-        (version,) = self.read(lambda s: s.execute("SHOW server_version").fetchone())
+        version = self.read(lambda s: single(s, "SHOW server_version"))
         return "postgresql", f"PostgreSQL {version}"
 
     def make_tail(self) -> PgTail:
@@ -158,11 +158,11 @@ class PgLedger:
         try:
             with self._lend() as connection:
                 for name in ("memories", "versions", "indexed", "postings", "embeddings", "events"):
-                    connection.execute(f"VACUUM {name}")  # noqa: S608 - names of ours
+                    connection.execute(f"VACUUM {name}")
         except Error as error:
             raise explain(self.shown, error) from error
 
-    def fold_log(self, seconds: float) -> bool:
+    def fold_log(self, seconds: float) -> bool:  # noqa: ARG002 - see ``contract``
         return True  # the server's log is the server's
 
     def checkpoint(self) -> None:
@@ -307,8 +307,8 @@ def parsed(address: str) -> tuple[str, str, str]:
     named = [value for name, value in options if name == "schema"]
     rest = [(name, value) for name, value in options if name != "schema"]
     schema_name = named[-1] if named else SCHEMA
-    if not schema_name.isidentifier() or len(schema_name.encode()) > 50:
-        raise InvalidInput("root", "names a schema that is no identifier of up to 50 bytes")
+    if not schema_name.isidentifier() or len(schema_name.encode()) > LONGEST_SCHEMA:
+        raise InvalidInput("root", "names a schema that is no identifier of up to 50 letters")
     try:
         conninfo = urlunsplit(parts._replace(query=urlencode(rest)))
         psycopg.conninfo.conninfo_to_dict(conninfo)

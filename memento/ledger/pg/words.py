@@ -19,7 +19,7 @@ from memento.ledger import meta
 from memento.ledger.dialect import listed, one_of_numbers
 from memento.ledger.lite.fulltext import AT_ONCE, LiteTail, LiteWords, look_up
 from memento.ledger.lite.library import open_in_memory, sqlite3
-from memento.ledger.match import All, Any, In, Match, Phrase, Start, Word
+from memento.ledger.match import All, Any, Column, In, Match, Phrase, Start, Word
 from memento.ledger.rows import COLUMNS, Row, column, columns_of, docid_of, docid_range, single
 from memento.ledger.schema import FULLTEXT, SEQ_BITS, SEQ_MASK
 from memento.status import sql
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 BLOCK_BITS = 12
 BLOCK_MASK = (1 << BLOCK_BITS) - 1
-_BITS = {"title": 1, "head": 2, "rest": 4}
+_BITS: dict[Column, int] = {"title": 1, "head": 2, "rest": 4}
 _ALL_BITS = 7
 _HOLDS = 3
 """Bits of an entry that say which columns hold the term."""
@@ -158,7 +158,7 @@ class PgWords(LiteWords):
 
     def index_next(self, ns: int, documents: Sequence[tuple[int, Columns]]) -> None:
         self._append(ns, documents)
-        self._took(documents[0][0], documents[-1][0])
+        self._took(ns, documents[0][0], documents[-1][0])
 
     def replace(self, docid: int, document: Columns) -> None:
         ns = docid >> SEQ_BITS
@@ -185,7 +185,7 @@ class PgWords(LiteWords):
     def edition(self) -> int:
         return meta.get_number(self._session, EDITION)
 
-    def merge(self, *, anew: bool = False) -> bool:
+    def merge(self, *, anew: bool = False) -> bool:  # noqa: ARG002 - see ``LiteWords``
         return False  # a block is one value already
 
     def intact(self) -> bool:
@@ -409,7 +409,7 @@ class _Search:
 
         asked: Match = match
         if bits != _ALL_BITS:
-            asked = In(next(name for name, bit in _BITS.items() if bit == bits), match)  # type: ignore[arg-type]
+            asked = In(next(name for name, bit in _BITS.items() if bit == bits), match)
         found = [np.empty(0, np.int64)]
         query = f"SELECT docid, title, head, rest FROM indexed WHERE docid {one_of_numbers()}"
         for end in range(len(held), 0, -VERIFIED_AT_ONCE):

@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-from itertools import count
-
 import postgres
 import pytest
 from engine_bench import Bench
 
 from memento.ledger.opening import open_ledger
 
-_numbers = count(1)
-
-
-def on_server(folder):
-    """Return the address of an empty schema of the server of the tests."""
-    return postgres.server().address(f"store{next(_numbers)}")
-
-
-ENGINES = {"lite": lambda folder: str(folder / "store"), "pg": on_server}
-"""Engine to what makes the address of a new store of it in a folder of the test."""
+ENGINES = ("lite", "pg")
 
 
 @pytest.fixture(params=ENGINES)
 def address(request, tmp_path, monkeypatch):
-    """The address of a store that is not there yet."""
+    """The address of a store that is not there yet, or is empty."""
+    if request.param == "lite":
+        yield str(tmp_path / "store")
+        return
     monkeypatch.setenv("MEMENTO_CACHE", str(tmp_path / "cache"))
-    return ENGINES[request.param](tmp_path)
+    address = postgres.server().address()
+    yield address
+    postgres.wipe(address)
 
 
 @pytest.fixture
