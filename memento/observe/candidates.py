@@ -20,6 +20,9 @@ from memento.observe.signals import (
     Span,
 )
 
+RULE_DOUBT = 0.4
+"""How doubtful a rule may be, as a share of what another statement may be."""
+
 
 def find(
     text: str,
@@ -38,7 +41,7 @@ def find(
         previous: The assistant's turn that the message answers, if any. It is read only to
             understand the message; nothing in it is ever a candidate.
         language: ISO 639-1 code of the message, if it is known; otherwise it is recognised.
-        store_at: Minimum probability of a sure candidate; a rule must be half as doubtful.
+        store_at: Minimum probability of a sure candidate; a rule must be surer.
         doubt_at: Minimum probability of a candidate.
         most: Maximum number of sentences to read, >= 1.
 
@@ -145,8 +148,8 @@ def _by_cues(
 
 
 def _least(signal: Signal, store_at: float) -> float:
-    """Return how probable a statement must be: a rule, which steers an agent, half as doubtful."""
-    return (1 + store_at) / 2 if signal is Signal.RULE else store_at
+    """Return how probable a statement must be: a rule steers an agent, so it must be surer."""
+    return 1 - RULE_DOUBT * (1 - store_at) if signal is Signal.RULE else store_at
 
 
 def _is_stated(sentence: Span, stated: Sequence[Span]) -> bool:
