@@ -45,8 +45,9 @@ assert manager.retrieve("what may Rami not eat?")[0].text == "Rami is allergic t
 
 SMOKE = {
     BASE: """
-import memento_crewai, memento_langchain, memento_langgraph
-for package in (memento_crewai, memento_langchain, memento_langgraph):
+from importlib import import_module
+ADAPTERS = "agent_framework crewai haystack langchain langgraph llama_index openai_agents"
+for package in [import_module(f"memento_{name}") for name in ADAPTERS.split()]:
     for name in package.__all__:
         try:
             getattr(package, name)
@@ -118,6 +119,55 @@ install(manager)
 assert Memory()._storage.manager is manager
 uninstall()
 """,
+    "openai-agents": """
+import asyncio
+from agents.run_config import CallModelData, ModelInputData
+from memento_openai_agents import MementoRecall, MementoSession
+session = MementoSession("s", manager)
+item = {"role": "user", "content": "what may Rami not eat?"}
+asyncio.run(session.add_items([item]))
+assert asyncio.run(session.get_items()) == [item]
+data = CallModelData(ModelInputData([item], None), None, None)
+assert "nuts" in str(asyncio.run(MementoRecall(manager)(data)).input)
+""",
+    "llama-index": """
+from llama_index.core.llms import ChatMessage
+from llama_index.core.memory import Memory
+from memento_llama_index import MementoBlock, MementoRetriever
+memory = Memory.from_defaults(memory_blocks=[MementoBlock(manager)], tokenizer_fn=str.split)
+memory.put(ChatMessage("what may Rami not eat?", role="user"))
+assert "nuts" in str(memory.get())
+assert MementoRetriever(manager).retrieve("what may Rami not eat?")
+""",
+    "haystack": """
+from haystack import Document, component
+from haystack.components.agents import Agent
+from haystack.dataclasses import ChatMessage
+from memento_haystack import MementoDocumentStore, MementoRetriever, memory_hooks
+@component
+class Table:
+    @component.output_types(replies=list[ChatMessage])
+    def run(self, messages: list[ChatMessage]):
+        return {"replies": [ChatMessage.from_assistant(messages[-1].text)]}
+agent = Agent(chat_generator=Table(), hooks=memory_hooks(manager))
+assert "nuts" in agent.run([ChatMessage.from_user("what may Rami not eat?")])["last_message"].text
+store = MementoDocumentStore(manager)
+store.write_documents([Document(content="The pump needs oil")])
+assert MementoRetriever(store).run("what does the pump need?")["documents"]
+""",
+    "agent-framework": """
+import asyncio
+from agent_framework import Agent, BaseChatClient, ChatMiddlewareLayer, ChatResponse, Message
+from memento_agent_framework import MementoContextProvider, MementoHistoryProvider
+class Table(ChatMiddlewareLayer, BaseChatClient):
+    def _inner_get_response(self, *, messages, **_):
+        async def answer():
+            return ChatResponse(messages=[Message("assistant", [messages[-1].text])])
+        return answer()
+providers = [MementoHistoryProvider(manager), MementoContextProvider(manager)]
+agent = Agent(client=Table(), context_providers=providers)
+assert "nuts" in asyncio.run(agent.run("what may Rami not eat?")).text
+""",
     "mcp": """
 from memento_mcp import Doors, http_app
 assert http_app(lambda token: Doors(manager), ["127.0.0.1:8765"])
@@ -161,6 +211,10 @@ TESTS = {
     "langchain-classic": ["tests/integrations/for_langchain"],
     "langgraph": ["tests/integrations/for_langgraph"],
     "crewai": ["tests/integrations/for_crewai"],
+    "openai-agents": ["tests/integrations/for_openai_agents"],
+    "llama-index": ["tests/integrations/for_llama_index"],
+    "haystack": ["tests/integrations/for_haystack"],
+    "agent-framework": ["tests/integrations/for_agent_framework"],
     "mcp": ["tests/integrations/for_mcp"],
     BASE: ["tests/integrations"],
 }
@@ -171,6 +225,7 @@ QUIET = {
     "ANONYMIZED_TELEMETRY": "False",
     "CREWAI_DISABLE_TELEMETRY": "true",
     "CREWAI_DISABLE_TRACKING": "true",
+    "HAYSTACK_TELEMETRY_ENABLED": "False",
     "HF_HUB_OFFLINE": "1",
     "OTEL_SDK_DISABLED": "true",
     "PIP_DISABLE_PIP_VERSION_CHECK": "1",
