@@ -45,9 +45,10 @@ agents        coding agents: their set-up, and the answers to their hooks
 cli           the command ``memento``
 
 The adapters for other frameworks are packages of their own, beside this one in ``integrations/``:
-``memento_agent_framework``, ``memento_crewai``, ``memento_haystack``, ``memento_langchain``,
-``memento_langgraph``, ``memento_llama_index``, ``memento_mcp`` and ``memento_openai_agents``. They
-import only public names of memento; ``tests/integrations/test_doors.py`` has the list.
+``memento_agent_framework``, ``memento_crewai``, ``memento_google_adk``, ``memento_haystack``,
+``memento_langchain``, ``memento_langgraph``, ``memento_llama_index``, ``memento_mcp``,
+``memento_openai_agents``, ``memento_pydantic_ai`` and ``memento_strands``. They import only public
+names of memento; ``tests/integrations/test_doors.py`` has the list.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ from memento.conversation.turns import PIECE, Turn, turns_of
 from memento.errors import InvalidInput
 from memento.manager import MemoryManager
 from memento.status import having
-from memento.types import Memory, Trust
+from memento.types import Hit, Memory, Trust
 
 WAIT = 5.0
 """Seconds to wait at most, by default, until the latest turn is also found by its meaning."""
@@ -173,6 +173,31 @@ class AgentMemory:
             wait = 0.0 if self._answering(said, session) else await settle(self.manager, self._wait)
             return await asyncio.to_thread(self._recalled, said, session, wait)
         return Given()
+
+    async def afind(
+        self, turns: str | Iterable[Turn], session: str | None = None, *, k: int | None = None
+    ) -> list[Hit]:
+        """Find what ``arecall`` shows, hit by hit, for a framework that renders memories itself.
+
+        Of a long text, ``Hit.passage`` is what bears on the question.
+
+        Args:
+            turns: The conversation so far, or a question outside of any.
+            session: Name of the conversation; any string.
+            k: Maximum number of memories, if not that of the agent.
+        """
+        said = turns_of(turns)
+        with outlived("recalling"):
+            found = await asyncio.to_thread(
+                self.manager.recall,
+                turns if isinstance(turns, str) else said,
+                session=session,
+                k=k or self._k,
+                tokens=self._tokens,
+                wait=await settle(self.manager, self._wait),
+            )
+            return [hit for hit in found.hits if hit.id in found.shown]
+        return []
 
     def keep(self, turns: Iterable[Turn], session: str | None = None) -> None:
         """Store what the user and the agent said, each turn once, see ``MemoryManager.keep``.

@@ -37,12 +37,15 @@ MANY = 16
 ADAPTERS = (
     "memento_agent_framework",
     "memento_crewai",
+    "memento_google_adk",
     "memento_haystack",
     "memento_langchain",
     "memento_langgraph",
     "memento_llama_index",
     "memento_mcp",
     "memento_openai_agents",
+    "memento_pydantic_ai",
+    "memento_strands",
 )
 
 

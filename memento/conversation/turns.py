@@ -67,10 +67,12 @@ class Recalled:
     Attributes:
         block: The memories as a block for a prompt; ``""`` if none is relevant. Equal memories give
             an equal block.
-        hits: The memories, best first, each text once. The block may show fewer: what fits.
+        hits: The memories, best first, each text once. The block may show fewer: what fits. With a
+            budget, ``Hit.passage`` of a long text is what bears on the question.
         missing: Each part that could not be searched, with the reason.
         confidence: Estimated probability that the hits contain an answer, [0, 1].
         query: The user's last message, as it was searched for; ``""`` if nothing was asked.
+        shown: Ids of the memories in the block.
     """
 
     block: str = ""
@@ -78,6 +80,7 @@ class Recalled:
     missing: Mapping[str, str] = field(default_factory=dict)
     confidence: float = 0.0
     query: str = ""
+    shown: tuple[str, ...] = ()
 
     def as_retrieval(self) -> Retrieval:
         """Return the same as an answer of ``retrieve``, for ``feedback.cite`` and ``feedback``."""

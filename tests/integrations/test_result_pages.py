@@ -17,11 +17,14 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 
 NEEDS = {
     "agent_framework_agent": ("agent_framework", "agent-framework"),
+    "google_adk_agent": ("google.adk", "google-adk"),
     "haystack_agent": ("haystack", "haystack"),
     "langchain_agent": ("langchain", "langchain"),
     "langgraph_store": ("langchain", "langchain"),
     "llama_index_memory": ("llama_index", "llama-index"),
     "openai_agents_session": ("agents.run_config", "openai-agents"),
+    "pydantic_ai_agent": ("pydantic_ai.capabilities", "pydantic-ai"),
+    "strands_agent": ("strands", "strands"),
 }
 """Name of an example to the package it needs, and the extra that brings it."""
 
