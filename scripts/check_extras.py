@@ -247,6 +247,10 @@ TESTS = {
     "langchain-classic": ["tests/integrations/for_langchain"],
     "langgraph": ["tests/integrations/for_langgraph"],
     "crewai": ["tests/integrations/for_crewai"],
+    "openai-agents": ["tests/integrations/for_openai_agents"],
+    "llama-index": ["tests/integrations/for_llama_index"],
+    "haystack": ["tests/integrations/for_haystack"],
+    "agent-framework": ["tests/integrations/for_agent_framework"],
     "mcp": ["tests/integrations/for_mcp"],
     BASE: ["tests/integrations"],
 }
@@ -263,6 +267,7 @@ QUIET = {
     "ANONYMIZED_TELEMETRY": "False",
     "CREWAI_DISABLE_TELEMETRY": "true",
     "CREWAI_DISABLE_TRACKING": "true",
+    "HAYSTACK_TELEMETRY_ENABLED": "False",
     "HF_HUB_OFFLINE": "1",
     "OTEL_SDK_DISABLED": "true",
     "PIP_DISABLE_PIP_VERSION_CHECK": "1",

@@ -34,7 +34,19 @@ MANY = 16
 """From this number of repetitions on a repeat is looked at as if it had no limit."""
 
 
-ADAPTERS = ("memento_crewai", "memento_langchain", "memento_langgraph", "memento_mcp")
+ADAPTERS = (
+    "memento_agent_framework",
+    "memento_crewai",
+    "memento_google_adk",
+    "memento_haystack",
+    "memento_langchain",
+    "memento_langgraph",
+    "memento_llama_index",
+    "memento_mcp",
+    "memento_openai_agents",
+    "memento_pydantic_ai",
+    "memento_strands",
+)
 
 
 def modules() -> Iterator[Any]:

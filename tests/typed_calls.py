@@ -14,10 +14,14 @@ from typing import assert_type
 import numpy as np
 from numpy.typing import NDArray
 
+import memento_agent_framework
 import memento_crewai
+import memento_haystack
 import memento_langchain
 import memento_langgraph
+import memento_llama_index
 import memento_mcp
+import memento_openai_agents
 from memento import (
     Anomaly,
     Belief,
@@ -68,10 +72,14 @@ from memento.verbs.spending import Usage
 from memento.verbs.vault import Synced
 
 ADAPTERS = (
+    *memento_agent_framework.__all__,
     *memento_crewai.__all__,
+    *memento_haystack.__all__,
     *memento_langchain.__all__,
     *memento_langgraph.__all__,
+    *memento_llama_index.__all__,
     *memento_mcp.__all__,
+    *memento_openai_agents.__all__,
 )
 
 

@@ -3,10 +3,14 @@
 memory_hooks          for an ``Agent``: recalls before each call of the model, stores what is said
 MementoDocumentStore  a document store: documents as memories, and all of Haystack's filters
 MementoRetriever      a component: finds documents by words and by meaning
+
+Importing this package before Haystack switches Haystack's telemetry off, unless
+``HAYSTACK_TELEMETRY_ENABLED`` is set.
 """
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +22,8 @@ if TYPE_CHECKING:
     from memento_haystack._retriever import MementoRetriever
 
 __all__ = ["MementoDocumentStore", "MementoRetriever", "memory_hooks"]
+
+os.environ.setdefault("HAYSTACK_TELEMETRY_ENABLED", "False")
 
 _HOMES = {
     "MementoDocumentStore": "_documents",

@@ -10,6 +10,7 @@ from llama_index.core.memory import BaseMemoryBlock
 from pydantic import PrivateAttr
 
 from memento import MemoryManager, Turn
+from memento.check import check_flag
 from memento.frameworks import AgentMemory, Options
 
 SESSION = "session_id"
@@ -33,6 +34,7 @@ class MementoBlock(BaseMemoryBlock[str]):
         description: Description of the block.
         priority: 0 never to shorten the block, or how early LlamaIndex shortens it if the memory
             exceeds its ``token_limit``: the last memories go first.
+        save: Whether to store what is said; with False, it only recalls.
         options: ``k``, ``tokens``, ``wait``, ``policy``, ``observe``, ``scope`` and
             ``speaker``, see ``memento.frameworks.AgentMemory``.
 
@@ -41,6 +43,7 @@ class MementoBlock(BaseMemoryBlock[str]):
     """
 
     _memory: AgentMemory = PrivateAttr()
+    _save: bool = PrivateAttr()
 
     def __init__(
         self,
@@ -49,10 +52,12 @@ class MementoBlock(BaseMemoryBlock[str]):
         name: str = "memento",
         description: str | None = None,
         priority: int = 0,
+        save: bool = True,
         **options: Unpack[Options],
     ) -> None:
         super().__init__(name=name, description=description, priority=priority)
         self._memory = AgentMemory(manager, **options)
+        self._save = check_flag("save", save)
 
     async def atruncate(self, content: str, tokens_to_truncate: int) -> str | None:
         """Return the block without its last memories; None if none would be left."""
@@ -70,12 +75,14 @@ class MementoBlock(BaseMemoryBlock[str]):
     ) -> str:
         turns = [_turn_of(one) for one in messages or ()]
         given = await self._memory.arecall(turns, session_id)
-        await self._memory.akeep(turns, session_id)
+        if self._save:
+            await self._memory.akeep(turns, session_id)
         return "\n\n".join(text for text in (given.head, given.block) if text)
 
     async def _aput(self, messages: Sequence[ChatMessage]) -> None:
-        session = next((one.additional_kwargs.get(SESSION) for one in messages), None)
-        await self._memory.akeep(map(_turn_of, messages), session)
+        if self._save:
+            session = next((one.additional_kwargs.get(SESSION) for one in messages), None)
+            await self._memory.akeep(map(_turn_of, messages), session)
 
 
 def _turn_of(message: ChatMessage) -> Turn:

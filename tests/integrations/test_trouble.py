@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import agent_doors
 import pytest
 
 from memento import MemoryManager
@@ -192,11 +193,25 @@ DOORS = {
 }
 
 
+def agents_door(way):
+    """Make a door of a way of ``agent_doors``."""
+    module, extra = agent_doors.NEEDS[way]
+
+    def make(manager):
+        ask, aask, write = way(manager)
+        return ask or (lambda: asyncio.run(aask())), write
+
+    return Door(module, extra, make, lambda manager: make(manager.of(BAD)))
+
+
+DOORS |= {way.__name__: agents_door(way) for way in agent_doors.NEEDS}
+
+
 @pytest.fixture(params=DOORS)
 def door(request):
     """Each way to memory whose framework is here."""
     found = DOORS[request.param]
-    if importlib.util.find_spec(found.module) is None:
+    if not agent_doors.is_here(found.module):
         pytest.skip(f"{found.module} is not installed: pip install 'agent-memento[{found.extra}]'")
     with warnings.catch_warnings():  # the frameworks' own on import, and what they filter there
         warnings.simplefilter("ignore")

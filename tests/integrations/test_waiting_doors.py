@@ -7,10 +7,12 @@ import warnings
 from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 
+import agent_doors
 import pytest
+from agent_doors import is_here
 from stuck import FAST, MINUTE, Stuck
 
-from memento import MemoryManager
+from memento import MemoryManager, frameworks
 from memento.testing import HashEmbedder
 from memento.verbs.store import Store
 from memento.views import View
@@ -94,11 +96,28 @@ NEEDS = {
     crew: "crewai",
     storage: "crewai",
 }
+
+
+def searching(way):
+    """Make a door of a way of ``agent_doors``."""
+
+    def door(manager, **options):
+        ask, aask, _ = way(manager, "kettle", **options)
+        return ask or (lambda: asyncio.run(aask())), aask
+
+    return door
+
+
+for way, (module, _) in agent_doors.NEEDS.items():
+    if way not in agent_doors.HISTORIES:
+        made = searching(way)
+        made.__name__ = way.__name__
+        NEEDS[made] = module
 DOORS = [
     pytest.param(
         door,
         id=door.__name__,
-        marks=pytest.mark.skipif(find_spec(needed) is None, reason=f"{needed} is not installed"),
+        marks=pytest.mark.skipif(not is_here(needed), reason=f"{needed} is not installed"),
     )
     for door, needed in NEEDS.items()
 ]
@@ -141,6 +160,12 @@ def test_the_wait_is_the_one_given(door, manager, monkeypatch):
             return original(self, *args, **kwargs)
 
         monkeypatch.setattr(part, verb, noted)
+
+    async def settled(_memory, seconds, **_):
+        waits.append(seconds)
+        return 0.0
+
+    monkeypatch.setattr(frameworks, "settle", settled)  # of those that are asynchronous only
     ask, _ = door(manager, wait=0.25)
     ask()
     assert 0.25 in waits

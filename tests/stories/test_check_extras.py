@@ -34,6 +34,14 @@ NEEDS = {
 }
 
 
+def is_here(module):
+    """Return whether a module could be imported."""
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:  # not even the package that it is in
+        return False
+
+
 def script():
     """Load the script."""
     path = ROOT / "scripts" / "check_extras.py"

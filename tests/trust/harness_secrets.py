@@ -23,10 +23,11 @@ from pathlib import Path
 from secret_samples import disguised, keys, leaks, sentences, shapes
 from trust_result import TrustResult
 
-from memento import Config, MemoryManager, Source, ingest
+from memento import Config, MemoryManager, Source, Turn, ingest
 from memento.admit.redact import redact
 from memento.check import MAX_NAME
 from memento.errors import SecretFound
+from memento.frameworks import AgentMemory, Transcript
 
 SENTENCES = 5_000
 LEAST_CAUGHT, MOST_ALARMS = 0.95, 0.01
@@ -212,7 +213,10 @@ def _by_files(memory: MemoryManager, folder: Path, samples: list[Sample]) -> Non
 
 
 def _by_adapters(memory: MemoryManager, at: int, text: str) -> None:
-    """Add by the adapters whose frameworks are installed."""
+    """Add by the adapters whose frameworks are installed, and by what the others share."""
+    call = {"type": "function_call", "arguments": text, text: {"at": [at, text]}}
+    talk = Transcript(AgentMemory(memory.of("frameworks")), "s", "items")
+    talk.add([(Turn("", "assistant"), call), (Turn(text), {"role": "user", "content": text})])
     if find_spec("langchain_core"):
         from langchain_core.messages import AIMessage  # noqa: PLC0415 - only where installed
 

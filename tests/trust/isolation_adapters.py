@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib.util
 import warnings
 from collections.abc import Callable
@@ -14,14 +15,22 @@ from memento.errors import EmbedderError, TierUnavailable
 # ruff: noqa: PLC0415 - each framework may be absent
 
 
+def is_here(module: str) -> bool:
+    """Return whether a module could be imported."""
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:  # not even the package that it is in
+        return False
+
+
 def there() -> list[str]:
     """List the ways in whose framework is installed."""
-    return [name for name, (package, _) in WAYS.items() if importlib.util.find_spec(package)]
+    return [name for name, (package, _) in WAYS.items() if is_here(package)]
 
 
 def absent() -> list[str]:
     """List the frameworks that are not installed."""
-    return sorted({p for p, _ in WAYS.values() if not importlib.util.find_spec(p)})
+    return sorted({package for package, _ in WAYS.values() if not is_here(package)})
 
 
 def ask(way: str, view: MemoryManager, query: str, sign: str) -> object:
@@ -132,6 +141,77 @@ def _storage(view: MemoryManager, query: str, sign: str) -> object:
         return [*listed, str(error)]
 
 
+def _openai_agents(view: MemoryManager, query: str, sign: str) -> object:
+    from agents.run_config import CallModelData, ModelInputData
+
+    from memento_openai_agents import MementoRecall, MementoSession
+
+    async def talk() -> object:
+        session = MementoSession("s", view)
+        await session.add_items([{"role": "user", "content": f"{query} {sign}"}])
+        _settle(view)
+        asked = ModelInputData([{"role": "user", "content": query}], None)
+        given = await MementoRecall(view, k=50)(CallModelData(asked, None, None))
+        return [await session.get_items(), given.input]
+
+    return asyncio.run(talk())
+
+
+def _agent_framework(view: MemoryManager, query: str, sign: str) -> object:
+    from agent_framework import Agent, BaseChatClient, ChatMiddlewareLayer, ChatResponse, Message
+
+    from memento_agent_framework import MementoContextProvider, MementoHistoryProvider
+
+    class Client(ChatMiddlewareLayer, BaseChatClient):
+        def _inner_get_response(self, *, messages: Any, **_: Any) -> Any:
+            async def answer() -> Any:
+                return ChatResponse(messages=[Message("assistant", [messages[-1].text])])
+
+            return answer()
+
+    async def talk() -> object:
+        history = MementoHistoryProvider(view)
+        await history.save_messages("s", [Message("user", [f"{query} {sign}"])])
+        _settle(view)
+        agent = Agent(client=Client(), context_providers=[MementoContextProvider(view, k=50)])
+        said = await agent.run(query)
+        return [[one.text for one in await history.get_messages("s")], said.text]
+
+    return asyncio.run(talk())
+
+
+def _haystack(view: MemoryManager, query: str, sign: str) -> object:
+    from haystack import Document
+    from haystack.components.agents.state.state import State
+    from haystack.dataclasses import ChatMessage
+
+    from memento_haystack import MementoDocumentStore, MementoRetriever, memory_hooks
+
+    store = MementoDocumentStore(view)
+    store.write_documents([Document(content=f"{query} {sign}")])
+    _settle(view)
+    schema = {"messages": {"type": list[ChatMessage]}, "hook_context": {"type": dict}}
+    state = State(schema, {"messages": [ChatMessage.from_user(query)], "hook_context": {}})
+    memory_hooks(view, k=50)["before_llm"][0].run(state)
+    found = MementoRetriever(store, top_k=50).run(query)
+    return [store.filter_documents(), found, [one.text for one in state.get("messages")]]
+
+
+def _llama_index(view: MemoryManager, query: str, sign: str) -> object:
+    from llama_index.core.llms import ChatMessage
+
+    from memento_llama_index import MementoBlock, MementoRetriever
+
+    async def talk() -> object:
+        block = MementoBlock(view, k=50)
+        await block.aput([ChatMessage(f"{query} {sign}", role="user")])
+        _settle(view)
+        return await block.aget([ChatMessage(query, role="user")])
+
+    found = MementoRetriever(view, k=50).retrieve(query)
+    return [asyncio.run(talk()), [one.to_dict() for one in found]]
+
+
 WAYS: dict[str, tuple[str, Callable[[MemoryManager, str, str], object]]] = {
     "history and retriever": ("langchain_core", _history),
     "tools": ("langchain_core", _tools),
@@ -140,6 +220,10 @@ WAYS: dict[str, tuple[str, Callable[[MemoryManager, str, str], object]]] = {
     "classic memory": ("langchain_classic", _classic),
     "crew memory": ("crewai", _crew),
     "crew storage": ("crewai", _storage),
+    "openai agents": ("agents.run_config", _openai_agents),
+    "agent framework": ("agent_framework", _agent_framework),
+    "haystack": ("haystack", _haystack),
+    "llama index": ("llama_index.core", _llama_index),
 }
 """Name of a way in to the package it needs, and what asks it."""
 
