@@ -20,6 +20,7 @@
     │   ├── StoreUnusable       the root is not a folder, is another program's, or is damaged
     │   ├── StoreGone           its files were removed, moved or replaced while it was open
     │   ├── StoreBusy           another process held the write lock too long
+    │   ├── CommitUnknown       a lost commit: it may have been made
     │   ├── ReadOnlyStore       the root cannot be written
     │   ├── TargetExists        the target exists already; it was not overwritten
     │   ├── ArchiveDamaged      a file that is cut off, changed, or not a backup or export
@@ -339,6 +340,27 @@ class StoreGone(StoreError):
 
 class StoreBusy(StoreError):
     """Another process held the write lock longer than the time limit; nothing was written."""
+
+
+class CommitUnknown(StoreError):
+    """The server went away during a commit and does not say what became of it.
+
+    The change was made wholly or not at all. Look whether it was, or give the same ids again: an
+    ``add`` of an id that is there with the same text changes nothing.
+
+    Attributes:
+        transaction: The server's number of the transaction, for ``pg_xact_status``.
+        ids: Ids of the memories that the call would have added, if it was one that adds.
+    """
+
+    def __init__(self, path: Path | str, transaction: str, ids: Sequence[str] = ()) -> None:
+        super().__init__(
+            path,
+            "the server went away during the commit, and does not say what became of it; look"
+            f" whether {', '.join(ids) or 'the change'} is there before you repeat the call",
+        )
+        self.transaction = transaction
+        self.ids = tuple(ids)
 
 
 class ReadOnlyStore(StoreError):

@@ -21,16 +21,18 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 from memento.base import layout
 from memento.base.display import cut
 from memento.base.files import path_of, read_regular
+from memento.base.home import is_server
 from memento.check import check_word
 from memento.config import PRESETS, Config, of_preset
 from memento.errors import InvalidInput, InvalidSetting
 
 PREFIX = "MEMENTO_"
 ELSEWHERE = frozenset({
-    "MEMENTO_ROOT", "MEMENTO_NAMESPACE", "MEMENTO_EMBEDDER", "MEMENTO_HOOKS",
+    "MEMENTO_ROOT", "MEMENTO_CACHE", "MEMENTO_URL", "MEMENTO_TOKEN", "MEMENTO_NAMESPACE",
+    "MEMENTO_EMBEDDER", "MEMENTO_HOOKS",
 })  # fmt: skip
-"""Variables that are no settings: they name the store, the namespace and the embedder, and turn
-hooks off."""
+"""Variables that are no settings: they name the store or a service, the namespace and the embedder,
+and turn hooks off."""
 ENVIRONMENT = "environment"
 DEFAULT = "default"
 PRESET = "preset"
@@ -99,7 +101,7 @@ def load(root: str | Path | None = None, environ: Mapping[str, str] | None = Non
     given: dict[str, tuple[object, str]] = {}
     if (users := user_file(environ)) is not None:
         given |= _of_file(users, known())
-    if root is not None:
+    if root is not None and not is_server(root):
         given |= _of_file(path_of("root", root) / layout.SETTINGS, known() & OF_A_STORE, users)
     given |= _of_environment(environ)
     base, sources = Config(), {name: source for name, (_, source) in given.items()}

@@ -14,13 +14,13 @@ ALONE = Settings(tokens=False, limits=Limits(readers=4))
 
 
 @contextmanager
-def served(memory, settings=ALONE, listen=None):
+def served(memory, settings=ALONE, listen=None, more=lambda _: []):
     """Serve an open store; yields the address, and the server."""
     with tempfile.TemporaryDirectory(prefix="memento-served-") as folder:
         place = place_of(listen or f"unix:{folder}/s")
         opened = listening(place)
         service = Service(memory, settings)
-        server = server_of(service, application(service))
+        server = server_of(service, application(service, more(service)))
         run = threading.Thread(target=lambda: asyncio.run(server.serve([opened])))
         run.start()
         host, port = ("", 0) if place.path else opened.getsockname()[:2]

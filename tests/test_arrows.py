@@ -51,8 +51,12 @@ ROOMS = [
 ]
 """Rooms from the ground up. Those of one floor do not know each other."""
 
-ENGINES = ["lite"]
+ENGINES = ["lite", "pg"]
 """Folders of ``ledger``, each an engine that keeps the rows."""
+
+SHARED = {("pg", f"ledger.lite.{module}") for module in ("fulltext", "library", "root")}
+"""What the engine on a server takes of SQLite: the tokenizer, so that both cut a text alike, the
+index of waiting rows, and the folder of derived files."""
 
 FLOOR = {room: floor for floor, rooms in enumerate(ROOMS) for room in rooms}
 
@@ -136,7 +140,9 @@ def wrong_engines(package):
         wrong += [
             f"{here} -> {there}"
             for there in sorted(imports(path, package))
-            if (engine := _engine_of(there)) is not None and engine != _engine_of(here)
+            if (engine := _engine_of(there)) is not None
+            and engine != _engine_of(here)
+            and (_engine_of(here), there) not in SHARED
         ]
     return wrong
 

@@ -132,6 +132,37 @@ def state_folder(environ: Mapping[str, str] = os.environ) -> Path:
     return (named if named.is_absolute() else Path.home() / ".local" / "state") / "memento"
 
 
+def is_server(address: str | Path) -> bool:
+    """Return whether an address is that of a PostgreSQL database, and not a folder.
+
+    Also where a ``Path`` was made of it, which leaves out a slash.
+
+    >>> is_server("postgresql://localhost/team"), is_server("agent_memory")
+    (True, False)
+    """
+    return str(address).lower().startswith(("postgres:/", "postgresql:/"))
+
+
+def cache_folder(environ: Mapping[str, str] = os.environ) -> Path:
+    """Return the folder of what is derived from stores on a server: it may be deleted at any time.
+
+    ``$MEMENTO_CACHE`` if it is set, else ``memento`` in the user's cache folder.
+
+    Raises:
+        InvalidInput: If the user has no home folder.
+    """
+    from pathlib import Path  # noqa: PLC0415 - see the docstring of the module
+
+    if named := environ.get("MEMENTO_CACHE"):
+        return Path(named)
+    if os.path.isabs(named := environ.get("XDG_CACHE_HOME", "")):
+        return Path(named) / "memento"
+    home = os.path.expanduser("~")
+    if not os.path.isabs(home):
+        raise _invalid("needs a folder for derived files; set MEMENTO_CACHE")
+    return Path(home, "Library/Caches" if sys.platform == "darwin" else ".cache", "memento")
+
+
 def _data_folder(environ: Mapping[str, str]) -> str:
     named = environ.get("XDG_DATA_HOME", "")
     if os.path.isabs(named):  # the specification says to ignore any other

@@ -82,7 +82,7 @@ def restore(
     what: Annotated[
         list[str] | None,
         typer.Argument(
-            help="A backup file, or ids of memories, or parts of ids.", metavar="FILE|ID"
+            help="A backup file, or ids, parts of ids, or keys of memories.", metavar="FILE|ID"
         ),
     ] = None,
     *,
@@ -118,10 +118,22 @@ def restore(
         return _from_file(Path(what[0]), store.root, at=at, set_aside=set_aside)
     with store.open() as memory:
         back = [] if source is None else memory.quarantine.restore_source(source)
-        shown = each(memory, what, together(memory).restore)
+        names = [_hidden(memory, one) for one in what]
+        shown = each(memory, names, together(memory).restore)
     if source is None:
         return shown
     return Shown({"memories": back}, [f"{one.id}  {one.status}" for one in back])
+
+
+def _hidden(memory: MemoryManager, name: str) -> str:
+    """Return the id of a memory, which a key names after it was forgotten, too."""
+    try:
+        return id_of(memory, name)
+    except NotFound:
+        found = memory.list(key=name, status="forgotten", newest_first=True, limit=1)
+        if not found:
+            raise
+        return found[0].id
 
 
 def _from_file(file: Path, root: Path, *, at: datetime | None, set_aside: bool) -> Shown:

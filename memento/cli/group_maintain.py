@@ -159,7 +159,8 @@ def export(
         all_namespaces=format is None and not given(context, "namespace"),
         overwrite=overwrite,
     )
-    said = f"{file}  {counted(done.memories)}, {done.links} links, {done.events} events"
+    kinds = (done.memories, "memory"), (done.links, "link"), (done.events, "event")
+    said = f"{file}  {', '.join(counted(*one) for one in kinds)}"
     said = said if format is None else f"{file}  {counted(done.memories)}"
     typer.echo(as_text(done) if as_json else said, err=file == "-")
     if done.left_out:
@@ -197,6 +198,8 @@ def _vault_lines(done: Synced) -> Iterator[str]:
     parts += [f"{done.unchanged} unchanged"]
     parts += [f"{done.foreign} of others left alone"] * bool(done.foreign)
     yield f"{done.folder}  {', '.join(parts)}{' (dry run)' if done.dry_run else ''}"
+    if not (done.steps or done.unchanged):
+        warn("no memory has a note; turns of conversations get one with --kind episode")
     if done.of("withheld"):
         warn("many notes are missing; if you deleted them, use --allow-deletes")
     if done.of("conflict"):

@@ -9,7 +9,7 @@ from typer.core import TyperCommand, TyperGroup
 
 SECTIONS = {
     "Remember": ("add", "ingest", "observe"),
-    "Find": ("retrieve", "list", "show", "history", "prompt", "insight"),
+    "Find": ("retrieve", "list", "show", "prompt", "insight", "open"),
     "Correct": (
         "edit", "set", "correct", "forget", "restore", "undo", "changes", "conflicts", "feedback",
     ),
@@ -23,11 +23,17 @@ SECTIONS = {
 """The commands as the help lists them, by what they are for: the module of each is
 ``memento.cli.group_`` and the name of its section, but for a few."""
 
-HIDDEN = {"demo": "agents", "reindex": "maintain", "salvage": "maintain", "value": "find"}
+HIDDEN = {
+    "demo": "agents",
+    "history": "find",
+    "reindex": "maintain",
+    "salvage": "maintain",
+    "value": "find",
+}
 """Commands that are a part of another one by now, and the demo, which the help names above the
 list; the help does not list them."""
 
-APART = {"edit": "edit", "insight": "insight", "serve": "serve", "set": "edit"}
+APART = {"edit": "edit", "insight": "insight", "open": "open", "serve": "serve", "set": "edit"}
 """Commands in modules of their own."""
 
 ALIASES = {

@@ -71,7 +71,7 @@ def begin(work: Work) -> int:
     trace = work.trace
     if trace.number is None:
         low, high = docid_range(work.ns)
-        query = "SELECT ifnull(max(change), ?) + 1 FROM changes WHERE change BETWEEN ? AND ?"
+        query = "SELECT coalesce(max(change), ?) + 1 FROM changes WHERE change BETWEEN ? AND ?"
         trace.number = int(single(work.db, query, (low, low, high)))
         if trace.first is None:
             trace.first = memories.next_rev(work.db, work.ns)
@@ -173,9 +173,9 @@ def listed(
 ) -> list[Recorded]:
     """Read changes of a namespace, the newest first; damaged ones are left out."""
     rest = (
-        "WHERE ns = ?1 AND at >= coalesce(?2, at) AND (?3 IS NULL OR run = ?3) AND (?4 IS NULL"
-        " OR change IN (SELECT change FROM versions WHERE docid = ?4)"
-        " OR ?4 - ?5 BETWEEN rev_from AND rev_to) ORDER BY change DESC LIMIT ?6"
+        "WHERE ns = ?1 AND at >= coalesce(?2, at) AND (run = ?3 OR ?3 IS NULL) AND (change IN"
+        " (SELECT change FROM versions WHERE docid = ?4)"
+        " OR ?4 - ?5 BETWEEN rev_from AND rev_to OR ?4 IS NULL) ORDER BY change DESC LIMIT ?6"
     )
     return list(CHANGES.select(db, rest, (ns, since, run, docid, docid_of(ns, 0), limit)))
 

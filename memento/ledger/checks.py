@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from memento.ledger import memories
 from memento.ledger.contract import Session
-from memento.ledger.dialect import listed, one_of
+from memento.ledger.dialect import listed, one_of_numbers
 from memento.ledger.erasure import UNDER_WAY
 from memento.ledger.rows import (
     NAMES,
@@ -161,7 +161,7 @@ def owe_missing(db: Session) -> None:
 
 def owe(db: Session, docids: Sequence[int]) -> None:
     """Queue those of some rows that have no vector and are not queued for one."""
-    db.execute(f"{_OWE} WHERE docid {one_of()} AND {_UNOWED}", (listed(docids),))
+    db.execute(f"{_OWE} WHERE docid {one_of_numbers()} AND {_UNOWED}", (listed(docids),))
 
 
 _OWE = "INSERT INTO backlog SELECT docid, rev, 'embed' FROM memories"

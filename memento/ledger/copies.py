@@ -17,7 +17,7 @@ from typing import NamedTuple
 from memento.base.plain import composed, worded
 from memento.ledger import changes, memories, past, replays, rows
 from memento.ledger.contract import Session
-from memento.ledger.dialect import listed, one_of
+from memento.ledger.dialect import listed, one_of, one_of_numbers
 from memento.ledger.rows import Row
 from memento.ledger.schema import SEQ_BITS
 from memento.status import having
@@ -67,7 +67,7 @@ def sentences(text: str) -> list[tuple[str, str]]:
 
 def note(db: Session, docids: Iterable[int]) -> None:
     """Note the sentences of some rows that are about to be deleted. Inside a transaction."""
-    of_source = f"docid {one_of('?1')} AND coalesce(source_uri, session) IS NOT NULL"
+    of_source = f"docid {one_of_numbers('?1')} AND coalesce(source_uri, session) IS NOT NULL"
     query = (
         f"SELECT docid, source_uri, session, text FROM memories WHERE {of_source} UNION"
         " SELECT docid, source_uri, session, versions.text FROM versions"
@@ -190,7 +190,7 @@ def _changed(db: Session, ns: int, names: Collection[str]) -> Iterator[tuple[Row
     there = _of_source(db, ns, names, condition, listed(having("current")))
     changed = {row.docid: row for row in there}
     before: dict[int, frozenset[str]] = defaultdict(frozenset)
-    query = f"SELECT docid, text FROM versions WHERE docid {one_of()}"
+    query = f"SELECT docid, text FROM versions WHERE docid {one_of_numbers()}"
     for docid, text in db.execute(query, (listed(changed),)):
         before[docid] |= _words(text)
     for docid, row in changed.items():

@@ -16,6 +16,10 @@ from collections.abc import Iterable
 SKIP_IF_THERE = "ON CONFLICT DO NOTHING"
 """End of an ``INSERT ... VALUES`` that leaves a row alone that is there. Same in PostgreSQL."""
 
+EVERY = 1 << 40
+"""Limit of a list that has none: more rows than a namespace can have."""
+IN_THIS_ORDER = "CROSS /* in this order */ JOIN"
+"""A ``JOIN ... ON`` whose left side is read first. PostgreSQL: ``JOIN``; it decides by itself."""
 IN_ORDER_OF_ROWS = "NOT INDEXED"
 """After the name of a table: read the rows themselves, not an index, which may be what is damaged.
 PostgreSQL: nothing; it has no clustered table to walk."""
@@ -61,6 +65,11 @@ def one_of(hole: str = "?") -> str:
     return f"IN (SELECT value FROM {each_of(hole)})"
 
 
+def one_of_numbers(hole: str = "?") -> str:
+    """Return the condition of `one_of` for a column of whole numbers."""
+    return f"IN (SELECT CAST(value AS BIGINT) FROM {each_of(hole)})"
+
+
 def listed(values: Iterable[object]) -> str:
     """Return some values as they are bound to the hole of `one_of`, or of `each_of`."""
     return json.dumps([*values])
@@ -71,6 +80,16 @@ def field_of(column: str, name: str) -> str:
     return f"json_extract({column}, '$.{name}')"
 
 
+def number_of(column: str, name: str) -> str:
+    """Return one field of a JSON object that is a whole number."""
+    return f"CAST({field_of(column, name)} AS BIGINT)"
+
+
+def number_in(item: str) -> str:
+    """Return an item of `each_of` that is a number, as one; null if it is something else."""
+    return f"CASE WHEN {item}.type IN ('integer', 'real') THEN CAST({item}.atom AS NUMERIC) END"
+
+
 def contains(text: str, hole: str = "?") -> str:
     """Return the condition that a text holds another one, case included. PostgreSQL: ``strpos``."""
     return f"instr({text}, {hole}) > 0"
@@ -78,12 +97,12 @@ def contains(text: str, hole: str = "?") -> str:
 
 def same(column: str, hole: str = "?") -> str:
     """Return the condition that two values are equal, or both null: ``IS NOT DISTINCT FROM``."""
-    return f"{column} IS {hole}"
+    return f"{column} IS /* same */ {hole}"
 
 
 def differs(column: str, hole: str = "?") -> str:
     """Return the condition that two values are not the `same`: ``IS DISTINCT FROM``."""
-    return f"{column} IS NOT {hole}"
+    return f"{column} IS NOT /* same */ {hole}"
 
 
 def in_one_form(text: str) -> str:
@@ -91,7 +110,7 @@ def in_one_form(text: str) -> str:
 
     Bytes, since damage may have left what is no UTF-8. PostgreSQL: ``normalize``, of the text.
     """
-    return f"composed(CAST({text} AS BLOB))"
+    return f"composed(CAST({text} AS /* bytes */ BLOB))"
 
 
 def join_numbers(column: str) -> str:
@@ -104,7 +123,7 @@ def join_numbers(column: str) -> str:
 
 def skipping(count: str = "?") -> str:
     """Return the end of a ``SELECT`` that leaves out its first rows. PostgreSQL: ``OFFSET``."""
-    return f"LIMIT -1 OFFSET {count}"
+    return f"LIMIT {EVERY} OFFSET {count}"
 
 
 def without_index(column: str) -> str:

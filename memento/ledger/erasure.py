@@ -28,7 +28,15 @@ from memento.ledger import (
     rows,
 )
 from memento.ledger.contract import Session
-from memento.ledger.dialect import SKIP_IF_THERE, each_of, each_of_sound, is_json, listed, one_of
+from memento.ledger.dialect import (
+    SKIP_IF_THERE,
+    each_of,
+    each_of_sound,
+    is_json,
+    listed,
+    one_of,
+    one_of_numbers,
+)
 from memento.ledger.rows import STATE, State, column, docid_range, mapping_in, single, strings_in
 from memento.ledger.schema import SEQ_BITS
 from memento.types import Event
@@ -143,7 +151,8 @@ def leave_numbers(db: Session, ns: int, docids: list[int]) -> int:
     """Note that rows are gone, by their numbers and nothing else of them; returns the revision."""
     rev = memories.next_rev(db, ns)
     db.execute(
-        f"INSERT INTO erased (docid, ns, rev) SELECT value, ?, ? FROM {each_of('?')}"
+        "INSERT INTO erased (docid, ns, rev)"
+        f" SELECT CAST(value AS BIGINT), ?, ? FROM {each_of('?')}"
         f" WHERE true {SKIP_IF_THERE}",
         (ns, rev, listed(docids)),
     )
@@ -163,7 +172,7 @@ def delete(db: Session, docids: list[int]) -> dict[str, int]:
     counts = {"full text": db.words.remove(docids)} | dict.fromkeys(_OF_ROW, 0)
     for table, columns in _OF_ROW.items():
         for key in columns:
-            query = f"DELETE FROM {table} WHERE {key} {one_of()}"
+            query = f"DELETE FROM {table} WHERE {key} {one_of_numbers()}"
             counts[table] += db.execute(query, (listed(docids),)).rowcount
     strength_fold.events_went(db)
     if counts["associations"]:
@@ -179,7 +188,7 @@ Heirs: TypeAlias = Mapping[str, str | None]
 
 def successors(db: Session, docids: list[int]) -> dict[str, str | None]:
     """Read the ids of rows that are erased, and what superseded each."""
-    query = f"SELECT id, superseded_by FROM memories WHERE docid {one_of()}"
+    query = f"SELECT id, superseded_by FROM memories WHERE docid {one_of_numbers()}"
     return dict(db.execute(query, (listed(docids),)).fetchall())
 
 

@@ -54,12 +54,14 @@ class Ticket(Generic[T]):
         self.done = False
 
     def run(self, connection: Any) -> None:
+        """Do the job on a session, and close what it left half read."""
         try:
             self.result = self.job(connection)
         finally:
             connection.end_job()
 
     def answer(self, path: Path | str) -> T:
+        """Return the result, or raise what prevented it."""
         if (error := self.error) is not None:
             try:
                 raise error

@@ -12,7 +12,7 @@ from memento.base import layout
 from memento.errors import StoreUnusable
 from memento.ledger import memories, rows
 from memento.ledger.contract import Session
-from memento.ledger.dialect import SKIP_IF_THERE, listed, one_of
+from memento.ledger.dialect import SKIP_IF_THERE, listed, one_of, one_of_numbers
 from memento.ledger.memories import NOT_ERASED
 from memento.ledger.rows import Row, column, docid_range, select, single, strings_in
 from memento.ledger.schema import SEQ_BITS
@@ -78,7 +78,7 @@ def pairs(
     db: Session, docids: Iterable[int], relations: Sequence[str], ends: Ends = "both"
 ) -> list[tuple[int, int]]:
     """Return (from, to) of the links of some relations with such ends among memories, ascending."""
-    src, dst = f"src {one_of('?1')}", f"dst {one_of('?1')}"
+    src, dst = f"src {one_of_numbers('?1')}", f"dst {one_of_numbers('?1')}"
     conditions = {"both": (f"{src} AND {dst}",), "either": (src, dst), "src": (src,), "dst": (dst,)}
     query = " UNION ".join(
         f"SELECT src, dst FROM links WHERE {_related(relations)} AND {condition}"
@@ -203,7 +203,8 @@ def members(db: Session, ns: int, head_id: str) -> list[Row]:
 
 _FILL = """
 INSERT INTO awaited SELECT DISTINCT child.ns, parent.value, child.docid FROM memories AS child,
-    json_each(iif(json_valid(child.source_parents), child.source_parents, '[]')) AS parent
+    json_each(CASE WHEN json_valid(child.source_parents) THEN child.source_parents ELSE '[]' END)
+    AS parent
     WHERE child.source_parents <> '[]' AND parent.type = 'text' AND NOT EXISTS
     (SELECT 1 FROM memories WHERE ns = child.ns AND id = parent.value)
 """

@@ -96,7 +96,7 @@ def forget(db: Session, ns: int, ids: Iterable[str]) -> int:
 
 def forget_session(db: Session, ns: int, name: str | None) -> int:
     """Take the name of a session, or every name (None), out of the open turns; returns how many."""
-    query = "UPDATE loops SET session = NULL WHERE ns = ? AND session = ifnull(?, session)"
+    query = "UPDATE loops SET session = NULL WHERE ns = ? AND session = coalesce(?, session)"
     return db.execute(query, (ns, name)).rowcount
 
 

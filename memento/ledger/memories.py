@@ -20,7 +20,7 @@ from memento.base.plain import composed
 from memento.errors import NotFound
 from memento.ledger import dialect, rows
 from memento.ledger.contract import Session, Work
-from memento.ledger.dialect import each_of, listed, one_of
+from memento.ledger.dialect import each_of, listed, one_of, one_of_numbers
 from memento.ledger.predicate import Filters, predicate
 from memento.ledger.rows import STATE, Row, State, column, docid_range, first, single, strings_in
 from memento.ledger.schema import SEQ_BITS, SEQ_MASK
@@ -34,7 +34,7 @@ from memento.types import Event, Kind, Reason
 _FOUND, _ENDED, _IN_RING = sql("found"), sql("ended"), sql("in_ring")
 _FOLDS_REPEATS, _KEEPS_NO_ID = sql("folds_repeats"), sql_lacking("keeps_id")
 
-_GIVEN_UP = "(created_at < valid_from AND ifnull(valid_until <= valid_from, 0))"
+_GIVEN_UP = "(created_at < valid_from AND coalesce(valid_until <= valid_from, false))"
 """Of a plan that another value replaced before its day came: it never held."""
 _BASIS = frozenset({"trust", "kind", "importance", "created_at"})
 """Columns on which ``dynamics`` of a memory depend, beside its events."""
@@ -65,7 +65,7 @@ def by_docid(db: Session, docid: int) -> Row:
 
 def by_docids(db: Session, ns: int, docids: Iterable[int]) -> dict[int, Row]:
     """Read several memories of one namespace by row id; absent ones are left out."""
-    found = rows.select(db, f"docid {one_of()} AND {_NS} = ?", (listed(docids), ns))
+    found = rows.select(db, f"docid {one_of_numbers()} AND {_NS} = ?", (listed(docids), ns))
     return {row.docid: row for row in found}
 
 
@@ -104,7 +104,7 @@ def past_values(db: Session, ns: int, content_hash: bytes, now: int) -> list[Row
 
 def texts(db: Session, ns: int, docids: Sequence[int]) -> dict[int, str]:
     """Read the texts of some rows of one namespace; absent ones are left out."""
-    query = f"SELECT docid, text FROM memories WHERE docid {one_of()} AND {_NS} = ?"
+    query = f"SELECT docid, text FROM memories WHERE docid {one_of_numbers()} AND {_NS} = ?"
     found = db.execute(query, (listed(docids), ns))
     return {docid: rows.string_in(text) or "" for docid, text in found}
 
@@ -155,7 +155,7 @@ def docids_named(db: Session, ns: int, ids: Sequence[str]) -> str:
     """Translate hundreds of ids to row ids, joined by commas, in half the time of `docids_of`."""
     query = (
         f"SELECT {dialect.join_numbers('docid')} FROM {each_of('?')} AS asked"
-        " CROSS JOIN memories ON ns = ? AND memories.id = asked.value"
+        f" {dialect.IN_THIS_ORDER} memories ON ns = ? AND memories.id = asked.value"
     )
     return single(db, query, (listed(ids), ns)) or ""
 
@@ -164,7 +164,8 @@ def hidden_ids(db: Session, ns: int, ids: Sequence[str], now: int) -> set[str]:
     """Return those of some ids whose memory is not found without being asked for."""
     query = (
         f"SELECT id FROM memories WHERE ns = ? AND id {one_of()} AND ({_KEEPS_NO_ID}"
-        f" OR NOT {_FOUND} OR ifnull(expires_at <= ?, 0) OR ifnull(valid_until <= ?, 0))"
+        f" OR NOT {_FOUND} OR coalesce(expires_at <= ?, false)"
+        " OR coalesce(valid_until <= ?, false))"
     )
     return set(column(db, query, (ns, listed(ids), now, now)))
 
@@ -174,7 +175,7 @@ class Page(NamedTuple):
 
     by_time: bool = False
     newest_first: bool = False
-    limit: int = -1
+    limit: int = dialect.EVERY
     offset: int = 0
 
 
@@ -200,14 +201,14 @@ def matching(db: Session, ns: int, filters: Filters) -> list[int]:
 def fitting(db: Session, ns: int, filters: Filters, docids: Iterable[int]) -> list[Row]:
     """Read those of some rows that fit the filters, their ids aside, in order of arrival."""
     condition, values = predicate(ns, replace(filters, ids=()))
-    where = f"docid {one_of()} AND {condition} ORDER BY docid"
+    where = f"docid {one_of_numbers()} AND {condition} ORDER BY docid"
     return list(rows.select(db, where, (listed(docids), *values)))
 
 
 def fitting_docids(db: Session, ns: int, filters: Filters, docids: Iterable[int]) -> set[int]:
     """Return those of some row ids that fit the filters, their ids aside."""
     condition, values = predicate(ns, replace(filters, ids=()))
-    query = f"SELECT docid FROM memories WHERE docid {one_of()} AND {condition}"
+    query = f"SELECT docid FROM memories WHERE docid {one_of_numbers()} AND {condition}"
     return set(column(db, query, (listed(docids), *values)))
 
 
@@ -254,7 +255,7 @@ class PolicyMark(NamedTuple):
 
 def policy_mark(db: Session, ns: int) -> PolicyMark:
     """Return the mark of a namespace, from the index alone."""
-    query = f"SELECT ifnull(max(rev), 0), count(*) FROM memories WHERE ns = ? AND {_OF_POLICY}"
+    query = f"SELECT coalesce(max(rev), 0), count(*) FROM memories WHERE ns = ? AND {_OF_POLICY}"
     return PolicyMark(*db.execute(query, (ns,)).fetchone())
 
 
@@ -277,7 +278,7 @@ def tally(db: Session, ns: int, filters: Filters, by: str) -> dict[str, int]:
 
 
 TALLIED = {
-    name: (f"(SELECT {name} FROM memories WHERE {{}})", name)
+    name: (f"(SELECT {name} FROM memories WHERE {{}}) AS chosen", name)
     for name in ("scope", "session", "kind", "tier", "actor", "key")
 } | {
     "tag": (f"(SELECT tags FROM memories WHERE {{}}) AS chosen, {each_of('chosen.tags')}", "value")
@@ -340,7 +341,8 @@ def overflow(work: Work, sessions: Iterable[str | None]) -> None:
         db.executemany(
             "INSERT INTO backlog VALUES (?1, ?2,"
             f" CASE WHEN {_NO_VECTOR} THEN 'embed' ELSE 'index' END)"
-            " ON CONFLICT (docid) DO UPDATE SET rev = ?2, op = excluded.op WHERE op <> 'embed'",
+            " ON CONFLICT (docid) DO UPDATE SET rev = ?2, op = excluded.op"
+            " WHERE backlog.op <> 'embed'",
             [(docid, rev) for rev, _, docid in moves],
         )
 
@@ -471,7 +473,7 @@ def enqueue(db: Session, row: Row, op: str) -> None:
         "INSERT INTO backlog VALUES (?1, ?2,"
         f" CASE WHEN ?4 AND {_NO_VECTOR} THEN 'embed' ELSE ?3 END)"
         " ON CONFLICT (docid) DO UPDATE SET rev = ?2,"
-        " op = CASE WHEN op = 'embed' AND ?4 THEN op ELSE excluded.op END",
+        " op = CASE WHEN backlog.op = 'embed' AND ?4 THEN backlog.op ELSE excluded.op END",
         (row.docid, row.rev, op, row.status in OWED_VECTOR),
     )
 

@@ -33,7 +33,7 @@ FARTHEST = 2 * 86_400_000_000
 _PREFIX = "llm task "
 _EVERY = (_PREFIX, f"{_PREFIX}~")
 _RANGE = "name >= ?1 AND name < ?2"
-_READY = f"{_RANGE} AND ifnull(value NOT BETWEEN ?3 AND ?4, true)"
+_READY = f"{_RANGE} AND coalesce(value NOT BETWEEN ?3 AND ?4, true)"
 _HIDDEN = (
     "SELECT key, text FROM memories WHERE ns = ?1 AND rev > ?2"
     f" AND rev <> (docid & {SEQ_MASK}) AND {sql_lacking('in_statistics')}"

@@ -6,13 +6,14 @@ no other is.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from memento.base.files import path_of
-from memento.errors import InvalidInput
+from memento.base.home import is_server
+from memento.errors import InvalidInput, MissingExtra
 from memento.ledger.contract import BackupTool, Ledger
 
 if TYPE_CHECKING:
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_SERVER = re.compile(r"postgres(ql)?:/", re.IGNORECASE)
-"""Beginning of the address of a PostgreSQL database, also where a ``Path`` was made of it."""
-
 
 def open_ledger(address: str | Path, *, allow_network: bool = False) -> Ledger:
     """Open the ledger of a store, making a new one if there is none; see ``contract.Ledger``.
@@ -31,10 +29,20 @@ def open_ledger(address: str | Path, *, allow_network: bool = False) -> Ledger:
     Its folder is made private. On a network file system it is refused, unless
     ``allow_network``.
     """
+    if is_server(address):
+        return _open_server(str(address))
     root = folder_of(address)
     from memento.ledger.lite.store import LiteLedger  # noqa: PLC0415 - only the engine needed
 
     return LiteLedger(root, allow_network=allow_network)
+
+
+def _open_server(address: str) -> Ledger:
+    if missing := [name for name in ("psycopg", "psycopg_pool") if find_spec(name) is None]:
+        raise MissingExtra("postgres", missing[0])
+    from memento.ledger.pg.store import PgLedger  # noqa: PLC0415 - only the engine needed
+
+    return PgLedger(address)
 
 
 def folder_of(address: str | Path) -> Path:
@@ -47,9 +55,10 @@ def folder_of(address: str | Path) -> Path:
     'agent_memory'
     """
     folder = path_of("root", address)
-    if _SERVER.match(str(address)):
+    if is_server(address):
         raise InvalidInput(
-            "root", "is the address of a PostgreSQL server, which is not supported; give a folder"
+            "root",
+            "is the address of a PostgreSQL server, where this is not possible; give a folder",
         )
     return folder
 

@@ -21,7 +21,7 @@ from memento.base.clock import from_micros
 from memento.errors import InvalidInput, StoreUnusable
 from memento.ledger import memories, meta, slot_rows
 from memento.ledger.contract import Session
-from memento.ledger.dialect import each_of, field_of, listed, one_of
+from memento.ledger.dialect import each_of, field_of, listed, number_of, one_of_numbers
 from memento.ledger.predicate import Filters, predicate
 from memento.ledger.rows import (
     COLUMNS,
@@ -59,6 +59,8 @@ _FILTERED = (
     "expires_at", "superseded_by",
 )  # fmt: skip
 """Columns that ``predicate`` looks at."""
+_NUMBERS = frozenset(_FILTERED[:2] + _FILTERED[15:20])
+"""Those of them that are whole numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +230,8 @@ def _histories(
     for start in range(0, len(some), _BITE):
         part = some[start : start + _BITE]
         rows = memories.by_docids(db, ns, part)
-        query = f"SELECT docid, {STATE} FROM versions WHERE docid {one_of()} ORDER BY docid, rev"
+        which = f"docid {one_of_numbers()} ORDER BY docid, rev"
+        query = f"SELECT docid, {STATE} FROM versions WHERE {which}"
         states = db.execute(query, (listed(part),)).fetchall()
         for docid, group in groupby(states, key=lambda one: one[0]):
             if docid in rows:
@@ -257,7 +260,10 @@ def _fitting(db: Session, ns: int, filters: Filters, rows: Sequence[Row]) -> Ite
     A table of the rows stands before ``memories`` in the statement and has its name.
     """
     condition, values = predicate(ns, filters)
-    columns = ", ".join(f"{field_of('value', name)} AS {name}" for name in _FILTERED)
+    columns = ", ".join(
+        f"{(number_of if name in _NUMBERS else field_of)('value', name)} AS {name}"
+        for name in _FILTERED
+    )
     table = f"WITH memories AS (SELECT {columns} FROM {each_of('?')})"
     query = f"{table} SELECT docid FROM memories WHERE {condition}"
     for start in range(0, len(rows), _BITE):
@@ -269,7 +275,7 @@ def _fitting(db: Session, ns: int, filters: Filters, rows: Sequence[Row]) -> Ite
 _OUTLINE = (
     "docid, session, actor, scope, tier, kind, status, words, head_words, cues, importance,"
     " occurred_at, expires_at, valid_from, valid_until, CASE WHEN superseded_by IS NOT NULL THEN"
-    " ifnull((SELECT heir.docid FROM memories AS heir WHERE heir.ns = memories.ns"
+    " coalesce((SELECT heir.docid FROM memories AS heir WHERE heir.ns = memories.ns"
     " AND heir.id = memories.superseded_by), -1) END, key, aliases"
 )
 _NOTHING = (
@@ -329,8 +335,8 @@ def said_since(
     None or left out.
     """
     low, high, _, _ = _since(ns, rev)
-    columns = "docid, status, text, ifnull(actor, role), key, aliases, tags"
-    query = f"SELECT * FROM ({_SINCE.format(columns)}) WHERE docid >= ?5"
+    columns = "docid, status, text, coalesce(actor, role), key, aliases, tags"
+    query = f"SELECT * FROM ({_SINCE.format(columns)}) AS came WHERE docid >= ?5"
     for docid, status, text, who, key, aliases, tags in db.execute(
         query, (low, high, ns, rev, first)
     ):
@@ -412,5 +418,5 @@ def numbered(db: Session, docid: int) -> list[tuple[State, int | None, str | Non
 
 def names(db: Session, docids: Sequence[int]) -> dict[int, str]:
     """Return the ids of some memories by row id, in order of arrival."""
-    query = f"SELECT docid, id FROM memories WHERE docid {one_of()} ORDER BY docid"
+    query = f"SELECT docid, id FROM memories WHERE docid {one_of_numbers()} ORDER BY docid"
     return dict(db.execute(query, (listed(docids),)).fetchall())

@@ -15,7 +15,7 @@ from typing import Any
 from memento.base.plain import composed
 from memento.base.scopes import ancestors
 from memento.ledger import dialect
-from memento.ledger.dialect import each_below, each_of, in_one_form, without_index
+from memento.ledger.dialect import each_below, each_of, in_one_form, number_in, without_index
 from memento.ledger.rows import PINNED, docid_range
 from memento.status import having, sql_lacking
 
@@ -25,7 +25,7 @@ Clause = tuple[str, list[Any]]
 COMPARED = {"$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
 """Operators that compare with one number or string, and their form in SQL."""
 ONE_OF, NONE_OF, EXISTS = "$in", "$nin", "$exists"
-_ANY, _NOT_NULL = "1", "{at}.type <> 'null'"
+_ANY, _NOT_NULL = "true", "{at}.type <> 'null'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ def _one_of(condition: Condition) -> Clause:
         if options
     ]
     values = [*truths, *texts, *numbers]
-    found, bound = _has(condition, " OR ".join(tests) or "0", values)
+    found, bound = _has(condition, " OR ".join(tests) or "false", values)
     if None not in condition.values:
         return found, bound
     absent, names = _not(_has(condition, _NOT_NULL, []))
@@ -96,7 +96,7 @@ def _type_of(value: Scalar) -> str:
 
 def _atom(value: Scalar) -> str:
     """Return what of a field is compared with a number or a string."""
-    return in_one_form("{at}.atom") if isinstance(value, str) else "{at}.atom"
+    return in_one_form("{at}.atom") if isinstance(value, str) else number_in("{at}")
 
 
 def _bound(value: Scalar) -> Scalar | bytes:

@@ -18,7 +18,7 @@ from typing import NamedTuple, TypeVar
 from memento.base.plain import worded
 from memento.ledger import namespaces
 from memento.ledger.contract import Session
-from memento.ledger.dialect import SKIP_IF_THERE, listed, one_of
+from memento.ledger.dialect import SKIP_IF_THERE, listed, one_of, one_of_numbers
 from memento.ledger.memories import NOT_ERASED
 from memento.ledger.rows import mapping_in
 from memento.ledger.schema import SEQ_BITS
@@ -88,7 +88,7 @@ def put(db: Session, said: Sequence[tuple[int, tuple[str, ...]]]) -> None:
 
 def _states(db: Session, docids: str) -> Iterator[tuple[int, str, Told]]:
     """Yield what each state of turns said that were kept here: row id, id and what tells it."""
-    turn = f"docid {one_of('?1')} AND id >= '{TURN}' AND id < '{TURN}~'"
+    turn = f"docid {one_of_numbers('?1')} AND id >= '{TURN}' AND id < '{TURN}~'"
     query = (
         f"SELECT docid, id, metadata, source_uri, NULL FROM memories WHERE {turn} UNION ALL"
         " SELECT docid, id, NULL, NULL, versions.earlier FROM versions JOIN memories USING (docid)"
@@ -106,7 +106,7 @@ def _states(db: Session, docids: str) -> Iterator[tuple[int, str, Told]]:
 def _nameless(db: Session, docids: str) -> Iterator[tuple[int, str, str]]:
     """Yield what each state of turns said that have neither a session nor an id."""
     nameless = (
-        f"docid {one_of()} AND session IS NULL AND role IS NOT NULL AND source_uri IS NULL"
+        f"docid {one_of_numbers()} AND session IS NULL AND role IS NOT NULL AND source_uri IS NULL"
         f" AND NOT (id >= '{TURN}' AND id < '{TURN}~')"
     )
     query = (
@@ -147,8 +147,9 @@ def _is_hidden(status: str) -> bool:
 def _hidden_last(db: Session, docids: Iterable[int]) -> Iterator[tuple[int, str]]:
     """Yield what turns said when they were hidden, and did not say since: row id and digest."""
     query = (
-        f"SELECT docid, status, earlier FROM versions WHERE docid {one_of()} AND docid IN"
-        f" (SELECT docid FROM versions WHERE docid {one_of()} AND status = ?) ORDER BY docid, rev"
+        f"SELECT docid, status, earlier FROM versions WHERE docid {one_of_numbers()} AND docid IN"
+        f" (SELECT docid FROM versions WHERE docid {one_of_numbers()}"
+        " AND status = ?) ORDER BY docid, rev"
     )
     which = listed(docids)
     last: dict[tuple[int, str], str] = {}

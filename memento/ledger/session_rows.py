@@ -86,7 +86,7 @@ def touch(db: Session, ns: int, sessions: Iterable[str], now: int) -> None:
 
 def put_checkpoint(db: Session, one: Noted, keep: int) -> Noted:
     """Write a checkpoint under the next number of its session, and keep only the newest ones."""
-    query = "SELECT ifnull(max(number), 0) + 1 FROM checkpoints WHERE ns = ? AND session = ?"
+    query = "SELECT coalesce(max(number), 0) + 1 FROM checkpoints WHERE ns = ? AND session = ?"
     (number,) = db.execute(query, (one.ns, one.session)).fetchone()
     made = replace(one, number=number)
     insert_checkpoint(db, made)
@@ -125,7 +125,7 @@ def drop(db: Session, ns: int, what: Chosen) -> dict[str, int]:
     if not what.everything and what.session is None:
         return counts
     for table, column in (("sessions", "id"), ("checkpoints", "session")):
-        query = f"DELETE FROM {table} WHERE ns = ? AND {column} = ifnull(?, {column})"
+        query = f"DELETE FROM {table} WHERE ns = ? AND {column} = coalesce(?, {column})"
         counts[table] = db.execute(query, (ns, what.session)).rowcount
     if loop_rows.forget_session(db, ns, what.session) or any(counts.values()):
         erasure.owe(db, erasure.PARTS)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from memento.ledger.contract import Session
-from memento.ledger.dialect import field_of, without_index
+from memento.ledger.dialect import number_of, without_index
 from memento.ledger.memories import NOT_ERASED
 from memento.ledger.rows import Row, first, is_sound, select, single
 from memento.status import sql
@@ -118,7 +118,7 @@ def replaced_by(db: Session, row: Row) -> list[Row]:
 def held_until(db: Session, row: Row) -> int | None:
     """Return until when a superseded memory would hold if nothing had taken its place."""
     query = (
-        f"SELECT {field_of('earlier', 'valid_until')} FROM versions WHERE docid = ?"
+        f"SELECT {number_of('earlier', 'valid_until')} FROM versions WHERE docid = ?"
         f" AND reason = 'superseded' AND {_HOLDS_SLOT} ORDER BY rev DESC LIMIT 1"
     )
     ends: int | None = single(db, query, (row.docid,))

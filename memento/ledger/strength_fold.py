@@ -39,7 +39,7 @@ from memento.dynamics.formulas import RATES
 from memento.dynamics.settings import Dynamics
 from memento.ledger import co_use, learnt_weights, memories, meta, usage_events
 from memento.ledger.contract import Session
-from memento.ledger.dialect import listed, one_of, or_replace
+from memento.ledger.dialect import listed, one_of_numbers, or_replace
 from memento.ledger.rows import Row, column, docid_range, first, is_sound, lock_of, select, single
 from memento.ledger.schema import SEQ_BITS
 from memento.ledger.usage_events import Fold, Happening, standing_ones
@@ -325,7 +325,7 @@ def _fold_bite(fold: _Fold, found: Sequence[Happening]) -> None:
             fold.calendar(happened.ns).note(happened.at)
     about = list(_about(fold, found))
     docids = [docid for happened, docid, _ in about if docid >> SEQ_BITS == happened.ns]
-    changed = select(db, f"docid {one_of()}", (listed(docids),))
+    changed = select(db, f"docid {one_of_numbers()}", (listed(docids),))
     rows = {row.docid: row for row in changed if feels(row)}
     known, stale = _load(db, list(rows))
     states: dict[int, State | None] = dict(known)
@@ -367,7 +367,7 @@ def _load(db: Session, docids: Sequence[int]) -> tuple[dict[int, State], set[int
     """Read the states of memories by row id, and say which rows are stale or damaged."""
     found: dict[int, State] = {}
     spoilt: set[int] = set()
-    query = f"SELECT docid, stale, {_COLUMNS} FROM dynamics WHERE docid {one_of()}"
+    query = f"SELECT docid, stale, {_COLUMNS} FROM dynamics WHERE docid {one_of_numbers()}"
     for docid, stale, *values in db.execute(query, (listed(docids),)):
         state = None if stale else _read(dict(zip(_NAMES, values, strict=True)))
         if state is None:

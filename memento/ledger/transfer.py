@@ -10,7 +10,7 @@ from typing import Any
 from memento.errors import IdConflict
 from memento.ledger import claim_rows, memories, meta, vectors
 from memento.ledger.contract import Session
-from memento.ledger.dialect import field_of
+from memento.ledger.dialect import number_of
 from memento.ledger.links import CONFLICTS, link
 from memento.ledger.rows import STATE, Row, State, docid_range, is_changed, select, single
 from memento.status import having
@@ -90,7 +90,7 @@ def known(db: Session, ns: int, row: Row) -> int | None:
     if found is None:
         return None
     docid, same = found
-    was_created = f"docid = ? AND {field_of('earlier', 'created_at')} = ?"  # and hidden since
+    was_created = f"docid = ? AND {number_of('earlier', 'created_at')} = ?"  # and hidden since
     query = f"SELECT 1 FROM versions WHERE {was_created} LIMIT 1"
     if not same and single(db, query, (docid, row.created_at)) is None:
         raise IdConflict(row.id)

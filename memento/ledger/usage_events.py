@@ -15,7 +15,7 @@ from memento.dynamics.fold import SAID
 from memento.ledger import meta
 from memento.ledger.changes import CHANGE
 from memento.ledger.contract import Session
-from memento.ledger.dialect import contains
+from memento.ledger.dialect import EVERY, contains
 from memento.ledger.rows import Row, docid_range, is_changed, mapping_in, single
 from memento.ledger.schema import SEQ_BITS
 from memento.types import Event, Trust
@@ -324,7 +324,7 @@ class Fold(NamedTuple):
         upto: int,
         only: str = "",
         of: Sequence[int] = (),
-        most: int = -1,
+        most: int = EVERY,
     ) -> list[Any]:
         """Read the rows of the events after one and up to another, under one more condition."""
         query = (

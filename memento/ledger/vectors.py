@@ -12,7 +12,14 @@ from typing import NamedTuple
 
 from memento.ledger import erasure, memories, meta
 from memento.ledger.contract import Session
-from memento.ledger.dialect import SKIP_IF_THERE, differs, listed, one_of, or_replace
+from memento.ledger.dialect import (
+    SKIP_IF_THERE,
+    differs,
+    listed,
+    one_of,
+    one_of_numbers,
+    or_replace,
+)
 from memento.ledger.rows import column, docid_range, single
 from memento.ledger.schema import SEQ_BITS, SEQ_MASK
 from memento.status import sql
@@ -206,7 +213,7 @@ def lines_of(db: Session, docids: Iterable[int], ops: Sequence[str]) -> list[Owe
     """Read the lines of some rows with these operations, in the order of the given row ids."""
     wanted = list(docids)
     lines = db.execute(
-        f"{_LINES} WHERE docid {one_of()} AND op {one_of()}", (listed(wanted), listed(ops))
+        f"{_LINES} WHERE docid {one_of_numbers()} AND op {one_of()}", (listed(wanted), listed(ops))
     )
     found = {line[0]: Owed(*line) for line in lines}
     return [found[docid] for docid in wanted if docid in found]
@@ -232,7 +239,7 @@ def backlog_size(db: Session, ns: int | None = None) -> dict[str, int]:
     query = (
         "SELECT op, count(*) FROM (SELECT op FROM backlog WHERE docid BETWEEN ?1 AND ?2 UNION ALL"
         f" SELECT 'embed' FROM {_UNLISTED}"
-        " WHERE namespaces.ns = coalesce(?3, namespaces.ns)) GROUP BY op"
+        " WHERE namespaces.ns = coalesce(?3, namespaces.ns)) AS owed GROUP BY op"
     )
     return dict(db.execute(query, (low, high, ns)).fetchall())
 
@@ -245,7 +252,7 @@ def any_owed(db: Session) -> bool:
 
 def is_behind(db: Session, most: int) -> bool:
     """Return whether the backlog has more than so many lines."""
-    query = "SELECT count(*) FROM (SELECT 1 FROM backlog LIMIT ?)"
+    query = "SELECT count(*) FROM (SELECT 1 FROM backlog LIMIT ?) AS lines"
     return bool(single(db, query, (most + 1,)) > most)
 
 
@@ -255,7 +262,7 @@ def owed_in(db: Session, ns: int, most: int) -> int:
         "SELECT count(*) FROM (SELECT 1 FROM backlog JOIN memories USING (docid)"
         f" WHERE op = 'embed' AND docid BETWEEN ?1 AND ?2 AND {_OWED}"
         f" UNION ALL SELECT 1 FROM {_UNLISTED}"
-        f" WHERE namespaces.ns = ?3 AND {_OWED} LIMIT ?4)"
+        f" WHERE namespaces.ns = ?3 AND {_OWED} LIMIT ?4) AS owed"
     )
     return int(single(db, query, (*docid_range(ns), ns, most)))
 
@@ -334,16 +341,16 @@ def still_lacking(db: Session, ns: int, docids: Iterable[int]) -> set[int]:
     """Return those of some rows of a namespace that an answer could need and that lack a vector."""
     query = (
         "SELECT docid FROM backlog JOIN memories USING (docid)"
-        f" WHERE docid {one_of('?1')} AND op = 'embed' AND {_OWED}"
+        f" WHERE docid {one_of_numbers('?1')} AND op = 'embed' AND {_OWED}"
         f" UNION ALL SELECT docid FROM {_UNLISTED}"
-        f" WHERE namespaces.ns = ?2 AND docid {one_of('?1')} AND {_OWED}"
+        f" WHERE namespaces.ns = ?2 AND docid {one_of_numbers('?1')} AND {_OWED}"
     )
     return set(column(db, query, (listed(docids), ns)))
 
 
 def read(db: Session, docids: Iterable[int], model: int) -> dict[int, bytes]:
     """Read the vectors of some rows made by one embedder; absent ones are left out."""
-    query = f"SELECT docid, vector FROM embeddings WHERE docid {one_of()} AND model = ?"
+    query = f"SELECT docid, vector FROM embeddings WHERE docid {one_of_numbers()} AND model = ?"
     return dict(db.execute(query, (listed(docids), model)).fetchall())
 
 
@@ -415,7 +422,8 @@ def owe_index(db: Session, model: int) -> int:
     return db.execute(
         "INSERT INTO backlog SELECT docid, rev, 'index' FROM embeddings JOIN memories USING (docid)"
         f" WHERE model = ? AND {_INDEXED}"
-        " ON CONFLICT (docid) DO UPDATE SET op = CASE WHEN op = 'embed' THEN op ELSE 'index' END",
+        " ON CONFLICT (docid) DO UPDATE SET op ="
+        " CASE WHEN backlog.op = 'embed' THEN backlog.op ELSE 'index' END",
         (model,),
     ).rowcount
 

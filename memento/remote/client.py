@@ -24,7 +24,7 @@ from urllib.parse import quote
 from memento.aio import AsyncMemoryManager
 from memento.base.files import explain_os, write_atomically
 from memento.base.scopes import parse_namespace
-from memento.check import check_seconds
+from memento.check import check_moment, check_seconds
 from memento.config import Config
 from memento.errors import (
     InvalidInput,
@@ -32,6 +32,7 @@ from memento.errors import (
     MissingExtra,
     NotHere,
     ServiceError,
+    StoreBusy,
     StoreClosed,
     TargetExists,
     TooMuch,
@@ -39,13 +40,15 @@ from memento.errors import (
 )
 from memento.ingest.source import plain_name
 from memento.manager import MemoryManager
-from memento.remote.faults import error_of, status_of
+from memento.prompt.policy_values import TOKENS, Policy
+from memento.remote.faults import error_of
 from memento.remote.routes import ANSWERS, HERE, ROUTES, SENDS, UNSENT, Rights, Route, parts
 from memento.remote.values import plain, reader
 from memento.types import Draft, Memories, Retrieval
 from memento.upkeep.backup import Backup
 from memento.verbs.documents import Documents, text_of
 from memento.verbs.feedback import Feedback, Loop
+from memento.verbs.insight import Insight, Snapshot
 from memento.verbs.session_handle import Named
 from memento.verbs.sessions import Session, Sessions
 from memento.views import Part
@@ -101,9 +104,15 @@ class Link:
 
     @property
     def root(self) -> Path:
-        """The store folder, if the service tells the owner; else the address of the service."""
+        """The store folder, which the service tells its owner.
+
+        Raises:
+            NotHere: If the service does not tell.
+        """
         told = (self._about or {}) if self.closed else self.about()
-        return Path(told.get("root", self.address))
+        if "root" not in told:
+            raise NotHere(f"only the owner of {self.address} knows the folder of its store")
+        return Path(told["root"])
 
     @property
     def namespace(self) -> tuple[str, ...]:
@@ -229,7 +238,7 @@ class Link:
                 if not answer.is_error:
                     return answer
                 problem = _problem(answer)
-                busy = isinstance(problem, TooMuch) or status_of(problem) == 503  # noqa: PLR2004
+                busy = isinstance(problem, TooMuch | StoreBusy)
                 wait = float(answer.headers.get("retry-after", "0"))
                 self._rest(max(pause, wait) if wait else pause, end if busy else 0.0, problem)
             pause *= 2
@@ -339,7 +348,7 @@ def _absent(name: str, why: str, method: Callable[..., Any]) -> Callable[..., An
     return refuse
 
 
-def _link(part: Part) -> Link:
+def _link(part: Part | Snapshot) -> Link:
     found: Link = cast("Any", part)._view  # noqa: SLF001 - a link in the place of a view
     return found
 
@@ -393,8 +402,30 @@ def _shown(self: Part) -> str:
     return f"<{type(self).__name__} {link.address!r} {'closed' if link.closed else 'open'}>"
 
 
+class _Snapshot(Snapshot):
+    """Like ``Snapshot``, of a service."""
+
+    def list(self, **options: Any) -> Memories:
+        """Like ``Snapshot.list``."""
+        found: Memories = _method(ROUTES["list"])(self, **options, known_at=self.at)
+        return found
+
+    def policy(self, *, scope: str = "", tokens: int = TOKENS, ids: bool = False) -> Policy:
+        """Like ``Snapshot.policy``."""
+        asked = {"scope": scope, "tokens": tokens, "ids": ids, "known_at": self.at}
+        made: Policy = _method(ROUTES["rules.policy"])(self, **asked)
+        return made
+
+
+def _snapshot(self: Any, at: datetime) -> Snapshot:
+    """Like ``Insight.snapshot``."""
+    check_moment("at", at)
+    return _Snapshot(self._view, at)
+
+
 _BY_HAND: dict[str, dict[str, Any]] = {
     "documents": {"add": functools.wraps(Documents.add)(_add_document)},
+    "insight": {"snapshot": functools.wraps(Insight.snapshot)(_snapshot)},
     "sessions": {"start": functools.wraps(Sessions.start)(_start)},
     "feedback": {
         "open_loop": functools.wraps(Feedback.open_loop)(_open_loop),

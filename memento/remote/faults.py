@@ -42,6 +42,7 @@ STATUSES: dict[type[MementoError], int] = {
     errors.NotHere: 501,
     errors.ServiceError: 500,
     errors.MissingExtra: 501,
+    errors.MementoError: 500,
 }
 """The status of each error; one that is not named has that of the nearest class above it."""
 ABOUT_THE_CALL = (
@@ -93,7 +94,10 @@ def error_of(problem: Mapping[str, Any]) -> MementoError:
     error = kind.__new__(kind, detail)
     error.args = (detail,)
     error.__dict__.update(
-        {name: reader(hints[name])(facts[name]) if name in facts else None for name in hints}
+        {
+            name: None if facts.get(name) is None else reader(hint)(facts[name])
+            for name, hint in hints.items()
+        }
     )
     return error
 

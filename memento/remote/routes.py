@@ -52,7 +52,7 @@ _MAY = {
         retrieve recall prompt get list value
         changes.head changes.evolution changes.diff changes.list changes.history
         feedback.belief feedback.strength
-        insight.snapshot insight.timeline insight.lineage insight.dossier insight.health
+        insight.timeline insight.lineage insight.dossier insight.health
         insight.wonder insight.reason insight.related
         quarantine.list rules.policy rules.foresee
         scopes.list scopes.infer scopes.promotable
@@ -90,6 +90,7 @@ HERE = {
     "close": "it ends the connection alone",
     "of": "it only names another namespace",
     "documents.ingest": "it reads files of this machine; `add_many` the drafts in them",
+    "insight.snapshot": "it is `known_at` of other methods",
     "feedback.loop": "it is `feedback.open_loop`",
     "store.sync_vault": "it keeps a folder of the store's own machine; run it there",
 }

@@ -64,8 +64,8 @@ def plain(value: Any) -> Any:
     Raises:
         TypeError: If there is no form for it.
 
-    >>> plain({"at": datetime(2026, 1, 2), "for": timedelta(minutes=1), "by": (1, math.inf)})
-    {'at': '2026-01-02T00:00:00', 'for': 60.0, 'by': [1, 'Infinity']}
+    >>> plain({"at": datetime(2026, 1, 2), "for": timedelta(minutes=1), "by": (1, 2)})
+    {'at': '2026-01-02T00:00:00', 'for': 60.0, 'by': [1, 2]}
     """
     kind: Any = type(value)
     if value is None or kind in (str, int, bool):
@@ -79,13 +79,6 @@ def plain(value: Any) -> Any:
     raise TypeError(f"a {kind.__name__} cannot be sent")
 
 
-def _number(value: SupportsFloat) -> float | str:
-    number = float(value)
-    if math.isfinite(number):
-        return number
-    return "NaN" if math.isnan(number) else "Infinity" if number > 0 else "-Infinity"
-
-
 def _pairs(value: Mapping[Any, Any]) -> Any:
     if all(isinstance(key, str) for key in value):
         return {str(key): plain(one) for key, one in value.items()}
@@ -95,7 +88,7 @@ def _pairs(value: Mapping[Any, Any]) -> Any:
 _FORMS: tuple[tuple[Any, Convert], ...] = (
     (Enum, lambda value: plain(value.value)),
     ((int, str), lambda value: value),
-    (float, _number),
+    (float, float),
     (datetime, datetime.isoformat),
     (timedelta, timedelta.total_seconds),
     (Path, str),
@@ -103,7 +96,7 @@ _FORMS: tuple[tuple[Any, Convert], ...] = (
     (Mapping, _pairs),
     (AbstractSet, lambda value: sorted(map(plain, value), key=repr)),
     (Iterable, lambda value: [plain(one) for one in value]),
-    (SupportsFloat, _number),
+    (SupportsFloat, float),
 )
 """What is no data class, and its form."""
 
@@ -200,6 +193,8 @@ def _hints(kind: Any) -> dict[str, Any]:
 
 
 def _typed(parts: Mapping[str, Convert], value: Any) -> Any:
+    if not isinstance(value, dict):
+        raise TypeError("is no object")
     return {name: parts[name](one) for name, one in value.items()}
 
 
@@ -263,7 +258,18 @@ def written(value: Any) -> bytes:
     try:
         return json.dumps(value, default=_dataclass, allow_nan=False).encode()
     except (TypeError, ValueError):  # it holds what only `plain` has a form for
-        return json.dumps(plain(value)).encode()
+        return json.dumps(_spelt(plain(value))).encode()
+
+
+def _spelt(value: Any) -> Any:
+    """Spell the numbers that JSON lacks by their names."""
+    if isinstance(value, dict):
+        return {key: _spelt(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_spelt(one) for one in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    return value
 
 
 def _dataclass(value: Any) -> Any:

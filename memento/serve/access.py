@@ -24,6 +24,10 @@ HEADER = "memento-namespace"
 """The header that names a namespace: labels joined with "/", each percent-encoded."""
 
 
+_SCHEMES = ("bearer", "token")
+"""How a token is sent: ours, and mem0's."""
+
+
 class Caller(NamedTuple):
     """Who calls.
 
@@ -57,7 +61,7 @@ def caller_of(root: Path, authorization: str) -> Caller:
         StoreUnusable: If the tokens cannot be read.
     """
     scheme, _, given = authorization.partition(" ")
-    found = tokens.holder(root, given.strip()) if scheme.lower() == "bearer" else None
+    found = tokens.holder(root, given.strip()) if scheme.lower() in _SCHEMES else None
     if found is None:
         raise NotAllowed("give a valid token: `Authorization: Bearer TOKEN`", known=False)
     if found.scope:

@@ -9,10 +9,12 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from datetime import datetime
 from functools import partial
 from pathlib import Path as Filesystem
 from tempfile import TemporaryDirectory
@@ -31,6 +33,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from memento import MemoryManager, __version__
 from memento.check import check_seconds
 from memento.config import LLMConfig
+from memento.conversation.turns import turns_of
 from memento.errors import (
     InvalidInput,
     MementoError,
@@ -49,7 +52,15 @@ from memento.serve.openapi import document
 from memento.upkeep.lineage import Stats
 
 T = TypeVar("T")
+ASKS = frozenset({"retrieve", "prompt", "recall"})
+"""Methods that ask a question."""
+ASKED = 100
+"""Number of questions that a service keeps, for its page."""
 log = logging.getLogger("memento.serve")
+
+
+_READ_ONLY = frozenset({"about", "changes.stream", "openapi.json"})
+"""What is beside the methods, and is read."""
 
 
 class Settings(NamedTuple):
@@ -69,6 +80,24 @@ class Settings(NamedTuple):
     limits: Limits = Limits()
 
 
+class Asked(NamedTuple):
+    """A question that a caller asked.
+
+    Attributes:
+        number: Its number since the service began, from 1.
+        at: When, UTC.
+        by: Name of the caller's token.
+        namespace: Where it was asked.
+        words: The question.
+    """
+
+    number: int
+    at: datetime
+    by: str
+    namespace: tuple[str, ...]
+    words: str
+
+
 class Service:
     """One open store, and those who call it.
 
@@ -82,6 +111,7 @@ class Service:
         self.once = Once()
         self.metrics = Metrics()
         self.streams = 0
+        self.asked: deque[Asked] = deque(maxlen=ASKED)
         self._rate = Rate(settings.limits.rate, settings.limits.burst)
         self._readers = ThreadPoolExecutor(settings.limits.readers, "memento-read")
         self._writers = ThreadPoolExecutor(settings.limits.writers, "memento-write")
@@ -132,7 +162,10 @@ class Service:
 
         def work() -> T:
             bound = limited(caller, route, route.bind(said))
-            return then(route.call(self.memory.of(*labels), bound))
+            result = route.call(self.memory.of(*labels), bound)
+            if method in ASKS and bound.get("record", True):
+                self._note(caller, labels, bound)
+            return then(result)
 
         patient = said.get("wait") or said.get("timeout")
         reads = route.rights is Rights.READ and not patient
@@ -144,6 +177,14 @@ class Service:
         except TimeoutError as error:
             running.add_done_callback(_seen)
             raise Unanswered(f"{method} took longer than {most:g} s; it goes on") from error
+
+    def _note(self, caller: Caller, labels: tuple[str, ...], bound: Mapping[str, Any]) -> None:
+        """Keep a question for whoever watches; it is in RAM alone."""
+        words = bound.get("query")
+        if words is None:
+            words = next((turn.text for turn in reversed(turns_of(bound["messages"]))), "")
+        number = self.asked[-1].number + 1 if self.asked else 1
+        self.asked.append(Asked(number, self.memory.store.clock(), caller.name, labels, str(words)))
 
     def close(self) -> None:
         """Let the calls that run end."""
@@ -245,6 +286,8 @@ async def _called(service: Service, request: Request) -> Response:
     request.state.caller = caller = service.caller(request)
     name = request.path_params["name"].replace("/", ".")
     route = ROUTES.get(name)
+    if name in _READ_ONLY:
+        raise HTTPException(405, headers={"Allow": "GET"})
     if route is None:
         raise HTTPException(404)
     allow(caller, route)
@@ -278,6 +321,12 @@ def _arguments(body: bytes, request: Request) -> dict[str, Any]:
     """Return the arguments of a call."""
     _check_type(request, "application/json")
     return _object(body)
+
+
+async def json_of(request: Request, most: int) -> dict[str, Any]:
+    """Return the JSON object that a request has, or an empty one; for other routes than ours."""
+    body = await _body(request, most)
+    return _arguments(body, request) if body else {}
 
 
 def _check_type(request: Request, wanted: str) -> None:

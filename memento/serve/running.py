@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import ssl
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -102,6 +106,20 @@ class _Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, service: Service) -> None:
         super().__init__(config)
         self._service = service
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Take the signals to end, and end: uvicorn would send itself the signal once more."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        signals = (signal.SIGINT, signal.SIGTERM)
+        before = {one: signal.signal(one, self.handle_exit) for one in signals}
+        try:
+            yield
+        finally:
+            for one, handler in before.items():
+                signal.signal(one, handler)
 
     def handle_exit(self, sig: int, frame: Any) -> None:
         """Take no more calls, and let streams end."""

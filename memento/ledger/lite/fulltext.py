@@ -184,7 +184,10 @@ class LiteWords:
 
     def index_next(self, ns: int, documents: Sequence[tuple[int, Columns]]) -> None:
         _insert_postings(self._connection, documents)
-        first, newest = documents[0][0], documents[-1][0]
+        self._took(ns, documents[0][0], documents[-1][0])
+
+    def _took(self, ns: int, first: int, newest: int) -> None:
+        """Note that the index knows the next rows of a namespace, which want a vector now."""
         self._connection.execute(_OWE_VECTORS, (first, newest))
         query = "UPDATE namespaces SET fts_upto = ? WHERE ns = ?"
         self._connection.execute(query, (newest & SEQ_MASK, ns))
@@ -282,6 +285,9 @@ class LiteWords:
             while self.catch_up(ns, REBUILT_AT_ONCE):
                 pass
         return int(execute("SELECT count(*) FROM memories_fts").fetchone()[0])
+
+    def _upto(self, ns: int) -> int:
+        return _upto(self._connection, ns)
 
     def _namespaces(self) -> list[int]:
         return [ns for (ns,) in self._connection.execute("SELECT ns FROM namespaces")]
@@ -402,7 +408,7 @@ def _upto(connection: Connection, ns: int) -> int:
 
 
 def _waiting(
-    connection: Connection, ns: int, after: int, most: int, which: str = "1"
+    connection: Connection, ns: int, after: int, most: int, which: str = "true"
 ) -> list[tuple[int, Columns]]:
     """Read the oldest rows of a namespace that came after a row id."""
     found = connection.execute(

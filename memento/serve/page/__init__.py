@@ -59,7 +59,7 @@ def routes(service: Service, *, every: float = EVERY) -> list[BaseRoute]:
         service: The store that it shows.
         every: Seconds between two looks for changes.
     """
-    door = Door(service.memory, partial(_render, _templates()))
+    door = Door(service, partial(_render, _templates()), views.Kept())
 
     async def live(request: Request) -> Response:
         if (who := door.caller(request)) is None:
@@ -69,7 +69,10 @@ def routes(service: Service, *, every: float = EVERY) -> list[BaseRoute]:
         async def is_gone() -> bool:
             return service.leaving.is_set() or await request.is_disconnected()
 
-        told = views.events(watched, every, is_gone)
+        def asked() -> int:
+            return service.asked[-1].number if service.asked else 0
+
+        told = views.events(watched, every, is_gone, asked)
         return StreamingResponse(told, media_type="text/event-stream", headers=HEADERS)
 
     return [

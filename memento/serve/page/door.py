@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -30,6 +30,7 @@ from memento.remote.routes import Rights
 from memento.resident import tokens
 from memento.serve import access
 from memento.serve.access import Caller
+from memento.serve.app import Asked, Service
 from memento.types import Trust
 
 CODE, SESSION = "page-code-", "page-session-"
@@ -120,6 +121,8 @@ class Call:
         caller: Who asks, with rights and trust.
         memory: The memories of the namespace that the address names.
         render: Fills a template; see `Call.show`.
+        kept: What was counted lately; see `memento.serve.page.views.Kept`.
+        asked: What programs asked lately, in any namespace.
         form: What was posted, without the token of the form.
         session: The secret of the session.
     """
@@ -129,6 +132,8 @@ class Call:
     memory: MemoryManager
     render: Render
     session: str
+    kept: Any
+    asked: Sequence[Asked]
     form: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -163,13 +168,15 @@ class Door:
     """Lets a view be asked only by somebody with a session, and a change only by a form of it.
 
     Args:
-        memory: The store.
+        service: The store that the page shows.
         render: Fills a template.
+        kept: What was counted lately; forgotten after each change.
     """
 
-    def __init__(self, memory: MemoryManager, render: Render) -> None:
-        self._memory, self._render = memory, render
-        self._root = memory.store.root
+    def __init__(self, service: Service, render: Render, kept: Any) -> None:
+        self._service, self._memory = service, service.memory
+        self._render, self._kept = render, kept
+        self._root = service.memory.store.root
 
     def page(self, view: View) -> Callable[[Request], Any]:
         """Make the endpoint of a view that reads."""
@@ -206,12 +213,23 @@ class Door:
         if who is None:
             return self._ask(request)
         caller, session = who
-        call = Call(request, caller, self._memory.of(*_seen(caller)), self._render, session)
+        call = Call(
+            request,
+            caller,
+            self._memory.of(*_seen(caller)),
+            self._render,
+            session,
+            self._kept,
+            tuple(self._service.asked),
+        )
         try:
             call.memory = self.memory_of(request, caller)
             if form is not None:
                 _check(request, form, call)
                 call.form = form
+                answer = view(call)
+                self._kept.forget()
+                return answer
             return view(call)
         except MementoError as error:
             return call.show("error.html", status_of(error), error=error, back=_back(error))

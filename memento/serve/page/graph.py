@@ -12,6 +12,8 @@ MOST = 60
 """Maximum number of memories in a picture."""
 WIDE, HIGH = 720, 420
 """Size of the picture of two rings; that of one ring is half as large."""
+LOW, FEW = 120, 2
+"""Height of a picture of so few memories that they are beside the middle."""
 LABELLED = 14
 """Number of memories up to which each has its words in the picture, not only its number."""
 
@@ -72,10 +74,12 @@ def around(middle: Memory, links: Iterable[tuple[str, Related]], *, most: int = 
     places = {one.id: at for at, one in enumerate(shown)}
     behind = sorted((p for p in far.values() if p[0] in places), key=lambda p: places[p[0]])
     rest = [one for _, one in behind][: most - len(shown)]
-    wide, high = (WIDE, HIGH) if rest else (WIDE // 2, max(146, HIGH // 2))
+    wide, high = (WIDE, HIGH) if rest else (WIDE // 2, LOW if len(shown) <= FEW else HIGH // 2)
+    turns = [_turn(at, len(shown)) for at in range(len(shown))]
     made = [Node(middle, 0, 0, wide // 2, high // 2)]
-    made += _ring(shown, 1, wide, high, 0.27 if rest else 0.33, first=1)
-    made += _ring(rest, 2, wide, high, 0.42, first=1 + len(shown))
+    made += _ring(shown, turns, 1, wide, high, 0.27 if rest else 0.34, first=1)
+    outer = _behind([places[at] for at, _ in behind[: len(rest)]], turns)
+    made += _ring(rest, outer, 2, wide, high, 0.43, first=1 + len(shown))
     of = {node.memory.id: node for node in made}
     lines = {
         frozenset((at, one.memory.id)): (of[at], of[one.memory.id], relation(one))
@@ -86,17 +90,38 @@ def around(middle: Memory, links: Iterable[tuple[str, Related]], *, most: int = 
     return Picture(wide, high, tuple(made), tuple(lines.values()), gone, len(made) <= LABELLED)
 
 
+def _turn(at: int, count: int) -> float:
+    """Return the direction of one of so many memories, radians; two are left and right."""
+    return 2 * pi * at / count if count <= FEW else 2 * pi * (at + 0.5) / count - pi / 2
+
+
+def _behind(parents: list[int], turns: list[float]) -> list[float]:
+    """Return directions for memories behind others, near that of their parent."""
+    sector = min(2 * pi / max(1, len(turns)), pi / 2)
+    found = []
+    for at, parent in enumerate(parents):
+        count, first = parents.count(parent), parents.index(parent)
+        found.append(turns[parent] + sector * ((at - first + 0.5) / count - 0.5))
+    return found
+
+
 def _ring(
-    memories: list[Memory], ring: int, wide: int, high: int, size: float, *, first: int
+    memories: list[Memory],
+    turns: list[float],
+    ring: int,
+    wide: int,
+    high: int,
+    size: float,
+    *,
+    first: int,
 ) -> list[Node]:
-    turn = 2 * pi / max(1, len(memories))
     return [
         Node(
             one,
             first + at,
             ring,
-            round(wide / 2 + wide * size * cos(turn * (at + 0.5) - pi / 2)),
-            round(high / 2 + high * size * sin(turn * (at + 0.5) - pi / 2)),
+            round(wide / 2 + wide * size * cos(turns[at])),
+            round(high / 2 + high * size * sin(turns[at])),
         )
         for at, one in enumerate(memories)
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta, tzinfo
 from time import perf_counter
@@ -26,6 +26,8 @@ MOST = 200
 """Maximum number of rows on any page."""
 HITS = 10
 MOST_HITS = 50
+ASKED = 6
+"""Questions of programs on the first page."""
 ABOUT = 24
 """Slots about the user on the first page."""
 FILTERS = ("tier", "kind", "session", "scope")
@@ -73,9 +75,13 @@ def search(call: Call) -> Response:
     """Answer a question, or show what is known about the user and what is new."""
     question = call.query.get("q", "")
     if not question:
-        return call.show("home.html", about=_about(call.memory), recent=_recent(call.memory))
+        labels = call.memory.store.namespace
+        asked = [one for one in reversed(call.asked) if one.namespace == labels][:ASKED]
+        about, recent = _about(call.memory), _recent(call.memory)
+        return call.show("home.html", about=about, recent=recent, asked=asked)
     found, took = _found(call, question)
-    waiting = call.memory.quarantine.list(newest_first=True, limit=2)
+    any_waits = header(call)["waiting"]
+    waiting = call.memory.quarantine.list(newest_first=True, limit=2) if any_waits else []
     here = next((hit for hit in found if hit.id == call.query.get("m")), None) or next(
         iter(found), None
     )
@@ -86,7 +92,7 @@ def search(call: Call) -> Response:
         took=took,
         more=more if len(found) < more <= MOST_HITS and len(found) % HITS == 0 and found else None,
         waiting=waiting,
-        scopes=[one.path for one in call.memory.scopes.list()][:MOST],
+        scopes=scopes_of(call),
         **({} if here is None else _memory(call, here.id, found)),
     )
 
@@ -168,9 +174,11 @@ def _history(memory: MemoryManager, this: Memory) -> list[dict[str, Any]]:
     before = ""
     for state in states:
         if not rows or state.text != rows[-1]["state"].text or state.id != rows[-1]["state"].id:
-            rows.append({"state": state, "pieces": wording.compared(before, state.text)})
+            pieces = wording.compared(before, state.text)
+            rows.append({"state": state, "pieces": pieces, "until": None, "ended": ""})
             before = state.text
-        rows[-1]["until"], rows[-1]["ended"] = state.until, state.reason
+        if state.until is not None:
+            rows[-1] |= {"until": state.until, "ended": state.reason}
     for row in rows:
         of = _get(memory, row["state"].id)
         row["from"] = None if of is None else of.valid_from
@@ -285,7 +293,7 @@ def inbox(call: Call) -> Response:
         next={"skip": skip + PAGE} if len(waiting) > PAGE else None,
         conflicts=memory.slots.conflicts(limit=PAGE),
         promotions=memory.scopes.promotable()[:PAGE],
-        gaps=[one for one in memory.insight.wonder(limit=12) if one.kind != "conflict"],
+        gaps=memory.insight.wonder(limit=PAGE) if "gaps" in call.query else None,
     )
 
 
@@ -314,7 +322,7 @@ def rules(call: Call) -> Response:
         conflicts=[
             (one, memory.get(one.winner), memory.get(one.loser)) for one in policy.conflicts
         ],
-        scopes=[one.path for one in memory.scopes.list() if one.path][:MOST],
+        scopes=scopes_of(call),
     )
 
 
@@ -397,20 +405,23 @@ def state(memory: MemoryManager) -> str:
     return f"{newest[0].seq if newest else 0}.{last[0].number if last else 0}"
 
 
-async def events(memory: MemoryManager, every: float, is_gone: Any) -> AsyncIterator[str]:
-    """Yield a server-sent event each time that something was stored or changed.
+async def events(
+    memory: MemoryManager, every: float, is_gone: Any, asked: Callable[[], int]
+) -> AsyncIterator[str]:
+    """Yield a server-sent event each time that something was stored, changed or asked.
 
     Args:
         memory: The namespace that is watched.
         every: Seconds between two looks.
         is_gone: Says whether nobody listens any more.
+        asked: Returns the number of questions so far.
     """
-    before = await run_in_threadpool(state, memory)
+    before = f"{await run_in_threadpool(state, memory)}.{asked()}"
     yield f"retry: 2000\nevent: ready\ndata: {before}\n\n"
     quiet = 0.0
     while not await is_gone():
         await asyncio.sleep(every)
-        now = await run_in_threadpool(state, memory)
+        now = f"{await run_in_threadpool(state, memory)}.{asked()}"
         quiet = 0.0 if now != before else quiet + every
         if now != before:
             yield f"event: change\ndata: {now}\n\n"
@@ -420,19 +431,46 @@ async def events(memory: MemoryManager, every: float, is_gone: Any) -> AsyncIter
         before = now
 
 
+class Kept:
+    """What the head of each page says, which takes long to count in a large store.
+
+    It is counted again after twenty times as long as it took, and after a change made here.
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[tuple[str, ...], str], tuple[float, Any]] = {}
+
+    def of(self, memory: MemoryManager, name: str, count: Callable[[], Any]) -> Any:
+        """Return what was counted under a name, or count it."""
+        key, began = (memory.store.namespace, name), perf_counter()
+        until, value = self._kept.get(key, (0.0, None))
+        if began >= until:
+            value, ended = count(), perf_counter()
+            if len(self._kept) >= MOST:
+                self._kept.clear()
+            self._kept[key] = (ended + 20 * (ended - began), value)
+        return value
+
+    def forget(self) -> None:
+        """Count everything again: something was changed."""
+        self._kept.clear()
+
+
 def header(call: Call) -> Mapping[str, Any]:
     """Return what the head of every page says: the namespace, its size, and what waits."""
-    stats = call.memory.store.stats()
+    store = call.memory.store
+    stats = call.kept.of(call.memory, "stats", store.stats)
+    every = call.kept.of(call.memory, "namespaces", store.namespaces)
+    seen = call.caller.labels
     return {
         "memories": stats.memories,
         "stats": stats,
         "waiting": stats.hidden.get(Status.QUARANTINED.value, 0),
-        "namespaces": _namespaces(call),
+        "namespaces": [one for one in every.items() if one[0][: len(seen)] == seen][:MOST],
     }
 
 
-def _namespaces(call: Call) -> Sequence[tuple[tuple[str, ...], int]]:
-    """List the namespaces that the caller may see, with their sizes."""
-    seen = call.caller.labels
-    every = call.memory.store.namespaces()
-    return [(one, count) for one, count in every.items() if one[: len(seen)] == seen][:MOST]
+def scopes_of(call: Call) -> list[str]:
+    """List the scopes of the namespace."""
+    every = call.kept.of(call.memory, "scopes", call.memory.scopes.list)
+    return [one.path for one in every if one.path][:MOST]

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import postgres
 import pytest
 from engine_bench import Bench
 
 from memento.ledger.opening import open_ledger
 
-ENGINES = {"lite": lambda folder: str(folder / "store")}
-"""Engine to what makes the address of a new store of it in a folder of the test."""
+ENGINES = ("lite", "pg")
 
 
 @pytest.fixture(params=ENGINES)
-def address(request, tmp_path):
-    """The address of a store that is not there yet."""
-    return ENGINES[request.param](tmp_path)
+def address(request, tmp_path, monkeypatch):
+    """The address of a store that is not there yet, or is empty."""
+    if request.param == "lite":
+        yield str(tmp_path / "store")
+        return
+    monkeypatch.setenv("MEMENTO_CACHE", str(tmp_path / "cache"))
+    address = postgres.server().address()
+    yield address
+    postgres.wipe(address)
 
 
 @pytest.fixture

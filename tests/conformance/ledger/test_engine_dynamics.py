@@ -8,6 +8,7 @@ import pytest
 
 from memento.config import Config
 from memento.dynamics.settings import Dynamics
+from memento.errors import StoreError
 from memento.ledger import erasure, memories, strength_fold, transfer
 from memento.types import Event, Trust
 from memento.write import verdicts
@@ -83,7 +84,11 @@ def test_damaged_sums_are_named_and_made_again(bench, spoilt):
     """Neither a reader nor the next verdict takes them for numbers."""
     row = bench.one("tea")
     rated(bench, row)
-    bench.ledger.write(lambda s: s.execute("UPDATE dynamics SET sums = ?", (spoilt,)))
+    try:
+        bench.ledger.write(lambda s: s.execute("UPDATE dynamics SET sums = ?", (spoilt,)))
+    except StoreError as error:  # an engine whose columns take nothing else needs no more
+        assert not isinstance(spoilt, bytes), error  # noqa: PT017
+        return
     assert strength_fold.sums_in(spoilt) is None
     assert bench.ledger.read(lambda s: strength_fold.differing(s, PLAIN, 9)) == [row.docid]
     bench.now += HOUR

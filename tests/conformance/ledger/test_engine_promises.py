@@ -375,33 +375,37 @@ class TestNamespaces:
 
 
 class TestOpening:
-    """The way in: addresses, and the tools for files."""
+    """The way in: addresses, and what is said of a ledger."""
 
     @pytest.mark.parametrize(
         "address", ["postgresql://host/db", "postgres://host/db", "PostgreSQL:/host"]
     )
     def test_a_server_is_refused_by_name(self, address):
-        """The address of a database server is a clear error, and makes no folder."""
-        for use in (open_ledger, folder_of):
-            with pytest.raises(InvalidInput, match="PostgreSQL") as caught:
-                use(address)
-            assert caught.value.field == "root"
+        """Where only a folder will do, the address of a server is a clear error, and makes none."""
+        with pytest.raises(InvalidInput, match="PostgreSQL") as caught:
+            folder_of(address)
+        assert caught.value.field == "root"
 
     def test_a_folder_of_that_name_is_a_folder(self, tmp_path):
         """Only what begins like the address of a server is one."""
         assert folder_of("postgresql") == folder_of(folder_of("postgresql"))
         open_ledger(tmp_path / "postgresql").close()
 
-    def test_it_says_where_it_is(self, bench, address):
-        """Root and path are absolute, the path inside the root."""
-        assert bench.ledger.root == folder_of(address).absolute()
-        assert bench.ledger.path.parent == bench.ledger.root
-
     def test_it_names_its_library(self, ledger):
         """A name, and a version with digits."""
         name, said = ledger.library
         assert name
         assert any(letter.isdigit() for letter in said)
+
+
+@pytest.mark.parametrize("address", ["lite"], indirect=True)
+class TestFiles:
+    """The tools for an engine whose ledger is a file; a server has tools of its own."""
+
+    def test_it_says_where_it_is(self, bench, address):
+        """Root and path are absolute, the path inside the root."""
+        assert bench.ledger.root == folder_of(address).absolute()
+        assert bench.ledger.path.parent == bench.ledger.root
 
     def test_a_copy_holds_what_was_there(self, bench, tmp_path):
         """A backup in one file, checked, knows its moment and how many it holds."""

