@@ -172,7 +172,7 @@ def _application(service: Service, *, mem0: bool, page: bool) -> Any:
 
     more: list[Any] = []
     if mem0:
-        from memento.serve.mem0 import routes as of_mem0  # noqa: PLC0415 - few want it
+        from memento.serve.mem_zero import routes as of_mem0  # noqa: PLC0415 - few want it
 
         more += of_mem0(service)
     if page:

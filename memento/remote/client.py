@@ -32,6 +32,7 @@ from memento.errors import (
     MissingExtra,
     NotHere,
     ServiceError,
+    StoreBusy,
     StoreClosed,
     TargetExists,
     TooMuch,
@@ -40,7 +41,7 @@ from memento.errors import (
 from memento.ingest.source import plain_name
 from memento.manager import MemoryManager
 from memento.prompt.policy_values import TOKENS, Policy
-from memento.remote.faults import error_of, status_of
+from memento.remote.faults import error_of
 from memento.remote.routes import ANSWERS, HERE, ROUTES, SENDS, UNSENT, Rights, Route, parts
 from memento.remote.values import plain, reader
 from memento.types import Draft, Memories, Retrieval
@@ -103,9 +104,15 @@ class Link:
 
     @property
     def root(self) -> Path:
-        """The store folder, if the service tells the owner; else the address of the service."""
+        """The store folder, which the service tells its owner.
+
+        Raises:
+            NotHere: If the service does not tell.
+        """
         told = (self._about or {}) if self.closed else self.about()
-        return Path(told.get("root", self.address))
+        if "root" not in told:
+            raise NotHere(f"only the owner of {self.address} knows the folder of its store")
+        return Path(told["root"])
 
     @property
     def namespace(self) -> tuple[str, ...]:
@@ -231,7 +238,7 @@ class Link:
                 if not answer.is_error:
                     return answer
                 problem = _problem(answer)
-                busy = isinstance(problem, TooMuch) or status_of(problem) == 503  # noqa: PLR2004
+                busy = isinstance(problem, TooMuch | StoreBusy)
                 wait = float(answer.headers.get("retry-after", "0"))
                 self._rest(max(pause, wait) if wait else pause, end if busy else 0.0, problem)
             pause *= 2

@@ -8,7 +8,7 @@ live      what is stored and changed, as it happens
 limits    what one caller can take: calls a second, keys of repeated calls
 metrics   what happened, for Prometheus
 openapi   the description of the API, from the table of routes
-mem0      what the clients of mem0 call, on the same manager
+mem_zero  what the clients of mem0 call, on the same manager
 page      the web page, if there is one: see `app.application` for how it is mounted
 running   listen, serve, and stop when asked to
 """

@@ -59,6 +59,10 @@ ASKED = 100
 log = logging.getLogger("memento.serve")
 
 
+_READ_ONLY = frozenset({"about", "changes.stream", "openapi.json"})
+"""What is beside the methods, and is read."""
+
+
 class Settings(NamedTuple):
     """How a service is reached.
 
@@ -282,6 +286,8 @@ async def _called(service: Service, request: Request) -> Response:
     request.state.caller = caller = service.caller(request)
     name = request.path_params["name"].replace("/", ".")
     route = ROUTES.get(name)
+    if name in _READ_ONLY:
+        raise HTTPException(405, headers={"Allow": "GET"})
     if route is None:
         raise HTTPException(404)
     allow(caller, route)

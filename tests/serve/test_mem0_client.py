@@ -4,7 +4,7 @@ import pytest
 
 from memento.resident import tokens
 from memento.serve.app import Settings
-from memento.serve.mem0 import routes
+from memento.serve.mem_zero import routes
 from tests.served import served
 
 mem0 = pytest.importorskip("mem0", reason="needs mem0ai: pip install mem0ai")
