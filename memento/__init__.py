@@ -38,14 +38,17 @@ verbs         what callers can ask beyond the everyday: one file a subject
 manager       the object people use: each verb calls the rooms below
 aio           the same verbs, awaited
 remote        a memory that another process has open: the table of calls, and the client
+frameworks    what the adapters for agent frameworks share: recall and keep, and the agent goes on
 resident      one process for each store, which agents share
 serve         a store for other processes and machines, over HTTP
 agents        coding agents: their set-up, and the answers to their hooks
 cli           the command ``memento``
 
 The adapters for other frameworks are packages of their own, beside this one in ``integrations/``:
-``memento_langchain``, ``memento_langgraph``, ``memento_crewai`` and ``memento_mcp``. They import
-only public names of memento; ``tests/integrations/test_doors.py`` has the list.
+``memento_agent_framework``, ``memento_crewai``, ``memento_google_adk``, ``memento_haystack``,
+``memento_langchain``, ``memento_langgraph``, ``memento_llama_index``, ``memento_mcp``,
+``memento_openai_agents``, ``memento_pydantic_ai`` and ``memento_strands``. They import only public
+names of memento; ``tests/integrations/test_doors.py`` has the list.
 """
 
 from __future__ import annotations

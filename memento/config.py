@@ -123,7 +123,7 @@ class LLMConfig:
 
 
 MODES = ("off", "assist", "full")
-FORGETS = ("ask", "named", "all")
+FORGETS = ("ask", "hide")
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,14 +138,13 @@ class ObserveConfig:
         store_at: Minimum probability for a statement to be stored, (0, 1]. A rule must be half as
             doubtful: at 0.8 it needs 0.9. At 0.8, about 82 of 100 statements that were stored of
             people whom the reader had not seen were labelled as worth it.
-        forget: What a request to forget does. ``ask`` only lists what would be hidden; ``named``
-            immediately hides the values of slots that the request names; ``all`` also hides
-            memories that contain every word it names.
+        forget: What a request to forget does. ``hide`` immediately hides what is clearly meant and
+            the message that asks; ``ask`` hides nothing and lists it.
     """
 
     mode: Literal["off", "assist", "full"] = "off"
     store_at: float = 0.8
-    forget: Literal["ask", "named", "all"] = "named"
+    forget: Literal["ask", "hide"] = "hide"
 
     def __post_init__(self) -> None:
         check_word("observe.mode", self.mode, MODES)

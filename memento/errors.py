@@ -538,3 +538,16 @@ class MissingExtra(MementoError, ImportError):
     def __init__(self, extra: str, package: str) -> None:
         super().__init__(f"{package} is not installed; run: pip install 'agent-memento[{extra}]'")
         self.extra = extra
+
+
+OUTAGES = (
+    StoreGone,
+    StoreUnusable,
+    StoreBusy,
+    StorageFull,
+    StorageFailed,
+    TierUnavailable,
+    EmbedderError,
+)
+"""What can befall a store in use. An agent can go on without its memory meanwhile; a closed or
+read-only store, and a namespace that cannot be one, are mistakes of the program."""

@@ -41,6 +41,7 @@ ROOMS = [
     {"manager"},
     {"aio"},
     {"remote"},
+    {"frameworks"},
     {""},  # memento itself: the public names
     {"resident"},
     {"serve"},

@@ -37,10 +37,14 @@ def session(resident: Resident, asked: dict[str, Any]) -> Session:
 
     def doors_of(token: str) -> Doors | None:
         found = tokens.holder(resident.root, token)
-        if found is None:
-            return None
         with lock:
-            return opened.setdefault(found, _doors(resident, asked, found))
+            if found is None:  # perhaps one that was revoked: what it has begun ends, too
+                for gone in opened.keys() - tokens.listed(resident.root):
+                    opened.pop(gone).close()
+                return None
+            if found not in opened:
+                opened[found] = _doors(resident, asked, found)
+            return opened[found]
 
     try:
         app = http_app(doors_of, [f"{name}:{port}" for name in sorted(names)])

@@ -29,6 +29,7 @@ from memento.errors import (
 from memento.ledger import namespaces
 from memento.ledger.contract import Moment
 from memento.ledger.erasure import is_under_way
+from memento.ledger.group import commit_separately
 from memento.ledger.lite import fulltext, library, presence, scrub, sqlite
 from memento.ledger.lite.fulltext import LiteTail
 from memento.ledger.lite.gate import Gate, is_taken
@@ -37,7 +38,7 @@ from memento.ledger.lite.presence import LOG, Presence
 from memento.ledger.lite.reserve import Reserve
 from memento.ledger.lite.root import make_root, refuse_network
 from memento.ledger.lite.sqlite import Connection, connect, translated
-from memento.ledger.lite.writer import LOG_PAGES, Writer, commit_separately, growth
+from memento.ledger.lite.writer import LOG_PAGES, Writer, growth
 
 T = TypeVar("T")
 

@@ -10,8 +10,8 @@ import pytest
 from words_said import said, say
 
 from memento.errors import StoreBusy, StoreClosed, StoreError
+from memento.ledger import group as writer_module
 from memento.ledger.lite import sqlite
-from memento.ledger.lite import writer as writer_module
 
 
 def together(writer, jobs):

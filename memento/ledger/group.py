@@ -1,0 +1,242 @@
+"""Group commit, the same for every engine: the first to come commits for those who wait.
+
+An uncontended write runs in its caller's own thread, since every hand-over to another thread
+costs a scheduler tick. When several threads write, one of them takes all that wait into one
+transaction and one fsync. The jobs of a background thread are not among them: a caller of ``add``
+would carry out the work of that thread, and pay for it.
+
+A signal handler may raise after any call, so nothing that must be undone is left to the statement
+after the call that did it: each ``try`` begins first, and what ends it may be done twice. Locks
+are held by ``with``, which Python does not interrupt for a lock written in C; a ``Condition`` is
+written in Python, and only waits.
+"""
+
+from __future__ import annotations
+
+import threading
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Callable, Iterable
+from itertools import islice
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from memento.errors import StoreError
+
+T = TypeVar("T")
+
+MAX_GROUP = 256
+"""Maximum number of jobs in one commit; bounds how long the first of them waits."""
+
+_LOOK_AGAIN = 0.1
+"""Seconds after which a background thread looks again whether callers wait."""
+_INTERRUPTED = "the writing thread was interrupted; {}"
+
+
+_thread = threading.local()
+
+
+def commit_separately() -> None:
+    """Commit the jobs of the calling thread separately from now on; see ``contract.Ledger``."""
+    _thread.separately = True
+
+
+class Ticket(Generic[T]):
+    """A job in the queue and what became of it."""
+
+    __slots__ = ("done", "error", "job", "kept", "result")
+
+    def __init__(self, job: Callable[[Any], T]) -> None:
+        self.job = job
+        self.result: T | None = None
+        self.error: BaseException | None = None
+        self.kept = False
+        self.done = False
+
+    def run(self, connection: Any) -> None:
+        """Do the job in the transaction of a connection."""
+        try:
+            self.result = self.job(connection)
+        finally:
+            connection.end_job()
+
+    def answer(self, path: Path | str) -> T:
+        """Return what the job returned, or raise what ended it."""
+        if (error := self.error) is not None:
+            try:
+                raise error
+            finally:  # the error refers to this frame: nothing may refer back to it
+                self.error = error = None
+        if not self.kept:  # nobody came to say why
+            raise StoreError(path, _INTERRUPTED.format("it may have been written"))
+        return self.result  # type: ignore[return-value]  # set by run() before kept
+
+
+class Group(list[Ticket[object]]):
+    """Jobs of one commit, and how far that came."""
+
+    __slots__ = ("kept", "sent")
+
+    def __init__(self, members: Iterable[Ticket[object]] = ()) -> None:
+        super().__init__(members)
+        self.sent = False  # whether COMMIT may have been done
+        self.kept = False  # whether it was, with the files still in their place
+
+    def fail(self, error: Exception) -> None:
+        """Tell every member that has no error of its own."""
+        for member in self:
+            member.error = member.error or error
+
+    def end(self) -> None:
+        """Let every member have its answer; harmless if repeated."""
+        for member in self:
+            member.kept = self.kept
+            member.done = True
+
+
+class GroupCommit(ABC):
+    """Runs jobs one after the other, each atomic, several to a commit.
+
+    Args:
+        path: The ledger, for messages.
+    """
+
+    def __init__(self, path: Path | str) -> None:
+        self._path = path
+        self._lock = threading.RLock()  # never lost by an interrupted Condition.wait
+        self._turn = threading.Condition(self._lock)
+        self._waiting: deque[Ticket[object]] = deque()
+        self._leader: object = None  # the one that may use the connection
+        self._holders = 0
+
+    @abstractmethod
+    def _transact(self, group: Group) -> None:
+        """Run the jobs of a group in one transaction, and set ``sent`` and ``kept``."""
+
+    @abstractmethod
+    def _in_turn(self, work: Callable[[], T]) -> T:
+        """Do some work while no other process writes; ``StoreClosed`` after the end."""
+
+    @abstractmethod
+    def _explained(self, error: Exception) -> Exception:
+        """Say in memento's words why a group failed."""
+
+    def run(self, job: Callable[[Any], T]) -> T:
+        """Run a job inside ``BEGIN IMMEDIATE``; return when it is on the disk."""
+        ticket = Ticket(job)
+        if getattr(_thread, "separately", False):
+            self._run_separately(ticket)
+            return ticket.answer(self._path)
+        try:
+            with self._lock:
+                self._waiting.append(ticket)  # type: ignore[arg-type]  # tickets of any type
+            while not ticket.done:
+                self._lead_or_wait(ticket)
+        except BaseException:  # mostly an interruption: nobody will fetch the answer
+            self._withdraw(ticket)
+            raise
+        return ticket.answer(self._path)
+
+    def hold(self, holder: object) -> None:
+        """Wait for the commit in hand and let no other begin until ``release``.
+
+        Others that write meanwhile come after it: a thread that writes without pause would
+        otherwise lead again before this one has woken up.
+        """
+        with self._lock:
+            self._holders += 1
+            try:
+                while self._leader is not None:
+                    self._turn.wait()
+                self._leader = holder
+            finally:
+                self._holders -= 1
+                self._turn.notify_all()  # if it was interrupted, those behind it may go
+
+    def release(self, holder: object) -> None:
+        """Let the next leader go; harmless if repeated."""
+        if self._leader is holder:
+            with self._lock:
+                self._turn.notify_all()  # first, so that an interrupt of it is made good
+                self._leader = None
+
+    def _held(self, work: Callable[[], T]) -> T:
+        """Do some work while nobody else leads."""
+        holder = object()
+        try:
+            try:
+                self.hold(holder)
+                return work()
+            finally:
+                self.release(holder)
+        except BaseException:
+            self.release(holder)  # the first may have been interrupted
+            raise
+
+    def _run_separately(self, ticket: Ticket[T]) -> None:
+        """Commit a job in this thread and no other job with it, after those that wait already."""
+        group = Group([ticket])  # type: ignore[list-item]  # tickets of any type
+        try:
+            self._let_pass()
+            self._held(lambda: self._commit(group))
+        finally:
+            group.end()
+
+    def _let_pass(self) -> None:
+        """Wait until the jobs that wait now have begun; a busy thread would starve them."""
+        with self._lock:
+            last = self._waiting[-1] if self._waiting else None
+            while last is not None and last in self._waiting:
+                self._turn.wait(_LOOK_AGAIN)
+
+    def _withdraw(self, ticket: Ticket[T]) -> None:
+        """Take back a job that nobody began, since its caller gave up."""
+        with self._lock:
+            self._turn.notify_all()
+            if ticket in self._waiting:
+                self._waiting.remove(ticket)  # type: ignore[arg-type]  # tickets of any type
+
+    def _lead_or_wait(self, ticket: Ticket[T]) -> None:
+        """Commit a group, then let the next leader go. The ticket may be in a later group."""
+        group = Group()
+        try:
+            try:
+                with self._lock:
+                    while (self._leader is not None or self._holders) and not ticket.done:
+                        self._turn.wait()
+                    if ticket.done:
+                        return
+                    self._leader = ticket
+                    group += islice(self._waiting, MAX_GROUP)
+                    for _ in group:
+                        self._waiting.popleft()
+                self._commit(group)
+            finally:
+                self._end(ticket, group)
+        except BaseException:
+            self._end(ticket, group)  # the first may have been interrupted
+            raise
+
+    def _end(self, ticket: Ticket[T], group: Group) -> None:
+        """Let a group have its answers and the next leader go; harmless if repeated."""
+        if self._leader is ticket:
+            with self._lock:
+                group.end()
+                while self._waiting and self._waiting[0].done:  # it was interrupted on its way
+                    self._waiting.popleft()
+                self._turn.notify_all()
+                self._leader = None
+
+    def _commit(self, group: Group) -> None:
+        """Commit a group; if it fails as a whole, every member learns of it."""
+        try:
+            self._in_turn(lambda: self._transact(group))
+        except Exception as error:  # a job may raise anything; every member learns of it
+            if group.kept:  # a signal handler raised it
+                raise
+            group.fail(self._explained(error))
+        except BaseException:  # an interruption of this thread; the others must not wait on
+            if not group.kept:
+                written = "it may have been written" if group.sent else "nothing was written"
+                group.fail(StoreError(self._path, _INTERRUPTED.format(written)))
+            raise
