@@ -86,10 +86,8 @@ class Site:
         self.driver.get(self.address + path.format(**names))
 
     def find(self, css):
-        """Find an element that is shown."""
-        return next(
-            one for one in self.driver.find_elements(By.CSS_SELECTOR, css) if one.is_displayed()
-        )
+        """Wait until an element is shown, and return it."""
+        return self.see("", css)
 
     def see(self, text, css="body"):
         """Wait until a text is shown, and return its element."""
