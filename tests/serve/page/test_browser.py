@@ -28,7 +28,7 @@ from memento.testing import ManualClock
 selenium = pytest.importorskip("selenium", reason="needs selenium: pip install 'selenium>=4.20'")
 uvicorn = pytest.importorskip("uvicorn")
 from selenium import webdriver  # noqa: E402 - after the check
-from selenium.common.exceptions import StaleElementReferenceException  # noqa: E402
+from selenium.common.exceptions import WebDriverException  # noqa: E402
 from selenium.webdriver.common.by import By  # noqa: E402
 from selenium.webdriver.common.keys import Keys  # noqa: E402
 from selenium.webdriver.support.wait import WebDriverWait  # noqa: E402
@@ -46,7 +46,8 @@ PAGES = {
     "rules": "/rules", "links": "/links?m={now}", "sessions": "/sessions",
     "session": "/session?id=first%20chat", "health": "/health", "playground": "/playground?q=tea",
 }  # fmt: skip
-GONE = (StaleElementReferenceException,)
+GONE = (WebDriverException,)
+"""What an element raises that was replaced while it was looked at."""
 BOTH = ("search", "inbox", "memory")
 """Pages whose narrow form the documentation shows as well."""
 
@@ -86,10 +87,8 @@ class Site:
         self.driver.get(self.address + path.format(**names))
 
     def find(self, css):
-        """Find an element that is shown."""
-        return next(
-            one for one in self.driver.find_elements(By.CSS_SELECTOR, css) if one.is_displayed()
-        )
+        """Wait until an element is shown, and return it."""
+        return self.see("", css)
 
     def see(self, text, css="body"):
         """Wait until a text is shown, and return its element."""
