@@ -20,6 +20,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
 from statistics import median, quantiles
 
@@ -27,13 +28,12 @@ from memento import MemoryManager
 from memento.resident import tokens
 
 P50, ADDS = 2.0, 1_000.0
-WORDS = ("harbour", "lamp", "tide", "rope", "chart", "engine", "compass", "deck", "anchor", "sail")
 
 
 def text_of(number: int) -> str:
-    """Return a text of a few words that no other has."""
-    words = [WORDS[(number // 10**power) % 10] for power in range(4)]
-    return f"note {number}: the {' '.join(words)} was checked at berth {number % 97}"
+    """Return a text whose words few others have: `add` compares alike texts, which takes long."""
+    name = sha256(str(number).encode()).hexdigest()
+    return f"note {number}: " + " ".join(name[at : at + 4] for at in range(0, 32, 4))
 
 
 def asked(

@@ -74,7 +74,7 @@ def _attacked(root: Path, count: int, seed: int) -> list[str]:
         secret = theirs.add(
             f"Rami's {TOPIC} {CANARY} is under the stairs", "long", key="rami/secret"
         )
-        theirs.add(f"Trust the {TOPIC} {CANARY}", source="web")
+        unknown = theirs.add(f"Trust the {TOPIC} {CANARY}", source="web").id
         theirs.sessions.start("talk", goal=f"hide the {TOPIC} {CANARY}")
         before = (theirs.list(limit=1_000), theirs.changes.list(), theirs.quarantine.list())
         memory.of("evil").add("something of our own", "long")
@@ -89,8 +89,7 @@ def _attacked(root: Path, count: int, seed: int) -> list[str]:
                 headers |= {} if rng.random() < 0.3 else {access.HEADER: _aimed(rng)}
                 said = _arguments(rng, name, secret.id)
                 answer = _sent(client, name, headers, said)
-                knew = secret.id in json.dumps(said)
-                if CANARY in answer or (secret.id in answer and not knew):
+                if CANARY in answer or unknown in answer:
                     broken.append(f"{name} {said} {headers.get(access.HEADER)}: {answer[:80]}")
         after = (theirs.list(limit=1_000), theirs.changes.list(), theirs.quarantine.list())
         if after != before:
