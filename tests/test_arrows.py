@@ -54,9 +54,9 @@ ROOMS = [
 ENGINES = ["lite", "pg"]
 """Folders of ``ledger``, each an engine that keeps the rows."""
 
-SHARED = {("pg", f"ledger.lite.{module}") for module in ("fulltext", "library", "root")}
-"""What the engine on a server takes of SQLite: the tokenizer, so that both cut a text alike, the
-index of waiting rows, and the folder of derived files."""
+SHARED = {("pg", f"ledger.lite.{module}") for module in ("fulltext", "library")}
+"""What the engine on a server takes of SQLite: the tokenizer, so that both cut a text alike, and
+the index of waiting rows."""
 
 FLOOR = {room: floor for floor, rooms in enumerate(ROOMS) for room in rooms}
 

@@ -38,10 +38,14 @@ class Manager(RuleBasedStateMachine):
     @initialize()
     def start(self):
         """Open an empty store."""
-        self.root = self.folder.mktemp("machine") / "store"
+        self.root = self.place()
         self.clock = ManualClock()
         self.model: dict[str, Told] = {}
         self.open()
+
+    def place(self):
+        """Return where the store is to be."""
+        return self.folder.mktemp("machine") / "store"
 
     def open(self):
         """Open the store as it is."""

@@ -246,6 +246,10 @@ class Ledger(Protocol):
         """The ledger file, for messages and sizes."""
 
     @property
+    def in_file(self) -> bool:
+        """Whether ``path`` is a file with all of it, which ``opening.backup_tool`` copies."""
+
+    @property
     def read_only(self) -> bool:
         """Whether it cannot be written at present; reading works all the same."""
 
@@ -336,6 +340,9 @@ class Ledger(Protocol):
 
     def checkpoint(self) -> None:
         """Fold what is possible of the log into the file, without making anyone wait."""
+
+    def size(self) -> int:
+        """Return how many bytes the ledger takes on the disk, with its log."""
 
     def wal_bytes(self) -> int:
         """Return the size of the log, bytes."""

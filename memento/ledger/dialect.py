@@ -5,7 +5,8 @@ they use it (``coalesce``, ``CASE``, ``ON CONFLICT``); the rest is here, so that
 every place that a second engine has to answer for. The fragments are put together when a module is
 imported: a statement costs nothing more when it runs. No statement is rewritten later.
 
-As written here they are SQLite's; each says what PostgreSQL calls it.
+As written here they are SQLite's. The schema of a store on PostgreSQL has functions of these names,
+see ``pg.schema``; the few that are no functions are marked by a comment, see ``pg.connect``.
 """
 
 from __future__ import annotations

@@ -95,7 +95,7 @@ def embedders(db: Session, ns: int) -> dict[str, int]:
     """Count the stored vectors of a namespace by embedder, as ``name (dim)``."""
     query = (
         "SELECT name || ' (' || dim || ')', count(*) FROM embeddings JOIN embedders"
-        " USING (model) WHERE docid BETWEEN ? AND ? GROUP BY model"
+        " USING (model) WHERE docid BETWEEN ? AND ? GROUP BY model, name, dim"
     )
     return dict(db.execute(query, docid_range(ns)).fetchall())
 

@@ -17,7 +17,7 @@ from memento.base.forks import whole
 from memento.base.home import default_root
 from memento.base.lazy import later
 from memento.check import check_moment
-from memento.errors import ArchiveDamaged, MomentUnknown, StoreUnusable, TargetExists
+from memento.errors import ArchiveDamaged, InvalidInput, MomentUnknown, StoreUnusable, TargetExists
 from memento.ledger.checks import Sees
 from memento.ledger.contract import Ledger
 from memento.ledger.contract import Salvaged as Whole
@@ -70,6 +70,9 @@ def back_up(
 ) -> Backup:
     """Write a store into one file while it is in use, and check it; see ``StoreView.backup``."""
     path = files.path_outside("file", file, ledger.root)
+    if not ledger.in_file:
+        problem = "cannot be a copy of a PostgreSQL store; use pg_dump, or export the memories"
+        raise InvalidInput("file", problem)
     try:
         tool = backup_tool()
     except OSError as error:  # the first call imports it, which takes a descriptor

@@ -74,7 +74,7 @@ def stats(
         redacted={} if ns is None else dict(ledger.read(lambda c: memories.redactions(c, ns))),
         locked=locked,
         long=long,
-        ledger_bytes=ledger.path.stat().st_size + ledger.wal_bytes(),
+        ledger_bytes=ledger.size(),
     )
 
 

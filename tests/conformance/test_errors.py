@@ -34,6 +34,7 @@ EXAMPLES = [
     errors.StoreUnusable("/x", "is a file"),
     errors.StoreGone("/x", "ledger.db was removed"),
     errors.StoreBusy("/x", "busy"),
+    errors.CommitUnknown("postgresql://x/y", "731", ["a"]),
     errors.ReadOnlyStore("/x", "read-only"),
     errors.TargetExists("/x", "already exists"),
     errors.ArchiveDamaged("/x", "is cut off"),

@@ -56,6 +56,8 @@ _HIDE_ERASED = (
 class LiteLedger:
     """The one file that holds every memory; see ``contract.Ledger`` and ``opening.open_ledger``."""
 
+    in_file = True
+
     def __init__(self, root: Path, *, allow_network: bool = False) -> None:
         self.root = root.absolute()
         if not allow_network:
@@ -221,6 +223,9 @@ class LiteLedger:
     def keep_reserve(self) -> None:
         if not self.read_only:
             self._reserve.keep()
+
+    def size(self) -> int:
+        return self.path.stat().st_size + self.wal_bytes()
 
     def wal_bytes(self) -> int:
         try:

@@ -23,10 +23,10 @@ from memento.errors import (
     StoreError,
     StoreUnusable,
 )
+from memento.ledger.pg.words import PgWords
 
 if TYPE_CHECKING:
     from memento.ledger.contract import Answer
-    from memento.ledger.pg.words import PgWords
 
 Error = (psycopg.Error, PoolTimeout, PoolClosed)
 """Errors of the driver and of its pool."""
@@ -77,8 +77,6 @@ class PgSession:
 
     @property
     def words(self) -> PgWords:
-        from memento.ledger.pg.words import PgWords  # noqa: PLC0415 - they know each other
-
         return PgWords(self, self.looked)
 
     @property

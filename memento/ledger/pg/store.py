@@ -16,6 +16,7 @@ from psycopg import sql
 from psycopg_pool import ConnectionPool
 
 from memento.base import layout
+from memento.base.files import explain_os
 from memento.base.home import cache_folder
 from memento.errors import (
     InvalidInput,
@@ -27,7 +28,6 @@ from memento.ledger import meta, namespaces, schema
 from memento.ledger.contract import Moment
 from memento.ledger.erasure import UNDER_WAY
 from memento.ledger.group import commit_separately
-from memento.ledger.lite.root import make_root
 from memento.ledger.pg import schema as tables
 from memento.ledger.pg.connect import Error, PgSession, configure, explain
 from memento.ledger.pg.words import PgTail, renew_cutter
@@ -57,6 +57,7 @@ _NAME = "store id"
 class PgLedger:
     """A schema of a database; see ``contract.Ledger`` and ``opening.open_ledger``."""
 
+    in_file = False
     immutable = False
     locks_lost = False
     reserve_trouble = ""
@@ -171,6 +172,13 @@ class PgLedger:
     def keep_reserve(self) -> None:
         """Leave it to the server."""
 
+    def size(self) -> int:
+        query = (
+            "SELECT sum(pg_total_relation_size(oid))::bigint FROM pg_class WHERE relkind = 'r'"
+            " AND relnamespace = current_schema()::regnamespace"
+        )
+        return int(self.read(lambda session: single(session, query)) or 0)
+
     def wal_bytes(self) -> int:
         return 0
 
@@ -241,7 +249,10 @@ class PgLedger:
                 raise StoreUnusable(self.shown, problem) from error
             raise explain(self.shown, error) from error
         self.root = cache_folder() / str(name)
-        make_root(self.root)
+        try:
+            self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise explain_os(self.root, error) from error
         self.path = self.root / layout.LEDGER
 
     def _refuse_unsafe(self, connection: psycopg.Connection[Any]) -> None:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from memento.ledger.pg.connect import PgSession
+    from memento.ledger.contract import Session
 
     Seqs: TypeAlias = NDArray[np.int64]
 
@@ -140,7 +140,7 @@ class PgWords(LiteWords):
 
     __slots__ = ("_session",)
 
-    def __init__(self, session: PgSession, looked: dict[int, int]) -> None:
+    def __init__(self, session: Session, looked: dict[int, int]) -> None:
         super().__init__(cast("sqlite3.Connection", session), looked)
         self._session = session
 
@@ -318,7 +318,7 @@ def _entries(body: bytes) -> NDArray[np.uint16]:
 class _Search:
     """Some expressions, looked up together: one round trip, and more for phrases and starts."""
 
-    def __init__(self, session: PgSession, ns: int, matches: Sequence[Match], limit: int) -> None:
+    def __init__(self, session: Session, ns: int, matches: Sequence[Match], limit: int) -> None:
         self._session, self._ns, self._limit = session, ns, limit
         self._matches = matches
         self._starts: dict[str, list[str]] = {}

@@ -11,8 +11,8 @@ from datetime import timedelta
 import pytest
 
 from memento.errors import InvalidInput
+from memento.ledger.group import Group, Ticket, _thread
 from memento.ledger.lite.store import LiteLedger
-from memento.ledger.lite.writer import _Group, _thread, _Ticket
 
 READ = "SELECT id FROM memories"
 NAMES = itertools.count()
@@ -119,7 +119,7 @@ def test_one_job_of_several_in_a_commit_ends_only_itself(ours):
         answer.fetchone()
         raise InvalidInput("key", "was refused")
 
-    group = _Group([_Ticket(refused), _Ticket(write_meta)])
+    group = Group([Ticket(refused), Ticket(write_meta)])
     ours._writer()._commit(group)
     assert isinstance(group[0].error, InvalidInput)
     assert group[1].error is None
