@@ -111,7 +111,7 @@ def test_without_a_turn_before_there_is_nothing_to_praise(monkeypatch):
 
 def test_the_limits_say_what_is_sure_and_what_is_in_doubt(monkeypatch):
     """A statement below both is no candidate."""
-    reader = StandIn([("I like tea.", Signal.PREFERENCE, 0.6)])
+    reader = StandIn([("I like tea.", Signal.PREFERENCE, 0.7)])
     monkeypatch.setattr(Reader, "load", lambda: reader)
     (one,) = find("I like tea.").candidates
     assert (one.probability, one.sure) == (pytest.approx(0.6), False)
