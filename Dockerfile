@@ -3,10 +3,11 @@
 #   docker build -t memento .
 #   docker run -i --rm -v memento:/store memento              an MCP server on stdin and stdout
 #   docker run --rm -v memento:/store memento list            any command of the shell
+#   see docs/how-to/behind-a-proxy.md for a service
 FROM python:3.13-slim AS build
 WORKDIR /src
 COPY . .
-RUN python -m venv /opt/memento && /opt/memento/bin/pip install --no-cache-dir .
+RUN python -m venv /opt/memento && /opt/memento/bin/pip install --no-cache-dir ".[serve]"
 
 FROM python:3.13-slim
 COPY --from=build /opt/memento /opt/memento

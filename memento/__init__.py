@@ -37,13 +37,18 @@ learning      observe a turn: keep it, and store what the user states
 verbs         what callers can ask beyond the everyday: one file a subject
 manager       the object people use: each verb calls the rooms below
 aio           the same verbs, awaited
+remote        a memory that another process has open: the table of calls, and the client
+frameworks    what the adapters for agent frameworks share: recall and keep, and the agent goes on
 resident      one process for each store, which agents share
+serve         a store for other processes and machines, over HTTP
 agents        coding agents: their set-up, and the answers to their hooks
 cli           the command ``memento``
 
 The adapters for other frameworks are packages of their own, beside this one in ``integrations/``:
-``memento_langchain``, ``memento_langgraph``, ``memento_crewai`` and ``memento_mcp``. They import
-only public names of memento; ``tests/integrations/test_doors.py`` has the list.
+``memento_agent_framework``, ``memento_crewai``, ``memento_google_adk``, ``memento_haystack``,
+``memento_langchain``, ``memento_langgraph``, ``memento_llama_index``, ``memento_mcp``,
+``memento_openai_agents``, ``memento_pydantic_ai`` and ``memento_strands``. They import only public
+names of memento; ``tests/integrations/test_doors.py`` has the list.
 """
 
 from __future__ import annotations
@@ -60,6 +65,7 @@ if TYPE_CHECKING:
     from memento.ledger.filters import Filtering, check_filters
     from memento.manager import MemoryManager
     from memento.prompt.policy_values import Policy
+    from memento.remote.client import AsyncRemoteMemory, RemoteMemory, connect
     from memento.sleep.tick_values import Anomaly, Stale, StepDone, Tick
     from memento.types import (
         Belief,
@@ -91,11 +97,12 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
-    "Anomaly", "AsyncMemoryManager", "Belief", "Change", "Checkpoint", "Config", "Diff", "Draft",
-    "Evidence", "Filtering", "Finding", "Hit", "Kind", "Loop", "Memories", "Memory",
-    "MemoryManager", "Policy", "Promotion", "Recalled", "Related", "Resumption", "Retrieval",
-    "ScopeGuess", "ScopeInfo", "Session", "SessionInfo", "SlotValue", "Source", "Stale", "Status",
-    "StepDone", "Strength", "Tick", "Tier", "Trust", "Turn", "Undone", "Version", "check_filters",
+    "Anomaly", "AsyncMemoryManager", "AsyncRemoteMemory", "Belief", "Change", "Checkpoint",
+    "Config", "Diff", "Draft", "Evidence", "Filtering", "Finding", "Hit", "Kind", "Loop",
+    "Memories", "Memory", "MemoryManager", "Policy", "Promotion", "Recalled", "Related",
+    "RemoteMemory", "Resumption", "Retrieval", "ScopeGuess", "ScopeInfo", "Session", "SessionInfo",
+    "SlotValue", "Source", "Stale", "Status", "StepDone", "Strength", "Tick", "Tier", "Trust",
+    "Turn", "Undone", "Version", "check_filters", "connect",
 ]  # fmt: skip
 
 
@@ -106,6 +113,7 @@ _HOMES = {
     "ledger.filters": ("Filtering", "check_filters"),
     "manager": ("MemoryManager",),
     "prompt.policy_values": ("Policy",),
+    "remote.client": ("AsyncRemoteMemory", "RemoteMemory", "connect"),
     "sleep.tick_values": ("Anomaly", "Stale", "StepDone", "Tick"),
     "types": (
         "Belief", "Change", "Diff", "Draft", "Evidence", "Finding", "Hit", "Kind", "Memories",

@@ -105,7 +105,7 @@ async def settle(
     Returns:
         The ``wait`` for the call of ``retrieve`` or ``store.nearest`` that follows: no further
         wait, and reports in ``missing`` what has no vector yet, as after a wait. 0 if ``seconds``
-        is 0.
+        is 0; all of it if the memory is a service's, which waits itself.
 
     Raises:
         InvalidInput: If an argument cannot be accepted.
@@ -116,6 +116,8 @@ async def settle(
     if not seconds:
         return 0.0
     view = view_of(memory)
+    if view.is_remote:
+        return seconds
     engine = view.engine
     wish = await asyncio.to_thread(engine.wish, view.namespace, sessions)
     if wish is not None:
@@ -164,10 +166,12 @@ def _threaded(
     method: Callable[Concatenate[S, P], R],
 ) -> Callable[Concatenate[AsyncPart[S], P], Coroutine[Any, Any, R]]:
     """Return a coroutine method that runs ``method`` in a worker thread."""
+    verb = method.__name__
 
     @functools.wraps(method)
     async def run(self: AsyncPart[S], /, *args: P.args, **kwargs: P.kwargs) -> R:
-        return await asyncio.to_thread(method, self._sync, *args, **kwargs)
+        found: R = await asyncio.to_thread(getattr(self._sync, verb), *args, **kwargs)
+        return found
 
     return _named(run, method)
 
@@ -176,6 +180,7 @@ def _waiting(
     method: Callable[Concatenate[S, P], R], *, of_session: bool = True
 ) -> Callable[Concatenate[AsyncPart[S], P], Coroutine[Any, Any, R]]:
     """Like `_threaded`, but ``wait`` holds no thread; it may be for the given session alone."""
+    verb = method.__name__
 
     @functools.wraps(method)
     async def run(self: AsyncPart[S], /, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -183,7 +188,8 @@ def _waiting(
         if wait := given.get("wait"):
             session = given.get("session") if of_session else None
             given["wait"] = await settle(self._sync, wait, session=session)
-        return await asyncio.to_thread(method, self._sync, *args, **given)
+        found: R = await asyncio.to_thread(getattr(self._sync, verb), *args, **given)
+        return found
 
     return _named(run, method)
 
@@ -335,6 +341,10 @@ class AsyncFeedback(AsyncPart[Feedback]):
         turn = loop._sync if isinstance(loop, AsyncLoop) else loop  # noqa: SLF001 - the turn itself
         return await asyncio.to_thread(self._sync.finalize, turn, outcome, source=source)
 
+    async def show(self, loop: AsyncLoop | str, ids: Sequence[str]) -> None:
+        """Like ``Feedback.show``, as a coroutine."""
+        await asyncio.to_thread(self._sync.show, loop if isinstance(loop, str) else loop.id, ids)
+
 
 class AsyncInsight(AsyncPart[Insight]):
     """Like ``Insight``, with methods that you await."""
@@ -390,6 +400,7 @@ class AsyncSessions(AsyncPart[Sessions]):
     info = _threaded(Sessions.info)
     checkpoint = _threaded(Sessions.checkpoint)
     resume = _threaded(Sessions.resume)
+    interrupt = _threaded(Sessions.interrupt)
     end = _threaded(Sessions.end)
     recent = _threaded(Sessions.recent)
 
@@ -486,7 +497,7 @@ class AsyncStore(AsyncPart[Store]):
         progress: Progress | None = None,
     ) -> int:
         """Like ``Store.reindex``, as a coroutine."""
-        if wait is not True:
+        if wait is not True or view_of(self._sync).is_remote:
             return await asyncio.to_thread(
                 self._sync.reindex, wait=wait, timeout=timeout, progress=progress
             )
@@ -618,7 +629,7 @@ class AsyncMemoryManager(AsyncPart[MemoryManager]):
         progress: Progress | None = None,
     ) -> bool:
         """Like ``MemoryManager.flush``, as a coroutine."""
-        if wait is not True:
+        if wait is not True or view_of(self._sync).is_remote:
             return await asyncio.to_thread(
                 self._sync.flush, wait=wait, timeout=timeout, progress=progress
             )

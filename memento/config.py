@@ -123,7 +123,7 @@ class LLMConfig:
 
 
 MODES = ("off", "assist", "full")
-FORGETS = ("ask", "named", "all")
+FORGETS = ("ask", "hide")
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,17 +135,16 @@ class ObserveConfig:
             messages that contain a doubtful statement, or a correction of something that was not
             found. ``full``: it is sent every user message. In each case the model only selects
             sentences; it never writes any.
-        store_at: Minimum probability for a statement to be stored, (0, 1]. A rule must be half as
-            doubtful: at 0.8 it needs 0.9. At 0.8, about 82 of 100 statements that were stored of
-            people whom the reader had not seen were labelled as worth it.
-        forget: What a request to forget does. ``ask`` only lists what would be hidden; ``named``
-            immediately hides the values of slots that the request names; ``all`` also hides
-            memories that contain every word it names.
+        store_at: Minimum probability for a statement to be stored, (0, 1]. A rule may be at most
+            0.4 times as doubtful: at 0.55 it needs 0.82. At 0.55, about 80 of 100 statements that
+            were stored of people whom the reader had not seen were labelled as worth it.
+        forget: What a request to forget does. ``hide`` immediately hides what is clearly meant and
+            the message that asks; ``ask`` hides nothing and lists it.
     """
 
     mode: Literal["off", "assist", "full"] = "off"
-    store_at: float = 0.8
-    forget: Literal["ask", "named", "all"] = "named"
+    store_at: float = 0.55
+    forget: Literal["ask", "hide"] = "hide"
 
     def __post_init__(self) -> None:
         check_word("observe.mode", self.mode, MODES)

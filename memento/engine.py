@@ -240,11 +240,10 @@ class Engine:
             work = Work(session, ns, now, self.rules)
             if guard is not None:
                 guard(work)
+            if run is not None and entries:  # so that what it only adds is undone with the run
+                changes.begin(work)
             done = remember(work, entries, self._novelty, replace=replace)
-            if (number := work.trace.number) is not None:
-                by = Trust.least(Trust(e.row.trust) for e in entries)
-                first = None if run is None else run.first
-                changes.finish(work, verb, by, run=first, begins_run=run is not None)
+            number = _numbered(work, verb, entries, run)
             more = [] if then is None else then(Work(session, ns, now, self.rules), done[0])
             return ns, done[0], [*done[1], *more], done[2], number
 
@@ -659,6 +658,15 @@ class Engine:
 
 
 _open_engines: weakref.WeakSet[Engine] = weakref.WeakSet()
+
+
+def _numbered(work: Work, verb: str, entries: Sequence[Entry], run: Run | None) -> int | None:
+    """Write down the change that adding was, if it was one; see ``changes.finish``."""
+    if work.trace.number is None:
+        return None
+    by = Trust.least(Trust(one.row.trust) for one in entries)
+    first = None if run is None else run.first
+    return changes.finish(work, verb, by, run=first, begins_run=run is not None)
 
 
 @atexit.register

@@ -34,6 +34,11 @@
     ├── RerankerError           the reranker failed or broke its contract
     ├── SynthesisFailed         a language model gave no usable reply; nothing is lost
     │   └── BudgetSpent         a daily limit is reached; nothing was sent
+    ├── ServiceError            a service did not carry out the call
+    │   ├── NotAllowed          the token is unknown, or does not allow the call
+    │   ├── TooMuch             a limit of the service is reached
+    │   ├── Unanswered          no answer in time; a write may have been carried out
+    │   └── NotHere             this works only where the store is
     └── MissingExtra            an optional dependency is not installed
 
 Each error carries its facts as attributes, and its message says what to do next.
@@ -67,6 +72,9 @@ class InvalidInput(MementoError, ValueError):
         problem: Description of the fault, and of the values that are accepted.
     """
 
+    field: str
+    problem: str
+
     def __init__(self, field: str, problem: str) -> None:
         super().__init__(f"{field}: {problem}")
         self.field = field
@@ -90,6 +98,8 @@ class AmbiguousId(InvalidInput):
         ids: The first 10 of the matching ids.
     """
 
+    ids: tuple[str, ...]
+
     def __init__(self, short: str, ids: Sequence[str]) -> None:
         listed = ", ".join(ids[:_MOST_IDS]) + (" ..." if len(ids) > _MOST_IDS else "")
         problem = f"{short!r} matches several memories: {listed}; give more characters,"
@@ -103,6 +113,8 @@ class InvalidSetting(InvalidInput):
     Attributes:
         source: The file, or ``environment``.
     """
+
+    source: str
 
     def __init__(self, source: str, field: str, problem: str) -> None:
         super().__init__(field, problem)
@@ -124,6 +136,8 @@ class SecretFound(InvalidInput):
         kinds: Number of secrets found, by kind; never the secrets themselves.
     """
 
+    kinds: dict[str, int]
+
     def __init__(self, field: str, found: Mapping[str, int], advice: str = _LEAVE_OUT) -> None:
         listed = ", ".join(f"{count} {kind}" for kind, count in sorted(found.items()))
         super().__init__(field, f"contains secrets ({listed}); {advice}")
@@ -143,6 +157,8 @@ class NotFound(MementoError, LookupError):
     An id of another namespace gives the same error, so it does not reveal whether the id exists.
     """
 
+    memory_id: str
+
     def __init__(self, memory_id: str) -> None:
         super().__init__(f"no memory {memory_id!r} in this namespace")
         self.memory_id = memory_id
@@ -150,6 +166,8 @@ class NotFound(MementoError, LookupError):
 
 class IdConflict(MementoError):
     """The id given to ``add`` already belongs to a memory with other content."""
+
+    memory_id: str
 
     def __init__(self, memory_id: str) -> None:
         super().__init__(
@@ -166,6 +184,9 @@ class ChangedSince(MementoError):
         memory_id: The memory.
         version: Its current version, see ``Memory.version``.
     """
+
+    memory_id: str
+    version: int
 
     def __init__(self, memory_id: str, version: int) -> None:
         super().__init__(
@@ -187,6 +208,8 @@ class TurnErased(MementoError):
         ids: The ids of the turns.
     """
 
+    ids: frozenset[str]
+
     def __init__(self, ids: Iterable[str]) -> None:
         self.ids = frozenset(ids)
         super().__init__(f"{len(self.ids)} turns were erased and are not stored again")
@@ -199,6 +222,9 @@ class LockedMemory(MementoError):
         memory_id: The memory.
         level: Level of the lock: ``user`` or ``promoted``.
     """
+
+    memory_id: str
+    level: str
 
     def __init__(self, memory_id: str, level: str) -> None:
         why = {"promoted": "; only the user may replace it"}.get(level, "")
@@ -217,6 +243,8 @@ class TooManyLocks(MementoError):
         limit: The limit.
     """
 
+    limit: int
+
     def __init__(self, limit: int) -> None:
         super().__init__(f"{limit} memories are locked, which is the limit; unlock some first")
         self.limit = limit
@@ -230,6 +258,9 @@ class NothingToUndo(MementoError):
         problem: Why it cannot be undone.
     """
 
+    change: int | None
+    problem: str
+
     def __init__(self, change: int | None, problem: str) -> None:
         super().__init__(problem)
         self.change = change
@@ -242,6 +273,8 @@ class StoreError(MementoError):
     Attributes:
         path: The file or folder concerned.
     """
+
+    path: Path
 
     def __init__(self, path: Path | str, problem: str) -> None:
         super().__init__(f"{path}: {problem}")
@@ -262,6 +295,9 @@ class StoreFromTheFuture(StoreError):
         found: Schema version of the file.
         known: Newest schema version this code understands.
     """
+
+    found: int
+    known: int
 
     def __init__(self, path: Path | str, found: int, known: int) -> None:
         super().__init__(
@@ -287,6 +323,9 @@ class StoreGone(StoreError):
         root: The store folder.
         happened: The file, and whether it was removed, moved or replaced.
     """
+
+    root: Path
+    happened: str
 
     def __init__(self, root: Path | str, happened: str) -> None:
         super().__init__(
@@ -344,6 +383,9 @@ class ArchiveFromTheFuture(StoreError):
         known: Newest format this code reads.
     """
 
+    found: int
+    known: int
+
     def __init__(self, path: Path | str, found: int, known: int) -> None:
         super().__init__(
             path,
@@ -360,6 +402,9 @@ class MomentUnknown(StoreError):
         moment: The requested moment.
         latest: When the backup was made.
     """
+
+    moment: datetime
+    latest: datetime
 
     def __init__(self, path: Path | str, moment: datetime, latest: datetime) -> None:
         made = f"the backup was made at {latest.isoformat()}"
@@ -383,6 +428,8 @@ class TierUnavailable(MementoError):
         tier: Name of the tier.
     """
 
+    tier: str
+
     def __init__(self, tier: str, problem: str) -> None:
         super().__init__(f"{tier} tier unavailable: {problem}")
         self.tier = tier
@@ -404,6 +451,9 @@ class EmbeddingMismatch(EmbedderError):
         given: Identity of the embedder in use.
     """
 
+    stored: str
+    given: str
+
     def __init__(self, stored: str, given: str) -> None:
         super().__init__(
             f"stored vectors come from {stored}, the embedder in use is {given}; "
@@ -423,6 +473,11 @@ class SynthesisFailed(MementoError):
         tokens_out: Number of tokens received, as reported by the server.
     """
 
+    reason: str
+    calls: int
+    tokens_in: int
+    tokens_out: int
+
     def __init__(
         self, reason: str, problem: str, *, calls: int = 0, tokens_in: int = 0, tokens_out: int = 0
     ) -> None:
@@ -440,12 +495,57 @@ class BudgetSpent(SynthesisFailed):
         limit: Name of the setting that was reached, such as ``calls_a_day``.
     """
 
+    limit: str
+
     def __init__(self, limit: str, most: float) -> None:
         super().__init__(
             "spent",
             f"llm.{limit} ({most:g}) is reached; nothing is sent to the model until midnight UTC",
         )
         self.limit = limit
+
+
+class ServiceError(MementoError):
+    """A service did not carry out the call, or answered with something else than a service does."""
+
+
+class NotAllowed(ServiceError):
+    """The token is unknown or expired, or does not allow the call; nothing was done.
+
+    Attributes:
+        known: Whether the token is one of the service.
+    """
+
+    known: bool
+
+    def __init__(self, problem: str, *, known: bool = True) -> None:
+        super().__init__(problem)
+        self.known = known
+
+
+class TooMuch(ServiceError):
+    """A limit of the service is reached; nothing was done.
+
+    Attributes:
+        limit: The limit, such as ``body`` or ``calls``.
+        wait: Seconds after which to try again; None if that will not help.
+    """
+
+    limit: str
+    wait: float | None
+
+    def __init__(self, limit: str, problem: str, wait: float | None = None) -> None:
+        super().__init__(problem)
+        self.limit = limit
+        self.wait = wait
+
+
+class Unanswered(ServiceError):
+    """The service gave no answer in time; a write may still be carried out."""
+
+
+class NotHere(ServiceError):
+    """This works only where the store is, and not through a service."""
 
 
 class MissingExtra(MementoError, ImportError):
@@ -455,6 +555,21 @@ class MissingExtra(MementoError, ImportError):
         extra: Name of the extra that installs it.
     """
 
+    extra: str
+
     def __init__(self, extra: str, package: str) -> None:
         super().__init__(f"{package} is not installed; run: pip install 'agent-memento[{extra}]'")
         self.extra = extra
+
+
+OUTAGES = (
+    StoreGone,
+    StoreUnusable,
+    StoreBusy,
+    StorageFull,
+    StorageFailed,
+    TierUnavailable,
+    EmbedderError,
+)
+"""What can befall a store in use. An agent can go on without its memory meanwhile; a closed or
+read-only store, and a namespace that cannot be one, are mistakes of the program."""

@@ -28,10 +28,11 @@ from memento.errors import InvalidInput, InvalidSetting
 
 PREFIX = "MEMENTO_"
 ELSEWHERE = frozenset({
-    "MEMENTO_ROOT", "MEMENTO_CACHE", "MEMENTO_NAMESPACE", "MEMENTO_EMBEDDER", "MEMENTO_HOOKS",
+    "MEMENTO_ROOT", "MEMENTO_CACHE", "MEMENTO_URL", "MEMENTO_TOKEN", "MEMENTO_NAMESPACE",
+    "MEMENTO_EMBEDDER", "MEMENTO_HOOKS",
 })  # fmt: skip
-"""Variables that are no settings: they name the store, the namespace and the embedder, and turn
-hooks off."""
+"""Variables that are no settings: they name the store or a service, the namespace and the embedder,
+and turn hooks off."""
 ENVIRONMENT = "environment"
 DEFAULT = "default"
 PRESET = "preset"

@@ -47,7 +47,7 @@ from memento.types import (
 )
 from memento.write import change
 from memento.write.remember import refuse_copies
-from memento.write.steps import Change
+from memento.write.steps import Change, Run
 
 if TYPE_CHECKING:
     from memento.config import Config
@@ -69,6 +69,7 @@ PART, PARTS, TURN = "part", "parts", "turn"
 """Metadata of parts: the number from 1, how many there are, and the id of the first part."""
 
 A = TypeVar("A")
+Manager = TypeVar("Manager", bound="Part")
 R = TypeVar("R")
 
 
@@ -78,13 +79,17 @@ class View:
     Args:
         hold: The open store.
         namespace: Labels of the namespace.
+        run: The run to which all changes belong, if they are to be undone together.
     """
 
-    __slots__ = ("hold", "namespace")
+    __slots__ = ("hold", "namespace", "run")
+    is_remote = False
+    """Whether a service has the store open; see ``memento.remote``."""
 
-    def __init__(self, hold: Hold, namespace: tuple[str, ...]) -> None:
+    def __init__(self, hold: Hold, namespace: tuple[str, ...], run: Run | None = None) -> None:
         self.hold = hold
         self.namespace = namespace
+        self.run = run
 
     @property
     def engine(self) -> Engine:
@@ -192,7 +197,9 @@ class View:
         if again:
             rows = self.add_again(every, replace=replace, progress=progress)
         else:
-            rows = self.engine.add(self.namespace, every, replace=replace, progress=progress)
+            rows = self.engine.add(
+                self.namespace, every, replace=replace, progress=progress, run=self.run
+            )
         firsts: dict[int, Row] = {}
         for (at, _), row in zip(parts, rows, strict=True):
             if row is not None:
@@ -453,16 +460,18 @@ class View:
         now: int | None = None,
     ) -> Sequence[Row]:
         """Change memories in one transaction, as one change."""
-        engine = self.engine
+        engine, run = self.engine, self.run
         moment = engine.now() if now is None else now
 
-        def carry_out(session: Session) -> Sequence[Row]:
+        def carry_out(session: Session) -> tuple[Sequence[Row], int | None]:
             work = Work(session, ns, moment, engine.rules)
             rows = job(work)
-            changes.finish(work, verb, by)
-            return rows
+            first = None if run is None else run.first
+            return rows, changes.finish(work, verb, by, run=first, begins_run=run is not None)
 
-        rows = engine.ledger.write(carry_out, makes_room=makes_room)
+        rows, number = engine.ledger.write(carry_out, makes_room=makes_room)
+        if run is not None:
+            run.add(number)
         engine.changed(ns, rows)
         return rows
 
@@ -481,7 +490,9 @@ class View:
             return ()
         moment = engine.now() if now is None else now
         found = engine.ledger.read(lambda c: find(c, ns))
-        return engine.in_bites(ns, found, job, moment, verb=verb, makes_room=makes_room)
+        return engine.in_bites(
+            ns, found, job, moment, verb=verb, makes_room=makes_room, run=self.run
+        )
 
 
 def _is_long_turn(draft: Draft, limits: Limits) -> bool:
@@ -547,6 +558,13 @@ class Part:
         raise InvalidInput(
             "memory", "is an open store and cannot be pickled; open it again from its root instead"
         )
+
+
+def together(part: Manager) -> Manager:
+    """Return the same manager, whose changes are one run: one ``undo`` takes them all back."""
+    view, same = part._view, object.__new__(type(part))  # noqa: SLF001 - as below
+    Part.__init__(same, View(view.hold, view.namespace, Run()))
+    return same
 
 
 def view_of(part: Part) -> View:

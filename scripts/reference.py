@@ -1,4 +1,4 @@
-"""Write docs/reference/{api,cli,configuration}.md from the code.
+"""Write docs/reference/{api,cli,configuration,http}.md from the code.
 
     python scripts/reference.py
 
@@ -31,6 +31,9 @@ from memento.ledger import filters
 from memento.manager import KEEP, MemoryManager
 from memento.observe import values as observed
 from memento.prompt import policy_values
+from memento.remote.faults import STATUSES
+from memento.remote.routes import HERE, ROUTES, Acts
+from memento.serve.openapi import document
 from memento.upkeep import backup, erase, export, import_, lineage
 from memento.verbs import scopes as scoping_values
 from memento.verbs import session_handle as sessions_values
@@ -364,10 +367,39 @@ def _default(field: dataclasses.Field[Any]) -> str:
     return f"{value.value if isinstance(value, enum.Enum) else value}"
 
 
+HTTP_WORDS = """\
+What `memento serve` answers; see [share a store](../how-to/several-processes.md). Each method is
+called by `POST` with its arguments as a JSON object, and `/v1/openapi.json` has the type of each.
+Moments are ISO 8601, lengths of time are seconds. A right includes those above it: `read`, `write`,
+`admin`. *Acts as* says whose trust is needed: `source` is whoever the call names, at most as the
+token is trusted; `agent` and `user` need a token that is trusted so.
+"""
+
+
+def http() -> str:
+    """Compose the reference of the interface over HTTP."""
+    parts = ["# HTTP\n", MADE, HTTP_WORDS, "## Methods\n"]
+    parts.append("| path | effect | right | acts as |\n|---|---|---|---|")
+    for route in sorted(ROUTES.values(), key=lambda one: one.path):
+        first = (route.method.__doc__ or "").partition("\n")[0].replace("``", "`")
+        acts = "" if route.acts is Acts.NOBODY else route.acts.value
+        parts.append(f"| `{route.path}` | {first} | {route.rights} | {acts} |")
+    parts += ["\n## Others\n", "| path | answer |\n|---|---|"]
+    others = {path: one["get"] for path, one in document()["paths"].items() if "get" in one}
+    parts += [f"| `GET {path}` | {one['summary']} |" for path, one in others.items()]
+    parts += ["\n## Errors\n", "| error | status |\n|---|---|"]
+    statuses = sorted(STATUSES.items(), key=lambda one: one[0].__name__)
+    parts += [f"| `{kind.__name__}` | {status} |" for kind, status in statuses]
+    parts += ["\n## Only where the store is\n", "| method | why |\n|---|---|"]
+    parts += [f"| `{name}` | {why} |" for name, why in HERE.items()]
+    return "\n".join(parts)
+
+
 PAGES: dict[str, Callable[[], str]] = {
     "api.md": api,
     "cli.md": cli,
     "configuration.md": configuration,
+    "http.md": http,
 }
 
 

@@ -9,6 +9,7 @@ import socket
 import sys
 import tempfile
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,9 @@ from memento import MemoryManager
 from memento.testing import ManualClock
 
 os.environ["XDG_CONFIG_HOME"] = os.devnull  # no test reads the settings of whoever runs it
+
+REMOTE = bool(os.environ.get("TEST_REMOTE"))
+"""Whether the stores of tests are reached through a service; see ``tests/serve``."""
 
 settings.register_profile(
     "search",  # other examples in each run: to look for faults
@@ -57,18 +61,26 @@ def open_memory(tmp_path, clock):
     Each has a clock of its own, and so an engine of its own: beside another one of the same folder
     it is what another process would be.
     """
-    opened = []
+    opened = ExitStack()
 
     def make(root=None, **options):
         options = {"embedder": None, "clock": clock} | options
         if options["clock"] is not None:
             options["clock"] = OwnClock(options["clock"])
-        opened.append(MemoryManager(root or tmp_path / "store", **options))
-        return opened[-1]
+        memory = opened.enter_context(MemoryManager(root or tmp_path / "store", **options))
+        return _through_a_service(memory, opened) if REMOTE else memory
 
-    yield make
-    for memory in opened:
-        memory.close()
+    with opened:
+        yield make
+
+
+def _through_a_service(memory, opened):
+    """Return a client of a service that has the memory open."""
+    from memento.remote.client import connect  # noqa: PLC0415 - few tests need a service
+    from tests.served import served  # noqa: PLC0415 - as above
+
+    url, _ = opened.enter_context(served(memory))
+    return opened.enter_context(connect(url, namespace=memory.store.namespace))
 
 
 @pytest.fixture

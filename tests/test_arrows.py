@@ -40,8 +40,11 @@ ROOMS = [
     {"verbs"},
     {"manager"},
     {"aio"},
+    {"remote"},
+    {"frameworks"},
     {""},  # memento itself: the public names
     {"resident"},
+    {"serve"},
     {"agents"},
     {"cli"},
     {"__main__"},

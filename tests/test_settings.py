@@ -117,7 +117,7 @@ def test_what_is_given_in_python_is_all_that_holds(home, tmp_path):
 
 DANGERS = {
     "untrusted": "[]", "secrets": '"allow"', "llm.model": '"openai:gpt-5-mini"',
-    "observe.mode": '"full"', "observe.forget": '"all"', "scopes.shared": "true",
+    "observe.mode": '"full"', "observe.forget": '"ask"', "scopes.shared": "true",
     "scopes.write_at": "0.0", "allow_network": "true", "sleep.archive_share": "1.0",
     "sleep.most_active": "1", "sleep.auto": '"all"', "conflicts.pairs": "0",
     "dynamics.agent": "1.0", "retrieve.prompt_confidence": "0.0", "effect.bound": "10.0",

@@ -24,10 +24,11 @@ from memento.admit import Redaction
 from memento.check import check_count, check_metadata, check_text, type_name
 from memento.conversation import kind_of, pieces, session_of
 from memento.errors import InvalidInput, MementoError, ReadOnlyStore, StoreClosed
+from memento.frameworks import check_manager
 from memento.status import having
 from memento_langchain._parts import pack, spell
 from memento_langchain._replay import LeftOut, ids_of_parts, part_id, replay, stands
-from memento_langchain._turns import ID, check_manager, role_of, source_of, text_of
+from memento_langchain._turns import ID, role_of, source_of, text_of
 
 FORMAT = "langchain-message"
 PART = "langchain-message-part"

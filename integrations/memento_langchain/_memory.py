@@ -21,9 +21,10 @@ from memento import Memory, MemoryManager, Turn
 from memento.check import MAX_IDS, MAX_NAME, check_seconds
 from memento.conversation import MOST
 from memento.errors import InvalidInput
+from memento.frameworks import WAIT
 from memento.prompt import TOKENS
 from memento.status import having
-from memento_langchain._turns import WAIT, made_here, source_of, warn
+from memento_langchain._turns import made_here, source_of, warn
 
 NOT_INPUT = "stop"
 """An input of every chain that no prompt shows."""

@@ -32,11 +32,12 @@ from memento import MemoryManager, Recalled, Trust, Turn
 from memento.aio import settle
 from memento.base.scopes import parse_scope
 from memento.check import MAX_TOKENS, check_count, check_flag, check_seconds, check_share, member
-from memento.conversation import MOST, keep_new, mended, session_of
+from memento.conversation import MOST, keep_new, mended, outlived, session_of
 from memento.errors import InvalidInput
+from memento.frameworks import WAIT, check_manager
 from memento.prompt import TOKENS
 from memento_langchain._structured import Wanted, answered, chosen, with_words
-from memento_langchain._turns import WAIT, check_manager, text_of, turn_of, warn
+from memento_langchain._turns import text_of, turn_of, warn
 from memento_langchain.namespaces import Namespace, Views, settings_of_run
 
 Place = Literal["user", "system"]
@@ -80,6 +81,10 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
     text and, in a thread, by how often it was said there.
 
     Inside another agent, the human messages are written by an LLM; see ``speaker``.
+
+    If the store has an outage, such as a full disk, the agent goes on without memory and an error
+    is logged; what was said meanwhile is stored with a later turn of the thread. A closed or
+    read-only store, and a label that is not valid, end the run with their typed error.
 
     With a checkpointer, messages that a failed run left in the thread are stored only if the model
     was called with them; other middleware may have refused the rest.
@@ -239,7 +244,9 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
             or self._name(asked, request.runtime) in self._recalled
         ):
             return 0.0
-        return await settle(self._view(request.runtime), self._wait)
+        with outlived("waiting for the newest turns"):
+            return await settle(self._view(request.runtime), self._wait)
+        return 0.0
 
     def _keep_of(self, request: ModelRequest[Any]) -> None:
         if self._save:
@@ -283,32 +290,36 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
         if name is not None and (known := self._policies.get(name)) is not None:
             return known
         thread = _thread()
-        found = self._view(runtime).rules.policy(
-            None if asked is None else text_of(asked),
-            scope=self._scope,
-            session=None if thread is None else session_of(thread),
-            recall=0,
-        )
-        if name is not None:
-            _hold(self._policies, name, (found.head, found.tail))
-        return found.head, found.tail
+        with outlived("its policy"):
+            found = self._view(runtime).rules.policy(
+                None if asked is None else text_of(asked),
+                scope=self._scope,
+                session=None if thread is None else session_of(thread),
+                recall=0,
+            )
+            if name is not None:
+                _hold(self._policies, name, (found.head, found.tail))
+            return found.head, found.tail
+        return "", ""
 
     def _block(self, asked: BaseMessage, request: ModelRequest[Any], wait: float) -> str:
         """Return the block for a message, which stays the same until it is answered."""
         name = self._name(asked, request.runtime)
         if (known := self._recalled.get(name)) is not None:
             return known.block
-        found = self._view(request.runtime).recall(
-            _turns(request.messages, tools=True),
-            session=_thread(),
-            k=self._k,
-            tokens=self._tokens,
-            min_confidence=self._sure,
-            wait=wait,
-        )
-        warn(found.missing)
-        if asked.id is not None and not found.missing:
-            _hold(self._recalled, name, found)
+        found = Recalled()
+        with outlived("recalling"):
+            found = self._view(request.runtime).recall(
+                _turns(request.messages, tools=True),
+                session=_thread(),
+                k=self._k,
+                tokens=self._tokens,
+                min_confidence=self._sure,
+                wait=wait,
+            )
+            warn(found.missing)
+            if asked.id is not None and not found.missing:
+                _hold(self._recalled, name, found)
         return found.block
 
     def _cite(self, messages: Sequence[AnyMessage], runtime: Runtime[Any]) -> None:
@@ -319,7 +330,8 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
             return
         found = self._recalled.pop(self._name(asked, runtime), None)
         if found is not None and found.hits and text_of(answer).strip():
-            self._view(runtime).feedback.cite(found.as_retrieval(), text_of(answer))
+            with outlived("noting what its answer used"):
+                self._view(runtime).feedback.cite(found.as_retrieval(), text_of(answer))
 
     def _name(self, asked: BaseMessage, runtime: Runtime[Any]) -> tuple[Any, ...]:
         return (self._view(runtime).store.namespace, _thread(), asked.id, text_of(asked))
@@ -331,12 +343,13 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
         wanted = (one for one in messages if self._wanted is None or self._wanted(one))
         said_so = with_words(wanted) if self._structured else wanted
         view, thread = self._view(runtime), _thread()
-        fresh = keep_new(view, _turns(said_so), session=thread, speaker=speaker, now=now)
-        for said in fresh if self._observe and speaker is Trust.USER else ():
-            if said.turn.role == "user":
-                session = None if thread is None else session_of(thread)
-                text, name = mended(said.turn.text), said.piece_id(0)  # without a thread: no name
-                view.observe(text, session=session, scope=self._scope, keep=False, turn_id=name)
+        with outlived("keeping what is said"):
+            fresh = keep_new(view, _turns(said_so), session=thread, speaker=speaker, now=now)
+            for said in fresh if self._observe and speaker is Trust.USER else ():
+                if said.turn.role == "user":
+                    session = None if thread is None else session_of(thread)
+                    text, name = mended(said.turn.text), said.piece_id(0)  # no thread: no name
+                    view.observe(text, session=session, scope=self._scope, keep=False, turn_id=name)
 
     def _view(self, runtime: Runtime[Any]) -> MemoryManager:
         return self._views.of_run(runtime.context)

@@ -8,16 +8,10 @@ from collections.abc import Mapping
 
 from langchain_core.messages import BaseMessage
 
-from memento import Memory, MemoryManager, Source, Trust, Turn
+from memento import Memory, Source, Trust, Turn
 from memento.conversation import kept_here
-from memento.errors import InvalidInput
 from memento.messages import is_made, named, trust_of, words_of
 
-WAIT = 5.0
-"""Seconds to wait at most, by default, until the latest turn is also found by its meaning.
-
-An agent asks right after it was told, often in other words.
-"""
 ID = "lc-"
 """Prefix of the ids of the messages of a history."""
 
@@ -73,18 +67,3 @@ def warn(missing: Mapping[str, str]) -> None:
     """Log what could not be searched."""
     for tier, why in missing.items():
         _log.warning("recalled without the %s tier: %s", tier, why)
-
-
-def check_manager(manager: object) -> MemoryManager:
-    """Check the manager that was passed to an adapter.
-
-    Raises:
-        InvalidInput: If it is not a ``MemoryManager``.
-    """
-    if not isinstance(manager, MemoryManager):
-        raise InvalidInput(
-            "manager",
-            f"must be a MemoryManager, not {type(manager).__name__}; the adapters provide async"
-            " methods on top of it",
-        )
-    return manager

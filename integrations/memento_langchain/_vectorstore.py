@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Self
 from uuid import uuid4
 
@@ -13,11 +14,12 @@ from langchain_core.vectorstores.utils import maximal_marginal_relevance
 
 from memento import Draft, Hit, Kind, Memory, MemoryManager, Source, Status, Tier, Trust
 from memento.base.scopes import contains, parse_scope, short_form
-from memento.check import MAX_ID, check_seconds
+from memento.check import MAX_ID, MAX_URI, check_seconds, member
 from memento.errors import InvalidInput
+from memento.frameworks import WAIT
 from memento.types import TrustName
 from memento_langchain._embeddings import MementoEmbeddings
-from memento_langchain._turns import WAIT, warn
+from memento_langchain._turns import warn
 
 IMPORTANCE = 0.5
 """Importance of each document, so that none is scored by its words."""
@@ -34,7 +36,9 @@ class MementoVectorStore(VectorStore):
         scope: Scope of the documents. The store writes to this scope, and reads and deletes only
             what is in it or below it; ``""`` is everything in the manager's namespace.
         source: Where the documents come from. Those from a tool, the web or an import are
-            quarantined, so they are not found until they are approved.
+            quarantined, so they are not found until they are approved. The ``source`` in the
+            metadata of a document is its ``uri``, unless this has one. What was erased is then left
+            out when its source is loaded again.
         wait: Maximum number of seconds to wait until the newest documents can be found by meaning.
 
     Raises:
@@ -51,6 +55,8 @@ class MementoVectorStore(VectorStore):
     ) -> None:
         self._manager = manager
         self._scope = parse_scope(scope)
+        if not isinstance(source, Source):
+            source = Source(Trust.USER if source is None else member(Trust, "source", source))
         self._source = source
         self._wait = check_seconds("wait", wait)
         self._embeddings = MementoEmbeddings(manager)
@@ -98,7 +104,7 @@ class MementoVectorStore(VectorStore):
                 kind=Kind.ARTICLE,
                 importance=IMPORTANCE,
                 scope=self._scope,
-                source=self._source,
+                source=self._source_of(metadata),
                 metadata=metadata,
                 id=name,
             )
@@ -107,6 +113,13 @@ class MementoVectorStore(VectorStore):
         self._check_places([_kept(one) for one in ids or () if one])
         self._manager.add_many(drafts, replace=True)
         return named
+
+    def _source_of(self, metadata: object) -> Source:
+        """Return where a document comes from: its metadata may name that, as loaders write it."""
+        uri = metadata.get("source") if isinstance(metadata, Mapping) else None
+        if self._source.uri is None and isinstance(uri, str) and 0 < len(uri.strip()) <= MAX_URI:
+            return replace(self._source, uri=uri.strip())
+        return self._source
 
     def _check_places(self, ids: list[str]) -> None:
         """Refuse ids of memories that are neither at the scope nor below it."""

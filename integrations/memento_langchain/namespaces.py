@@ -5,17 +5,16 @@ The adapters for LangChain and LangGraph share it: a run of either has the same 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from inspect import Parameter, signature
 from typing import Any
 
 from langchain_core.runnables.config import ensure_config
 
 from memento import MemoryManager
-from memento.base.scopes import parse_namespace
 from memento.errors import InvalidInput
+from memento.frameworks import Labels, labels
 
-Labels = str | int | Sequence[str | int]
 Namespace = Callable[[Any], Labels] | Callable[[Any, Mapping[str, Any]], Labels]
 """Makes labels from the context of the run, or from the context and the settings of the run."""
 RUNTIME = "__pregel_runtime"
@@ -60,12 +59,12 @@ class Views:
         if context is None:
             context = getattr(settings.get(RUNTIME), "context", None)
         if self._both:
-            return self._manager.of(*_labels(self._namespace(context, settings)))
+            return self._manager.of(*labels(self._namespace(context, settings)))
         if context is None:
             raise InvalidInput(
                 "context", "is missing, but the namespace depends on it: invoke(..., context=...)"
             )
-        return self._manager.of(*_labels(self._namespace(context)))
+        return self._manager.of(*labels(self._namespace(context)))
 
 
 def check_namespace(namespace: object) -> None:
@@ -81,13 +80,6 @@ def check_namespace(namespace: object) -> None:
 def settings_of_run() -> Mapping[str, Any]:
     """Return the settings of the run, such as its thread; empty outside of a run."""
     return ensure_config().get("configurable", {})
-
-
-def _labels(given: Any) -> tuple[str, ...]:
-    """Accept labels; an integer is written as text."""
-    if isinstance(given, list | tuple):
-        return parse_namespace([str(one) if type(one) is int else one for one in given])
-    return parse_namespace(str(given) if type(given) is int else given)
 
 
 def _takes_both(namespace: object) -> bool:

@@ -69,6 +69,8 @@ def http_app(doors_of: Callable[[str], Doors | None], hosts: list[str]) -> Asgi:
             await _status(send, 404)
         elif (doors := await asyncio.to_thread(doors_of, _bearer(scope))) is None:
             await _status(send, 401, (b"www-authenticate", b"Bearer"))
+        elif scope["method"] == "GET":  # a stream on which nothing would ever be sent
+            await _status(send, 405, (b"allow", b"POST"))
         else:
             _doors.set(doors)
             await manager.handle_request(scope, receive, send)

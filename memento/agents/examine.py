@@ -9,11 +9,13 @@ import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from memento.agents.setup import agents_of, plan
 from memento.agents.table import Agent, Program
+from memento.base import layout
 from memento.base.display import cut
-from memento.base.home import state_folder
+from memento.base.home import default_root, state_folder
 from memento.errors import InvalidInput, StoreError
 from memento.types import Finding
 
@@ -53,19 +55,25 @@ def _of_agent(agent: Agent, run: Program) -> Iterator[Finding]:
 
 
 def _played(agent: Agent, run: Program) -> Finding:
-    """Run its hook twice for an answer without words, of which nothing is kept; time the second."""
+    """Run its hook twice for an answer without words, of which nothing is kept; time the second.
+
+    Where no store is yet, it has one of its own, which goes again: looking makes none.
+    """
     event = next(name for name, moment in agent.moments.items() if moment in ("stop", "compact"))
-    command = [*run.words, "hook", agent.name, event, *run.root]
     name = f"{agent.name} hook"
+    store = Path(run.root[-1]) if run.root else default_root()
     try:
-        for _ in range(2):
-            began = time.perf_counter()
-            subprocess.run(  # noqa: S603 - the command that set-up writes
-                command, input=json.dumps({}).encode(), check=True, timeout=_SECONDS
-            )
+        with TemporaryDirectory() as empty:
+            root = run.root if (store / layout.LEDGER).exists() else ("--root", empty)
+            command = [*run.words, "hook", agent.name, event, *root]
+            for _ in range(2):
+                began = time.perf_counter()
+                subprocess.run(  # noqa: S603 - the command that set-up writes
+                    command, input=json.dumps({}).encode(), check=True, timeout=_SECONDS
+                )
+            took = time.perf_counter() - began
     except (OSError, subprocess.SubprocessError) as error:
         return Finding(name, ok=False, detail=f"{event} fails: {error}")
-    took = time.perf_counter() - began
     slow = f", which is slow: more than {SLOW * 1000:.0f} ms" if took > SLOW else ""
     return Finding(name, ok=True, detail=f"answers {event} in {took * 1000:.0f} ms{slow}")
 

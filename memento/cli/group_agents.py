@@ -108,6 +108,8 @@ def _stdio(settings: Settings, print_tools: bool) -> None:
 
 
 def _add_token(store: Store, name: str, scope: str, trust: str, *, read_only: bool) -> None:
+    if trust == Trust.USER:
+        raise InvalidInput("--trust", "a model is behind an agent, so never as the user")
     if not store.exists:
         store._replace(make=True).open().close()
     typer.echo(
@@ -116,7 +118,7 @@ def _add_token(store: Store, name: str, scope: str, trust: str, *, read_only: bo
             name,
             namespace=store.namespace,
             scope=scope,
-            read_only=read_only,
+            rights="read" if read_only else "write",
             trust=trust,
         )
     )
@@ -124,7 +126,7 @@ def _add_token(store: Store, name: str, scope: str, trust: str, *, read_only: bo
 
 def _list_tokens(store: Store) -> None:
     for one in tokens_of.listed(store.root):
-        rights = "reads" if one.read_only else f"reads, and writes as {one.trust}"
+        rights = "reads" if one.rights == "read" else f"reads, and writes as {one.trust}"
         typer.echo(f"{one.name}  {one.namespace}  {one.scope or 'everywhere'}  {rights}")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
@@ -22,6 +22,7 @@ from memento.cli.store import Store
 from memento.errors import InvalidInput, NotFound, NothingToUndo
 from memento.types import Event, Memory
 from memento.upkeep.backup import restore as restore_file
+from memento.views import together
 from memento.write.undo import VERDICTS
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def restore(
     what: Annotated[
         list[str] | None,
         typer.Argument(
-            help="A backup file, or ids of memories, or parts of ids.", metavar="FILE|ID"
+            help="A backup file, or ids, parts of ids, or keys of memories.", metavar="FILE|ID"
         ),
     ] = None,
     *,
@@ -117,10 +118,22 @@ def restore(
         return _from_file(Path(what[0]), store.root, at=at, set_aside=set_aside)
     with store.open() as memory:
         back = [] if source is None else memory.quarantine.restore_source(source)
-        shown = each(memory, what, memory.restore)
+        names = [_hidden(memory, one) for one in what]
+        shown = each(memory, names, together(memory).restore)
     if source is None:
         return shown
     return Shown({"memories": back}, [f"{one.id}  {one.status}" for one in back])
+
+
+def _hidden(memory: MemoryManager, name: str) -> str:
+    """Return the id of a memory, which a key names after it was forgotten, too."""
+    try:
+        return id_of(memory, name)
+    except NotFound:
+        found = memory.list(key=name, status="forgotten", newest_first=True, limit=1)
+        if not found:
+            raise
+        return found[0].id
 
 
 def _from_file(file: Path, root: Path, *, at: datetime | None, set_aside: bool) -> Shown:
@@ -234,7 +247,7 @@ def undo(
         if key is not None:
             return one_memory(memory.slots.revert(key, scope=scope))
         if change is None and run is None:
-            change = _last(memory, yes=yes)
+            change, run = _last(memory, yes=yes)
         done = memory.undo(change, run=run, force=force)
         left = [f"{short(name)}  {_why(memory, why)}" for name, why in done.left.items()]
     made = ", ".join(map(str, done.changes))
@@ -244,17 +257,21 @@ def undo(
     return Shown(done, [f"{counted(len(done.memories))} set back{by}", *left], status=status)
 
 
-def _last(memory: MemoryManager, *, yes: bool) -> int:
-    """Find the newest change that can be undone, and let the user agree to it."""
+def _last(memory: MemoryManager, *, yes: bool) -> tuple[int | None, int | None]:
+    """Find the newest change that can be undone, or its run, and let the user agree to it."""
     found = next((one for one in memory.changes.list(limit=1_000) if _is_open(one)), None)
     if found is None:
         raise NothingToUndo(None, "there is no change to undo; `memento forget ID` hides a memory")
+    whole = [found] if found.run is None else memory.changes.list(run=found.run, limit=1_000)
+    whole = [one for one in whole if _is_open(one)]
+    added = {name for one in whole for name in one.added}
     newest = memory.list(newest_first=True, limit=1)
-    if newest and newest[0].created_at > found.at and newest[0].id not in found.added:
+    if newest and newest[0].created_at > found.at and newest[0].id not in added:
         one = newest[0]
         warn(f"{short(one.id)} was added since; `memento forget {short(one.id)}` takes that back")
-    warn(f"change {found.number}, {found.kind}, {moment(found.at)}")
-    for line in _plan(memory, found):
+    number = f"change {found.number}" if len(whole) == 1 else f"{len(whole)} changes"
+    warn(f"{number}, {found.kind}, {moment(found.at)}")
+    for line in _plan(memory, whole):
         warn(line)
     if not yes:
         if not sys.stdin.isatty():
@@ -262,26 +279,29 @@ def _last(memory: MemoryManager, *, yes: bool) -> int:
             raise InvalidInput("--yes", problem)
         if not typer.confirm("Undo this?", err=True):
             raise typer.Abort
-    return found.number
+    return (found.number, None) if len(whole) == 1 else (None, found.run)
 
 
 def _is_open(one: Change) -> bool:
     return one.undone_by is None and one.undoes is None and one.kind not in VERDICTS
 
 
-def _plan(memory: MemoryManager, one: Change) -> Iterator[str]:
-    """Say for each memory of a change what an undo makes of it."""
-    for name in one.added:
-        with suppress(NotFound):
-            yield f"  {short(name)}  is forgotten: {memory.get(name).text}"
-    for name in one.changed:
-        with suppress(NotFound):
-            now, past = memory.get(name), memory.changes.history(name)
-            before = next((state for state in past if state.change == one.number), None)
-            if before is None:
-                continue
-            status = "" if before.status == now.status else f" {before.status}"
-            yield f"  {short(name)}  is again{status}: {before.text}"
+def _plan(memory: MemoryManager, whole: Sequence[Change]) -> Iterable[str]:
+    """Say for each memory of changes, the newest first, what an undo makes of it."""
+    lines: dict[str, str] = {}
+    for one in whole:
+        for name in one.changed:
+            with suppress(NotFound):
+                now, past = memory.get(name), memory.changes.history(name)
+                before = next((state for state in past if state.change == one.number), None)
+                if before is None:
+                    continue
+                status = "" if before.status == now.status else f" {before.status}"
+                lines[name] = f"  {short(name)}  is again{status}: {before.text}"
+        for name in one.added:
+            with suppress(NotFound):
+                lines[name] = f"  {short(name)}  is forgotten: {memory.get(name).text}"
+    return lines.values()
 
 
 def _why(memory: MemoryManager, change: int | None) -> str:

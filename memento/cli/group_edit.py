@@ -34,6 +34,7 @@ from memento.cli.options import (
 from memento.cli.output import Shown, each, id_of, one_memory
 from memento.errors import InvalidInput, MementoError
 from memento.types import Kind, Memory, Tier
+from memento.views import together
 
 app = typer.Typer()
 
@@ -137,6 +138,8 @@ def set_(
     if not fixed and not lists and key is None and archived is None:
         raise InvalidInput("ID", "say what to set, such as --tag +NAME or --pin")
 
+    memory = together(memory)  # one undo takes it back
+
     def change(name: str) -> Memory:
         old = memory.get(name)
         if archived is False:
@@ -215,6 +218,7 @@ def edit(memory: MemoryManager, id: Id) -> Shown:  # noqa: A002 - the field's ow
     Its fields and text are opened in $VISUAL or $EDITOR, and what you change there is applied. If
     you save the file unchanged or empty, nothing happens. `memento undo` undoes the edit.
     """
+    memory = together(memory)
     old = memory.get(id_of(memory, id))
     before = _written(old)
     file, after = _edited(before, old)

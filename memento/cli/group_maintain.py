@@ -27,6 +27,7 @@ from memento.cli.output import (
     counted,
     elsewhere,
     quarantined,
+    say_stdin,
     wait_for_index,
     warn,
 )
@@ -158,7 +159,8 @@ def export(
         all_namespaces=format is None and not given(context, "namespace"),
         overwrite=overwrite,
     )
-    said = f"{file}  {counted(done.memories)}, {done.links} links, {done.events} events"
+    kinds = (done.memories, "memory"), (done.links, "link"), (done.events, "event")
+    said = f"{file}  {', '.join(counted(*one) for one in kinds)}"
     said = said if format is None else f"{file}  {counted(done.memories)}"
     typer.echo(as_text(done) if as_json else said, err=file == "-")
     if done.left_out:
@@ -196,6 +198,8 @@ def _vault_lines(done: Synced) -> Iterator[str]:
     parts += [f"{done.unchanged} unchanged"]
     parts += [f"{done.foreign} of others left alone"] * bool(done.foreign)
     yield f"{done.folder}  {', '.join(parts)}{' (dry run)' if done.dry_run else ''}"
+    if not (done.steps or done.unchanged):
+        warn("no memory has a note; turns of conversations get one with --kind episode")
     if done.of("withheld"):
         warn("many notes are missing; if you deleted them, use --allow-deletes")
     if done.of("conflict"):
@@ -236,6 +240,8 @@ def import_(
     from memento.upkeep.import_ import verify, whole  # noqa: PLC0415 - used by this command only
 
     source = sys.stdin.buffer if file == "-" else file
+    if file == "-":
+        say_stdin()
     with ExitStack() as opened:
         if not store.exists:  # a file that is refused makes no store
             stream, name = opened.enter_context(whole(source))
@@ -251,12 +257,13 @@ def import_(
             progress=bar.to,
         )
     known = f", {done.known} known already" if done.known else ""
+    known += f", {done.approved} of them released from quarantine" if done.approved else ""
     waiting = f", {done.quarantined} of them in quarantine" if done.quarantined else ""
     hidden = f", {done.hidden} hidden ones left out" if done.hidden else ""
     said = f"{counted(done.memories)} new{waiting}{known}{hidden}"
     typer.echo(as_text(done) if as_json else said)
     for line in quarantined(done.quarantined):
-        own = "--trust user would have imported a file of your own as it is"
+        own = "if the file is your own, import it again with --trust user"
         typer.echo(f"memento: {line}; {own}", err=True)
     for memory_id in done.damaged:
         warn(f"{memory_id} left out: it was damaged where it comes from")

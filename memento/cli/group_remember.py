@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from functools import partial
@@ -27,7 +26,17 @@ from memento.cli.options import (
     option,
     seconds_of,
 )
-from memento.cli.output import USAGE, Shown, counted, masked, quarantined, wait_for_index, warn
+from memento.cli.output import (
+    USAGE,
+    Shown,
+    counted,
+    masked,
+    quarantined,
+    say_stdin,
+    stdin_text,
+    wait_for_index,
+    warn,
+)
 from memento.cli.store import Store, open_at
 from memento.errors import InvalidInput
 from memento.messages import is_one
@@ -128,7 +137,7 @@ def add(
 
     The text is safely on disk when the command returns.
     """
-    said = _from_stdin() if text == ["-"] else " ".join(text)
+    said = stdin_text() if text == ["-"] else " ".join(text)
     with store.open() as memory:
         began = system_clock()
         kept = memory.add(
@@ -232,6 +241,8 @@ def ingest(
     if document and (me or map):
         raise InvalidInput("--document", "takes neither --me nor --map")
     looked = None
+    if "-" in files:
+        say_stdin()
     if not document:
         with tables.Bar("reading").drawn() as bar:
             looked = survey(
@@ -321,13 +332,6 @@ def _part_line(one: Ingested) -> str:
     return f"{one.name}: {counted(one.read, 'part')}, {one.new} new"
 
 
-def _from_stdin() -> str:
-    """Read all of stdin; at a terminal, print that it is waiting for input."""
-    if sys.stdin.isatty():
-        warn("reading from stdin; end with Ctrl-D")
-    return sys.stdin.read()
-
-
 @command(
     app,
     'memento observe --user "No, use uv instead of pip" --dry-run',
@@ -373,7 +377,7 @@ def observe(
     user = text if user is None else user
     if user is None and assistant is not None:
         raise InvalidInput("--assistant", "requires a message from the user")
-    turns = _transcript(sys.stdin.read()) if user is None else [{"role": "user", "content": user}]
+    turns = _transcript(stdin_text()) if user is None else [{"role": "user", "content": user}]
     if dry_run:
         found = _foreseen(store, turns, session, scope)
         would = {"would": masked(found)}

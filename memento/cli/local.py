@@ -15,7 +15,7 @@ from memento.config import Config
 from memento.settings import load
 
 _MADE = re.compile(
-    r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}|turn-[0-9a-f]{32}"
+    r"[0-9a-f]{8}-[0-9a-f]{4}-[57][0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}|turn-[0-9a-f]{32}"
 )
 """An id that memento made."""
 

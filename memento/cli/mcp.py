@@ -128,7 +128,7 @@ def serve(settings: Settings) -> None:
 
         warn("waiting for an agent on standard input; it starts this command itself")
     sys.stdout.flush()
-    if settings.alone or not _piped(settings):
+    if settings.alone or settings.store.url or not _piped(settings):
         _alone(doors_of(settings))
 
 

@@ -37,10 +37,14 @@ def session(resident: Resident, asked: dict[str, Any]) -> Session:
 
     def doors_of(token: str) -> Doors | None:
         found = tokens.holder(resident.root, token)
-        if found is None:
-            return None
         with lock:
-            return opened.setdefault(found, _doors(resident, asked, found))
+            if found is None:  # perhaps one that was revoked: what it has begun ends, too
+                for gone in opened.keys() - tokens.listed(resident.root):
+                    opened.pop(gone).close()
+                return None
+            if found not in opened:
+                opened[found] = _doors(resident, asked, found)
+            return opened[found]
 
     try:
         app = http_app(doors_of, [f"{name}:{port}" for name in sorted(names)])
@@ -66,16 +70,16 @@ def _listening(host: str, port: int) -> socket.socket:
 
 
 def _doors(resident: Resident, asked: dict[str, Any], token: tokens.Token) -> Doors:
-    wanted = {**asked, "namespace": token.namespace, "make": not token.read_only}
+    wanted = {**asked, "namespace": token.namespace, "make": token.rights != "read"}
     return Doors(
         lambda: resident.open(wanted),
         scope=token.scope,
         client=token.name,
-        read_only=token.read_only,
+        read_only=token.rights == "read",
         more=asked["more"],
         tokens=asked["tokens"],
         bound=True,
-        trust=token.trust,  # type: ignore[arg-type]  # checked when the token was made
+        trust="agent" if token.trust == "user" else token.trust,  # type: ignore[arg-type]  # checked
     )
 
 

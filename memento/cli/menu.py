@@ -9,7 +9,7 @@ from typer.core import TyperCommand, TyperGroup
 
 SECTIONS = {
     "Remember": ("add", "ingest", "observe"),
-    "Find": ("retrieve", "list", "show", "history", "prompt", "insight"),
+    "Find": ("retrieve", "list", "show", "prompt", "insight", "open"),
     "Correct": (
         "edit", "set", "correct", "forget", "restore", "undo", "changes", "conflicts", "feedback",
     ),
@@ -18,15 +18,22 @@ SECTIONS = {
     "Maintain": (
         "stats", "doctor", "sleep", "backup", "export", "import", "erase", "config",
     ),
-    "Agents": ("init", "setup", "onboard", "mcp", "demo"),
+    "Agents": ("init", "setup", "onboard", "mcp", "serve"),
 }  # fmt: skip
 """The commands as the help lists them, by what they are for: the module of each is
 ``memento.cli.group_`` and the name of its section, but for a few."""
 
-HIDDEN = {"reindex": "maintain", "salvage": "maintain", "value": "find"}
-"""Commands that are a part of another one by now; the help does not list them."""
+HIDDEN = {
+    "demo": "agents",
+    "history": "find",
+    "reindex": "maintain",
+    "salvage": "maintain",
+    "value": "find",
+}
+"""Commands that are a part of another one by now, and the demo, which the help names above the
+list; the help does not list them."""
 
-APART = {"edit": "edit", "insight": "insight", "set": "edit"}
+APART = {"edit": "edit", "insight": "insight", "open": "open", "serve": "serve", "set": "edit"}
 """Commands in modules of their own."""
 
 ALIASES = {

@@ -94,6 +94,18 @@ def warn(message: str) -> None:
     typer.echo(f"memento: {spoken(message)}", err=True)
 
 
+def say_stdin() -> None:
+    """Say at a terminal that input is awaited there."""
+    if sys.stdin.isatty():
+        warn("reading from stdin; end with Ctrl-D")
+
+
+def stdin_text() -> str:
+    """Read all of the standard input."""
+    say_stdin()
+    return sys.stdin.read()
+
+
 def interrupted() -> int:
     """Say that an interruption loses nothing; return the exit status."""
     warn("interrupted; everything reported as done is kept, and running it again is safe")

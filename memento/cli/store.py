@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from contextvars import ContextVar
@@ -46,12 +47,22 @@ class Store(NamedTuple):
         return home.default_root() if self.named is None else Path(self.named)
 
     @property
+    def url(self) -> str:
+        """Address of the service that has it: ``$MEMENTO_URL``, if no folder is named."""
+        return os.environ.get("MEMENTO_URL", "") if self.named is None else ""
+
+    @property
     def exists(self) -> bool:
         """Whether it is there."""
         return (self.root / layout.LEDGER).exists()
 
     def open(self) -> MemoryManager:
         """Open it; only a command that writes memories makes one, and says so."""
+        if self.url:
+            from memento import connect  # noqa: PLC0415 - as in `open_at`
+
+            labels = None if self.namespace == "default" else self.namespace.split("/")
+            return connect(self.url, namespace=labels)
         root, there = self.root, self.exists
         root_option.set(home.root_option(root))
         if not (there or self.make):

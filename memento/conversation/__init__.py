@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping
+from types import TracebackType
 from typing import Any
 
 from memento.base.plain import composed, mended
@@ -28,7 +30,7 @@ from memento.conversation.turns import (
     session_of,
     turns_of,
 )
-from memento.errors import InvalidInput
+from memento.errors import OUTAGES, InvalidInput
 from memento.ledger.filters import Filtering, members
 from memento.types import Kind, Memories, Trust
 from memento.views import View
@@ -41,6 +43,7 @@ __all__ = [
     "kept_here",
     "kind_of",
     "mended",
+    "outlived",
     "pieces",
     "recall",
     "session_of",
@@ -50,6 +53,39 @@ MOST = 1_000
 """Maximum number of memories that an adapter should put into one prompt."""
 
 Messages = str | Iterable[str | Mapping[str, Any] | Turn]
+
+
+log = logging.getLogger("memento.conversation")
+
+
+class outlived:  # noqa: N801 - used as a function, as ``contextlib.suppress``
+    """Lets an agent go on while its memory is out of order; the error is logged.
+
+    What an adapter did not keep meanwhile, it passes again with the next turn of the conversation.
+    Errors that are no outage, see ``memento.errors.OUTAGES``, are raised.
+
+    Args:
+        what: What the agent goes on without, for the log, such as ``recalling``.
+
+    >>> from memento.errors import TierUnavailable
+    >>> with outlived("recalling"):
+    ...     raise TierUnavailable("long", "the disk is gone")
+    """
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+
+    def __enter__(self) -> None:
+        """Do nothing yet."""
+
+    def __exit__(
+        self, kind: object, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        """Log an outage and end it; let everything else pass."""
+        if not isinstance(error, OUTAGES):
+            return False
+        log.error("the agent goes on without %s: %s", self._what, error)
+        return True
 
 
 def keep(

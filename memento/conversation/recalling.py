@@ -204,9 +204,19 @@ def recall(view: View, said: Sequence[Said], wanted: Wanted) -> tuple[Recalled, 
     asking = [hit for hit in before if hit.text not in shown]
     told = told[: wanted.k - min(wanted.k // ASKED, len(asking))]
     hits = (*told, *asking[: wanted.k - len(told)])
-    block = _block(view, replace(found, hits=hits), groups, wanted.tokens)
+    answer = replace(found, hits=hits)
+    cut = view.cut_for(answer, budget=wanted.tokens is not None)
+    block = _block(view, answer, groups, wanted.tokens, cut)
+    if wanted.tokens is not None:
+        hits = tuple(_shortened(hit, cut) for hit in hits)
     sure = found.confidence if hits else 0.0
-    return Recalled(block.text, hits, found.missing, sure, asked[0]), list(block.shown)
+    return Recalled(block.text, hits, found.missing, sure, asked[0], block.shown), list(block.shown)
+
+
+def _shortened(hit: Hit, cut: rendering.Cut) -> Hit:
+    """Return a hit with the passage of a long text that a prompt shows."""
+    text = cut(hit.text, None)
+    return hit if text == hit.text else replace(hit, passage=text)
 
 
 def queries(said: Sequence[Said]) -> list[str]:
@@ -340,7 +350,11 @@ def _alike(one: Hit, other: Hit) -> bool:
 
 
 def _block(
-    view: View, found: Retrieval, groups: Sequence[Sequence[Hit]], tokens: int | None
+    view: View,
+    found: Retrieval,
+    groups: Sequence[Sequence[Hit]],
+    tokens: int | None,
+    cut: rendering.Cut,
 ) -> rendering.Block:
     """Render the hits, each with those who said the same and are trusted alike."""
     by_first = {group[0].id: group for group in groups}
@@ -355,7 +369,7 @@ def _block(
         nonce=_nonce(shown),
         tokens=tokens,
         count_tokens=view.engine.count_tokens,
-        cut=view.cut_for(found, budget=tokens is not None),
+        cut=cut,
         zone=view.config.zone,
     )
 

@@ -30,6 +30,8 @@ from memento.types import Draft, Hit, Kind, Memory, Retrieval, Source, Tier, Tru
 
 PIECE_CHARS = 16_000
 """Maximum number of characters in a turn in one memory; a longer turn is kept in pieces."""
+PIECE = "piece"
+"""Metadata: number of a memory among those of a long turn that has metadata, from 1."""
 _TALKING = ("user", "assistant")
 """Roles whose turns make the place of the next one; what a program adds may change each time."""
 _MADE = re.compile(rf"{TURN}[0-9a-f]{{32}}")
@@ -45,6 +47,9 @@ class Turn:
         id: A lasting id of the message in its conversation, or None.
         actor: Name of the speaker, or None.
         trust: Trust class, if lower than that of its role; None for that of its role.
+        metadata: A JSON object to store with each of its memories, such as the message in the
+            format of a framework. A long turn has several memories, and those after the first are
+            numbered there under ``piece``.
     """
 
     text: str
@@ -52,6 +57,7 @@ class Turn:
     id: str | None = None
     actor: str | None = None
     trust: Trust | str | None = None
+    metadata: Mapping[str, Any] | None = field(default=None, hash=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +67,12 @@ class Recalled:
     Attributes:
         block: The memories as a block for a prompt; ``""`` if none is relevant. Equal memories give
             an equal block.
-        hits: The memories, best first, each text once. The block may show fewer: what fits.
+        hits: The memories, best first, each text once. The block may show fewer: what fits. With a
+            budget, ``Hit.passage`` of a long text is what bears on the question.
         missing: Each part that could not be searched, with the reason.
         confidence: Estimated probability that the hits contain an answer, [0, 1].
         query: The user's last message, as it was searched for; ``""`` if nothing was asked.
+        shown: Ids of the memories in the block.
     """
 
     block: str = ""
@@ -72,6 +80,7 @@ class Recalled:
     missing: Mapping[str, str] = field(default_factory=dict)
     confidence: float = 0.0
     query: str = ""
+    shown: tuple[str, ...] = ()
 
     def as_retrieval(self) -> Retrieval:
         """Return the same as an answer of ``retrieve``, for ``feedback.cite`` and ``feedback``."""
@@ -191,17 +200,19 @@ class Said:
                 actor=self.turn.actor,
                 source=self.source,
                 session=session,
-                metadata=self._noted(piece),
+                metadata=self._noted(at, piece),
                 id=self.piece_id(at),
             )
             for at, piece in enumerate(self.pieces(config))
         ]
 
-    def _noted(self, piece: str) -> dict[str, str]:
-        """Return what the store keeps of a piece to know it again."""
+    def _noted(self, at: int, piece: str) -> dict[str, Any]:
+        """Return the caller's metadata, and what the store keeps of a piece to know it again."""
+        given = {**(self.turn.metadata or {}), **({PIECE: at} if self.turn.metadata and at else {})}
         if self.nameless:
-            return {}
-        return {SAID: digest_of(piece)} | ({} if self.after is None else {AFTER: self.after})
+            return given
+        after = {} if self.after is None else {AFTER: self.after}
+        return {**given, SAID: digest_of(piece), **after}
 
     def piece_id(self, at: int) -> str | None:
         """Return the id of a piece; an edited piece keeps it. None if the turn is nameless."""

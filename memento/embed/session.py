@@ -6,6 +6,7 @@ import hashlib
 import os
 import threading
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -98,7 +99,9 @@ class OnnxModel:
             ) from error
 
 
+@cache
 def _verify(path: Path, expected: str) -> None:
+    """Check a file, once in a process: two models share one."""
     try:
         with open_regular(path) as file:
             found = hashlib.file_digest(file, "sha256").hexdigest()

@@ -31,7 +31,7 @@ from memento.ingest.readers import (
     whatsapp,
 )
 from memento.ingest.readers.common import How
-from memento.ingest.source import LINES_SUFFIXES, FilePlace, Head, Item, values
+from memento.ingest.source import LINES_SUFFIXES, Head, Item, values
 from memento.messages import trust_of
 from memento.types import Draft, Source, Trust, TrustName
 
@@ -145,7 +145,7 @@ def detect(path: str | Path | Item) -> Format:
             known, the error says what it is and what to do instead.
     """
     item = Item.of(Path(path) if isinstance(path, str) else path)
-    head, place = item.head, FilePlace(item.name)
+    head, place = item.head, item.place
     named = next((one for one in Format if one.names_all and one.recognises(head)), None)
     if named is None and (said := unread.known(head)):
         raise place.error(f"is {said}")
@@ -211,14 +211,14 @@ def format_of(item: Item, given: Format | str | None, how: How) -> Format:
         kind = member(Format, "format", given)
         known = kind.names_all and kind.recognises(item.head)
         if not known and (said := unread.no_text(item.head)):
-            raise FilePlace(item.name).error(f"is {said}")
+            raise item.place.error(f"is {said}")
     elif how.map:
         kind = Format.CSV if not _is_json(item.head) else Format.DRAFTS
     else:
         kind = detect(item)
     if how.map and kind not in (Format.CSV, Format.DRAFTS):
         raise InvalidInput(
-            "map", f"is for tables and JSON records, and {item.name} is {kind.called}"
+            "map", f"is for tables and JSON records, and {item.place.text} is {kind.called}"
         )
     return kind
 

@@ -80,9 +80,12 @@ def _in_folder(folder: Path) -> list[Item]:
     root = Path(os.path.realpath(folder))
     tree: dict[str, Item] = {}
     for path in _walk(root):
-        inner = f"{root.name}/{path.relative_to(root).as_posix()}"
+        within = path.relative_to(root)
+        inner = f"{root.name}/{within.as_posix()}"
         size = path.stat().st_size
-        tree[inner] = Item(inner, partial(_opened, path), size, path.parent.name, tree)
+        tree[inner] = Item(
+            inner, partial(_opened, path), size, path.parent.name, tree, typed=str(folder / within)
+        )
         if len(tree) > MEMBERS:
             raise FilePlace(str(folder)).error(
                 f"has more than {MEMBERS:,} files; give a part of it"
@@ -110,7 +113,7 @@ def _is_zip(path: Path) -> bool:
 
 
 def _in_archive(path: Path) -> list[Item]:
-    place = FilePlace(path.name)
+    place = FilePlace(str(path))
     file = open_regular(path)
     try:
         archive = zipfile.ZipFile(file)
@@ -129,7 +132,14 @@ def _in_archive(path: Path) -> list[Item]:
         inner = PurePosixPath(path.name, one.filename)
         if not any(part.startswith((".", "__MACOSX")) for part in inner.parts[1:]):
             raw = partial(_unpacked, archive, one)
-            tree[str(inner)] = Item(str(inner), raw, one.file_size, inner.parent.name, tree)
+            tree[str(inner)] = Item(
+                str(inner),
+                raw,
+                one.file_size,
+                inner.parent.name,
+                tree,
+                typed=str(path / one.filename),
+            )
     return [*tree.values()]
 
 

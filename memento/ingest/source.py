@@ -75,6 +75,7 @@ class Item:
         folder: Name of the folder that it is in.
         tree: The other files of its folder or archive by their name, itself among them.
         told: Called with the number of bytes that were read, whenever some were.
+        typed: The path by which the user named it, if any.
     """
 
     name: str
@@ -83,6 +84,7 @@ class Item:
     folder: str = ""
     tree: Mapping[str, Item] = field(default_factory=dict, repr=False)
     told: Callable[[int], None] | None = None
+    typed: str = ""
 
     @classmethod
     def of(cls, path: Path | Item) -> Item:
@@ -93,7 +95,14 @@ class Item:
             raise InvalidInput("path", "holds a NUL character")
         size = path.stat().st_size if path.is_file() else 0
         name, folder = path.name or str(path), path.absolute().parent
-        return cls(name, lambda: open_regular(path), size, folder.name, _Around(folder))
+        return cls(
+            name, lambda: open_regular(path), size, folder.name, _Around(folder), typed=str(path)
+        )
+
+    @property
+    def place(self) -> FilePlace:
+        """The file, for the message of an error."""
+        return FilePlace(self.typed or self.name)
 
     @property
     def plain_name(self) -> str:
@@ -108,7 +117,6 @@ class Item:
     @contextmanager
     def open(self) -> Iterator[BinaryIO]:
         """Open it, unpacked if it is gzipped; what cannot be read is an ``InvalidInput``."""
-        place = FilePlace(self.name)
         try:
             with self.raw() as inner:
                 raw = BufferedReader(_Counted(inner, self.told), 1 << 16)
@@ -117,7 +125,7 @@ class Item:
         except (OSError, EOFError, zlib.error, BadZipFile) as error:  # no file, a torn archive
             why = getattr(error, "strerror", None) or error
             path = getattr(error, "filename", None)  # as it was typed, with its folder
-            whole = place if path is None else FilePlace(str(path))
+            whole = self.place if path is None else FilePlace(str(path))
             raise whole.error(f"cannot be read: {why}") from error
 
     @cached_property
@@ -260,10 +268,10 @@ def lines(path: Path | Item, most: int = LINE_BYTES) -> Iterator[tuple[FilePlace
     A line of more than ``most`` bytes is refused, and never read whole.
     """
     item = Item.of(path)
-    reading = _Decoder(item.name)
+    reading = _Decoder(item.place.text)
     with item.open() as stream:
         for number, line in enumerate(iter(lambda: stream.readline(most + 1), b""), 1):
-            place = FilePlace(f"{item.name}:{number}")
+            place = FilePlace(f"{item.place.text}:{number}")
             if len(line) > most:
                 raise place.error(f"is longer than {most:,} bytes; break the line")
             yield place, reading.text(line, place, first=number == 1)
@@ -317,13 +325,13 @@ def values(path: Path | Item, within: str = "") -> Iterator[tuple[FilePlace, Any
             if line.strip():
                 yield place, _parsed(line, place)
         return
-    place = FilePlace(item.name)
+    place = item.place
     with item.open() as stream:
         start = stream.read(WHOLE_BYTES + 1)
         if len(start) > WHOLE_BYTES:
             yield from _streamed(start, stream, place, within)
             return
-    document = _parsed(_Decoder(item.name).text(start, place, first=True), place)
+    document = _parsed(_Decoder(place.text).text(start, place, first=True), place)
     for step in within.split(".") if within else ():
         place = place.at(step)
         document = mapping(document, place).get(step)

@@ -6,7 +6,7 @@ Nothing is written here, and no transaction is open: the detection and the searc
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, tzinfo
 
@@ -15,9 +15,10 @@ from memento.base.clock import from_micros, to_micros
 from memento.base.plain import mended
 from memento.conversation.keeping import said_anew, stored, taken_away
 from memento.conversation.turns import Said, Turn, placed, turn_id
+from memento.learning.meant import Meant, Told, meant_by
 from memento.ledger import memories
-from memento.ledger.rows import Row, strings_in
-from memento.observe.asked import faults, means_this_turn, mentions_some, subject_of
+from memento.ledger.rows import Row, strings_in, to_memory
+from memento.observe.asked import Asked, asked_of, faults, roots, subjects
 from memento.observe.candidates import find
 from memento.observe.derive import IMPORTANCE, Lesson, derive
 from memento.observe.signals import DOUBT_AT, Found, Signal, Span
@@ -30,8 +31,10 @@ from memento.write.steps import FOUND
 
 NEAR = 8
 """Maximum number of memories that a statement is compared with."""
-NEAR_FORGET = 10
-"""Maximum number of memories that a request to forget finds."""
+NEAR_FORGET = 60
+"""Maximum number of memories among which a request to forget looks for each of its readings."""
+_SECONDS = 1.0
+"""Time that a request to forget waits for the index, so that it finds what was told just now."""
 _TURNS_BACK = 8
 """Newest turns of a session among which the assistant's last one is searched for."""
 _MOST_EQUAL = 64
@@ -60,14 +63,23 @@ class Request:
     """A request to forget.
 
     Attributes:
-        sentence: The sentence.
-        about: Words that say what is meant, or ``""``.
-        found: Memories that mention it.
+        span: The part of the message that asks.
+        asked: What it says.
+        meant: What it means, by the ids of memories and the places of earlier messages of the call.
+        earlier: Those earlier messages, by their places as text.
+        found: Memories and turns that it was compared with, by their ids.
     """
 
-    sentence: Sentence
-    about: str
-    found: tuple[Memory, ...]
+    span: Span
+    asked: Asked
+    meant: Meant
+    earlier: Mapping[str, Message]
+    found: Mapping[str, Memory]
+
+    def ids(self, keys: Sequence[str]) -> list[str]:
+        """Return the ids of the memories that some keys stand for."""
+        known = (self.earlier[key].turn_ids if key in self.earlier else (key,) for key in keys)
+        return [one for ids in known for one in ids]
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,7 +289,9 @@ class Reader:
             ids = tuple(filter(None, (one.piece_id(number) for number in range(pieces))))
             if one.turn.role == "user" and one.source.kind is Trust.USER:  # the user's own word
                 own = ids if drafts or turn_id is None else (turn_id,)
-                message = self.message(one.turn.text, own, answered=answered, actor=one.turn.actor)
+                message = self.message(
+                    one.turn.text, own, answered=answered, actor=one.turn.actor, earlier=read
+                )
                 message.places, message.named = places, not one.nameless
                 read.append(message)
             if one.turn.role == "assistant":
@@ -301,6 +315,7 @@ class Reader:
         *,
         answered: Answered | None,
         actor: str | None,
+        earlier: Sequence[Message] = (),
     ) -> Message:
         """Read one message of the user.
 
@@ -309,6 +324,7 @@ class Reader:
             turn_ids: Ids of the memories that hold it.
             answered: The assistant's turn before it, or None.
             actor: Name of the user, or None.
+            earlier: The messages of the user before it in the same call.
         """
         store_at = self._engine.config.observe.store_at
         text = mended(text)
@@ -321,25 +337,30 @@ class Reader:
         message = Message(turn_ids, range(0), True, answered, found, text=text, actor=actor)
         sentences = found.candidates
         typed = [] if found.carried else sentences
-        asked = [c for c in typed if c.signal is Signal.FORGET and c.sure]
-        message.requests = [self._request(c) for c in asked]
+        asked = [c for c in sentences if c.signal is Signal.FORGET and c.sure]
+        if not found.carried:
+            message.requests = self._requests(message, asked, earlier)
         message.feedback = [
             Event.FAULTED if faults(c.span.text) else Event.PRAISED
             for c in typed
             if c.signal is Signal.FEEDBACK and c.sure
         ]
-        message.private = any(  # whoever's words they are: it only keeps less
-            means_this_turn(c.span.text) for c in sentences if c.signal is Signal.FORGET and c.sure
+        message.private = any(
+            one.meant.own and not one.asked.slots for one in message.requests
+        ) or (
+            found.carried is not None  # whoever's words they are: it only keeps less
+            and any(not subjects(c.span.text) for c in asked)
         )
-        if message.private:
-            return message
         if found.carried and (
             asked_by_others := [c for c in sentences if c.signal is Signal.FORGET]
         ):
             found.vetoed["carried"] += len(asked_by_others)
+        if message.private:
+            return message
+        by = frozenset(word for one in message.requests for word in one.meant.by)
         for sentence in sentences:
             ready = self.take_up(message, sentence)
-            if ready is not None:
+            if ready is not None and by.isdisjoint(roots(ready.lesson.text)):
                 sure = sentence.sure and not (found.carried and steers(ready.lesson))
                 (message.lessons if sure else message.doubtful).append(ready)
         return message
@@ -438,16 +459,74 @@ class Reader:
         observed.identify(entry)
         return entry
 
-    def _request(self, sentence: Sentence) -> Request:
-        """Return what a request to forget is about, and the memories that it may mean."""
-        about = subject_of(sentence.span.text)
-        if not about or self.ns is None:
-            return Request(sentence, about, ())
-        found = self._view.retrieve(
-            about, NEAR_FORGET, match="text", record=False, fold=False, shared=False
+    def _requests(
+        self, message: Message, parts: Sequence[Sentence], earlier: Sequence[Message]
+    ) -> list[Request]:
+        """Return what the parts of a message that ask to forget mean.
+
+        A part that names nothing belongs to the one beside it.
+        """
+        groups: list[list[Span]] = []
+        for one in parts:
+            said = groups and " ".join(span.text for span in groups[-1])
+            if said and not (subjects(said) and subjects(one.span.text)):
+                groups[-1].append(one.span)
+            else:
+                groups.append([one.span])
+        return [self._request(message, spans, earlier) for spans in groups]
+
+    def _request(
+        self, message: Message, spans: Sequence[Span], earlier: Sequence[Message]
+    ) -> Request:
+        """Return what a request to forget means."""
+        start, end = spans[0].start, spans[-1].end
+        answered = message.answered
+        asked = asked_of(
+            message.text,
+            [(one.start, one.end) for one in spans],
+            None if answered is None else answered.text,
         )
-        meant = tuple(hit.memory for hit in found if mentions_some(hit.text, about))
-        return Request(sentence, about, meant)
+        found: dict[str, Memory] = {}
+        likeness: dict[tuple[str, int], float] = {}
+        queries = (message.text, asked.text, *asked.names) if self.ns is not None else ()
+        for at, query in enumerate(queries):
+            for hit in self._view.retrieve(
+                query,
+                NEAR_FORGET,
+                record=False,
+                fold=False,
+                shared=False,
+                wait=_SECONDS,
+                include_superseded=True,
+            ):
+                found[hit.id] = hit.memory
+                likeness[hit.id, at] = hit.signs.get("cosine", 0.0)
+        before = [row for row in self._newest() if row.id not in message.turn_ids]
+        found |= {row.id: to_memory(row, self.namespace) for row in before}
+        backs = [row.id for row in before if row.role == "user"]
+        count = len(earlier)
+        here = {f"\n{at}": one for at, one in enumerate(earlier)}  # as no id is written
+        zone = self.zone or self._engine.config.zone
+        today = from_micros(self.moment).astimezone(zone).date()
+        told = [
+            Told(key, roots(one.text), today.toordinal(), count - int(key), 0.0, 0.0)
+            for key, one in here.items()
+        ]
+        told += [
+            Told(
+                key=one.id,
+                words=roots(one.text),
+                day=one.occurred_at.astimezone(zone).toordinal(),
+                back=count + backs.index(one.id) + 1 if one.id in backs else 0,
+                like_message=likeness.get((one.id, 0), 0.0),
+                like_request=likeness.get((one.id, 1), 0.0),
+            )
+            for one in found.values()
+            if one.role == "user"
+            or (one.role is None and found.keys().isdisjoint(one.source.parents))
+        ]
+        meant = meant_by(asked, told, today)
+        return Request(Span(start, end, message.text[start:end]), asked, meant, here, found)
 
 
 def steers(lesson: Lesson) -> bool:

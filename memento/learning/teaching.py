@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from memento.admit.draft import to_json
@@ -15,7 +15,7 @@ from memento.ledger import changes, links, memories, model_rows, slot_rows, usag
 from memento.ledger.contract import Session, Work
 from memento.ledger.match import All, Word
 from memento.ledger.rows import Row, docid_of, strings_in, to_memory
-from memento.observe.asked import keys_of, mentions_all
+from memento.observe.asked import roots
 from memento.observe.values import (
     Action,
     Assistance,
@@ -102,7 +102,7 @@ def taught(
             if verdict.unplaced
         }
         for request in message.requests:
-            done.forget.append(_forgotten(work, done, request, config.observe.forget))
+            done.forget.append(_forgotten(work, done, message, request, config.observe.forget))
         _note(work, message, turn)
     change_key = changes.finish(work, "observe", begins_run=begins_run)
     done.change = None if change_key is None else changes.number_of(change_key)
@@ -270,34 +270,88 @@ def _judged(work: Work, ready: Ready, turn: Row | None) -> observed.Verdict:
     return observed.judge(work, ready.lesson, others)
 
 
-def _forgotten(work: Work, done: Done, request: Request, mode: str) -> ForgetRequest:
+def _forgotten(
+    work: Work, done: Done, message: Message, request: Request, mode: str
+) -> ForgetRequest:
     """Carry out a request to forget as far as the settings say.
 
-    Messages that wait for a language model may say the same: no model sees them any more.
+    Messages that wait for a language model may say the same: no model sees them any more. The turn
+    that asks is hidden as well, for it names what it is about.
     """
     model_rows.drop_all(work.db, work.ns)
+    meant = request.meant
+    sure = [*_slots_named(work, request), *_rows(work, request.ids(meant.sure))]
+    stated = [row for row in sure if row.role is None]
+    rows = {row.docid: row for row in (*sure, *_all_that_say(work, stated))}
+    turns = [row for row in rows.values() if row.role == "user"]
+    for one in (*_statements(work, turns, meant.by), *_answers(work, message, request, turns)):
+        rows[one.docid] = one
+    own = _rows(work, message.turn_ids)
+    asking = {row.id for row in own}
+    rows |= {row.docid: row for row in own}
     hidden: list[str] = []
-    meant = [memories.by_id(work.db, work.ns, one) for one in _meant(work, request, mode)]
-    for row in (*meant, *_all_that_say(work, meant)):
-        if row.status in FOUND and not locks.is_locked(row):
-            done.rows.append(change.forget(work, row.id))
-            hidden.append(row.id)
+    left = [row.id for row in rows.values() if row.id not in asking]
+    if mode == "hide":
+        changes.begin(work)
+        for row in rows.values():
+            if row.status in FOUND and not locks.is_locked(row):
+                done.rows.append(change.forget(work, row.id))
+                hidden.append(row.id)
+        if left or meant.near or not meant.own:  # the message itself is not all that was found
+            hidden = [one for one in hidden if one not in asking]
+    left += request.ids(meant.near)
     memories.record(work.db, work.ns, work.now, Event.FORGET_ASKED, None, {"hidden": len(hidden)})
-    left = tuple(one.id for one in request.found if one.id not in hidden)
-    return ForgetRequest(request.sentence.span, request.about, tuple(hidden), left)
+    found = tuple(one for one in dict.fromkeys(left) if one not in hidden)
+    return ForgetRequest(request.span, request.asked.about, tuple(hidden), found)
 
 
-def _meant(work: Work, request: Request, mode: str) -> list[str]:
-    """Return the ids of what a request surely means: a slot, an alias; with ``all``, its words."""
-    about, found = request.about, request.found
-    if mode == "ask" or not about:
-        return []
-    scopes = dict.fromkeys(["", *(one.scope for one in found)])
-    slots = [(key, scope) for key in keys_of(about) for scope in scopes]
+def _rows(work: Work, ids: Sequence[str]) -> list[Row]:
+    return [*memories.by_ids(work.db, work.ns, ids).values()]
+
+
+def _slots_named(work: Work, request: Request) -> list[Row]:
+    """Return the values of the slots that a request names."""
+    scopes = dict.fromkeys(["", *(one.scope for one in request.found.values())])
+    slots = [(key, scope) for key in request.asked.slots for scope in scopes]
     rows = (slot_rows.holder_of(work.db, work.ns, slot) for slot in slots)
-    named = [one.id for one in found if about.casefold() in map(str.casefold, one.aliases)]
-    spoken = [one.id for one in found if mode == "all" and mentions_all(one.text, about)]
-    return [*dict.fromkeys([*(row.id for row in rows if row is not None), *named, *spoken])]
+    return [row for row in rows if row is not None]
+
+
+def _statements(work: Work, turns: Sequence[Row], by: Collection[str]) -> list[Row]:
+    """Return what was learned from turns: what has the words by which they were found, or all."""
+    found: list[Row] = []
+    for turn in turns:
+        learned = links.children(work.db, work.ns, [turn.id])
+        named = [row for row in learned if not roots(row.text).isdisjoint(by)]
+        found += named or learned
+    return found
+
+
+def _answers(work: Work, message: Message, request: Request, turns: Sequence[Row]) -> Iterator[Row]:
+    """Yield the turns of the assistant that repeat what is to be forgotten.
+
+    They are the answers to the turns that told it and to the request, and what the assistant said
+    before a request that only points.
+    """
+    meant, heard = request.meant, request.asked.words
+    known = meant.by.union(heard)
+    for turn in (*turns, *_rows(work, message.turn_ids)):
+        answer = memories.next_turn(work.db, turn)
+        if answer is not None and answer.role == "assistant":
+            about = known | ((roots(turn.text) & {*request.asked.context}) if meant.own else set())
+            if not roots(answer.text).isdisjoint(about):
+                yield answer
+    said = {one.id for one in request.found.values() if one.role == "assistant"}
+    for row in _rows(work, [*said]):
+        spoken = roots(row.text)
+        if (not meant.own and meant.by <= spoken) or (
+            request.asked.whole and not meant.own and not spoken.isdisjoint(meant.by)
+        ):
+            yield row
+    answered = () if message.answered is None else message.answered.ids
+    for row in _rows(work, answered):
+        if meant.own or not roots(row.text).isdisjoint(known):
+            yield row
 
 
 def _all_that_say(work: Work, rows: Sequence[Row]) -> list[Row]:

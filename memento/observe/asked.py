@@ -1,26 +1,159 @@
-"""Read a request to forget, and whether feedback praises or faults. Pure."""
+"""Read what a request to forget is about, and whether feedback praises or faults. Pure."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-_THIS = re.compile(
-    r"\b(?:don't|do not|never) (?:store|save|remember|keep|record|log|memori[sz]e)"
-    r" (?:this|that|it|any of (?:this|it)|anything)\b"
-    r"|\b(?:off the record|forget (?:this|that) (?:message|turn)|keep this between us)\b",
+from memento.text.words import META_WORDS, STOP_WORDS, words
+
+_ASKING = """
+    forget forgot forgotten delete remove erase wipe clear drop scrub bin strike scratch throw tear
+    lose loose unknow unsee let go gone hold holding hang keep kept store save note noted noting
+    record write written type typed file carry stick stay sit turn pop come bring mention know knew
+    see seen look saw say said tell told telling ask asked asking happen happened exist retain take
+    taken out off rid get got goes going make made put give gave given leave left treat pretend
+    memory memories anywhere everywhere wherever whatever somewhere anything everything something
+    nothing none thing things stuff bit part matter business whole story lot any head ear mouth way
+    place name word line number detail figure account whose
+    please pls plz kindly kindness favour favor obliged rather sooner like would could can easier
+    better best glad happy mind goodness mine his hers private personal confidence yourself myself
+    again ever never next time times last first other another now then already still later soon ago
+    long today yesterday tomorrow tonight day days night morning evening week weeks month months
+    minute hour mon tue tues wed thu thur thurs fri sat sun monday tuesday wednesday thursday friday
+    saturday sunday around down here there far ahead aside further also just really actually
+    honestly maybe anymore ok okay hey hi well good ah oh yes no aye thanks thank yeah one want
+    wanted need think thought back may might must shall whether away altogether entirely completely
+    rest same such shared screen answer system side computer machine bout abt cos bc cuz tho ya ye
+    ur im id ill theyre til till use used quit add nobody anybody anyone someone everyone people
+    talk world size came wrote written sitting between enough else finish finished done count lying
+    lie floating opened board though
+    neither as if wise doesnt concerned belong received
+"""
+_ENDINGS = (("s",), ("ing", "ed", "e", "y"))
+_DOUBLING = ("ing", "ed")
+"""Endings before which a consonant may be doubled. Source: Porter, Program 14(3), 1980, step 1b."""
+_KEPT = 3
+"""Minimum number of letters of a word that stay."""
+_WHOLE = re.compile(
+    r"\b(?:all (?:of|that)|everything|whole|anything about|what you (?:know|have)|completely|unknow"
+    r"|whatever i"
+    r"|(?:him|her|them) (?:out|off))\b",
     re.IGNORECASE,
 )
-_ABOUT = re.compile(r"\b(?:about|regarding|concerning)\s+(?P<about>.+)$", re.IGNORECASE)
-_NAMED = re.compile(
-    r"\b(?:forget|delete|remove|erase|wipe|clear|drop)\s+(?:all |everything |any )?"
-    r"(?P<about>(?:my|our|the)\s+.+)$",
+"""All that was told of somebody or something, not one thing."""
+_PERSON = re.compile(
+    r"\b(?:him|her|them) (?:out|off|around|go)\b|\babout (?:him|her)\b|\b(?:see|if) (?:s?he|him"
+    r"|her)\b|\b(?:his|her|their|that)(?: other)? name\b",
     re.IGNORECASE,
 )
-_ASIDE = re.compile(r"[;(…—].*$|\s[-–]\s.*$|,?\s(?:please|pls|thanks)\W*$", re.IGNORECASE)  # noqa: RUF001
-"""What a request says besides: "..., please", "... (the old one)"."""
-_FROM_MEMORY = re.compile(r"\s(?:from|in) (?:your |the )?memory$", re.IGNORECASE)
-_OWN = re.compile(r"(?:my|our|the|me|myself)\s+", re.IGNORECASE)
-_WORD = re.compile(r"\w{3,}")
+"""Somebody whom the request does not name."""
+_TOLD = re.compile(
+    r"\bi(?:['’]d|['’]ve)? (?:\w+ )?(?:said|told|typed|wrote|mentioned|gave|asked|repeated|put"  # noqa: RUF001 - a real apostrophe
+    r"|sent|pasted)\b"
+    r"|\b(?:have|['’]ve|having) (?:\w+ )?(?:said|told|typed|written|mentioned|given|asked|repeated"  # noqa: RUF001 - as above
+    r"|pasted)\b|\btyping\b",
+    re.IGNORECASE,
+)
+"""The user speaks of having told it."""
+_SAY = "told|said|mentioned|shared|gave|given|typed|wrote|written|pasted|sent|confided"
+_FORGET = r"(?:forget(?:ting)?|unlearn|unknow|unsee|unhear|unremember)"
+_REMOVE = (
+    r"(?:delet|eras|remov|wip)(?:e|ing)|(?:scrub|drop|bin|clear|discard|purge|scrap|scratch|strike"
+    r"|lose|take|throw)(?:ing)?|get(?:ting)? rid of|let(?:ting)? go of"
+)
+_KEEP = (
+    r"(?:keep|store|save|remember|retain|hold on ?to|hang on ?to|note|record"
+    r"|(?:have|know)(?= (?:anything|about|what|which|that)\b))"
+)
+_SOFT = (
+    r"(?:(?:please|pls|plz|kindly|just|actually|also|now|then|so|and|but|oh?k(?:ay)?|hey|hi|no|wait"
+    r"|oh|well|sorry|maybe|on second thoughts?)\b[,. ]*)*"
+)
+_YOU = (
+    r"(?:(?:can|could|would|will) (?:you|u|ya)|would you (?:mind|be so kind as to)"
+    r"|(?:i|we)(?:[' ]?d"
+    r"| would)? ?(?:like|want|prefer|rather|sooner|appreciate)(?: it)?(?: if| that)? you"
+    r"|you(?: can| could| may| should| might)) (?:please |pls |just |kindly |to )*"
+)
+_BEGIN = rf"(?:^|[,;:.!?-] ){_SOFT}"
+_MEMORY = re.compile(
+    rf"\bi(?:'ve| have| had|'d)? (?:\w+ )?(?:{_SAY})\b"
+    r"(?! (?:an?|the|her|him|them|my|all)\b)"
+    r"|\byou(?:'ve| have)? (?:\w+ )?(?:know|have|remember|got|stored|saved|kept|noted)\b"
+    r"|\b(?:your|ur|yr) (?:\w+ )?(?:memory|memories|notes?|records?|files?|head|mind|storage)\b"
+    r"|\b(?:that|the|this) (?:[\w']+ ){0,3}(?:thing|stuff|story|business|news)\b"
+    r"|\bthat (?:bit|part) (?:about|where|when|with)\b"
+    r"|\b(?:any|every)thing (?:about|on|to do with)\b"
+    r"|\b(?:my|that|this) (?:last|previous) message\b",
+    re.IGNORECASE,
+)
+"""What the agent was told or keeps, as against the text or the code at hand."""
+_AT_HAND = re.compile(
+    r"\b(?:from|in|of|off|out of|on) (?:the|this|that|our) (?!memor|record)\w+[.!? ]*$"
+    r"|\?$",
+    re.IGNORECASE,
+)
+"""The text or the code at hand."""
+_FOR_NOW = re.compile(
+    r"\bfor (?:now|a (?:moment|minute|while|bit|second))\b|\b(?:what|how) about\b", re.IGNORECASE
+)
+"""The turn to another subject: "Forget chapter 3, what about 2?"."""
+_REQUESTS = (
+    re.compile(rf"{_BEGIN}(?:(?P<you>{_YOU})(?:{_FORGET}|forgot)|{_FORGET})\b", re.IGNORECASE),
+    re.compile(rf"{_BEGIN}(?:{_YOU})?(?:{_REMOVE})\b", re.IGNORECASE),
+    re.compile(
+        rf"{_BEGIN}(?:{_YOU})?(?:(?:i|we) )?(?:(?:don'?t|do not|never|not(?: to)?|needn'?t|stop"
+        rf"|didn'?t)\b ?)(?:want you to |have to |need to |be |please )*{_KEEP}(?:ing)?\b",
+        re.IGNORECASE,
+    ),
+    re.compile(r"\b(?:pretend|act|treat)\b.*\b(?:never|not|\w+n't)\b", re.IGNORECASE),
+    re.compile(
+        r"\b(?:can|may|should|could|must|shouldn'?t)(?: not)? (?:go|leave|stay|be)\b",
+        re.IGNORECASE,
+    ),
+)
+_OTHERS = re.compile(
+    r"""(?:n'?t|\bnot|\bnever|\bwithout)\ (?:\w+\ ){0,3}?forget(?:ting)?\b  # "don't forget"
+    |(?<!you\ )(?<!u\ )(?<!as\ )\bto\ forget\b|\blet'?s?\ (?:us\ |me\ )?forget\b  # "told me to"
+    |^(?:how|what|why|when|where|which|who)\ (?:\w+\ )?
+      (?:do|does|did|have|has|is|are|was|were|can|could|should|will|would)\b
+    |^(?:should|shall|do|does|did|is|are|was|were|have|has)\ (?:i|you|we|they|he|she|it|there)\b
+    |(?:^|[,;.!?]\ )(?:(?:and|but|so)\ )?(?:totally\ |almost\ |nearly\ )?forgot\b
+    |\b(?:i|we|he|she|they|it|who|one|people|everyone|nobody)(?:'?(?:ve|ll|d))?\ (?:[a-z']+\ ){0,2}?
+      (?:forget|lose|delete|erase|remove|erased|deleted|removed|wiped|dropped|lost|threw|binned)\b
+    |\b(?!you\b|u\b|mind\b)\w+\ (?:have\ |has\ |had\ |never\ |always\ |won'?t\ )?(?<!be\ )
+      (?:forgets|forgotten|forgetting|forgot|wo?n'?t\ forget)\b
+    |^you\ (?:never\ |always\ |often\ )*(?:forgot|forget)\b
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+"""Somebody else who forgets, a wish that nothing is forgotten, or a question."""
+_KEPT_VERB = re.compile(rf"\b{_KEEP}\b", re.IGNORECASE)
+_TAKEN = re.compile(
+    rf"\b(?:{_FORGET}|{_REMOVE}|no|not|never|nor|nothing|nowhere|without|out|off|go|as if|like)\b"
+    r"|n'?t\b",
+    re.IGNORECASE,
+)
+_POINTS = re.compile(
+    r"\b(?:that|this|it|these|those)(?= (?:please|pls|again|now|right)\b|[.,;!?]|$)"
+    r"|\bwhat i(?:'ve)? just \w+|\b(?:last|previous) (?:message|thing i \w+)\b|\bi said that\b",
+    re.IGNORECASE,
+)
+"""Only points at something, which is most often the message before."""
+_NAME = re.compile(r"(?<=\w )(?<![.!?] )[A-Z]\w+|(?<=: )[A-Z]\w+")
+_SPOKEN = re.compile(r"[^\W_](?:[\w'’-]*\w)?")  # noqa: RUF001 - a real apostrophe
+_SENTENCE = re.compile(r"(?<=[.!?])\s+")
+_NO_PERSON = frozenset(
+    """january february march april may june july august september october november december
+    monday tuesday wednesday thursday friday saturday sunday""".split()  # noqa: SIM905 - a list of words reads better as text
+)
+_OWN = re.compile(
+    r"(?P<before>\w+)?\W+(?:my|our|the)\s+(?P<thing>[\w-]+(?:\s+[\w-]+){0,2}?)"
+    r"(?=\s*(?:[.,;:!?(…—]|$)|\s(?:from|in|out|please|pls|again|now|and)\b)",
+    re.IGNORECASE,
+)
 _KEYS = {
     "address": "user/home", "home address": "user/home", "phone number": "user/phone",
     "number": "user/phone", "email address": "user/email", "e-mail": "user/email",
@@ -31,12 +164,8 @@ _KEYS = {
     "what i am called": "user/name", "what i'm called": "user/name", "what my name is": "user/name",
     "when i was born": "user/birthday", "when my birthday is": "user/birthday",
 }  # fmt: skip
-_CLAUSES = sorted((key for key in _KEYS if key.startswith(("where", "how", "wh"))), key=len)
-_CLAUSE = re.compile(
-    r"\b(?:forget|delete|remove|erase|wipe|clear|drop)\s+(?P<about>"
-    rf"{'|'.join(reversed(_CLAUSES))})$",
-    re.IGNORECASE,
-)
+_CLAUSES = sorted((key for key in _KEYS if key.startswith(("how", "wh"))), key=len, reverse=True)
+_CLAUSE = re.compile(rf"\b(?P<thing>{'|'.join(_CLAUSES)})$", re.IGNORECASE)
 """A clause that names a slot: "Forget where I live"."""
 _FAULTS = re.compile(
     r"""\b(?:useless|wrong|incorrect|bad|terrible|awful|worse|misunderst\w+|missed|nonsense|rubbish
@@ -48,49 +177,153 @@ _FAULTS = re.compile(
 )
 
 
-def means_this_turn(request: str) -> bool:
-    """Return whether a request is not to store what is being said.
+def root(word: str) -> str:
+    """Return a word without its ending, as far as two forms of it need to be told alike.
 
-    >>> means_this_turn("Please don't store this.")
-    True
+    >>> root("drinking"), root("drinks"), root("his")
+    ('drink', 'drink', 'his')
     """
-    return _THIS.search(request) is not None
+    for endings in _ENDINGS:
+        for ending in endings:
+            if word.endswith(ending) and len(word) - len(ending) >= _KEPT:
+                word = word[: -len(ending)]
+                if ending in _DOUBLING and word[-1] == word[-2] and word[-1] not in "aeioulsz":
+                    word = word[:-1]  # "forgetting"
+                break
+    return word
 
 
-def subject_of(request: str) -> str:
-    """Return the words that say what to forget, without "my"; ``""`` if none do.
+_NO_SUBJECT = frozenset(map(root, (*STOP_WORDS, *META_WORDS, *_ASKING.split())))
 
-    >>> subject_of("Forget what I said about the Berlin office.")
-    'Berlin office'
+
+def roots(text: str) -> frozenset[str]:
+    """Return all words of a text without their endings."""
+    return frozenset(map(root, words(text)))
+
+
+def subjects(text: str) -> tuple[str, ...]:
+    """Return the words of a request that say what it is about, without their endings.
+
+    >>> subjects("can you not hang on to any of that about Davie and the card")
+    ('davi', 'card')
     """
-    said = _ASIDE.sub("", request.replace("’", "'").rstrip(".! \n"))  # noqa: RUF001 - real
-    said = _FROM_MEMORY.sub("", said.rstrip(".! "))
-    match = _ABOUT.search(said) or _NAMED.search(said) or _CLAUSE.search(said)
-    return "" if match is None else _OWN.sub("", match["about"], count=1).strip(" \"'")
+    said = (one for one in words(text) if len(one) > 2 or one.isdigit())  # noqa: PLR2004 - shorter ones join words
+    return tuple(one for one in dict.fromkeys(map(root, said)) if one not in _NO_SUBJECT)
 
 
-def keys_of(subject: str) -> tuple[str, ...]:
-    """Return the slots that a subject may name.
+def is_request(sentence: str) -> bool | None:
+    """Return whether a sentence asks to forget, by its form; None if its form does not tell.
 
-    >>> keys_of("phone number")
+    >>> is_request("Could you delete what I told you about Zosia?"), is_request("Don't forget it!")
+    (True, False)
+    >>> is_request("Drop the index."), is_request("I always forget the milk.")
+    (None, False)
+    """
+    said = " ".join(sentence.split())
+    if (
+        _OTHERS.search(said)
+        or _FOR_NOW.search(said)
+        or (_KEPT_VERB.search(said) and not _TAKEN.search(said))
+    ):
+        return False
+    of_memory = _MEMORY.search(said) is not None
+    forget, *others = _REQUESTS
+    if found := forget.search(said):
+        polite = found["you"] or re.search(r"\b(?:please|pls|plz|kindly)\b", said, re.IGNORECASE)
+        if of_memory or (polite and not _AT_HAND.search(said.rstrip("?"))):
+            return True
+    if of_memory and any(one.search(said) for one in others):
+        return True
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a message asks to forget.
+
+    Attributes:
+        text: The words that ask.
+        rest: The rest of the message.
+        words: Those of them that say what is meant, without endings.
+        context: Those of the rest of the message, without endings.
+        whole: Whether all that is known of it is meant, not one thing that was told.
+        told: Whether the user speaks of having told it.
+        points: Whether it points at something.
+        slots: Slots that it may name.
+        names: Who may be meant by "her", the likeliest first, folded; empty if nobody is.
+    """
+
+    text: str
+    rest: str
+    words: tuple[str, ...]
+    context: tuple[str, ...]
+    whole: bool
+    told: bool
+    points: bool
+    slots: tuple[str, ...]
+    names: tuple[str, ...]
+
+    @property
+    def about(self) -> str:
+        """Return the words that say what is meant as they were said; ``""`` if none do."""
+        said = (one for one in _SPOKEN.findall(self.text) if not roots(one).isdisjoint(self.words))
+        return " ".join(said)
+
+    @property
+    def is_bare(self) -> bool:
+        """Return whether the message has hardly more than pointing words."""
+        return not self.words and self.is_short
+
+    @property
+    def is_short(self) -> bool:
+        """Return whether the message hardly has a word beside those that ask."""
+        return len(self.context) < 3  # noqa: PLR2004 - a sigh and a reason
+
+
+def asked_of(message: str, parts: Sequence[tuple[int, int]], before: str | None) -> Asked:
+    """Read a request to forget.
+
+    Args:
+        message: The message.
+        parts: Start and end of each part that asks.
+        before: The assistant's turn that it answers, or None.
+    """
+    text = " … ".join(message[start:end] for start, end in parts)
+    rest, at = [], 0
+    for start, end in (*parts, (len(message), len(message))):
+        rest.append(message[at:start])
+        at = max(at, end)
+    names: tuple[str, ...] = ()
+    if _PERSON.search(text) and before:
+        last = _SENTENCE.split(before.strip())[-1]
+        names = tuple(one.casefold() for one in _NAME.findall(last))
+    return Asked(
+        text=text,
+        rest=" … ".join(rest),
+        words=subjects(text),
+        context=subjects(" … ".join(rest)),
+        whole=_WHOLE.search(text) is not None,
+        told=_TOLD.search(message) is not None,
+        points=_POINTS.search(text.replace("’", "'")) is not None,  # noqa: RUF001 - real
+        slots=keys_of(text),
+        names=tuple(one for one in names if one not in _NO_PERSON),
+    )
+
+
+def keys_of(request: str) -> tuple[str, ...]:
+    """Return the slots that a request may name.
+
+    >>> keys_of("Please forget my phone number.")
     ('user/phone', 'user/phone-number', 'project/phone-number')
     """
-    folded = " ".join(subject.casefold().split())
-    slug = "-".join(re.findall(r"[\w.+#-]+", folded))
-    usual = _KEYS.get(folded)
-    return (*((usual,) if usual else ()), f"user/{slug}", f"project/{slug}")
-
-
-def mentions_all(text: str, subject: str) -> bool:
-    """Return whether a text has every longer word of a subject."""
-    words = set(_WORD.findall(subject.casefold()))
-    return bool(words) and words <= set(_WORD.findall(text.casefold()))
-
-
-def mentions_some(text: str, subject: str) -> bool:
-    """Return whether a text has a longer word of a subject."""
-    words = set(_WORD.findall(subject.casefold()))
-    return not words.isdisjoint(_WORD.findall(text.casefold()))
+    said = " ".join(request.replace("’", "'").split())  # noqa: RUF001 - a real apostrophe
+    found = [_KEYS[one["thing"].casefold()] for one in _CLAUSE.finditer(said.rstrip(".! "))]
+    for one in _OWN.finditer(f" {said}"):
+        folded = one["thing"].casefold()
+        slug = "-".join(re.findall(r"[\w.+#-]+", folded))
+        usual = _KEYS.get(folded)
+        found += [*((usual,) if usual else ()), f"user/{slug}", f"project/{slug}"]
+    return tuple(dict.fromkeys(found))
 
 
 def faults(feedback: str) -> bool:

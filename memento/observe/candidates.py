@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 from memento.observe import cues, mask, split
 from memento.observe import language as languages
+from memento.observe.asked import is_request
 from memento.observe.carried import LONGEST, MOST_READ, PROSE, are_own, carries
-from memento.observe.leads import is_shown, played_from
+from memento.observe.leads import is_stated_outright
 from memento.observe.signals import (
     DOUBT_AT,
     SENTENCES,
@@ -18,6 +19,9 @@ from memento.observe.signals import (
     Signal,
     Span,
 )
+
+RULE_DOUBT = 0.4
+"""How doubtful a rule may be, as a share of what another statement may be."""
 
 
 def find(
@@ -37,7 +41,7 @@ def find(
         previous: The assistant's turn that the message answers, if any. It is read only to
             understand the message; nothing in it is ever a candidate.
         language: ISO 639-1 code of the message, if it is known; otherwise it is recognised.
-        store_at: Minimum probability of a sure candidate; a rule must be half as doubtful.
+        store_at: Minimum probability of a sure candidate; a rule must be surer.
         doubt_at: Minimum probability of a candidate.
         most: Maximum number of sentences to read, >= 1.
 
@@ -51,11 +55,12 @@ def find(
     read, vetoed = spans[:most], Counter[str]()
     if code == languages.ENGLISH:
         candidates = _by_reader(text, masked[: read[-1].end] if read else "", previous)
+        candidates = _by_form(candidates, read, masked, vetoed)
     elif code in cues.LANGUAGES:
         candidates = _by_cues(read, masked, code, vetoed)
     else:
         return Found(skipped=len(spans), language=code, carried=carried)
-    own = [_is_stated_outright(one.span, masked, read) for one in candidates]
+    own = [is_stated_outright(one.span, one.span.start, masked, read) for one in candidates]
     sure = [
         is_own and one.probability >= _least(one.signal, store_at)
         for one, is_own in zip(candidates, own, strict=True)
@@ -103,6 +108,28 @@ def _by_reader(text: str, masked: str, previous: str | None) -> list[Candidate]:
     ]
 
 
+def _by_form(
+    candidates: Sequence[Candidate], sentences: Sequence[Span], masked: str, vetoed: Counter[str]
+) -> list[Candidate]:
+    """Return the candidates with all sentences whose form asks to forget, and none that has not."""
+    found = []
+    for one in candidates:
+        forgets = one.signal is Signal.FORGET
+        if forgets and is_request(masked[one.span.start : one.span.end]) is False:
+            vetoed["no request"] += 1
+        else:
+            found.append(one)
+    for said in sentences:
+        there = [one for one in found if said.start <= one.span.start < said.end]
+        heard = any(one.signal is Signal.FORGET and one.probability >= STORE_AT for one in there)
+        if not heard and is_request(masked[said.start : said.end]):
+            found = [one for one in found if one not in there]
+            found.append(
+                Candidate(said, Signal.FORGET, cues.CERTAIN, sure=False, reasons=("form",))
+            )
+    return sorted(found, key=lambda one: one.span.start)
+
+
 def _by_cues(
     spans: Sequence[Span], masked: str, language: str, vetoed: Counter[str]
 ) -> list[Candidate]:
@@ -121,15 +148,8 @@ def _by_cues(
 
 
 def _least(signal: Signal, store_at: float) -> float:
-    """Return how probable a statement must be: a rule, which steers an agent, half as doubtful."""
-    return (1 + store_at) / 2 if signal is Signal.RULE else store_at
-
-
-def _is_stated_outright(said: Span, masked: str, sentences: Sequence[Span]) -> bool:
-    """Return whether words are neither shown behind a colon nor played or supposed."""
-    played = played_from(sentences)
-    whole = next((one for one in sentences if one.start <= said.start < one.end), said)
-    return (played is None or said.end <= played) and not is_shown(masked, whole, said.start)
+    """Return how probable a statement must be: a rule steers an agent, so it must be surer."""
+    return 1 - RULE_DOUBT * (1 - store_at) if signal is Signal.RULE else store_at
 
 
 def _is_stated(sentence: Span, stated: Sequence[Span]) -> bool:

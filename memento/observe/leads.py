@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from memento.observe.signals import Span
 
@@ -43,7 +43,7 @@ def is_own_lead(head: str) -> bool:
     return words <= _OWN | _BESIDE and not words.isdisjoint(_OWN)
 
 
-def is_shown(masked: str, sentence: Span, start: int) -> bool:
+def _is_shown(masked: str, sentence: Span, start: int) -> bool:
     """Return whether words before a colon show what follows and do not announce it as the user's.
 
     "Count the words in: never merge on a Friday" states no rule, "New rule: ..." does.
@@ -65,6 +65,20 @@ _PLAYED = re.compile(
 """A sentence after which a message plays a part, or supposes something."""
 
 
-def played_from(sentences: Iterable[Span]) -> int | None:
+def _played_from(sentences: Iterable[Span]) -> int | None:
     """Return where the words of a message begin to be played or supposed; None if they are not."""
     return next((one.end for one in sentences if _PLAYED.match(one.text)), None)
+
+
+def is_stated_outright(said: Span, at: int, masked: str, sentences: Sequence[Span]) -> bool:
+    """Return whether words are neither shown behind a colon nor played or supposed.
+
+    Args:
+        said: The words.
+        at: Where in the message a colon before them no longer counts.
+        masked: The message after ``mask.hide``.
+        sentences: The sentences of the message.
+    """
+    played = _played_from(sentences)
+    whole = next((one for one in sentences if one.start <= said.start < one.end), said)
+    return (played is None or said.end <= played) and not _is_shown(masked, whole, at)

@@ -23,7 +23,7 @@ from memento.admit.redact import redact
 from memento.observe import cues, mask, split
 from memento.observe import language as languages
 from memento.observe.derive import kind_of_correction
-from memento.observe.leads import is_shown, played_from
+from memento.observe.leads import is_stated_outright
 from memento.observe.signals import SENTENCES, Signal, Span
 from memento.observe.slots import slot_of
 from memento.observe.wording import without_lead
@@ -207,9 +207,9 @@ def _judged(
     elif spans:
         from memento.observe.reader import Reader  # noqa: PLC0415 - importing loads numpy
 
-        reading, played = Reader.load().read(masked[: spans[-1].end], previous), played_from(spans)
+        reading = Reader.load().read(masked[: spans[-1].end], previous)
         for span in spans:
-            if (played is None or span.end <= played) and not is_shown(masked, span, span.end):
+            if is_stated_outright(span, span.end, masked, spans):
                 yield Sentence(span, chances=reading.within(span.start, span.end))
 
 

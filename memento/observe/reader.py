@@ -31,6 +31,9 @@ BEFORE_TOKENS, MESSAGE_TOKENS = 40, 160
 """Most tokens of the turn before and of the message that are read at once, as in training."""
 BEGINS_AT, GOES_ON_AT = 0.5, 0.4
 """Least share of a clause to be worth a memory that begins a statement, and that goes on in one."""
+LENGTH_POWER, EVEN, SUREST = 1.1, 80.0, 0.9995
+"""Fitted on the development voices and on 1,320 messages of other strangers: the power of the
+number of tokens in the odds of a statement, what divides them, and the most that a mean counts."""
 _CUTS = re.compile(
     r"[,;:](?=\s|$) | \s[-–—]+\s | [()] | \s(?=(?:so|because|bc|but|and)\s)",  # noqa: RUF001
     re.IGNORECASE | re.VERBOSE,
@@ -52,7 +55,7 @@ class Statement:
         start: Index of its first character in the message.
         end: Index after its last character.
         signal: The likeliest class.
-        probability: Mean probability of the surer half of its tokens to be worth a memory, [0, 1].
+        probability: How probable it is that it is worth a memory, (0, 1).
     """
 
     start: int
@@ -119,7 +122,7 @@ class Reading:
             start,
             stop,
             self.classes[int(chances[:, 1:].mean(axis=0).argmax())],
-            float(worth[len(worth) // 2 :].mean()),
+            _probable(float(worth[len(worth) // 2 :].mean()), len(worth)),
         )
 
     def without(self, signal: Signal) -> Reading:
@@ -137,6 +140,17 @@ class Reading:
             return dict.fromkeys(self.classes, 0.0)
         means = self.chances[inside, 1:].mean(axis=0)
         return dict(zip(self.classes, map(float, means), strict=True))
+
+
+def _probable(worth: float, tokens: int) -> float:
+    """Return how probable it is that a statement is worth a memory.
+
+    The tokens of one statement are surer together than they are right, and the fewer they are the
+    more so: a lone noun that answers a question looks like a statement.
+    """
+    worth = min(worth, SUREST)
+    odds = worth / (1 - worth) * tokens**LENGTH_POWER / EVEN
+    return odds / (1 + odds)
 
 
 class Reader:

@@ -9,9 +9,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-STORE_AT = 0.8
+STORE_AT = 0.55
 """Minimum probability at which a candidate is sure, (0, 1]; see ``ObserveConfig``."""
-DOUBT_AT = 0.5
+DOUBT_AT = 0.25
 """Minimum probability at which a candidate is returned at all, as doubtful."""
 SENTENCES = 40
 """Maximum number of sentences in a message that are read; the rest is taken for pasted text."""

@@ -111,8 +111,9 @@ class ForgetRequest:
 
     Attributes:
         span: The sentence in the message, word for word.
-        about: What to forget, in the user's words; ``""`` for the turn itself.
-        forgotten: Ids of the memories that were hidden; ``restore`` brings each back.
+        about: What to forget, in the user's words; ``""`` if they only point at it.
+        forgotten: Ids of the memories that were hidden; ``restore`` brings each back. The turn that
+            asks is hidden as well, and is among them only if it is itself all that was found.
         found: Ids of memories that may be meant but were left alone; pass the right ones to
             ``forget_many(ids=...)``.
     """
@@ -224,8 +225,9 @@ class Observation:
             for one in self.doubtful
         ]
         lines += [
-            f"asked to forget {one.about or 'this turn'!r}{_ids(': hidden', one.forgotten)}"
-            f"{_ids(': found', one.found)}"
+            f"asked to forget {one.about or 'that'!r}"
+            f"{_ids(': hidden', one.forgotten) or ': nothing found to hide'}"
+            f"{_ids('; near by', one.found)}"
             for one in self.forget
         ]
         lines += [f"refused {count}: {reason}" for reason, count in sorted(self.vetoed.items())]

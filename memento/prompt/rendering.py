@@ -355,6 +355,27 @@ def escape(record: object) -> str:
     return _DOUBTFUL.sub(lambda found: _spelt(spelt, found.start()), spelt)
 
 
+def spell_out(text: str) -> str:
+    r"""Spell out the characters of a text that a reader cannot see, as `escape` does.
+
+    Line breaks, tabs and spaces of every width stay, and so do ``<`` and ``>``: the text is for a
+    place that takes it as text, such as a page.
+
+    >>> spell_out("a\u202eb \u2764\ufe0f <b>")
+    'a\\u202eb \u2764\ufe0f <b>'
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    quoted = f'"{text}"'  # so that every character has neighbours
+
+    def said(found: re.Match[str]) -> str:
+        char = found[0]
+        seen = char in "\n\t<>" or char in _BRACKETS or char in _QUOTES
+        return char if seen or unicodedata.category(char) == "Zs" else _spelt(quoted, found.start())
+
+    return _DOUBTFUL.sub(said, quoted)[1:-1]
+
+
 def _spelt(text: str, at: int) -> str:
     char = text[at]
     return char if _visible(char) or _belongs(text, at) else _escaped(char)

@@ -13,6 +13,8 @@ import json
 import secrets
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from datetime import datetime, timedelta
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,8 +28,8 @@ from memento.types import Trust
 
 LONGEST = 1 << 20
 """Maximum size of a file, bytes."""
-TRUSTS = tuple(one.value for one in Trust if one is not Trust.USER)
-"""What a token's client can be trusted as: a model may be behind it, so never as the user."""
+RIGHTS = ("read", "write", "admin")
+TRUSTS = tuple(one.value for one in Trust)
 
 
 class Token(NamedTuple):
@@ -36,35 +38,61 @@ class Token(NamedTuple):
     Attributes:
         name: Its name, which is kept with what it remembers.
         digest: SHA-256 of the token, hexadecimal.
-        namespace: The only namespace that it sees, labels joined with "/".
-        scope: Where it works; ``""`` is everywhere.
-        read_only: Whether it may only look.
+        namespace: What it sees, labels joined with "/": this namespace, and over ``memento serve``
+            those below it; ``""`` is the whole store.
+        scope: Where it works; ``""`` is everywhere. Only an agent's server can hold it to one.
+        rights: ``read``, ``write`` or ``admin``, each with those before it.
         trust: How far what it says is trusted.
         made: When, ISO 8601.
+        expires: From when it is refused, ISO 8601; ``""`` for never.
     """
 
     name: str
     digest: str
     namespace: str
     scope: str
-    read_only: bool
+    rights: str
     trust: str
     made: str
+    expires: str = ""
 
 
-def add(root: Path, name: str, *, namespace: str, scope: str, read_only: bool, trust: str) -> str:
+def add(
+    root: Path,
+    name: str,
+    *,
+    namespace: str,
+    scope: str = "",
+    rights: str = "write",
+    trust: str = "agent",
+    expires_in: timedelta | None = None,
+) -> str:
     """Make a token; it is returned, and cannot be shown again.
+
+    Args:
+        root: The store folder.
+        name: Its name.
+        namespace: As in `Token`; so are the other arguments.
+        scope: Where it works.
+        rights: What it allows.
+        trust: ``user`` for a program that passes on what its user says; ``agent``, or less, for
+            one with a model behind it.
+        expires_in: How long it is good for; None for ever.
 
     Raises:
         InvalidInput: If there is one of that name, or an argument cannot be accepted.
         StoreError: If the file cannot be read or written.
     """
     name = short_name("name", name)
-    parse_namespace(namespace.split("/"))
+    if namespace:
+        parse_namespace(namespace.split("/"))
+    check_word("rights", rights, RIGHTS)
     check_word("trust", trust, TRUSTS)
     token = f"memento_{secrets.token_urlsafe(32)}"
-    now = system_clock().isoformat(timespec="seconds")
-    made = Token(name, _digest(token), namespace, parse_scope(scope), read_only, trust, now)
+    now = system_clock()
+    ends = "" if expires_in is None else (now + expires_in).isoformat(timespec="seconds")
+    told = (parse_scope(scope), rights, trust, now.isoformat(timespec="seconds"), ends)
+    made = Token(name, _digest(token), namespace, *told)
     with _alone(root):
         known = listed(root)
         if any(one.name == name for one in known):
@@ -98,18 +126,29 @@ def listed(root: Path) -> list[Token]:
     """
     path = root / layout.TOKENS
     try:
-        return [Token(**one) for one in json.loads(read_regular(path, LONGEST))]
+        now = path.stat()
+        return [*_read(path, (now.st_ino, now.st_mtime_ns, now.st_size))]
     except FileNotFoundError:
         return []
     except (OSError, ValueError, TypeError) as error:
         raise StoreUnusable(path, f"holds no tokens: {error}") from error
 
 
+@lru_cache(maxsize=16)
+def _read(path: Path, _edition: tuple[int, ...]) -> tuple[Token, ...]:
+    """Read a file again once it is another one: each change puts a new file in its place."""
+    return tuple(Token(**one) for one in json.loads(read_regular(path, LONGEST)))
+
+
 def holder(root: Path, token: str) -> Token | None:
     """Return whose token it is; None if it is nobody's. Takes as long for any of them."""
     digest = _digest(token)
     found = [one for one in listed(root) if hmac.compare_digest(one.digest, digest)]
-    return found[0] if found else None
+    return found[0] if found and not _is_over(found[0].expires) else None
+
+
+def _is_over(moment: str) -> bool:
+    return bool(moment) and datetime.fromisoformat(moment) <= system_clock()
 
 
 @contextmanager

@@ -35,7 +35,7 @@ from memento.admit.draft import Entry
 from memento.base import files
 from memento.base.lazy import later
 from memento.base.scopes import parse_namespace
-from memento.errors import ArchiveDamaged, ArchiveFromTheFuture, InvalidInput
+from memento.errors import ArchiveDamaged, ArchiveFromTheFuture, InvalidInput, LockedMemory
 from memento.ledger import (
     changes,
     links,
@@ -159,9 +159,19 @@ class Taking:
         if docid is None:
             return False
         self.counts["known"] += 1
+        if self._terms.is_own and row.status == Status.ACTIVE:
+            self._vouch(work, row)
         if docid & SEQ_MASK > self._began.get(work.ns, SEQ_MASK):
             self._ours[work.ns].add(row.id)
         return True
+
+    def _vouch(self, work: Work, row: Row) -> None:
+        """Approve a memory that waits since the file was imported as somebody else's."""
+        here = memories.by_id(work.db, work.ns, row.id)
+        if here.status == Status.QUARANTINED and here.content_hash == row.content_hash:
+            with suppress(InvalidInput, LockedMemory):  # a parent waits, or the user holds its slot
+                trust.approve(work, row.id, here.version)
+                self.counts["approved"] += 1
 
     def _judge_again(self, work: Work, rows: Sequence[Row]) -> list[Row]:
         """Re-evaluate memories whose parents were imported; a trusted file stays as it is."""
@@ -253,7 +263,7 @@ class Imported:
 
     Attributes:
         memories: Number of new memories.
-        known: Memories that the store already had; they stay as they are.
+        known: Memories that the store already had; they stay as they are, except ``approved``.
         links: Links that are new.
         events: Events that are new.
         vectors: New memories whose vector was imported; others are embedded in the background.
@@ -268,6 +278,7 @@ class Imported:
         scopes: New scopes that were defined or merged; none from a file that is not trusted like
             the user.
         shares: New shares; none from such a file, or if ``into`` is another namespace.
+        approved: Known memories that were quarantined, and are released as the file is the user's.
     """
 
     memories: int
@@ -283,6 +294,7 @@ class Imported:
     sessions: int = 0
     scopes: int = 0
     shares: int = 0
+    approved: int = 0
 
 
 def import_from(
@@ -336,9 +348,9 @@ def import_from(
             report(bite[-1].line, total)
         ledger.write(lambda c: sql.end_import(c, run))
         report(total, total)
-        kinds = ("memories", "known", "links", "events", "vectors", "sessions", "scopes", "shares")
+        kinds = "memories known approved links events vectors sessions scopes shares"
         return Imported(
-            **{kind: taking.counts[kind] for kind in kinds},
+            **{kind: taking.counts[kind] for kind in kinds.split()},
             damaged=tuple(lines.damaged),
             quarantined=len(taking.quarantined),
             hidden=lines.hidden,

@@ -225,7 +225,7 @@ def _split(
 
     Secrets are taken out before the text is split, since a cut within one would hide it.
     """
-    text, kind = _text_of(document, format)
+    text, kind = text_of(document, format)
     text = Redaction(config.secrets).text("document", storable("document", text))
     if name is None and isinstance(document, Path):
         name = plain_name(document)
@@ -325,7 +325,7 @@ def _heads(view: View, rows: Iterable[Row]) -> set[str]:
     return found or set()
 
 
-def _text_of(document: object, given: str | None) -> tuple[str, Format]:
+def text_of(document: object, given: str | None) -> tuple[str, Format]:
     """Return the text of a document and how it is written."""
     kind = None if given is None else member(Format, "format", given)
     if isinstance(document, str):

@@ -48,7 +48,7 @@ from memento.types import (
     Strength,
     Trust,
 )
-from memento.views import Part, View
+from memento.views import Part
 from memento.write import verdicts
 from memento.write.verdicts import Verdict, cited
 
@@ -347,9 +347,23 @@ class Feedback(Part):
             session=turn.session,
             opened_at=from_micros(turn.opened_at),
             expires_at=from_micros(turn.expires_at),
-            _view=self._view,
-            _note=lambda ids: self._view.write(lambda work: verdicts.show(work, key, ids)),
+            _feedback=self,
         )
+
+    def show(self, loop: Loop | str, ids: Sequence[str]) -> None:
+        """Record what a turn showed; ``Loop.retrieve`` does.
+
+        Args:
+            loop: The turn, or its id.
+            ids: Memories of this namespace, best first; those that are gone are left out.
+
+        Raises:
+            InvalidInput: If this namespace has no such turn or it is closed, or an argument cannot
+                be accepted.
+        """
+        key = _key(loop)
+        several = [check_id(one, "ids") for one in ids][:SHOWN]
+        self._view.write(lambda work: verdicts.show(work, key, several))
 
     def loop(self, session: str | None = None, *, timeout: float = 3600.0) -> Loop:
         """Rate several answers with one outcome, in a ``with`` statement.
@@ -396,15 +410,20 @@ class Feedback(Part):
         """
         who = member(Trust, "source", source)
         value = None if outcome is None else check_number("outcome", outcome, -1.0, 1.0)
-        key = loop.id if isinstance(loop, Loop) else loop
-        if not isinstance(key, str):
-            raise InvalidInput("loop", "must be a Loop or its id")
-        check_id(key, "loop")
+        key = _key(loop)
         config = self._view.engine.config.dynamics
         shared = self._view.write(lambda work: verdicts.finish(work, key, value, who, config))
         if isinstance(loop, Loop):
             loop.closed = True
         return tuple(shared)
+
+
+def _key(loop: Loop | str) -> str:
+    """Return the id of a turn."""
+    key = loop.id if isinstance(loop, Loop) else loop
+    if not isinstance(key, str):
+        raise InvalidInput("loop", "must be a Loop or its id")
+    return check_id(key, "loop")
 
 
 def _hits(target: Target) -> list[Hit]:
@@ -476,8 +495,7 @@ class Loop:
     session: str | None
     opened_at: datetime
     expires_at: datetime
-    _view: View = field(repr=False, compare=False)
-    _note: Callable[[list[str]], None] = field(repr=False, compare=False)
+    _feedback: Feedback = field(repr=False, compare=False)
     closed: bool = False
 
     def retrieve(self, query: str, k: int | None = 5, **options: Any) -> Retrieval:
@@ -486,8 +504,8 @@ class Loop:
         Raises:
             InvalidInput: If the turn is closed, or an argument cannot be accepted.
         """
-        found = self._view.retrieve(query, k, **options)
-        self._note([hit.id for hit in found if not hit.shared][:SHOWN])
+        found: Retrieval = self._feedback._view.retrieve(query, k, **options)  # noqa: SLF001 - its own part
+        self._feedback.show(self, [hit.id for hit in found if not hit.shared][:SHOWN])
         return found
 
     def outcome(
@@ -507,12 +525,12 @@ class Loop:
         Raises:
             InvalidInput: If the turn is closed, or an argument cannot be accepted.
         """
-        Feedback(self._view).finalize(self, value, source=source)
+        self._feedback.finalize(self, value, source=source)
         if correction is None:
             return None
         who = Source(member(Trust, "source", source))
         draft = Draft(correction, session=self.session, source=who)
-        return self._view.add([draft])[0]
+        return self._feedback._view.add([draft])[0]  # noqa: SLF001 - its own part
 
     def __enter__(self) -> Self:
         return self
@@ -524,4 +542,4 @@ class Loop:
         trace: TracebackType | None,
     ) -> None:
         if not self.closed:
-            Feedback(self._view).finalize(self)
+            self._feedback.finalize(self)

@@ -46,7 +46,7 @@ from memento.verbs.session_handle import (
     Said,
     SessionInfo,
 )
-from memento.views import Part, View
+from memento.views import Part
 from memento.write import session_marks
 
 TURNS = 8
@@ -73,12 +73,11 @@ class Session(Named):
         id: Name of the session; pass it as ``session`` to ``add`` and ``keep``.
     """
 
-    __slots__ = ("_sessions", "_view")
+    __slots__ = ("_sessions",)
 
-    def __init__(self, view: View, session: str) -> None:
+    def __init__(self, sessions: Sessions, session: str) -> None:
         super().__init__(session)
-        self._view = view
-        self._sessions = Sessions(view)
+        self._sessions = sessions
 
     @property
     def info(self) -> SessionInfo:
@@ -130,7 +129,7 @@ class Session(Named):
         if error is None:
             self.end()
         else:
-            self._view.write(lambda work: session_marks.leave(work, self.id))
+            self._sessions.interrupt(self.id)
 
 
 class Sessions(Part):
@@ -179,7 +178,7 @@ class Sessions(Part):
             session_marks.begin(work, name, goal=said, scope=path, owner=owner)
 
         self._view.write(job)
-        return Session(self._view, name)
+        return Session(self, name)
 
     def list(
         self,
@@ -378,6 +377,21 @@ class Sessions(Part):
             except _Outdated:
                 continue
             return self._view.memory(kept[0])
+
+    def interrupt(self, session: str) -> None:
+        """Mark a session as interrupted: it has not ended, and nobody works on it any more.
+
+        A session that is used as a context manager is marked so if its block fails.
+
+        Args:
+            session: Name of the session.
+
+        Raises:
+            InvalidInput: If the name cannot be accepted.
+            StoreError: If it could not be written.
+        """
+        name = short_name("session", session)
+        self._view.write(lambda work: session_marks.leave(work, name))
 
     def _summary(self, session: str, text: str, quoted: Sequence[Row]) -> Draft:
         """Make the draft of the memory that is left of a session."""

@@ -57,7 +57,15 @@ else:
     folding = later("memento.write.folding")
     scope_rows = later("memento.ledger.scope_rows")
 
-KEEP: Any = object()
+
+class _Keep:
+    """Stands for what an update leaves as it is; ``help()`` shows its name."""
+
+    def __repr__(self) -> str:
+        return "KEEP"
+
+
+KEEP: Any = _Keep()
 """Stands for "as it is", since None means "none" for some fields."""
 _BOOKKEEPING = {"updated_at", "version", "given", "content_hash", "cues", "words", "head_words"}
 _REVIVING = (Event.USED, Event.CONFIRMED)

@@ -6,7 +6,7 @@ In order, the first that applies (see `take`):
    is reinforced. One that an agent or a page wrote, or that is not a rule where the user states
    one, is superseded or becomes the user's.
 2. Another value of a slot that has one value at a time: the present value is superseded.
-3. A statement that takes exactly one other back in so many words (``observe.retracts``): that one
+3. A statement that takes exactly one other back in so many words (``observe.ended``): that one
    is superseded. A correction of something that was not found is linked (``corrects``) to the
    assistant's turn that it answers.
 4. The same with a "not", or the opposite: both stay, linked as ``contradicts`` both ways.
@@ -27,7 +27,7 @@ from memento.ledger import changes, memories, slot_rows
 from memento.ledger.contract import Work
 from memento.ledger.rows import LOCKS, Row, content_hash, is_sound
 from memento.observe.derive import Lesson
-from memento.observe.retracts import retracts
+from memento.observe.ended import retracts
 from memento.observe.signals import Signal
 from memento.observe.slots import Slot, slot_under
 from memento.text.opposed import adds_nothing, opposed, repeats
@@ -138,13 +138,19 @@ def _without_slot(lesson: Lesson, rows: Sequence[Row], key: str | None) -> Verdi
         if _vouches(same, lesson) or same.pinned & LOCKS:
             return Verdict(repeats=same, key=key)
         return Verdict(replaces=same, key=key)
-    ended = [row for row in rows if retracts(lesson.candidate.span.text, row.text)]
+    said = lesson.candidate.span.text
+    ended = [row for row in rows if retracts(said, row.text, fills=_is_of_user(row))]
     if len(ended) == 1 and not ended[0].pinned & LOCKS:
         return Verdict(replaces=ended[0], key=key or ended[0].key)
     against = tuple(row for row in rows if _excludes(row, lesson))
     return Verdict(
         contradicts=against, key=key, unplaced=lesson.signal is Signal.CORRECTION and not against
     )
+
+
+def _is_of_user(row: Row) -> bool:
+    """Return whether a memory is the value of a slot that says how the user is, not what to do."""
+    return row.key is not None and row.kind != Kind.RULE
 
 
 def _says_the_same(row: Row, lesson: Lesson) -> bool:

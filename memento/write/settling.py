@@ -31,9 +31,9 @@ from memento.ledger.links import head
 from memento.ledger.match import All, Word
 from memento.ledger.rows import Row, docid_of, is_sound
 from memento.ledger.schema import SEQ_MASK
+from memento.observe.ended import ended
 from memento.observe.signals import Signal
 from memento.observe.slots import Slot, slot_under
-from memento.text.ended import ended
 from memento.text.opposed import LONGEST, opposed, stance
 from memento.types import Kind, Reason, Status, Trust
 from memento.write import locks, slots

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 from io import StringIO
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from memento.agents.examine import examine
 from memento.agents.onboard import onboard
 from memento.agents.setup import carry_out, plan
 from memento.agents.table import AGENTS, Program
+from memento.base.home import default_root
 from memento.cli import main
 from memento.types import Status, Trust
 
@@ -199,6 +201,10 @@ def test_doctor_plays_an_event(home, tmp_path, monkeypatch):
     program.write_text("#!/bin/sh\nexit 0\n")
     program.chmod(0o755)
     assert {one.check: one.ok for one in examine(None)}["codex hook"]
+    log.unlink()
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -P -m memento "$@"\n')
+    assert {one.check: one.ok for one in examine(None)}["codex hook"]
+    assert not default_root().exists()
 
 
 def test_show_takes_a_key(run, tmp_path):

@@ -45,10 +45,10 @@ def lines(*values):
 
 
 def problem(path, **options):
-    """Return what reading the file is refused with."""
+    """Return what reading the file is refused with, without the folder of the file."""
     with pytest.raises(InvalidInput) as caught:
         list(read(path, **options))
-    return str(caught.value)
+    return str(caught.value).replace(f"{path.parent}/", "", 1)
 
 
 def ids(path, **options):

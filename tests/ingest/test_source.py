@@ -95,8 +95,9 @@ def peak(path):
 @pytest.mark.parametrize("name", ["a.txt.gz", "a.md.gz", "a.jsonl.gz"])
 def test_a_line_without_end_is_not_read_whole(tmp_path, name):
     """One line of 100 MB in 100 kB is refused by place, within a bounded memory."""
-    most, problem = peak(bomb(tmp_path, name, b"a" * 1_000_000, 100))
-    assert problem == f"path: {name}:1: is longer than {LINE_BYTES:,} bytes; break the line"
+    path = bomb(tmp_path, name, b"a" * 1_000_000, 100)
+    most, problem = peak(path)
+    assert problem == f"path: {path}:1: is longer than {LINE_BYTES:,} bytes; break the line"
     assert most < 4 * LINE_BYTES
 
 

@@ -25,6 +25,7 @@ PUBLIC = {
     "memento.base.scopes",  # paths and namespaces
     "memento.embed",  # an embedder by name, held to its contract
     "memento.admit",  # Secrets and Redaction
+    "memento.frameworks",  # recall and keep for the agents of a framework
     "memento.conversation",  # turns as memories: what keep does, for adapters
     "memento.prompt",  # memories as text for a prompt
     "memento.base.plain",  # names and words in one form

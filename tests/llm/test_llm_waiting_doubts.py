@@ -99,7 +99,7 @@ def test_each_message_has_all_items_of_a_reply(tmp_path):
         assert len(learnt(memory)) == 24
 
 
-@pytest.mark.parametrize("forget", ["named", "all", "ask"])
+@pytest.mark.parametrize("forget", ["hide", "ask"])
 @pytest.mark.parametrize("together", [False, True])
 def test_a_request_to_forget_is_also_for_what_waits(tmp_path, forget, together):
     """No model sees what was said before it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memento import MemoryManager, Status
-from memento.observe.retracts import retracts
+from memento.observe.ended import retracts
 
 DENIED = [
     ("I'm married.", "I'm no longer married."),
@@ -14,11 +14,17 @@ DENIED = [
     ("My brother is a nurse.", "My brother is no longer a nurse."),
     ("Our office is in Lyon.", "Our office is not in Lyon any more."),
     ("The demo is on Friday.", "Actually the demo is on Thursday, not on Friday."),
+    ("I'm allergic to penicillin.", "Turns out I'm not allergic after all."),
+    ("My manager is Fiona.", "Fiona has left."),
+    ("We host the docs on Netlify.", "Netlify is gone, the docs are on Pages now."),
 ]
 KEPT = [
     ("I'm married.", "I'm no longer tired."),
     ("I'm allergic to nuts.", "I'm no longer allergic to milk."),
     ("I'm married.", "I'm no longer sure that I'm married to the idea."),
+    ("I work at Siemens.", "My brother left the works council at Siemens."),
+    ("My bank is ING.", "My bank is closed now."),
+    ("I'm married to Tom.", "My sister got divorced."),
 ]
 
 
@@ -76,3 +82,30 @@ def test_nobody_but_the_user_denies(tmp_path, role):
 def test_an_end_names_what_ended(new, old, ends):
     """A short statement that closes with it; in doubt both stay."""
     assert retracts(new, old) is ends
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("I'm married to Tom.", "We got divorced in May."),
+        ("My wife is Elif.", "We split up last month."),
+        ("I work for the council.", "I quit my job."),
+    ],
+)
+def test_a_state_ends_without_being_named(old, new):
+    """Who is divorced is no longer married; of somebody else it says nothing."""
+    assert retracts(new, old)
+    assert not retracts(new.replace("We", "They").replace("I ", "Tom "), old)
+
+
+def test_a_plain_not_takes_back_the_value_of_a_slot_only(memory, hearing):
+    """What ended stays for questions about the past, and leaves the head of the policy."""
+    hearing.knows("My name is Bob.", "identity")
+    hearing.knows("My name isn't Bob.", "identity")
+    (first,) = memory.observe("My name is Bob.", session="1").learned
+    memory.observe("My name isn't Bob.", session="2")
+    old = memory.get(first.memory.id)
+    assert (old.status, old.valid_until is not None) == (Status.SUPERSEDED, True)
+    assert "My name is Bob" not in memory.rules.policy().text
+    assert not retracts("I don't like rain.", "I like rain.")
+    assert retracts("I don't live in Oslo.", "I live in Oslo.", fills=True)

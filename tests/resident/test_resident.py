@@ -47,7 +47,8 @@ def here(root, monkeypatch):
 
 
 def wait(_resident, asked):
-    """Answer when a file is there."""
+    """Say that the call has begun; answer when a file is there."""
+    Path(f"{asked['for']} begun").touch()
     assert wait_for(Path(asked["for"]).exists)
     return {"waited": True}
 
@@ -342,7 +343,7 @@ def test_what_has_begun_is_answered_before_the_end(here, root, tmp_path):
     with ThreadPoolExecutor(1) as pool:
         asked = {"call": "wait", "for": str(tmp_path / "go")}
         answer = pool.submit(call, root, asked, seconds=30)
-        assert wait_for(lambda: here.status()["clients"] == 0)
+        assert wait_for((tmp_path / "go begun").exists)
         here.leave()
         assert wait_for(lambda: not Path(place(root)).exists())
         (tmp_path / "go").touch()

@@ -13,7 +13,7 @@ from memento.resident import tokens
 
 def make(root, name="laptop", **more):
     """Make a token."""
-    given = {"namespace": "default", "scope": "", "read_only": False, "trust": "agent"}
+    given = {"namespace": "default", "scope": "", "trust": "agent"}
     return tokens.add(root, name, **(given | more))
 
 
@@ -29,9 +29,9 @@ def test_the_file_has_no_token(tmp_path):
 def test_a_token_has_its_rights_until_it_is_revoked(tmp_path):
     """Any other is nobody's."""
     first = make(tmp_path)
-    second = make(tmp_path, "web", namespace="acme/ada", scope="a/b", read_only=True, trust="web")
+    second = make(tmp_path, "web", namespace="acme/ada", scope="a/b", rights="read", trust="web")
     found = tokens.holder(tmp_path, second)
-    assert found[2:6] == ("acme/ada", "a/b", True, "web")
+    assert found[2:6] == ("acme/ada", "a/b", "read", "web")
     for wrong in ("", second[:-1], second + "x", "\udcff", found.digest):
         assert tokens.holder(tmp_path, wrong) is None
     tokens.revoke(tmp_path, "web")
@@ -43,7 +43,8 @@ def test_a_token_has_its_rights_until_it_is_revoked(tmp_path):
 @pytest.mark.parametrize(
     ("wrong", "field"),
     [
-        ({"trust": "user"}, "trust"),
+        ({"trust": "owner"}, "trust"),
+        ({"rights": "all"}, "rights"),
         ({"scope": "../x"}, "scope"),
         ({"namespace": "a//b"}, "namespace"),
         ({"name": ""}, "name"),
@@ -51,7 +52,7 @@ def test_a_token_has_its_rights_until_it_is_revoked(tmp_path):
     ],
 )
 def test_what_no_token_can_have_is_refused(tmp_path, wrong, field):
-    """Above all the user's trust: a model may be behind it."""
+    """What is none of the words for it, or a name that is taken."""
     make(tmp_path, "taken")
     with pytest.raises(InvalidInput) as refused:
         make(tmp_path, **wrong)

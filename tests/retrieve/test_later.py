@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from memento.ledger.schema import SEQ_MASK
-from memento.text import ended as language
-from memento.text.ended import ended
+from memento.observe import ended as language
+from memento.observe.ended import ended
 
 
 @pytest.mark.parametrize(

@@ -82,3 +82,28 @@ def test_one_command_is_one_change(memento):
     assert memento("forget", *ids).out == "".join(f"{one}  forgotten\n" for one in ids)
     assert "2 memories set back" in memento("undo", "--yes").out
     assert len(memento("list", "--json").data["memories"]) == 2
+
+
+def test_a_forgotten_value_comes_back_by_its_key(memento):
+    """As it went: the key fills nothing meanwhile."""
+    added(memento, "the kettle is blue", "--key", "kettle")
+    memento("forget", "kettle")
+    assert memento("restore", "kettle").out.endswith("  active\n")
+    assert memento("value", "kettle", "--json").data["text"] == "the kettle is blue"
+    assert memento("restore", "teapot").status == 3
+
+
+def test_one_undo_takes_a_command_back(memento):
+    """Whatever number of memories it changed, and of changes it made of each."""
+    a, b = added(memento, "the kettle is blue"), added(memento, "the door is green")
+    memento("set", a, b, "--tag", "+home", "--archived")
+    assert "4 changes, archive" in memento("undo", "--yes").err
+    both = memento("list", "--json").data["memories"]
+    assert {(one["id"], one["status"], *one["tags"]) for one in both} == {
+        (a, "active"),
+        (b, "active"),
+    }
+    memento("forget", a, b)
+    memento("restore", a, b)
+    memento("undo", "--yes")
+    assert memento("list", "--json").data["memories"] == []

@@ -195,6 +195,11 @@ def test_reading_from_a_terminal_says_so(memento, monkeypatch):
     said = ["reading from stdin; end with Ctrl-D", "made a new store in agent_memory"]
     assert ended.status == 0
     assert ended.err == "".join(f"memento: {one}\n" for one in said)
+    for command in ("observe",), ("ingest", "-"), ("import", "-"):
+        typed = io.TextIOWrapper(io.BytesIO(b"user: I live in Porto"))
+        monkeypatch.setattr(typed, "isatty", lambda: True)
+        monkeypatch.setattr("sys.stdin", typed)
+        assert said[0] in memento(*command).err, command
     monkeypatch.setattr("sys.stdin", io.StringIO("from a pipe"))
     assert memento("add", "-").err == ""
 

@@ -129,7 +129,9 @@ def rooms(package):
 
 def mapped(docstring):
     """Return the names that the map in a docstring has: at the start of a line, then spaces."""
-    lines = re.findall(r"^([a-z_]+(?:, [a-z_]+)*) {2,}\S", docstring, re.MULTILINE)
+    lines = re.findall(
+        r"^([a-z_][a-z_0-9]*(?:, [a-z_][a-z_0-9]*)*) {2,}\S", docstring, re.MULTILINE
+    )
     return [name for names in lines for name in names.split(", ")]
 
 

@@ -175,6 +175,19 @@ def test_a_second_import_adds_nothing(full, open_memory, tmp_path):
     assert full.store.import_from(io.StringIO(exported), trust="user").memories == 0
 
 
+def test_a_file_of_ones_own_releases_what_waits_from_it(full, open_memory, tmp_path):
+    """Imported again as the user's; what waited where it comes from waits still."""
+    export = tmp_path / "mine.jsonl"
+    full.store.export(export, all_namespaces=True)
+    with open_memory(tmp_path / "copy") as copy:
+        copy.store.import_from(export, all_namespaces=True)
+        waiting = {one.id for one in copy.quarantine.list()}
+        done = copy.store.import_from(export, all_namespaces=True, trust="user")
+        left = {one.id for one in copy.quarantine.list()}
+        assert left < waiting
+        assert done.approved >= len(waiting - left) > 0
+
+
 def test_an_export_of_one_namespace_goes_into_another(full, open_memory, tmp_path):
     """It is this manager's own that is written, whichever it came from; never a third."""
     exported = text_of(full.of("acme", "rami"))

@@ -65,7 +65,9 @@ def test_a_note_changes_its_memory(memory, one, vault):
     vault.edit("Oslo", "Bergen")
     vault.edit("  - home", "  - home\n  - norway\nscope: project/north")
     vault.edit("kind: fact", "kind: preference")
+    vault.root.joinpath("new.md").write_text("---\nmemento: new\n---\nRami drinks tea\n")
     done = memory.store.sync_vault(vault.root)
+    (new,) = (one.id for one in memory.list() if one.text == "Rami drinks tea")
     found = memory.get(one.id)
     assert (found.text, found.tags, found.kind) == (
         "Rami lives in Bergen",
@@ -75,7 +77,8 @@ def test_a_note_changes_its_memory(memory, one, vault):
     assert (found.scope, found.source.kind) == ("project/north", "user")
     memory.undo(run=done.run)
     assert memory.get(one.id).text == "Rami lives in Oslo"
-    assert vault.sync() == [("written", "")]
+    assert memory.get(new).status == "forgotten"
+    assert sorted(vault.sync()) == [("removed", ""), ("written", "")]
     assert "Oslo" in vault.path().read_text()
 
 

@@ -6,7 +6,7 @@ import pytest
 from test_undo import active, last, snapshot
 
 from memento import Config, MemoryManager, Source
-from memento.config import Articles, ObserveConfig, Sleep
+from memento.config import Articles, Sleep
 from memento.verbs import documents
 
 DAY = timedelta(days=1)
@@ -182,7 +182,6 @@ def kept(open_memory):
     config = Config(
         sleep=Sleep(auto="off", archive_share=1.0),
         articles=Articles("extractive"),
-        observe=ObserveConfig(forget="all"),
     )
     memory = open_memory(config=config)
     memory.add("The door code is 2011", id="door")

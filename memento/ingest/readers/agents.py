@@ -27,7 +27,7 @@ from memento.ingest.readers.common import (
     text_blocks,
     word,
 )
-from memento.ingest.source import FilePlace, Head, Item, values, whole_lines
+from memento.ingest.source import Head, Item, values, whole_lines
 from memento.types import Draft
 
 _Lines = Iterable[Mapping[str, Any]]
@@ -191,7 +191,7 @@ def _in_database(item: Item) -> Iterator[Mapping[str, Any]]:
                 yield from _sessions_of(db)
         except (sqlite3.Error, ValueError) as error:
             problem = f"is no database of opencode that can be read ({error}); close opencode"
-            raise FilePlace(item.name).error(f"{problem} and try again") from error
+            raise item.place.error(f"{problem} and try again") from error
 
 
 def _sessions_of(db: sqlite3.Connection) -> Iterator[Mapping[str, Any]]:

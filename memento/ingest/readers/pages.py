@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from memento.ingest.paragraphs import BLOCK_CHARS, document, facts, under_headings
 from memento.ingest.readers.common import How
-from memento.ingest.source import FilePlace, Head, Item, bounded
+from memento.ingest.source import Head, Item, bounded
 from memento.types import Draft
 
 BLOCKS = frozenset({
@@ -223,7 +223,7 @@ def is_html(head: Head) -> bool:
 
 def read_html(item: Item, _how: How) -> Iterator[Draft]:
     """Read a web page: a fact for each paragraph, list or table, with its heading."""
-    page = "\n".join(bounded(item, FilePlace(item.name)))
+    page = "\n".join(bounded(item, item.place))
     like = document(item.plain_name)
     for paragraph, headings in under_headings(html_blocks(page)):
         yield from facts(paragraph, like, headings)

@@ -104,9 +104,11 @@ def _rows(item: Item) -> Iterator[tuple[FilePlace, list[str]]]:
     reader = csv.reader(chain([first], rest), delimiter=separator)
     try:
         for row in reader:
-            yield FilePlace(f"{item.name}:{reader.line_num}"), row
+            yield FilePlace(f"{item.place.text}:{reader.line_num}"), row
     except csv.Error as error:
-        raise FilePlace(f"{item.name}:{reader.line_num}").error(f"is not CSV: {error}") from error
+        raise FilePlace(f"{item.place.text}:{reader.line_num}").error(
+            f"is not CSV: {error}"
+        ) from error
 
 
 def parse_map(given: list[str]) -> dict[str, str]:

@@ -146,6 +146,23 @@ def test_no_embedder_is_an_error(open_memory):
         MementoEmbeddings(None)
 
 
+def test_what_was_erased_stays_away_when_its_source_is_loaded_again(manager):
+    """Under any id; a document that was deleted, or has another text, is stored as ever."""
+    store = MementoVectorStore(manager)
+
+    def load(text="Rami is allergic to nuts.", name="one"):
+        store.add_texts([text], [{"source": "file:people.pdf"}], ids=[name])
+        return [one.text for one in manager.list(source="file:people.pdf")]
+
+    assert load() == ["Rami is allergic to nuts."]
+    store.delete(["one"])
+    assert load() == ["Rami is allergic to nuts."]
+    manager.store.erase(["one"])
+    assert load() == []
+    assert load("Rami eats nuts.") == ["Rami eats nuts."]
+    assert load(name="two") == ["Rami eats nuts."]
+
+
 def test_an_address_of_any_length_is_an_id(manager):
     """Two that begin alike stay two; each is found, replaced and deleted by the id given."""
     store = MementoVectorStore(manager)

@@ -26,7 +26,7 @@ LISTED = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
 
 def make(root, name, **more):
     """Make a token."""
-    given = {"namespace": "default", "scope": "", "read_only": False, "trust": "agent"}
+    given = {"namespace": "default", "scope": "", "trust": "agent"}
     return tokens.add(root, name, **(given | more))
 
 
@@ -101,7 +101,7 @@ def test_only_a_token_opens_it(root, serve):
 def test_a_token_is_bound_to_its_namespace_scope_rights_and_trust(root, serve):
     """No argument of a call can change them."""
     shop = make(root, "shop", scope="project/shop")
-    reader = make(root, "reader", read_only=True)
+    reader = make(root, "reader", rights="read")
     other = make(root, "other", namespace="acme/ada")
     web = make(root, "crawler", trust="web")
     served = serve()

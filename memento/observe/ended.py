@@ -1,17 +1,19 @@
-"""Find the things of which a statement says that they ended or were replaced. Pure.
+"""Find what a statement says is over, and whether it takes an earlier one back. Pure.
 
-"Fiona has left, Gareth runs our team now", "she took me off bisoprolol", "no more violin": what was
-said before about Fiona, bisoprolol or the violin may no longer hold.
+"Fiona has left", "I left Siemens", "no more violin": what was said before of Fiona, Siemens or the
+violin may no longer hold. An earlier statement that says hardly more is taken back, as is one that
+is denied, or corrected ("It's Thursday, not Friday"). In doubt both stay.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
+from memento.observe.wording import without_lead
+from memento.text.opposed import LONGEST, marks, opposed, spoken, stance
 from memento.text.words import STOP_WORDS, words
 
-_LONGEST = 400
-_SHORTEST = 2
 _VAGUE = frozenset(
     """off on out up down over back new old second first last one everything nothing something all
     more less time day week month year way thing things lot""".split()  # noqa: SIM905 - words read better as one text
@@ -44,6 +46,7 @@ _LET_GO = (
     r"|said goodbye to|unsubscribed from|resigned from|notice at|outgrew|(?:finished|done) with"
     r"|dropped out of|stopped (?:using|taking|going to|seeing)"
 )
+_GIVEN = "gave up|given up|sold|scrapped|lost|cancelled|stopped"
 _TAKEN_BACK = "withdrew|withdrawn|cancell?ed|called off|revoked"
 _AGREED = "order|booking|contract|offer|appointment|request|subscription|plans?"
 _FIRM = "practice|business|shop|store|company|firm|surgery|garage|studio|restaurant|farm|office"
@@ -88,16 +91,56 @@ _WRITTEN = (
     rf"\b(?:no more|no longer|instead of|rather than) (?:an? |any )?{_MINE}{_THING}",
     rf"{_NOT}(?:\w+ ){{0,3}}{_THING}(?= any ?(?:more|longer)\b)",
     rf"\b(?:{_TAKEN_BACK}) {_MINE}(?:{_AGREED}) (?:for|of|with) {_MINE}{_UNTIL}{_STOP}",
-    r"\b(?:gave up|given up|sold|scrapped|lost|cancelled|stopped) (?:with )?"
-    + (_NOT_TO + _MINE + _UNTIL + _STOP),
-    r"\b(?:gave up|given up|sold|scrapped|lost|cancelled|stopped) (?:with )?"
-    + (_NOT_TO + _MINE + _THING),
+    rf"\b(?:{_GIVEN}) (?:with )?{_NOT_TO}{_MINE}{_UNTIL}{_STOP}",
+    rf"\b(?:{_GIVEN}) (?:with )?{_NOT_TO}{_MINE}{_THING}",
     rf"(?:^|[.;!] *)no {_THING}",
+    rf"^(?:i|we)(?:'ve| have)? (?:just )?(?:left|dropped|quit) {_MINE}{_UNTIL}(?=[,.;!]|$)",
     rf"\b(?:moved|put|postponed|shifted|switched) (?:back )?{_MINE}{_UNTIL}{_TO}",
     _BEGINS + _MINE + _THING + r" (?:has |have |was |been )*(?:moved|switched|gone) (?:to|over)\b",
     rf"\b(?:statt|anstatt|keinen?|keine[mr]?) {_THING}(?= mehr\b)?",
     rf"\b(?:au lieu (?:de |d'|du )|en vez de |en lugar de |em vez de ){_THING}",
 )
+_DENIES = re.compile(
+    r"\bno longer\b|\bnot\b.{0,80}\b(?:any ?more|any longer|after all)\b"
+    r"|\b(?:turns out|it turned out|actually)\b.{0,20}\bnot\b",
+    re.IGNORECASE,
+)
+_TURNS_OUT = re.compile(r"^(?:it )?(?:turns|turned) out (?:that )?| after all$", re.IGNORECASE)
+_CORRECTED = (
+    re.compile(r"[^,;.]{1,60}?,? (?:and )?not (?P<old>[^,;.]{1,60})$", re.IGNORECASE),
+    re.compile(r"not (?P<old>[^,;.]{1,60})[,;.] ?(?:but )?[^,;.]{1,60}$", re.IGNORECASE),
+    re.compile(r"[^,;.]{1,60}? (?:instead of|rather than) (?P<old>[^,;.]{1,60})$", re.IGNORECASE),
+    re.compile(r".*\bfrom (?P<old>[^,;.]{1,40}?) to [^,;.]{1,40}$", re.IGNORECASE),
+)
+_TOLD_WHEN = re.compile(
+    r",? (?:now|today|yesterday|(?:last|this) (?:week|month|year)|for good|at last"
+    r"|in (?:jan|febr|mar|apr|ma|jun|jul|aug|sept|oct|nov|dec)[a-z]{0,6})$",
+    re.IGNORECASE,
+)
+_STATES = (
+    (
+        re.compile(r"(?:i|we)\b.{0,20}\b(?:divorced|separated|split up|broke up)$", re.IGNORECASE),
+        re.compile(
+            r"^(?:(?:i|we)(?:'m|'re| am| are) (?:married|engaged)"
+            r"|my (?:husband|wife|(?:girl|boy)friend|partner|fianc[ée]e?)(?: is|'s))\b",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        re.compile(
+            r"(?:i|we)\b.{0,20}\b(?:quit(?: my job)?|resigned|fired|laid off|retired)$",
+            re.IGNORECASE,
+        ),
+        re.compile(r"^(?:i work (?:at|for|as)|my (?:job|employer) is)\b", re.IGNORECASE),
+    ),
+)
+"""What somebody says who is no longer in a state, and who is in it."""
+_LITTLE = frozenset(
+    """it that i we you my your our his her got wrong no not instead of than rather from to use at
+    on in and meant""".split()  # noqa: SIM905 - words read better as one text
+)
+_FRAME = 4
+"""Most words beside what is over, of the old statement and of the new one."""
 _MAY_TELL = frozenset(
     """abolished any anylonger anymore anstatt away back bankrupt binned broke broken burned burnt
     bust call called calls canceled cancelled changed closed closing collapsed demolished died
@@ -119,7 +162,7 @@ def ended(text: str) -> frozenset[frozenset[str]]:
     >>> [sorted(one) for one in ended("Dr Anand has swapped the atorvastatin for rosuvastatin")]
     [['atorvastatin']]
     """
-    if len(text) > _LONGEST or _MAY_TELL.isdisjoint(words(text)):
+    if len(text) > LONGEST or _MAY_TELL.isdisjoint(words(text)):
         return frozenset()
     found = (
         frozenset(_telling(match["thing"]))
@@ -132,5 +175,57 @@ def ended(text: str) -> frozenset[frozenset[str]]:
 def _telling(thing: str) -> list[str]:
     """Keep the words of a thing that tell which one it is; none if one of them tells nothing."""
     said = [word for word in words(thing) if word not in STOP_WORDS and word not in _TITLES]
-    kept = [word for word in said if word not in _VAGUE and len(word) > _SHORTEST]
+    kept = [word for word in said if word not in _VAGUE and word[2:]]
     return kept if len(kept) == len(said) else []
+
+
+def retracts(new: str, old: str, *, fills: bool = False) -> bool:
+    """Return whether a statement says of an earlier one of the same person that it is over.
+
+    Args:
+        new: The statement.
+        old: The earlier one.
+        fills: Whether the earlier one is the value of a slot, so that a plain "not" takes it back.
+
+    >>> retracts("It's Thursday, not Friday.", "The demo is on Friday.")
+    True
+    >>> retracts("I'm no longer married to Tom.", "I'm married.")
+    False
+    >>> retracts("I left Siemens.", "I work at Siemens."), retracts("I left Siemens.", "Siemens")
+    (True, False)
+    """
+    plain = without_lead(new.replace("’", "'")).strip().rstrip(".! ")  # noqa: RUF001 - real
+    plain = _TOLD_WHEN.sub("", plain)
+    denies = fills or _DENIES.search(new.replace("n't", " not"))
+    if denies and _denies(_TURNS_OUT.sub("", plain), old):
+        return True
+    if any(over.match(plain) and was.search(old) for over, was in _STATES):
+        return True
+    told = [spoken(match["old"]) for one in _CORRECTED if (match := one.match(plain))]
+    return any(_is_about(old, plain, one) for one in told if one) or any(
+        _says_little_but(old, one) and _says_little_but(plain, one, anywhere=True)
+        for one in ended(plain)
+    )
+
+
+def _denies(new: str, old: str) -> bool:
+    """Return whether a statement denies another one, or what it begins with."""
+    denied, known = stance(new), stance(old)
+    if not denied.denied or known.denied:
+        return False
+    said = denied.about
+    begins = said and said == known.about[: len(said)] and marks(new) <= marks(old)
+    return opposed(new, old) or (bool(begins) and len(known.about) <= len(said) + _FRAME)
+
+
+def _is_about(old: str, new: str, value: Collection[str]) -> bool:
+    """Return whether a statement has the value that another takes back, and all else it names."""
+    said = {*spoken(old)}
+    return said.issuperset(value) and len({*spoken(new)} - said - _LITTLE) <= len(value)
+
+
+def _says_little_but(text: str, thing: frozenset[str], *, anywhere: bool = False) -> bool:
+    """Return whether a short statement ends with what is over, or has it: "I work at Siemens"."""
+    said = spoken(text)
+    there = thing.issubset(said) if anywhere else thing == {*said[-len(thing) :]}
+    return there and 0 < len(said) - len(thing) <= _FRAME

@@ -1,0 +1,143 @@
+"""What is remembered, for each call of an agent's model, and what is said, into the memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Self, Unpack
+
+from haystack.components.agents.state.state import State
+from haystack.components.agents.state.state_utils import replace_values
+from haystack.core.serialization import default_to_dict
+from haystack.dataclasses import ChatMessage
+from haystack.hooks.protocol import Hook, HookPoint
+
+from memento import MemoryManager, Turn
+from memento.errors import InvalidInput
+from memento.frameworks import AgentMemory, Given, RunOptions
+from memento_haystack._places import manager_at, place_of
+
+OURS = "memento"
+"""Metadata of the messages that hold what is remembered."""
+
+
+def memory_hooks(
+    manager: MemoryManager, **options: Unpack[RunOptions]
+) -> dict[HookPoint, list[Hook]]:
+    """Make the hooks that give an ``Agent`` a memory: ``Agent(..., hooks=memory_hooks(manager))``.
+
+    Before each call of the model, the memories that bear on the user's last message are put behind
+    it as a message of data. While tools are called for one message, it stays the same. At the end
+    of the run it is taken out again, so that it is not in the result, and what the user and the
+    agent said is stored, each turn once.
+
+    Name the conversation and the user in ``agent.run(..., hook_context={"session": "monday",
+    "user": "ada"})``; without ``session``, identical texts are stored once.
+
+    Args:
+        manager: The manager of the store to use.
+        options: ``namespace``, a function of the ``hook_context`` that returns labels, such as
+            ``lambda context: ("acme", context["user"])``; ``k``, ``tokens``, ``wait``, ``policy``
+            (its head is a system message), ``observe``, ``scope`` and ``speaker``, see
+            ``memento.frameworks.AgentMemory``.
+
+    Raises:
+        InvalidInput: If an argument is not as described.
+    """
+    return {
+        "before_llm": [MementoRecall(manager, **options)],
+        "after_run": [MementoKeep(manager, **options)],
+    }
+
+
+class _MementoHook:
+    """A hook with a memory."""
+
+    def __init__(self, manager: MemoryManager, **options: Unpack[RunOptions]) -> None:
+        self._options = options
+        self._memory = AgentMemory(manager, **options)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Write the hook; the settings of the manager are not part of it.
+
+        Raises:
+            InvalidInput: If it has a function for the namespace, which cannot be written.
+        """
+        if self._options.get("namespace") is not None:
+            raise InvalidInput("namespace", "is a function, which a file cannot hold")
+        written: dict[str, Any] = default_to_dict(
+            self, **place_of(self._memory.manager), **self._options
+        )
+        return written
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Self:
+        """Make the hook that was written with ``to_dict``."""
+        given = dict(data["init_parameters"])
+        place = {key: given.pop(key) for key in ("root", "namespace")}
+        return cls(manager_at(place), **given)
+
+    def _of(self, state: State) -> tuple[AgentMemory, str | None]:
+        """Return the memory of the run's user, and the name of the conversation."""
+        context = state.get("hook_context") or {}
+        return self._memory.of(context), context.get("session")
+
+
+class MementoRecall(_MementoHook):
+    """Puts what is remembered behind the user's last message."""
+
+    def run(self, state: State) -> None:
+        """Recall before a call of the model."""
+        memory, session = self._of(state)
+        said = _said(state)
+        _put(state, said, memory.recall(map(_turn_of, said), session))
+
+    async def run_async(self, state: State) -> None:
+        """Recall as ``run`` does, without blocking a thread while it waits."""
+        memory, session = self._of(state)
+        said = _said(state)
+        _put(state, said, await memory.arecall(map(_turn_of, said), session))
+
+
+class MementoKeep(_MementoHook):
+    """Takes out what was remembered, and stores what was said."""
+
+    def run(self, state: State) -> None:
+        """Store the conversation after a run."""
+        memory, session = self._of(state)
+        said = _said(state)
+        state.set("messages", said, handler_override=replace_values)
+        memory.keep(map(_turn_of, said), session)
+
+    async def run_async(self, state: State) -> None:
+        """Store as ``run`` does, in a worker thread."""
+        memory, session = self._of(state)
+        said = _said(state)
+        state.set("messages", said, handler_override=replace_values)
+        await memory.akeep(map(_turn_of, said), session)
+
+
+def _said(state: State) -> list[ChatMessage]:
+    return [one for one in state.get("messages") if OURS not in one.meta]
+
+
+def _put(state: State, said: list[ChatMessage], given: Given) -> None:
+    """Put what is given into the messages: the head behind the system's, the block at the end."""
+    shown = list(said)
+    if given.block:
+        last = max(at for at, one in enumerate(said) if one.is_from("user"))
+        shown.insert(last + 1, ChatMessage.from_user(given.block, meta={OURS: True}))
+    if given.head:
+        first = next((at for at, one in enumerate(said) if not one.is_from("system")), len(said))
+        shown.insert(first, ChatMessage.from_system(given.head, meta={OURS: True}))
+    state.set("messages", shown, handler_override=replace_values)
+
+
+def _turn_of(message: ChatMessage) -> Turn:
+    """Read a message: who speaks, and what is said; nothing, if it is a call."""
+    return Turn(
+        "\n".join([*message.texts, *_results(message)]), message.role.value, actor=message.name
+    )
+
+
+def _results(message: ChatMessage) -> Iterable[str]:
+    return (str(one.result) for one in message.tool_call_results)

@@ -1,0 +1,101 @@
+"""A component that finds documents by words and by meaning."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Any, Self
+
+from haystack import Document, component
+from haystack.core.serialization import default_from_dict, default_to_dict
+
+from memento import Filtering
+from memento.aio import settle
+from memento.check import check_count
+from memento.errors import InvalidInput
+from memento_haystack._documents import MARK, MementoDocumentStore, document_of
+
+log = logging.getLogger("memento.haystack")
+
+
+@component
+class MementoRetriever:
+    """Retrieves the documents of a ``MementoDocumentStore``, best first.
+
+    Words and meaning are searched together, with the model of the store's manager; the query needs
+    no embedder. Documents that do not bear on the query are left out, so there may be fewer than
+    ``top_k``. The score is in [0, 1]. Parts that could not be searched are logged as warnings.
+
+    Args:
+        document_store: Where to look.
+        filters: Haystack's filters; only documents that match are searched.
+        top_k: Maximum number of documents, 1 to 10,000.
+
+    Raises:
+        InvalidInput: If an argument is not as described.
+    """
+
+    def __init__(
+        self,
+        document_store: MementoDocumentStore,
+        filters: dict[str, Any] | None = None,
+        top_k: int = 10,
+    ) -> None:
+        if not isinstance(document_store, MementoDocumentStore):
+            raise InvalidInput("document_store", "must be a MementoDocumentStore")
+        self.document_store = document_store
+        self.filters = filters
+        self.top_k = check_count("top_k", top_k)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Write the component and its store."""
+        store = self.document_store.to_dict()
+        written: dict[str, Any] = default_to_dict(
+            self, document_store=store, filters=self.filters, top_k=self.top_k
+        )
+        return written
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Self:
+        """Make the component that was written with ``to_dict``."""
+        given = dict(data["init_parameters"])
+        given["document_store"] = MementoDocumentStore.from_dict(given["document_store"])
+        made: Self = default_from_dict(cls, {**data, "init_parameters": given})
+        return made
+
+    @component.output_types(documents=list[Document])
+    def run(
+        self, query: str, filters: dict[str, Any] | None = None, top_k: int | None = None
+    ) -> dict[str, list[Document]]:
+        """Retrieve documents.
+
+        Args:
+            query: The query, in plain words.
+            filters: Filters for this query instead of those of the component.
+            top_k: Maximum number of documents for this query.
+        """
+        return self._found(query, filters, top_k, self.document_store.wait)
+
+    @component.output_types(documents=list[Document])
+    async def run_async(
+        self, query: str, filters: dict[str, Any] | None = None, top_k: int | None = None
+    ) -> dict[str, list[Document]]:
+        """Retrieve documents as ``run`` does, without blocking a thread while it waits."""
+        wait = await settle(self.document_store.manager, self.document_store.wait)
+        return await asyncio.to_thread(self._found, query, filters, top_k, wait)
+
+    def _found(
+        self, query: str, filters: dict[str, Any] | None, top_k: int | None, wait: float
+    ) -> dict[str, list[Document]]:
+        store, asked = self.document_store, filters or self.filters
+        given: Filtering = {"within": store.scope, "where": MARK}
+        if asked:
+            given["ids"] = [one.id for one in store.filter_documents(asked)]
+            if not given["ids"]:
+                return {"documents": []}
+        found = store.manager.retrieve(
+            query, top_k or self.top_k, fold=False, wait=wait, shared=False, **given
+        )
+        for tier, why in found.missing.items():
+            log.warning("retrieved without the %s tier: %s", tier, why)
+        return {"documents": [document_of(hit.memory, hit.score) for hit in found]}

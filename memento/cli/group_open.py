@@ -1,0 +1,108 @@
+"""``memento open``: the web page of the store, in the browser."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+import webbrowser
+from http.client import HTTPConnection, HTTPException
+from typing import Annotated
+from urllib.parse import quote
+
+import typer
+
+from memento.cli.options import command, option
+from memento.cli.output import Shown
+from memento.cli.store import Store
+from memento.errors import MissingExtra
+
+app = typer.Typer()
+HOST = "127.0.0.1"
+PORT = 8765
+_PATIENCE = 1.0
+"""Seconds that a service on this machine may take to answer."""
+_OPENING = 120.0
+"""Seconds after which nobody waits any more for a store that is being opened."""
+
+
+@command(
+    app,
+    "memento open",
+    "memento open --namespace acme/rami",
+    "memento open --no-browser",
+    name="open",
+    make=True,
+)
+def open_page(
+    store: Store,
+    *,
+    browser: Annotated[
+        bool, option("--browser/--no-browser", help="Open a browser; else print the address.")
+    ] = True,
+    port: Annotated[int, option("--port", min=1, max=65535, help="Where the service is.")] = PORT,
+) -> Shown:
+    """Open the web page, to see and correct memories.
+
+    If `memento serve` has the store open on this machine, the page is that service's. Otherwise,
+    the page is served until Ctrl-C. The address has a code that is good once, for two minutes.
+    """
+    try:
+        from memento.serve.page.door import code_for  # noqa: PLC0415 - slow, and an extra
+    except ImportError as error:
+        raise MissingExtra("serve", error.name or "starlette") from error
+    if not store.exists:
+        store.open().close()
+    code = code_for(store.root)
+    if _serves(port, code):
+        return Shown({"page": _show(store, port, code, browser=browser)}, ["opened"])
+    from memento.cli.group_serve import serve  # noqa: PLC0415 - only if nobody serves it yet
+
+    where = _free(port)
+    threading.Thread(target=_when_ready, args=(store, where, code, browser), daemon=True).start()
+    return serve(store, listen=f"{HOST}:{where}")
+
+
+def _serves(port: int, code: str) -> bool:
+    """Return whether a service there has this store: only that one knows the code."""
+    asked = HTTPConnection(HOST, port, timeout=_PATIENCE)
+    try:
+        headers = {"Authorization": f"Bearer {code}", "Content-Type": "application/json"}
+        asked.request("POST", "/v1/list", '{"limit": 1}', headers)
+        return asked.getresponse().status == 200  # noqa: PLR2004 - the status itself
+    except (OSError, HTTPException):
+        return False
+    finally:
+        asked.close()
+
+
+def _free(port: int) -> int:
+    """Return a port that is free: this one, if nobody has it."""
+    for wanted in (port, 0):
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind((HOST, wanted))
+            except OSError:
+                continue
+            return int(probe.getsockname()[1])
+    return port
+
+
+def _when_ready(store: Store, port: int, code: str, browser: bool) -> None:
+    """Show the page as soon as the service answers."""
+    ends = time.monotonic() + _OPENING
+    while not _serves(port, code):
+        if time.monotonic() > ends:
+            return
+        time.sleep(0.1)
+    _show(store, port, code, browser=browser)
+
+
+def _show(store: Store, port: int, code: str, *, browser: bool) -> str:
+    """Open the address of the page, and print it where no browser opens."""
+    there = "" if store.namespace == "default" else f"?ns={quote(store.namespace)}"
+    address = f"http://{HOST}:{port}/{there}"
+    if not (browser and webbrowser.open(f"{address}#t={code}")):
+        typer.echo(f"{address}#t={code}")
+    return address

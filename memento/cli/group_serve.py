@@ -1,0 +1,210 @@
+"""``memento serve``: the store for other processes and machines, and the tokens that it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from memento.cli.options import command, option, seconds_of
+from memento.cli.output import Shown
+from memento.cli.store import Store
+from memento.errors import InvalidInput, MissingExtra
+from memento.resident import tokens
+
+if TYPE_CHECKING:
+    from memento import MemoryManager
+    from memento.serve.app import Service
+    from memento.serve.running import Place
+
+app = typer.Typer()
+WHOLE = "*"
+"""What --namespace is for a token that sees the whole store."""
+
+
+@command(
+    app,
+    "memento serve",
+    "memento serve --add-token laptop --trust user",
+    "memento serve --listen unix:/run/user/1000/memento.sock",
+    "memento serve --listen 0.0.0.0:8765 --host memory.example.com --behind-proxy 127.0.0.1",
+    make=True,
+)
+def serve(
+    store: Store,
+    *,
+    listen: Annotated[
+        str, option("--listen", metavar="PLACE", help="PORT, HOST:PORT or unix:PATH.")
+    ] = "127.0.0.1:8765",
+    host: Annotated[
+        list[str] | None,
+        option("--host", metavar="NAME", help="A name by which it is reached; repeatable."),
+    ] = None,
+    origin: Annotated[
+        list[str] | None,
+        option("--origin", metavar="URL", help="A site whose pages may call it; repeatable."),
+    ] = None,
+    certificate: Annotated[
+        Path | None, option("--tls-cert", metavar="FILE", help="Certificate, for TLS.")
+    ] = None,
+    key: Annotated[
+        Path | None, option("--tls-key", metavar="FILE", help="Key of the certificate.")
+    ] = None,
+    proxy: Annotated[
+        str | None,
+        option("--behind-proxy", metavar="ADDRESS", help="Address of the proxy that has TLS."),
+    ] = None,
+    rate: Annotated[
+        float, option("--rate", help="Calls a second of one token; 0 for any number.")
+    ] = 20.0,
+    mem0: Annotated[bool, option("--mem0", help="Also answer the clients of mem0.")] = False,
+    page: Annotated[bool, option("--page/--no-page", help="Serve the web page.")] = True,
+    add_token: Annotated[
+        str | None, option("--add-token", metavar="NAME", help="Make a token and print it, once.")
+    ] = None,
+    rights: Annotated[
+        str, option("--rights", help="With --add-token: read, write or admin.")
+    ] = "write",
+    trust: Annotated[
+        str, option("--trust", help="With --add-token: user, agent, tool, web or import.")
+    ] = "agent",
+    expires: Annotated[
+        float | None,
+        option(
+            "--expires-in",
+            parser=seconds_of,
+            metavar="TIME",
+            help="With --add-token: how long it is good for.",
+        ),
+    ] = None,
+    list_tokens: Annotated[
+        bool, option("--list-tokens", help="List who has a token, and its rights.")
+    ] = False,
+    revoke_token: Annotated[
+        str | None, option("--revoke-token", metavar="NAME", help="Refuse a token from now on.")
+    ] = None,
+) -> Shown:
+    """Serve the store over HTTP, with a web page.
+
+    Programs reach it with memento.connect(URL, token=TOKEN), or by the API that /v1/openapi.json
+    describes. At a Unix socket, which only its user can open, no token is needed. Beyond this
+    machine, give --host and either --tls-cert and --tls-key, or --behind-proxy. It ends with
+    SIGTERM or Ctrl-C, once the calls that run are answered.
+
+    A token sees the namespace that was given with --add-token and those below it; with
+    --namespace '*', the whole store. What it writes is trusted as --trust says, at most.
+    """
+    if add_token:
+        return _added(store, add_token, rights, trust, expires)
+    if list_tokens:
+        return _listed(store)
+    if revoke_token:
+        gone = tokens.revoke(store.root, revoke_token)
+        return Shown(_told(gone), [f"refused from now on: {gone.name}"])
+    tls = None if certificate is None or key is None else (str(certificate), str(key))
+    if (certificate is None) != (key is None):
+        raise InvalidInput("--tls-cert", "needs --tls-key, and the other way round")
+    try:
+        import memento.serve.running as serving  # noqa: PLC0415 - slow, and an extra
+    except ImportError as error:
+        raise MissingExtra("serve", error.name or "starlette") from error
+    place = serving.place_of(listen)
+    _check_reach(place, [*(host or ())], store, safe=tls is not None or proxy is not None)
+    opened = serving.listening(place)
+    with opened, store.open() as memory:
+        names = (*(host or ()), *_own_names(place, opened.getsockname()))
+        service = _service(memory, place, names, origin or (), rate)
+        application = _application(service, mem0=mem0, page=page and not place.path)
+        server = serving.server_of(service, application, certificate=tls, proxy=proxy)
+        where = listen if place.path else f"{'https' if tls else 'http'}://{names[-1]}"
+        typer.echo(f"Serving {memory.store.root} at {where}; end it with Ctrl-C.", err=True)
+        serving.run(server, opened, place)
+    return Shown({"served": where}, ["ended"])
+
+
+def _check_reach(place: Place, host: Sequence[str], store: Store, *, safe: bool) -> None:
+    """Refuse to be reached from elsewhere without names, tokens and TLS."""
+    if place.is_local:
+        return
+    if not host:
+        raise InvalidInput("--host", "name the hosts by which it is reached from elsewhere")
+    if not safe:
+        raise InvalidInput("--listen", "beyond this machine, give --tls-cert or --behind-proxy")
+    if not tokens.listed(store.root):
+        raise InvalidInput(
+            "--listen", "nobody has a token; make one: `memento serve --add-token NAME`"
+        )
+
+
+def _own_names(place: Place, bound: Any) -> tuple[str, ...]:
+    """Return the values of ``Host`` of a local service; the last one is the address to show."""
+    if place.path:
+        return ()
+    port = bound[1]
+    names = ("localhost", "[::1]", "127.0.0.1") if place.is_local else (place.host,)
+    return tuple(f"{name}:{port}" for name in names)
+
+
+def _service(
+    memory: MemoryManager,
+    place: Place,
+    names: Sequence[str],
+    origins: Sequence[str],
+    rate: float,
+) -> Service:
+    from memento.serve.app import Service, Settings  # noqa: PLC0415 - slow, and an extra
+    from memento.serve.limits import Limits  # noqa: PLC0415 - as above
+
+    settings = Settings(
+        hosts=frozenset(name.lower() for name in names),
+        origins=frozenset(origin.lower().rstrip("/") for origin in origins),
+        tokens=not place.path,
+        limits=Limits(rate=rate),
+    )
+    return Service(memory, settings)
+
+
+def _application(service: Service, *, mem0: bool, page: bool) -> Any:
+    from memento.serve.app import application  # noqa: PLC0415 - slow, and an extra
+
+    more: list[Any] = []
+    if mem0:
+        from memento.serve.mem_zero import routes as of_mem0  # noqa: PLC0415 - few want it
+
+        more += of_mem0(service)
+    if page:
+        from memento.serve.page import routes as of_page  # noqa: PLC0415 - needs Jinja
+
+        more += of_page(service)
+    return application(service, more)
+
+
+def _added(store: Store, name: str, rights: str, trust: str, expires: float | None) -> Shown:
+    if not store.exists:
+        store.open().close()
+    token = tokens.add(
+        store.root,
+        name,
+        namespace="" if store.namespace == WHOLE else store.namespace,
+        rights=rights,
+        trust=trust,
+        expires_in=None if expires is None else timedelta(seconds=expires),
+    )
+    return Shown({"name": name, "token": token}, [token])
+
+
+def _listed(store: Store) -> Shown:
+    several = tokens.listed(store.root)
+    return Shown([_told(one) for one in several], [_line(one) for one in several])
+
+
+def _told(one: tokens.Token) -> dict[str, str]:
+    return {key: value for key, value in one._asdict().items() if key != "digest"}
+
+
+def _line(one: tokens.Token) -> str:
+    ends = f", until {one.expires}" if one.expires else ""
+    return f"{one.name}  {one.namespace or WHOLE}  {one.rights}, trusted as {one.trust}{ends}"

@@ -1,0 +1,420 @@
+"""What an adapter for an agent framework shares with the others: an agent that remembers goes on.
+
+An adapter reads the framework's messages as turns and puts two texts into its request; the rest is
+here. The memory is an addition to the agent: in an outage of the store, that is logged as an error,
+and the agent goes on without memory. A closed or read-only store, and a label or an argument that
+is not valid, are mistakes of the program and raise their typed error.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import json
+import logging
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self, TypedDict
+from uuid import uuid4
+
+from memento.admit import Redaction
+from memento.aio import settle
+from memento.base.scopes import parse_namespace, parse_scope
+from memento.check import (
+    MAX_TOKENS,
+    TALK_TOKENS,
+    check_count,
+    check_flag,
+    check_seconds,
+    member,
+    type_name,
+)
+from memento.conversation import MOST, keep_new, kept_here, mended, outlived, session_of
+from memento.conversation.turns import PIECE, Turn, turns_of
+from memento.errors import InvalidInput
+from memento.manager import MemoryManager
+from memento.status import having
+from memento.types import Hit, Memory, Trust
+
+WAIT = 5.0
+"""Seconds to wait at most, by default, until the latest turn is also found by its meaning."""
+HELD = 1_000
+"""Answers held in RAM, one for each message that is being answered."""
+ALL = 1_000_000
+"""Maximum number of memories of one transcript that are read."""
+FORMAT, MESSAGE, PLACE = "format", "message", "place"
+"""Metadata of a message in a transcript: its format, itself, and where its text stands in it."""
+CONTENTS = ("content", "contents", "output")
+"""Where messages of agent frameworks have their content."""
+
+Labels = str | int | Sequence[str | int]
+Namespace = Callable[[Any], Labels]
+"""Makes the labels of a namespace from what a framework knows of a run."""
+
+log = logging.getLogger("memento.frameworks")
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What a model is given beside the conversation.
+
+    Attributes:
+        head: The policy for the system message, the same through a session; ``""`` for none.
+        block: Memories, and the policy's part for this message, as data; ``""`` for none. It stays
+            the same until the user's next message. Put it after the user's last message, and not
+            into the history.
+    """
+
+    head: str = ""
+    block: str = ""
+
+
+class Options(TypedDict, total=False):
+    """Keyword arguments of ``AgentMemory``, as the adapters pass them on."""
+
+    k: int
+    tokens: int | None
+    wait: float
+    policy: bool
+    observe: bool
+    scope: str
+    speaker: Trust | str
+
+
+class RunOptions(Options, total=False):
+    """Those of adapters whose framework tells who the user of a run is."""
+
+    namespace: Namespace | None
+
+
+class AgentMemory:
+    """Recalls and keeps for the agents of a framework.
+
+    Args:
+        manager: The manager of the store to use.
+        namespace: A function that returns the labels of the namespace for a run, given the
+            framework's context of the run; None for the manager's own namespace. A label may be an
+            integer.
+        k: Maximum number of memories to recall, 1 to 1,000.
+        tokens: Maximum number of tokens in the block of memories, >= 1; None for no limit.
+        wait: Maximum number of seconds to wait until the newest turns can be found by meaning, up
+            to a day; 0 to search at once. Async code does not block a thread meanwhile.
+        policy: Whether to give the user's rules, see ``Rules.policy``.
+        observe: Whether to learn from what the user says, see ``MemoryManager.observe``.
+        scope: Scope in which the agent works, for the policy and for what is learned.
+        speaker: Who writes the user's messages: ``user``, or ``agent`` if an LLM does, as in a
+            subagent.
+
+    Raises:
+        InvalidInput: If an argument is not as described.
+    """
+
+    def __init__(
+        self,
+        manager: MemoryManager,
+        *,
+        namespace: Namespace | None = None,
+        k: int = 8,
+        tokens: int | None = TALK_TOKENS,
+        wait: float = WAIT,
+        policy: bool = False,
+        observe: bool = False,
+        scope: str = "",
+        speaker: Trust | str = Trust.USER,
+    ) -> None:
+        self.manager = check_manager(manager)
+        self._namespace: Namespace | None = _checked(namespace)
+        self._k = check_count("k", k, most=MOST)
+        self._tokens = None if tokens is None else check_count("tokens", tokens, most=MAX_TOKENS)
+        self._wait = check_seconds("wait", wait)
+        self._policy = check_flag("policy", policy)
+        self._observe = check_flag("observe", observe)
+        self._scope = parse_scope(scope)
+        self._speaker = member(Trust, "speaker", speaker)
+        self._held: OrderedDict[tuple[Any, ...], Given] = OrderedDict()
+
+    def of(self, run: object) -> Self:
+        """Return the same in the namespace of a run.
+
+        Raises:
+            InvalidInput: If the namespace depends on the run, and there is no run.
+            InvalidScope: If the function's labels are not well formed.
+        """
+        if self._namespace is None:
+            return self
+        if run is None:
+            raise InvalidInput("context", "is missing, but the namespace depends on it")
+        mine = copy.copy(self)
+        mine.manager = self.manager.of(*labels(self._namespace(run)))
+        mine._namespace = None
+        return mine
+
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
+        """Copy the settings; the copy remembers in the same place."""
+        return copy.copy(self)
+
+    def recall(self, turns: Iterable[Turn], session: str | None = None) -> Given:
+        """Find what bears on the user's last message.
+
+        Args:
+            turns: The conversation so far, as the model sees it.
+            session: Name of the conversation; any string.
+        """
+        said = turns_of(turns)
+        with outlived("recalling"):
+            return self._recalled(said, session, self._wait)
+        return Given()
+
+    async def arecall(self, turns: Iterable[Turn], session: str | None = None) -> Given:
+        """Do what ``recall`` does, without blocking a thread while it waits."""
+        said = turns_of(turns)
+        with outlived("recalling"):
+            wait = 0.0 if self._answering(said, session) else await settle(self.manager, self._wait)
+            return await asyncio.to_thread(self._recalled, said, session, wait)
+        return Given()
+
+    async def afind(
+        self, turns: str | Iterable[Turn], session: str | None = None, *, k: int | None = None
+    ) -> list[Hit]:
+        """Find what ``arecall`` shows, hit by hit, for a framework that renders memories itself.
+
+        Of a long text, ``Hit.passage`` is what bears on the question.
+
+        Args:
+            turns: The conversation so far, or a question outside of any.
+            session: Name of the conversation; any string.
+            k: Maximum number of memories, if not that of the agent.
+        """
+        said = turns_of(turns)
+        with outlived("recalling"):
+            found = await asyncio.to_thread(
+                self.manager.recall,
+                turns if isinstance(turns, str) else said,
+                session=session,
+                k=k or self._k,
+                tokens=self._tokens,
+                wait=await settle(self.manager, self._wait),
+            )
+            return [hit for hit in found.hits if hit.id in found.shown]
+        return []
+
+    def keep(self, turns: Iterable[Turn], session: str | None = None) -> None:
+        """Store what the user and the agent said, each turn once, see ``MemoryManager.keep``.
+
+        Args:
+            turns: The conversation from its beginning, as far as it is known; what is not said by
+                the user or the agent is left out.
+            session: Name of the conversation; any string.
+        """
+        said = turns_of(turns)
+        self.store([one for one in said if one.role in {"user", "assistant"}], session)
+
+    def store(self, turns: Iterable[Turn], session: str | None = None) -> None:
+        """Store turns of any role, each once, and learn from the user's if it is to."""
+        said = turns_of(turns)
+        with outlived("keeping what is said"):
+            fresh = keep_new(self.manager, said, session=session, speaker=self._speaker)
+            for one in fresh if self._observe and self._speaker is Trust.USER else ():
+                if one.turn.role == "user":
+                    self._learn(one.turn.text, session, one.piece_id(0))
+
+    async def akeep(self, turns: Iterable[Turn], session: str | None = None) -> None:
+        """Do what ``keep`` does, in a worker thread."""
+        await asyncio.to_thread(self.keep, turns, session)
+
+    def _learn(self, text: str, session: str | None, turn_id: str | None) -> None:
+        name = None if session is None else session_of(session)
+        scope = self._scope or None
+        self.manager.observe(mended(text), session=name, scope=scope, keep=False, turn_id=turn_id)
+
+    def _recalled(self, turns: list[Turn], session: str | None, wait: float) -> Given:
+        if (held := self._answering(turns, session)) is not None:
+            return held
+        asked = [at for at, turn in enumerate(turns) if turn.role == "user"]
+        head, tail = self._rules(turns[asked[-1]].text if asked else None, session)
+        recalled = self.manager.recall(
+            turns, session=session, k=self._k, tokens=self._tokens, wait=wait
+        )
+        for tier, why in recalled.missing.items():
+            log.warning("recalled without the %s tier: %s", tier, why)
+        given = Given(head, "\n".join(part for part in (tail, recalled.block) if part))
+        if asked and not recalled.missing:
+            self._held[self._name(turns[: asked[-1] + 1], session)] = given
+            while len(self._held) > HELD:
+                self._held.popitem(last=False)
+        return given
+
+    def _rules(self, message: str | None, session: str | None) -> tuple[str, str]:
+        """Return head and tail of the policy; no tail without a message behind which to put it."""
+        if not self._policy:
+            return "", ""
+        name = None if session is None else session_of(session)
+        found = self.manager.rules.policy(message, scope=self._scope, session=name, recall=0)
+        return found.head, "" if message is None else found.tail
+
+    def _answering(self, turns: list[Turn], session: str | None) -> Given | None:
+        """Return what was given already, if the user's last message is still being answered."""
+        asked = [at for at, turn in enumerate(turns) if turn.role == "user"]
+        if not asked or asked[-1] == len(turns) - 1:
+            return None
+        return self._held.get(self._name(turns[: asked[-1] + 1], session))
+
+    def _name(self, turns: list[Turn], session: str | None) -> tuple[Any, ...]:
+        said = hash(tuple((turn.role, turn.text) for turn in turns))
+        return self.manager.store.namespace, session, said
+
+
+class Transcript:
+    """The messages of one conversation, stored exactly, each as memories that ``recall`` finds.
+
+    The text of a message is that of its memories: one that is corrected, forgotten or erased is
+    corrected or missing here too. What a file imported is never taken for a message.
+
+    Args:
+        memory: Where to store.
+        session: Name of the conversation; any string.
+        form: Name of the format of the messages.
+    """
+
+    def __init__(self, memory: AgentMemory, session: str, form: str) -> None:
+        if not isinstance(session, str) or not session.strip():
+            raise InvalidInput("session", f"must name a conversation, not {type_name(session)}")
+        self._memory = memory
+        self._session = session
+        self._form = form
+
+    def add(self, messages: Iterable[tuple[Turn, Mapping[str, Any]]]) -> None:
+        """Store messages, each a turn with the words and the speaker, and the message as JSON."""
+        self._memory.store([self._turn(*one) for one in messages], self._session)
+
+    def read(self, limit: int | None = None) -> list[dict[str, Any]]:
+        """Return the newest messages, oldest first."""
+        with outlived("what was said before"):
+            return [message for message, _ in self._newest(limit)][::-1]
+        return []
+
+    def pop(self) -> dict[str, Any] | None:
+        """Forget the newest message and return it; None if there is none."""
+        with outlived("forgetting a message"):
+            for message, memories in self._newest(1):
+                self._memory.manager.forget_many(ids=[one.id for one in memories])
+                return message
+        return None
+
+    def clear(self) -> None:
+        """Forget all messages; what was learned from them stays."""
+        with outlived("forgetting a transcript"):
+            self._memory.manager.forget_many(
+                session=session_of(self._session), where={FORMAT: self._form}
+            )
+
+    def _turn(self, turn: Turn, message: Mapping[str, Any]) -> Turn:
+        """Make a turn of a message, whose text is stored once, as the memory's."""
+        config = self._memory.manager.store.config
+        text = json.dumps(message, ensure_ascii=False, default=repr)
+        spelt = json.loads(Redaction(config.secrets).json("message", text))
+        said, role, place = turn.text, turn.role, _place_of_text(spelt)
+        if not said.strip():
+            said, role, place = "(no text)", "tool", None  # no speech: nothing that is recalled
+        elif place is not None:
+            said, _at(spelt, place[:-1])[place[-1]] = _at(spelt, place), ""
+        metadata = {FORMAT: self._form, MESSAGE: spelt, PLACE: place}
+        if len(json.dumps(metadata)) > config.limits.metadata_bytes:
+            log.warning("attachments of a message are left out: they exceed limits.metadata_bytes")
+            metadata[MESSAGE] = _without_payloads(spelt)
+        return Turn(said, role, uuid4().hex, turn.actor, turn.trust, metadata)
+
+    def _newest(self, limit: int | None) -> Iterator[tuple[dict[str, Any], list[Memory]]]:
+        """Yield the newest messages and their memories, newest first."""
+        most = ALL if limit is None else limit
+        few = min(ALL, 2 * most + 8)
+        for size in dict.fromkeys((few, ALL)):
+            held = self._listed(size)
+            found = list(_messages(held))[:most]
+            if len(found) == most or len(held) < size:
+                break
+        yield from found
+
+    def _listed(self, most: int) -> list[Memory]:
+        found = self._memory.manager.list(
+            session=session_of(self._session),
+            where={FORMAT: self._form},
+            status=having("current"),  # what tools said was said, though nobody approved it
+            newest_first=True,
+            limit=most,
+        )
+        return [one for one in found if kept_here(one)]
+
+
+def check_manager(manager: object) -> MemoryManager:
+    """Accept the manager that was passed to an adapter.
+
+    Raises:
+        InvalidInput: If it is not a ``MemoryManager``.
+    """
+    if not isinstance(manager, MemoryManager):
+        problem = f"must be a MemoryManager, not {type_name(manager)}"
+        raise InvalidInput("manager", f"{problem}; the adapters are async on top of it")
+    return manager
+
+
+def labels(given: Any) -> tuple[str, ...]:
+    """Accept the labels of a namespace; an integer is written as text.
+
+    Raises:
+        InvalidScope: If they are not well formed.
+    """
+    parts = given if isinstance(given, list | tuple) else [given]
+    return parse_namespace([str(one) if type(one) is int else one for one in parts])
+
+
+def _checked(namespace: object) -> Any:
+    if namespace is not None and not callable(namespace):
+        raise InvalidInput("namespace", "must be a function of the run that returns labels")
+    return namespace
+
+
+def _messages(newest: Iterable[Memory]) -> Iterator[tuple[dict[str, Any], list[Memory]]]:
+    """Put the memories of each message together; those without its first one are left out."""
+    behind: list[Memory] = []
+    for memory in newest:
+        behind.append(memory)
+        if not memory.metadata.get(PIECE):
+            memories, behind = behind[::-1], []
+            message, place = copy.deepcopy(memory.metadata[MESSAGE]), memory.metadata[PLACE]
+            if place is not None:
+                _at(message, place[:-1])[place[-1]] = "".join(one.text for one in memories)
+            yield message, memories
+
+
+def _place_of_text(message: Mapping[str, Any]) -> list[Any] | None:
+    """Return where the only text of a message stands; None if there is none, or several."""
+    places: list[list[Any]] = []
+    for field in CONTENTS:
+        content = message.get(field)
+        if isinstance(content, str):
+            places.append([field])
+        elif isinstance(content, list):
+            places += [
+                [field, at, "text"]
+                for at, one in enumerate(content)
+                if isinstance(one, dict) and isinstance(one.get("text"), str)
+            ]
+    return places[0] if len(places) == 1 else None
+
+
+def _at(message: Any, place: Sequence[Any]) -> Any:
+    for step in place:
+        message = message[step]
+    return message
+
+
+def _without_payloads(value: Any) -> Any:
+    """Replace the longest texts of a message by a note."""
+    if isinstance(value, dict):
+        return {key: _without_payloads(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_without_payloads(one) for one in value]
+    long = isinstance(value, str) and len(value) > 10_000  # noqa: PLR2004 - no id or name is
+    return f"[data: {len(value):,} characters]" if long else value

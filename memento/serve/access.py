@@ -1,0 +1,159 @@
+"""Who calls, and what of that is allowed: rights, namespaces and trust. Pure but for `caller_of`.
+
+A caller sees the namespace of its token and those below it. What it writes is trusted at most as
+its token is, and no argument changes that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import unquote
+
+from memento.base.scopes import DEFAULT_NAMESPACE, parse_namespace
+from memento.check import member
+from memento.conversation.turns import Turn, turns_of
+from memento.errors import InvalidInput, NotAllowed, UntrustedSource
+from memento.remote.routes import TRUSTED, WHOLE, Acts, Rights, Route
+from memento.resident import tokens
+from memento.types import Draft, Source, Trust
+
+HEADER = "memento-namespace"
+"""The header that names a namespace: labels joined with "/", each percent-encoded."""
+
+
+_SCHEMES = ("bearer", "token")
+"""How a token is sent: ours, and mem0's."""
+
+
+class Caller(NamedTuple):
+    """Who calls.
+
+    Attributes:
+        name: Name of the token.
+        labels: Namespace that it sees, with those below it; none for the whole store.
+        rights: What it may do.
+        trust: How far what it writes is trusted at most.
+    """
+
+    name: str
+    labels: tuple[str, ...]
+    rights: Rights
+    trust: Trust
+
+    @property
+    def is_owner(self) -> bool:
+        """Whether it may see the whole store, and with that what errors tell of the machine."""
+        return not self.labels and self.rights is Rights.ADMIN
+
+
+OWNER = Caller("owner", (), Rights.ADMIN, Trust.USER)
+"""Whoever can open the service's own socket, which only the user of the store can."""
+
+
+def caller_of(root: Path, authorization: str) -> Caller:
+    """Return who holds the token of a request.
+
+    Raises:
+        NotAllowed: If it is nobody's, has expired, or is for the agents' server alone.
+        StoreUnusable: If the tokens cannot be read.
+    """
+    scheme, _, given = authorization.partition(" ")
+    found = tokens.holder(root, given.strip()) if scheme.lower() in _SCHEMES else None
+    if found is None:
+        raise NotAllowed("give a valid token: `Authorization: Bearer TOKEN`", known=False)
+    if found.scope:
+        raise NotAllowed(f"the token works in the scope {found.scope} alone, which is for agents")
+    labels = tuple(found.namespace.split("/")) if found.namespace else ()
+    return Caller(found.name, labels, Rights(found.rights), Trust(found.trust))
+
+
+def namespace_of(caller: Caller, header: str | None) -> tuple[str, ...]:
+    """Return the namespace of a call.
+
+    Raises:
+        InvalidScope: If the header is no namespace.
+        NotAllowed: If the caller does not see it.
+    """
+    if header is None:
+        return caller.labels or parse_namespace(DEFAULT_NAMESPACE)
+    labels = parse_namespace([unquote(label) for label in header.split("/")])
+    _see(caller, labels)
+    return labels
+
+
+def _see(caller: Caller, labels: tuple[str, ...]) -> None:
+    if labels[: len(caller.labels)] != caller.labels:
+        raise NotAllowed("the token does not allow this namespace")
+
+
+def allow(caller: Caller, route: Route) -> None:
+    """Check whether a caller may call a method at all, before anything is read.
+
+    Raises:
+        NotAllowed: If its rights do not include it.
+        UntrustedSource: If it is not trusted enough to act as the method does.
+    """
+    if not caller.rights.includes(route.rights):
+        raise NotAllowed(f"{route.name} needs the right to {route.rights}")
+    if route.name in WHOLE and caller.labels:
+        raise NotAllowed(f"{route.name} is about the whole store")
+    least = {Acts.USER: Trust.USER, Acts.AGENT: Trust.AGENT}.get(route.acts)
+    if least is not None and Trust.outranks(least, caller.trust):
+        raise UntrustedSource("source", f"{route.name} needs a token that is trusted as {least}")
+
+
+def limited(caller: Caller, route: Route, bound: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a call as far as the caller may give them.
+
+    Raises:
+        NotAllowed: If an argument reaches beyond the caller's namespaces.
+        InvalidInput: If a source is none.
+    """
+    said = dict(bound)
+    if said.get("all_namespaces") and caller.labels:
+        raise NotAllowed("the token does not see all namespaces")
+    if "with_namespace" in said:
+        _see(caller, parse_namespace(said["with_namespace"]))
+    if caller.trust is Trust.USER or route.acts is not Acts.SOURCE:
+        return said
+    for name in TRUSTED:
+        if name in route.arguments:
+            default = route.arguments[name].default
+            said[name] = _capped(said.get(name, default), caller.trust)
+    if said.get("assistant") is not None and Trust.outranks(Trust.AGENT, caller.trust):
+        raise UntrustedSource("assistant", "needs a token that is trusted as agent")
+    if "items" in said:
+        said["items"] = [*_capped_items(said["items"], caller.trust)]
+    if said.get("messages") is not None:
+        said["messages"] = [*_capped_turns(said["messages"], caller.trust)]
+    return said
+
+
+def _capped(source: Any, most: Trust) -> Any:
+    """Return a source that is trusted at most so far; None stands for the user."""
+    if source is None:
+        return most
+    if isinstance(source, Source):
+        return replace(source, kind=Trust.least([most, source.kind]))
+    return Trust.least([most, member(Trust, "source", source)])
+
+
+def _capped_turns(messages: Any, most: Trust) -> Iterator[Turn]:
+    for turn in turns_of(messages):
+        least = (
+            most if turn.trust is None else Trust.least([most, member(Trust, "trust", turn.trust)])
+        )
+        yield replace(turn, trust=least)
+
+
+def _capped_items(items: Any, most: Trust) -> Iterator[Draft]:
+    for number, item in enumerate(items if isinstance(items, list) else [items]):
+        if isinstance(item, Draft):
+            yield replace(item, source=_capped(item.source, most))
+        elif isinstance(item, str):
+            yield Draft(item, source=most)
+        else:  # no arguments of `add`: the method says so
+            raise InvalidInput(f"items[{number}]", "must be a text or the arguments of add")

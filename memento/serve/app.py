@@ -1,0 +1,486 @@
+"""The service: the calls of one store's manager over HTTP, and the routes around them.
+
+A request is refused as early as it can be: by its ``Host``, then its token, then its rights, and
+only then is its body read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import datetime
+from functools import partial
+from pathlib import Path as Filesystem
+from tempfile import TemporaryDirectory
+from time import perf_counter
+from typing import Any, NamedTuple, TypeVar
+from uuid import uuid4
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import BaseRoute
+from starlette.routing import Route as Path
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from memento import MemoryManager, __version__
+from memento.check import check_seconds
+from memento.config import LLMConfig
+from memento.conversation.turns import turns_of
+from memento.errors import (
+    InvalidInput,
+    MementoError,
+    NotAllowed,
+    TooMuch,
+    Unanswered,
+)
+from memento.remote.faults import problem_of, status_of
+from memento.remote.routes import ANSWERS, ROUTES, SENDS, Rights
+from memento.remote.values import plain, written
+from memento.serve.access import HEADER, OWNER, Caller, allow, caller_of, limited, namespace_of
+from memento.serve.limits import Limits, Once, Rate
+from memento.serve.live import events, last_seen
+from memento.serve.metrics import TYPE, Metrics
+from memento.serve.openapi import document
+from memento.upkeep.lineage import Stats
+
+T = TypeVar("T")
+ASKS = frozenset({"retrieve", "prompt", "recall"})
+"""Methods that ask a question."""
+ASKED = 100
+"""Number of questions that a service keeps, for its page."""
+log = logging.getLogger("memento.serve")
+
+
+_READ_ONLY = frozenset({"about", "changes.stream", "openapi.json"})
+"""What is beside the methods, and is read."""
+
+
+class Settings(NamedTuple):
+    """How a service is reached.
+
+    Attributes:
+        hosts: Values of ``Host`` that are answered, so that no page of another site reaches the
+            service by a name of its own; none for any, at a Unix socket.
+        origins: Other sites whose pages may call it.
+        tokens: Whether a call needs a token; without, whoever connects is the owner.
+        limits: See `Limits`.
+    """
+
+    hosts: frozenset[str] = frozenset()
+    origins: frozenset[str] = frozenset()
+    tokens: bool = True
+    limits: Limits = Limits()
+
+
+class Asked(NamedTuple):
+    """A question that a caller asked.
+
+    Attributes:
+        number: Its number since the service began, from 1.
+        at: When, UTC.
+        by: Name of the caller's token.
+        namespace: Where it was asked.
+        words: The question.
+    """
+
+    number: int
+    at: datetime
+    by: str
+    namespace: tuple[str, ...]
+    words: str
+
+
+class Service:
+    """One open store, and those who call it.
+
+    ``call`` is the door for everything that is built upon it, such as the page and the routes of
+    mem0: the same rights, namespaces, trust and limits hold there.
+    """
+
+    def __init__(self, memory: MemoryManager, settings: Settings) -> None:
+        self.memory, self.settings = memory, settings
+        self.leaving = asyncio.Event()
+        self.once = Once()
+        self.metrics = Metrics()
+        self.streams = 0
+        self.asked: deque[Asked] = deque(maxlen=ASKED)
+        self._rate = Rate(settings.limits.rate, settings.limits.burst)
+        self._readers = ThreadPoolExecutor(settings.limits.readers, "memento-read")
+        self._writers = ThreadPoolExecutor(settings.limits.writers, "memento-write")
+
+    def caller(self, request: Request) -> Caller:
+        """Return who makes a request.
+
+        Raises:
+            NotAllowed: If it has no valid token.
+            TooMuch: If the token has made too many calls.
+        """
+        if not self.settings.tokens:
+            return OWNER
+        found = caller_of(self.memory.store.root, request.headers.get("authorization", ""))
+        self._rate.take(found.name)
+        return found
+
+    async def call(
+        self,
+        caller: Caller,
+        method: str,
+        said: Mapping[str, Any],
+        *,
+        namespace: tuple[str, ...] | None = None,
+        seconds: float | None = None,
+        then: Callable[[Any], T] = lambda result: result,
+    ) -> T:
+        """Call a method of the manager for a caller, in a worker thread.
+
+        Args:
+            caller: Who calls.
+            method: Name of the method, such as ``retrieve`` or ``sessions.start``.
+            said: Its arguments, as JSON has them or as the method takes them.
+            namespace: Where; None for the caller's own.
+            seconds: Most time to wait; None for as long as a call may take.
+            then: Makes the answer from the result, in the same thread.
+
+        Raises:
+            MementoError: What the method raises; `NotAllowed` and `UntrustedSource` if the caller
+                may not call it so, and `Unanswered` if it takes too long.
+        """
+        route = ROUTES[method]
+        allow(caller, route)
+        labels = namespace_of(caller, None) if namespace is None else namespace
+        limits = self.settings.limits
+        if not caller.is_owner:
+            limits.check(said)
+
+        def work() -> T:
+            bound = limited(caller, route, route.bind(said))
+            result = route.call(self.memory.of(*labels), bound)
+            if method in ASKS and bound.get("record", True):
+                self._note(caller, labels, bound)
+            return then(result)
+
+        patient = said.get("wait") or said.get("timeout")
+        reads = route.rights is Rights.READ and not patient
+        pool = self._readers if reads else self._writers
+        running = asyncio.get_running_loop().run_in_executor(pool, work)
+        most = limits.seconds if seconds is None else min(seconds, limits.seconds)
+        try:
+            return await asyncio.wait_for(asyncio.shield(running), most)
+        except TimeoutError as error:
+            running.add_done_callback(_seen)
+            raise Unanswered(f"{method} took longer than {most:g} s; it goes on") from error
+
+    def _note(self, caller: Caller, labels: tuple[str, ...], bound: Mapping[str, Any]) -> None:
+        """Keep a question for whoever watches; it is in RAM alone."""
+        words = bound.get("query")
+        if words is None:
+            words = next((turn.text for turn in reversed(turns_of(bound["messages"]))), "")
+        number = self.asked[-1].number + 1 if self.asked else 1
+        self.asked.append(Asked(number, self.memory.store.clock(), caller.name, labels, str(words)))
+
+    def close(self) -> None:
+        """Let the calls that run end."""
+        self._readers.shutdown(cancel_futures=True)
+        self._writers.shutdown(cancel_futures=True)
+
+
+def _seen(future: asyncio.Future[Any]) -> None:
+    """Look at what became of a call that nobody waits for any more."""
+    if not future.cancelled() and (error := future.exception()) is not None:
+        log.warning("a call that took too long failed: %s", type(error).__name__)
+
+
+def application(service: Service, more: Sequence[BaseRoute] = ()) -> ASGIApp:
+    """Return the service as an ASGI application.
+
+    Args:
+        service: The open store, and how it is reached.
+        more: Routes beside those of the API, such as those of the web page
+            (``memento.serve.page.routes(service)``). They are behind the same check of ``Host`` and
+            ``Origin``, and reach the memories by ``service.call`` with a `Caller` of their own;
+            a `MementoError` that they raise becomes a problem, as the API's do, and tells of the
+            machine only if they set ``request.state.caller`` to an owner.
+    """
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        yield
+        service.leaving.set()
+        await asyncio.to_thread(service.close)
+
+    app = Starlette(
+        routes=[
+            Path("/livez", _live),
+            Path("/readyz", partial(_ready, service)),
+            Path("/metrics", partial(_metrics, service)),
+            Path("/v1/about", partial(_about, service)),
+            Path("/v1/changes/stream", partial(_stream, service)),
+            Path("/v1/openapi.json", _described),
+            *more,
+            Path("/v1/{name:path}", partial(_counted, service), methods=["POST"]),
+        ],
+        exception_handlers={
+            MementoError: _refused,
+            HTTPException: _no_route,
+            Exception: _failed,
+        },
+        lifespan=lifespan,
+    )
+    return _Guard(app, service.settings)
+
+
+class _Guard:
+    """Refuses what comes from the page of another site: by ``Host`` and by ``Origin``."""
+
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+        self._app, self._settings = app, settings
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and (problem := self._problem(dict(scope["headers"]))):
+            await _answer(NotAllowed(problem))(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
+
+    def _problem(self, headers: Mapping[bytes, bytes]) -> str:
+        hosts = self._settings.hosts
+        host = headers.get(b"host", b"").decode("latin-1").lower()
+        if hosts and host not in hosts:
+            return "this service has another name; see `memento serve --host`"
+        origin = headers.get(b"origin")
+        if origin is None or not hosts:
+            return ""
+        said = origin.decode("latin-1").lower()
+        own = {f"{scheme}://{host}" for scheme in ("http", "https")}
+        return "" if said in own | self._settings.origins else "pages of other sites may not call"
+
+
+async def _counted(service: Service, request: Request) -> Response:
+    """Answer a call of the API, and count it."""
+    began, status = perf_counter(), 500
+    try:
+        answer = await _called(service, request)
+        status = answer.status_code
+    except MementoError as error:
+        status = status_of(error)
+        raise
+    except HTTPException as error:
+        status = error.status_code
+        raise
+    else:
+        return answer
+    finally:
+        name = request.path_params["name"].replace("/", ".")
+        known = name if name in ROUTES else "other"
+        service.metrics.count(known, status, perf_counter() - began)
+
+
+async def _called(service: Service, request: Request) -> Response:
+    request.state.caller = caller = service.caller(request)
+    name = request.path_params["name"].replace("/", ".")
+    route = ROUTES.get(name)
+    if name in _READ_ONLY:
+        raise HTTPException(405, headers={"Allow": "GET"})
+    if route is None:
+        raise HTTPException(404)
+    allow(caller, route)
+    labels = namespace_of(caller, request.headers.get(HEADER))
+    call = partial(service.call, caller, name, namespace=labels, seconds=_patience(request))
+    if name in SENDS or name in ANSWERS:
+        return await _with_file(service, request, name, call)
+    body = await _body(request, service.settings.limits.body_of(name))
+    said = _arguments(body, request)
+    key = request.headers.get("idempotency-key")
+    if key is None or route.rights is Rights.READ:
+        answer = await call(said, then=written)
+    else:
+        sent = b"\n".join((name.encode(), repr(labels).encode(), body))
+        answer = await service.once.answer(caller.name, key, sent, lambda: call(said, then=written))
+    return Response(answer, media_type="application/json")
+
+
+async def _body(request: Request, most: int) -> bytes:
+    """Read the body of a request, and not more of it than it may have."""
+    parts, length = [], 0
+    async for part in request.stream():
+        parts.append(part)
+        length += len(part)
+        if length > most:
+            raise TooMuch("body", f"the body is longer than {most:,} bytes")
+    return b"".join(parts)
+
+
+def _arguments(body: bytes, request: Request) -> dict[str, Any]:
+    """Return the arguments of a call."""
+    _check_type(request, "application/json")
+    return _object(body)
+
+
+async def json_of(request: Request, most: int) -> dict[str, Any]:
+    """Return the JSON object that a request has, or an empty one; for other routes than ours."""
+    body = await _body(request, most)
+    return _arguments(body, request) if body else {}
+
+
+def _check_type(request: Request, wanted: str) -> None:
+    """Take only what no page of another site can send unasked, as a form can be."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != wanted:
+        raise HTTPException(415, f"send it as {wanted}")
+
+
+def _object(body: bytes) -> dict[str, Any]:
+    try:
+        said = json.loads(body or b"{}")
+    except (ValueError, RecursionError) as error:
+        raise HTTPException(400, "the body is not JSON") from error
+    if not isinstance(said, dict):
+        raise HTTPException(400, "the body is no JSON object")
+    return said
+
+
+async def _with_file(
+    service: Service, request: Request, name: str, call: Callable[..., Awaitable[bytes]]
+) -> Response:
+    """Answer a call whose body, or whose answer, is a file: it is never one of this machine's."""
+    limits = service.settings.limits
+    with TemporaryDirectory(prefix="memento-") as folder:
+        if name in SENDS:
+            _check_type(request, "application/octet-stream")
+            sent = Filesystem(folder, "sent")
+            given = request.query_params.get("arguments", "{}").encode()
+            body = await _body(request, limits.body_of(name))
+            await asyncio.to_thread(sent.write_bytes, body)
+            answer = await call(_object(given) | {SENDS[name]: str(sent)}, then=written)
+            return Response(answer, media_type="application/json")
+        said = _arguments(await _body(request, limits.body), request)
+        called = Filesystem(str(said.get(ANSWERS[name]) or "file")).name
+        made = Filesystem(folder, called)
+        told = await call(said | {ANSWERS[name]: str(made)}, then=written)
+        whole = await asyncio.to_thread(made.read_bytes)
+    headers = {"memento-result": told.decode()}
+    return Response(whole, headers=headers, media_type="application/octet-stream")
+
+
+def _patience(request: Request) -> float | None:
+    """Return for how long a caller waits, if it says so."""
+    text = request.headers.get("memento-timeout")
+    if text is None:
+        return None
+    try:
+        return check_seconds("Memento-Timeout", float(text))
+    except ValueError as error:
+        raise InvalidInput("Memento-Timeout", "must be a number of seconds") from error
+
+
+async def _live(_: Request) -> Response:
+    return JSONResponse({"version": __version__})
+
+
+async def _ready(service: Service, _: Request) -> Response:
+    """Tell whether calls are answered."""
+    ready = not service.leaving.is_set() and not service.memory.store.closed
+    return JSONResponse({"ready": ready}, 200 if ready else 503)
+
+
+async def _metrics(service: Service, request: Request) -> Response:
+    """Tell Prometheus what happened; for whoever may see the whole store."""
+    request.state.caller = caller = service.caller(request)
+    if not caller.is_owner:
+        raise NotAllowed("metrics are about the whole store")
+    stats: Stats = await service.call(caller, "store.stats", {})
+    return Response(service.metrics.text(stats, service.streams), media_type=TYPE)
+
+
+async def _described(_: Request) -> Response:
+    """Return the description of the API; it is the same for everybody."""
+    return JSONResponse(document())
+
+
+async def _stream(service: Service, request: Request) -> Response:
+    """Answer with what is stored and changed, as it happens."""
+    request.state.caller = caller = service.caller(request)
+    labels = namespace_of(caller, request.headers.get(HEADER))
+    most = service.settings.limits.streams
+    if service.streams >= most:
+        raise TooMuch("streams", f"{most} streams are open", 1.0)
+    last = request.headers.get("last-event-id")
+    after = None if last is None else last_seen(last)
+
+    call = partial(service.call, caller, namespace=labels)
+
+    async def told() -> AsyncIterator[bytes]:
+        service.streams += 1
+        try:
+            async for event in events(call, service.leaving, after):
+                yield event
+        finally:
+            service.streams -= 1
+
+    return StreamingResponse(
+        told(), media_type="text/event-stream", headers={"cache-control": "no-store"}
+    )
+
+
+async def _about(service: Service, request: Request) -> Response:
+    """Tell a client of the service and of its token what its manager would know."""
+    request.state.caller = caller = service.caller(request)
+    labels = namespace_of(caller, request.headers.get(HEADER))
+    store = service.memory.store
+    told = {
+        "version": __version__,
+        "namespace": labels,
+        "caller": caller.name,
+        "rights": caller.rights,
+        "trust": caller.trust,
+        "read_only": store.read_only or caller.rights is Rights.READ,
+        "prompt_confidence": store.prompt_confidence,
+        "config": {**plain(replace(store.config, llm=LLMConfig())), "llm": {}},
+        "now": store.clock(),
+    }
+    if caller.is_owner:
+        told["root"] = store.root
+    return Response(written(told), media_type="application/json")
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    assert isinstance(error, MementoError)  # noqa: S101 - it is registered for these alone
+    caller = getattr(request.state, "caller", None)
+    return _answer(error, whole=caller is not None and caller.is_owner)
+
+
+def _answer(error: MementoError, *, whole: bool = False) -> Response:
+    status = status_of(error)
+    headers = {}
+    if status == 401:  # noqa: PLR2004 - the status itself
+        headers["WWW-Authenticate"] = "Bearer"
+    if (wait := getattr(error, "wait", None)) is not None or status == 503:  # noqa: PLR2004
+        headers["Retry-After"] = str(max(1, round(wait or 1)))
+    return _problem(problem_of(error, whole=whole), headers)
+
+
+def _problem(problem: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> Response:
+    return JSONResponse(problem, problem["status"], headers, media_type="application/problem+json")
+
+
+async def _no_route(_: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)  # noqa: S101 - it is registered for these alone
+    return _problem(
+        {"type": "about:blank", "title": error.detail, "status": error.status_code},
+        error.headers,
+    )
+
+
+async def _failed(_: Request, error: Exception) -> Response:
+    """Tell of a fault of ours by a number that the log has too, and by nothing else."""
+    number = uuid4().hex
+    log.error("request %s failed", number, exc_info=error)
+    problem = {"type": "about:blank", "title": "a fault of the service", "status": 500}
+    return _problem({**problem, "detail": f"see the log of the service for request {number}"})

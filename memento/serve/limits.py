@@ -1,0 +1,136 @@
+"""How much one caller can take of a service, so that it is left for the others."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from time import monotonic
+from typing import Any, TypeVar
+
+from memento.errors import InvalidInput, TooMuch
+
+T = TypeVar("T")
+
+LARGE = frozenset({"add_many", "keep", "documents.add", "store.import_from"})
+"""Methods whose arguments may be long."""
+_KEPT = 1_000
+"""How many answers to calls with a key are kept."""
+_LONGEST_KEY = 255
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The limits of a service.
+
+    Attributes:
+        body: Largest body of a call, bytes.
+        large: Largest body of a call that takes many memories or a file, bytes.
+        k: Most hits that a token can ask for.
+        query: Longest query of a token, characters.
+        rate: Calls a second of a token; 0 for any number.
+        burst: Calls that a token can make at once.
+        seconds: Time that a call may take; its caller can allow it less.
+        readers: Calls that search at the same time. A search needs the interpreter all the time,
+            so that more of them take longer, each.
+        writers: Calls that write at the same time; those share a commit.
+        streams: Streams of changes that are open at the same time.
+    """
+
+    body: int = 4 << 20
+    large: int = 64 << 20
+    k: int = 1_000
+    query: int = 4_000
+    rate: float = 20.0
+    burst: int = 100
+    seconds: float = 30.0
+    readers: int = 1
+    writers: int = 64
+    streams: int = 100
+
+    def body_of(self, method: str) -> int:
+        """Return the largest body of a call of a method."""
+        return self.large if method in LARGE else self.body
+
+    def check(self, said: Mapping[str, Any]) -> None:
+        """Check the arguments of a call by a token.
+
+        Raises:
+            InvalidInput: If it asks for too much.
+        """
+        k, query = said.get("k"), said.get("query")
+        if isinstance(k, int) and k > self.k:
+            raise InvalidInput("k", f"must be at most {self.k:,} through a service")
+        if isinstance(query, str) and len(query) > self.query:
+            raise InvalidInput("query", f"must have at most {self.query:,} characters")
+
+
+class Rate:
+    """How many calls each token has left: a bucket that fills again."""
+
+    def __init__(self, rate: float, burst: int, clock: Callable[[], float] = monotonic) -> None:
+        self._rate, self._burst, self._clock = rate, burst, clock
+        self._left: dict[str, tuple[float, float]] = {}
+
+    def take(self, name: str) -> None:
+        """Take one call of a token.
+
+        Raises:
+            TooMuch: If it has none left.
+
+        >>> rate = Rate(2.0, 1, clock=lambda: 0.0)
+        >>> rate.take("laptop")
+        >>> rate.take("laptop")
+        Traceback (most recent call last):
+        memento.errors.TooMuch: more than 2 calls a second; wait 0.5 s
+        """
+        if not self._rate:
+            return
+        now = self._clock()
+        left, then = self._left.get(name, (float(self._burst), now))
+        left = min(self._burst, left + (now - then) * self._rate)
+        if left < 1:
+            wait = (1 - left) / self._rate
+            raise TooMuch(
+                "calls", f"more than {self._rate:g} calls a second; wait {wait:.1f} s", wait
+            )
+        self._left[name] = (left - 1, now)
+
+
+class Once:
+    """Answers to calls that a caller gave a key, so that repeating one does nothing again.
+
+    They are kept in the memory of the process: after a restart, a key is new.
+    """
+
+    def __init__(self) -> None:
+        self._answers: OrderedDict[tuple[str, str], tuple[bytes, asyncio.Future[Any]]] = (
+            OrderedDict()
+        )
+
+    async def answer(
+        self, caller: str, key: str, said: bytes, call: Callable[[], Awaitable[T]]
+    ) -> T:
+        """Return the answer to a call, which is made if its key is new or its call has failed.
+
+        Raises:
+            InvalidInput: If the key was given with another call, or is too long.
+        """
+        if not 0 < len(key) <= _LONGEST_KEY:
+            raise InvalidInput("Idempotency-Key", f"must have 1 to {_LONGEST_KEY} characters")
+        known = self._answers.get((caller, key))
+        if known is not None and not _failed(known[1]):
+            if known[0] != said:
+                raise InvalidInput("Idempotency-Key", "was given with another call")
+            found: T = await asyncio.shield(known[1])
+            return found
+        future = asyncio.ensure_future(call())
+        self._answers[caller, key] = (said, future)
+        if len(self._answers) > _KEPT:
+            self._answers.popitem(last=False)
+        return await asyncio.shield(future)
+
+
+def _failed(future: asyncio.Future[Any]) -> bool:
+    return future.done() and (future.cancelled() or future.exception() is not None)

@@ -1,0 +1,169 @@
+"""The web page: what is remembered and why it was found, to correct it on the spot.
+
+Made by the server, one stylesheet, one small module; it works without JavaScript.
+
+door      who comes in, and which forms are taken
+views     the pages that read
+changes   the forms, each with its undo
+wording   what the page says about a memory
+graph     where linked memories are drawn
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache, partial
+from hashlib import sha256
+from importlib.resources import files
+from typing import Any
+from urllib.parse import quote
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import BaseRoute, Route
+
+from memento.prompt.rendering import spell_out
+from memento.serve.app import Service
+from memento.serve.page import changes, graph, views, wording
+from memento.serve.page.door import HEADERS, Call, Door, form_token
+from memento.types import Change, Kind, Memory, Tier
+
+READS = {
+    "/": views.search, "/m/{id:path}": views.one, "/timeline": views.timeline,
+    "/compare": views.compare, "/changes": views.changes, "/inbox": views.inbox,
+    "/rules": views.rules, "/links": views.links, "/sessions": views.sessions,
+    "/session": views.session, "/health": views.health, "/playground": views.playground,
+}  # fmt: skip
+CHANGES = {
+    "correct": changes.correct, "bring-back": changes.bring_back, "pin": changes.pin,
+    "lock": changes.lock, "move": changes.move, "forget": changes.forget,
+    "restore": changes.restore, "approve": changes.approve, "reject": changes.reject,
+    "promote": changes.promote,
+}  # fmt: skip
+"""Changes of one memory, posted to ``/do/NAME/ID``."""
+OTHERS = {
+    "/undo": changes.undo, "/resolve": changes.resolve, "/direct": changes.direct,
+    "/reject-source": changes.reject_source, "/tend": changes.tend,
+}  # fmt: skip
+STATIC = {"page.css": "text/css; charset=utf-8", "page.js": "text/javascript; charset=utf-8"}
+EVERY = 0.5
+"""Seconds between two looks for changes while a page is open."""
+
+
+def routes(service: Service, *, every: float = EVERY) -> list[BaseRoute]:
+    """Return the routes of the page, for `memento.serve.app.application`.
+
+    Args:
+        service: The store that it shows.
+        every: Seconds between two looks for changes.
+    """
+    door = Door(service, partial(_render, _templates()), views.Kept())
+
+    async def live(request: Request) -> Response:
+        if (who := door.caller(request)) is None:
+            return Response(status_code=401, headers=HEADERS)
+        watched = door.memory_of(request, who[0])
+
+        async def is_gone() -> bool:
+            return service.leaving.is_set() or await request.is_disconnected()
+
+        def asked() -> int:
+            return service.asked[-1].number if service.asked else 0
+
+        told = views.events(watched, every, is_gone, asked)
+        return StreamingResponse(told, media_type="text/event-stream", headers=HEADERS)
+
+    return [
+        *(Route(f"/page/{name}", _static(name)) for name in STATIC),
+        *(Route(path, door.page(view)) for path, view in READS.items()),
+        *(
+            Route(f"/do/{name}/{{id:path}}", door.change(view), methods=["POST"])
+            for name, view in CHANGES.items()
+        ),
+        *(Route(path, door.change(view), methods=["POST"]) for path, view in OTHERS.items()),
+        Route("/theme", door.change(door.theme), methods=["POST"]),
+        Route("/enter", door.enter, methods=["POST"]),
+        Route("/leave", door.change(door.leave), methods=["POST"]),
+        Route("/live", live),
+    ]
+
+
+@cache
+def _file(name: str) -> tuple[bytes, str]:
+    """Read a file of the page, with a digest by which browsers may keep it."""
+    data = files(__package__).joinpath(name).read_bytes()
+    return data, sha256(data).hexdigest()[:12]
+
+
+def _static(name: str) -> Callable[[Request], Any]:
+    kept = {**HEADERS, "Cache-Control": "public, max-age=31536000, immutable"}
+
+    async def endpoint(_request: Request) -> Response:
+        return Response(_file(name)[0], headers=kept, media_type=STATIC[name])
+
+    return endpoint
+
+
+def _templates() -> Environment:
+    """Open the templates; all that they are given is text, and escaped."""
+    found = Environment(
+        loader=PackageLoader("memento.serve.page"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+        finalize=_shown,
+    )
+    found.globals |= {
+        "Kind": Kind, "Tier": Tier, "asset": lambda name: f"/page/{name}?{_file(name)[1]}",
+        "cut": _cut, "form_token": form_token, "ns_of": _named, "raw": _raw,
+        "relation": graph.relation, "w": wording,
+    }  # fmt: skip
+    return found
+
+
+def _shown(value: object) -> object:
+    """Spell out what cannot be seen in any text that a template shows."""
+    if isinstance(value, str) and not isinstance(value, Markup):
+        return spell_out(str(value))
+    return value
+
+
+def _raw(text: str) -> Markup:
+    """Put a text into a field of a form as it is, so that it comes back as it was."""
+    return escape(text)
+
+
+def _cut(text: str, most: int) -> str:
+    """Shorten a text for a list."""
+    return text if len(text) <= most else f"{text[: most - 1].rstrip()}\N{HORIZONTAL ELLIPSIS}"
+
+
+def _named(labels: Sequence[str]) -> str:
+    """Return how an address names a namespace."""
+    return quote("/".join(quote(label, safe="") for label in labels), safe="")
+
+
+def _render(templates: Environment, name: str, /, *, call: Call | None, **values: Any) -> str:
+    """Fill a template, with what the head of each page says."""
+    shown: dict[str, Any] = {"call": call, "theme": "", **values}
+    if call is not None:
+        now, zone = call.memory.store.clock(), views.zone_of(call)
+        shown |= {"head": views.header(call), "done": _done(call), "now": now.astimezone(zone)}
+        shown["when"] = partial(wording.moment, now=now, zone=zone)
+        asked = {key: one for key, one in call.query.items() if key not in ("done", "m", "ns")}
+        shown["here_query"] = lambda: dict(asked)
+        shown["theme"] = call.request.cookies.get("memento-theme", "")
+    return templates.get_template(name).render(shown)
+
+
+def _done(call: Call) -> tuple[Change, Sequence[Memory]] | None:
+    """Return the change that this page is shown after, for its toast."""
+    said = call.query.get("done", "")
+    if not said.isdigit():
+        return None
+    recent = call.memory.changes.list(limit=100)
+    change = next((one for one in recent if str(one.number) == said), None)
+    return None if change is None else (change, views.touched(call.memory, change))

@@ -1,0 +1,320 @@
+"""Who comes in: the one-time code, the cookie, forms that only this page can send, headers.
+
+A session is an ordinary token of the store that ends after twelve hours; the cookie holds it. So it
+has the rights, the namespaces and the trust of a token, is listed with the others and can be
+revoked like them. The code that ``memento open`` puts behind the address is a token as well, good
+for two minutes and for one use.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, quote, urlencode
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from memento.base.clock import system_clock
+from memento.errors import InvalidInput, MementoError, NotAllowed, NotFound
+from memento.manager import MemoryManager
+from memento.remote.faults import status_of
+from memento.remote.routes import Rights
+from memento.resident import tokens
+from memento.serve import access
+from memento.serve.access import Caller
+from memento.serve.app import Asked, Service
+from memento.types import Trust
+
+CODE, SESSION = "page-code-", "page-session-"
+"""How the names of the tokens begin."""
+CODE_LASTS, SESSION_LASTS = timedelta(minutes=2), timedelta(hours=12)
+MOST = 256 * 1024
+"""Largest form, bytes."""
+HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+        "connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",  # without any, browsers hide the origin of our own forms
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+    "Vary": "Cookie",
+}
+
+Render = Callable[..., str]
+View = Callable[["Call"], Response]
+
+
+def code_for(root: Path) -> str:
+    """Make the code with which a browser on this machine comes in, once and soon."""
+    for one in tokens.listed(root):
+        ours = one.name.startswith((CODE, SESSION)) and one.expires
+        if ours and datetime.fromisoformat(one.expires) <= system_clock():
+            tokens.revoke(root, one.name)
+    return _token(root, CODE, CODE_LASTS)
+
+
+def _token(root: Path, prefix: str, lasts: timedelta) -> str:
+    name = prefix + secrets.token_hex(4)
+    return tokens.add(
+        root, name, namespace="", rights="admin", trust=Trust.USER.value, expires_in=lasts
+    )
+
+
+def entered(root: Path, given: str) -> str | None:
+    """Return the secret of a session for what somebody gave; None if it opens nothing.
+
+    A code is spent and gives a session of its own. Any other token is good as it is.
+    """
+    found = tokens.holder(root, given)
+    if found is None or not found.name.startswith(CODE):
+        return None if found is None or found.scope else given
+    try:
+        tokens.revoke(root, found.name)
+    except InvalidInput:  # somebody else was faster
+        return None
+    return _token(root, SESSION, SESSION_LASTS)
+
+
+def left(root: Path, session: str) -> None:
+    """End a session; a token that somebody gave as it is stays good."""
+    found = tokens.holder(root, session)
+    if found is not None and found.name.startswith(SESSION):
+        tokens.revoke(root, found.name)
+
+
+def cookie_of(request: Request) -> str:
+    """Return the name of the cookie: browsers share cookies between the ports of a machine."""
+    return f"memento-{request.url.port or 'page'}"
+
+
+def form_token(session: str) -> str:
+    """Return what each form of a session holds; only a page of this session can know it."""
+    return hashlib.sha256(f"form of {session}".encode()).hexdigest()[:32]
+
+
+def is_foreign(request: Request) -> bool:
+    """Return whether another site made a browser send a request."""
+    said = request.headers.get("sec-fetch-site")
+    if said is not None:
+        return said not in ("same-origin", "none")
+    origin = request.headers.get("origin")
+    return origin is not None and origin != f"{request.url.scheme}://{request.url.netloc}"
+
+
+@dataclass(slots=True)
+class Call:
+    """One request for a page, with all that a view needs.
+
+    Attributes:
+        request: The request.
+        caller: Who asks, with rights and trust.
+        memory: The memories of the namespace that the address names.
+        render: Fills a template; see `Call.show`.
+        kept: What was counted lately; see `memento.serve.page.views.Kept`.
+        asked: What programs asked lately, in any namespace.
+        form: What was posted, without the token of the form.
+        session: The secret of the session.
+    """
+
+    request: Request
+    caller: Caller
+    memory: MemoryManager
+    render: Render
+    session: str
+    kept: Any
+    asked: Sequence[Asked]
+    form: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def query(self) -> Mapping[str, str]:
+        """What stands behind the question mark of the address, without what is empty."""
+        return {name: one for name, one in self.request.query_params.items() if one.strip()}
+
+    @property
+    def here(self) -> str:
+        """The address of this page, to come back to it."""
+        asked = {name: one for name, one in self.request.query_params.items() if name != "done"}
+        return self.request.url.path + (f"?{urlencode(asked)}" if asked else "")
+
+    @property
+    def may_change(self) -> bool:
+        """Whether the caller may change memories: only people should, see `Quarantine.approve`."""
+        return self.caller.rights.includes(Rights.WRITE) and self.caller.trust is Trust.USER
+
+    def url(self, path: str, **query: object) -> str:
+        """Return an address of the page, in the same namespace."""
+        asked = {name: one for name, one in query.items() if one not in (None, "", False)}
+        if "ns" in self.request.query_params:
+            asked = {"ns": self.request.query_params["ns"], **asked}
+        return quote(path) + (f"?{urlencode(asked)}" if asked else "")
+
+    def show(self, template: str, status: int = 200, **values: Any) -> Response:
+        """Fill a template into a page."""
+        return HTMLResponse(self.render(template, call=self, **values), status)
+
+
+class Door:
+    """Lets a view be asked only by somebody with a session, and a change only by a form of it.
+
+    Args:
+        service: The store that the page shows.
+        render: Fills a template.
+        kept: What was counted lately; forgotten after each change.
+    """
+
+    def __init__(self, service: Service, render: Render, kept: Any) -> None:
+        self._service, self._memory = service, service.memory
+        self._render, self._kept = render, kept
+        self._root = service.memory.store.root
+
+    def page(self, view: View) -> Callable[[Request], Any]:
+        """Make the endpoint of a view that reads."""
+
+        async def endpoint(request: Request) -> Response:
+            return _headed(await run_in_threadpool(self._answer, request, view, None))
+
+        return endpoint
+
+    def change(self, view: View) -> Callable[[Request], Any]:
+        """Make the endpoint of a form."""
+
+        async def endpoint(request: Request) -> Response:
+            form = await _posted(request)
+            return _headed(await run_in_threadpool(self._answer, request, view, form))
+
+        return endpoint
+
+    def caller(self, request: Request) -> tuple[Caller, str] | None:
+        """Return who asks, and the secret of the session; None without one."""
+        session = request.cookies.get(cookie_of(request), "")
+        try:
+            return access.caller_of(self._root, f"Bearer {session}"), session
+        except NotAllowed:
+            return None
+
+    def memory_of(self, request: Request, caller: Caller) -> MemoryManager:
+        """Return the memories of the namespace that an address names."""
+        labels = access.namespace_of(caller, request.query_params.get("ns"))
+        return self._memory.of(*labels)
+
+    def _answer(self, request: Request, view: View, form: Mapping[str, str] | None) -> Response:
+        who = self.caller(request)
+        if who is None:
+            return self._ask(request)
+        caller, session = who
+        call = Call(
+            request,
+            caller,
+            self._memory.of(*_seen(caller)),
+            self._render,
+            session,
+            self._kept,
+            tuple(self._service.asked),
+        )
+        try:
+            call.memory = self.memory_of(request, caller)
+            if form is not None:
+                _check(request, form, call)
+                call.form = form
+                answer = view(call)
+                self._kept.forget()
+                return answer
+            return view(call)
+        except MementoError as error:
+            return call.show("error.html", status_of(error), error=error, back=_back(error))
+
+    def _ask(self, request: Request, *, wrong: bool = False) -> Response:
+        """Ask for the code; the same for every address, so that none tells what is there."""
+        then = request.url.path if request.method == "GET" else "/"
+        query = request.url.query if request.method == "GET" else ""
+        text = self._render("login.html", call=None, wrong=wrong, then=_local(then, query))
+        return HTMLResponse(text, 401)
+
+    async def enter(self, request: Request) -> Response:
+        """Take a code or a token, and begin a session."""
+        form = await _posted(request)
+        if is_foreign(request):
+            return _headed(self._ask(request))
+        session = await run_in_threadpool(entered, self._root, form.get("code", "").strip())
+        if session is None:
+            return _headed(self._ask(request, wrong=True))
+        answer = RedirectResponse(inside(form.get("then", "/")), 303)
+        answer.set_cookie(
+            cookie_of(request),
+            session,
+            max_age=int(SESSION_LASTS.total_seconds()),
+            httponly=True,
+            samesite="strict",
+            secure=request.url.scheme == "https",
+        )
+        return _headed(answer)
+
+    def theme(self, call: Call) -> Response:
+        """Keep whether the page is dark or light."""
+        answer = RedirectResponse(inside(call.form.get("then", "/")), 303)
+        said = call.form.get("theme", "")
+        name = said if said in ("dark", "light") else ""
+        answer.set_cookie("memento-theme", name, max_age=31536000, samesite="strict")
+        return answer
+
+    def leave(self, call: Call) -> Response:
+        """End the session."""
+        left(self._root, call.session)
+        answer = RedirectResponse("/", 303)
+        answer.delete_cookie(cookie_of(call.request), httponly=True, samesite="strict")
+        return answer
+
+
+def _headed(answer: Response) -> Response:
+    answer.headers.update(HEADERS)
+    return answer
+
+
+async def _posted(request: Request) -> dict[str, str]:
+    """Read a form; nothing of one that is too long."""
+    body = b""
+    async for part in request.stream():
+        body += part
+        if len(body) > MOST:
+            return {}
+    return dict(parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True))
+
+
+def _check(request: Request, form: Mapping[str, str], call: Call) -> None:
+    """Refuse a form that another site sent, or that its sender may not send."""
+    right = hmac.compare_digest(form.get("form", "").encode(), form_token(call.session).encode())
+    if is_foreign(request) or not right:
+        raise NotAllowed(
+            "the form is of another page; load this one again, and repeat what you did"
+        )
+    if not (call.may_change or request.url.path in ("/theme", "/leave")):
+        raise NotAllowed("the token may read, and not change")
+
+
+def _seen(caller: Caller) -> tuple[str, ...]:
+    return access.namespace_of(caller, None)
+
+
+def _back(error: MementoError) -> str:
+    return "/" if isinstance(error, NotFound) else ""
+
+
+def _local(path: str, query: str) -> str:
+    return f"{path}?{query}" if query else path
+
+
+def inside(path: str) -> str:
+    """Return an address of this page, whatever a form says."""
+    inside = path.startswith("/") and not path.startswith(("//", "/\\"))
+    return path if inside and path.isprintable() else "/"

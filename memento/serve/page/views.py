@@ -1,0 +1,476 @@
+"""The pages that read. Each asks the manager what anybody could ask it, and fills a template."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta, tzinfo
+from time import perf_counter
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import Response
+
+from memento.check import MAX_TOKENS, said_moment
+from memento.errors import InvalidInput, NotFound
+from memento.manager import MemoryManager
+from memento.prompt.policy_values import ZONES
+from memento.serve.page import graph, wording
+from memento.serve.page.door import Call
+from memento.types import Change, Diff, Memory, Retrieval, Status
+
+PAGE = 30
+"""Memories on a page of a list."""
+MOST = 200
+"""Maximum number of rows on any page."""
+HITS = 10
+MOST_HITS = 50
+ASKED = 6
+"""Questions of programs on the first page."""
+ABOUT = 24
+"""Slots about the user on the first page."""
+FILTERS = ("tier", "kind", "session", "scope")
+EVERYWHERE = tuple(Status)
+
+
+def zone_of(call: Call) -> tzinfo:
+    """Return the time zone in which the page shows moments."""
+    return call.memory.store.config.zone
+
+
+def moment(call: Call, name: str, *, end: bool = False) -> datetime | None:
+    """Read a moment of the address: a day, or a day and an hour, in the zone of the user.
+
+    Args:
+        call: The request.
+        name: Its name in the address.
+        end: Whether a day stands for its end, but never for the future.
+
+    Raises:
+        InvalidInput: If it is none.
+    """
+    said = call.query.get(name)
+    at = said_moment(name, said, call.memory.store.clock().astimezone(zone_of(call)))
+    if at is None or said is None:
+        return None
+    if end and len(said) == len("2026-03-01"):
+        at = min(at + timedelta(days=1), call.memory.store.clock())
+    return at.astimezone(UTC)
+
+
+def number(call: Call, name: str, default: int, most: int) -> int:
+    """Read a number of the address, from 0 to ``most``.
+
+    Raises:
+        InvalidInput: If it is none.
+    """
+    said = call.query.get(name, str(default))
+    if not said.isascii() or not said.isdigit() or len(said) > len(str(most)) or int(said) > most:
+        raise InvalidInput(name, f"must be a number from 0 to {most}")
+    return int(said)
+
+
+def search(call: Call) -> Response:
+    """Answer a question, or show what is known about the user and what is new."""
+    question = call.query.get("q", "")
+    if not question:
+        labels = call.memory.store.namespace
+        asked = [one for one in reversed(call.asked) if one.namespace == labels][:ASKED]
+        about, recent = _about(call.memory), _recent(call.memory)
+        return call.show("home.html", about=about, recent=recent, asked=asked)
+    found, took = _found(call, question)
+    any_waits = header(call)["waiting"]
+    waiting = call.memory.quarantine.list(newest_first=True, limit=2) if any_waits else []
+    here = next((hit for hit in found if hit.id == call.query.get("m")), None) or next(
+        iter(found), None
+    )
+    more = min(number(call, "k", HITS, MOST_HITS) + HITS, MOST_HITS)
+    return call.show(
+        "search.html",
+        found=found,
+        took=took,
+        more=more if len(found) < more <= MOST_HITS and len(found) % HITS == 0 and found else None,
+        waiting=waiting,
+        scopes=scopes_of(call),
+        **({} if here is None else _memory(call, here.id, found)),
+    )
+
+
+def _found(call: Call, question: str) -> tuple[Retrieval, float]:
+    """Answer the question of an address with its filters."""
+    asked: dict[str, Any] = {name: call.query[name] for name in FILTERS if name in call.query}
+    began = perf_counter()
+    found = call.memory.retrieve(
+        question,
+        max(number(call, "k", HITS, MOST_HITS), 1),
+        as_of=moment(call, "as_of", end=True),
+        known_at=moment(call, "known_at", end=True),
+        since=moment(call, "since"),
+        include_superseded="old" in call.query,
+        include_archived="old" in call.query,
+        record=False,
+        **asked,
+    )
+    return found, perf_counter() - began
+
+
+def _about(memory: MemoryManager) -> list[Memory]:
+    """List the current values of what is known about the user, newest first."""
+    keys = [key for key in memory.store.counts("key") if key.startswith("user/")]
+    return memory.list(key=keys[:MOST], newest_first=True, limit=ABOUT) if keys else []
+
+
+def _recent(memory: MemoryManager) -> list[Memory]:
+    """List what arrived last."""
+    return memory.list(newest_first=True, limit=PAGE)
+
+
+def one(call: Call) -> Response:
+    """Show a memory; after a search, why it was found."""
+    question = call.query.get("q", "")
+    found = _found(call, question)[0] if question else Retrieval("")
+    name = call.request.path_params["id"]
+    return call.show("one.html", found=found, **_memory(call, name, found))
+
+
+def _memory(call: Call, name: str, found: Retrieval) -> dict[str, Any]:
+    """Return what the panel of a memory shows."""
+    memory = call.memory
+    this = memory.get(name)
+    place = next((at for at, hit in enumerate(found) if hit.id == this.id), None)
+    after = found[place + 1] if place is not None and place + 1 < len(found) else None
+    links = memory.insight.related(this.id)
+    with_parents = [*this.source.parents][:4]
+    return {
+        "this": this,
+        "hit": None if place is None else found[place],
+        "place": place,
+        "after": after,
+        "history": _history(memory, this),
+        "drawn": graph.around(this, [(this.id, one) for one in links[:MOST]], most=8),
+        "links": links,
+        "parents": [one for name in with_parents if (one := _get(memory, name)) is not None],
+        "strength": memory.feedback.strength(this.id),
+        "belief": memory.feedback.belief(this.id),
+        "head_memory": memory.changes.head(this.id),
+    }
+
+
+def _get(memory: MemoryManager, name: str) -> Memory | None:
+    """Return a memory if it is there."""
+    with suppress(NotFound):
+        return memory.get(name)
+    return None
+
+
+def _history(memory: MemoryManager, this: Memory) -> list[dict[str, Any]]:
+    """Return the texts that a memory and those that it replaced had, newest first.
+
+    A state that differs in its status alone is not one of them.
+    """
+    states = memory.changes.history(this.id, chain=True)[-MOST:]
+    rows: list[dict[str, Any]] = []
+    before = ""
+    for state in states:
+        if not rows or state.text != rows[-1]["state"].text or state.id != rows[-1]["state"].id:
+            pieces = wording.compared(before, state.text)
+            rows.append({"state": state, "pieces": pieces, "until": None, "ended": ""})
+            before = state.text
+        if state.until is not None:
+            rows[-1] |= {"until": state.until, "ended": state.reason}
+    for row in rows:
+        of = _get(memory, row["state"].id)
+        row["from"] = None if of is None else of.valid_from
+        row["now"] = row["state"].text == this.text and row["state"].id == this.id
+    return rows[::-1]
+
+
+def timeline(call: Call) -> Response:
+    """Show memories by day, as they were true and were known at two moments that are chosen."""
+    known, as_of = moment(call, "known_at", end=True), moment(call, "as_of", end=True)
+    skip = number(call, "skip", 0, 1_000_000)
+    pinned = moment(call, "upto")
+    asked: dict[str, Any] = {name: call.query[name] for name in FILTERS if name in call.query}
+    rows = call.memory.list(
+        order="occurred",
+        newest_first=True,
+        limit=PAGE + 1,
+        offset=skip,
+        as_of=as_of,
+        known_at=known,
+        until=pinned,
+        **asked,
+    )
+    first = pinned or (rows[0].occurred_at + timedelta(microseconds=1) if rows else None)
+    return call.show(
+        "timeline.html",
+        days=[*wording.days(rows[:PAGE], zone_of(call))],
+        next=(
+            {**call.query, "skip": skip + PAGE, "upto": first.isoformat()}
+            if len(rows) > PAGE and first
+            else None
+        ),
+        began=_first_day(call),
+    )
+
+
+def _first_day(call: Call) -> datetime:
+    """Return when the first memory was recorded, for the slider."""
+    first = call.memory.list(limit=1, status=EVERYWHERE)
+    return (first[0].created_at if first else call.memory.store.clock()).astimezone(zone_of(call))
+
+
+def compare(call: Call) -> Response:
+    """Show what is known at one moment and not at another."""
+    now = call.memory.store.clock()
+    until = moment(call, "until", end=True) or now
+    since = moment(call, "since") or now - timedelta(days=7)
+    if since > until:
+        since, until = until, since
+    return call.show(
+        "compare.html",
+        since=since,
+        until=until,
+        groups=_groups(call.memory.changes.diff(since, until)),
+        began=_first_day(call),
+    )
+
+
+def _groups(diff: Diff) -> list[tuple[str, int, list[tuple[Memory, list[wording.Piece]]]]]:
+    """Return the kinds of difference, each with its number and its memories, in words."""
+    named = {
+        "added": diff.added, "changed": diff.changed, "replaced": diff.superseded,
+        "set aside": diff.archived, "forgotten": diff.forgotten, "back again": diff.restored,
+    }  # fmt: skip
+    share = MOST // len(named)
+    return [
+        (
+            name,
+            len(some),
+            [
+                (after, wording.compared(after.text if before is None else before.text, after.text))
+                for before, after in [*some.values()][-share:][::-1]
+            ],
+        )
+        for name, some in named.items()
+        if some
+    ]
+
+
+def changes(call: Call) -> Response:
+    """List the changes, newest first, each with its undo."""
+    before = number(call, "before", 0, 10**12)
+    listed = call.memory.changes.list(limit=1_000)
+    rows = [one for one in listed if not before or one.number < before][: PAGE + 1]
+    return call.show(
+        "changes.html",
+        rows=[(one, touched(call.memory, one)) for one in rows[:PAGE]],
+        next={"before": rows[PAGE - 1].number} if len(rows) > PAGE else None,
+    )
+
+
+def touched(memory: MemoryManager, change: Change) -> list[Memory]:
+    """Return the first memories of a change that are still there, what it added first."""
+    names = (*change.added, *change.changed)[:3]
+    return [one for name in names if (one := _get(memory, name)) is not None]
+
+
+def inbox(call: Call) -> Response:
+    """Show what waits for a word of the user."""
+    memory = call.memory
+    skip = number(call, "skip", 0, 1_000_000)
+    waiting = memory.quarantine.list(limit=PAGE + 1, offset=skip)
+    sources: dict[str, list[Memory]] = {}
+    for one in waiting[:PAGE]:
+        sources.setdefault(one.source.uri or one.source.kind.value, []).append(one)
+    replaced = {one.id: _would_replace(memory, one) for one in waiting[:PAGE]}
+    return call.show(
+        "inbox.html",
+        sources=sources,
+        replaced=replaced,
+        waiting=len(waiting),
+        next={"skip": skip + PAGE} if len(waiting) > PAGE else None,
+        conflicts=memory.slots.conflicts(limit=PAGE),
+        promotions=memory.scopes.promotable()[:PAGE],
+        gaps=memory.insight.wonder(limit=PAGE) if "gaps" in call.query else None,
+    )
+
+
+def _would_replace(memory: MemoryManager, one: Memory) -> Memory | None:
+    """Return what a memory in quarantine would replace."""
+    for link in memory.insight.related(one.id):
+        if link.relation == "proposes" and link.outgoing:
+            return link.memory
+    return None if one.key is None else memory.value(one.key, scope=one.scope)
+
+
+def rules(call: Call) -> Response:
+    """Show what the policy tells an agent now, in its order, and what it leaves out."""
+    memory, scope = call.memory, call.query.get("scope", "")
+    policy = memory.rules.policy(call.query.get("message"), scope=scope)
+    zones = [
+        (zone, title, [memory.get(one.id) for one in policy.memories if one.zone == zone][:MOST])
+        for zone, title in ZONES.items()
+        if zone != 10  # noqa: PLR2004 - what other namespaces share is theirs: not to be read here
+    ]
+    return call.show(
+        "rules.html",
+        policy=policy,
+        zones=[one for one in zones if one[2]],
+        dropped=[(one, memory.get(one.id)) for one in policy.dropped[:PAGE]],
+        conflicts=[
+            (one, memory.get(one.winner), memory.get(one.loser)) for one in policy.conflicts
+        ],
+        scopes=scopes_of(call),
+    )
+
+
+def links(call: Call) -> Response:
+    """Show what is linked to one memory, two links far; never everything."""
+    name, start = call.query.get("m"), call.query.get("q", "")
+    if name is None:
+        hits = call.memory.retrieve(start, HITS, record=False) if start else Retrieval("")
+        return call.show("links.html", hits=hits, this=None)
+    this = call.memory.get(name)
+    near = [(this.id, one) for one in call.memory.insight.related(this.id)]
+    far = [
+        (first.memory.id, one)
+        for _, first in near[: graph.MOST]
+        for one in call.memory.insight.related(first.memory.id)
+    ]
+    drawn = graph.around(this, [*near, *far])
+    return call.show("links.html", hits=Retrieval(""), this=this, drawn=drawn, near=near[:MOST])
+
+
+def sessions(call: Call) -> Response:
+    """List the sessions, those of conversations included."""
+    said = call.memory.store.counts("session")
+    begun = call.memory.sessions.list(limit=MOST)
+    known = {one.id for one in begun}
+    others = [(name, said[name]) for name in reversed(said) if name and name not in known]
+    return call.show("sessions.html", begun=begun, said=said, others=others[: MOST - len(begun)])
+
+
+def session(call: Call) -> Response:
+    """Show the turns of a session, what was learned from it, and where it stands."""
+    name = call.query.get("id", "")
+    memory, skip = call.memory, number(call, "skip", 0, 1_000_000)
+    with suppress(InvalidInput, NotFound):
+        info = memory.sessions.info(name)
+        return _turns(call, name, skip, info, memory.sessions.resume(name))
+    return _turns(call, name, skip, None, None)
+
+
+def _turns(call: Call, name: str, skip: int, info: Any, resumed: Any) -> Response:
+    rows = call.memory.list(
+        session=name, newest_first=True, limit=PAGE + 1, offset=skip,
+        status=("active", "superseded", "archived"),
+    )  # fmt: skip
+    return call.show(
+        "session.html",
+        name=name,
+        info=info,
+        resumed=resumed,
+        rows=rows[:PAGE][::-1],
+        next={"id": name, "skip": skip + PAGE} if len(rows) > PAGE else None,
+    )
+
+
+def health(call: Call) -> Response:
+    """Show whether all is well, and on request what `doctor` finds without repairing it."""
+    memory, asked = call.memory, call.caller.is_owner and "check" in call.query
+    return call.show(
+        "health.html",
+        health=memory.insight.health() if asked else None,
+        counts=memory.store.counts("kind"),
+        findings=memory.store.doctor(repair=False) if asked else None,
+        owner=call.caller.is_owner,
+    )
+
+
+def playground(call: Call) -> Response:
+    """Show the block that a question would put into a prompt."""
+    question = call.query.get("q", "")
+    tokens = max(number(call, "tokens", 800, MAX_TOKENS), 1)
+    block = call.memory.prompt(question, tokens=tokens, record=False) if question else ""
+    found = call.memory.retrieve(question, HITS, record=False) if question else Retrieval("")
+    return call.show("playground.html", block=block, found=found, tokens=tokens)
+
+
+def state(memory: MemoryManager) -> str:
+    """Return what differs once anything was stored or changed."""
+    newest = memory.list(newest_first=True, limit=1, status=EVERYWHERE)
+    last = memory.changes.list(limit=1)
+    return f"{newest[0].seq if newest else 0}.{last[0].number if last else 0}"
+
+
+async def events(
+    memory: MemoryManager, every: float, is_gone: Any, asked: Callable[[], int]
+) -> AsyncIterator[str]:
+    """Yield a server-sent event each time that something was stored, changed or asked.
+
+    Args:
+        memory: The namespace that is watched.
+        every: Seconds between two looks.
+        is_gone: Says whether nobody listens any more.
+        asked: Returns the number of questions so far.
+    """
+    before = f"{await run_in_threadpool(state, memory)}.{asked()}"
+    yield f"retry: 2000\nevent: ready\ndata: {before}\n\n"
+    quiet = 0.0
+    while not await is_gone():
+        await asyncio.sleep(every)
+        now = f"{await run_in_threadpool(state, memory)}.{asked()}"
+        quiet = 0.0 if now != before else quiet + every
+        if now != before:
+            yield f"event: change\ndata: {now}\n\n"
+        elif quiet >= 15:  # noqa: PLR2004 - seconds; a proxy closes what is silent for long
+            quiet = 0.0
+            yield ": still here\n\n"
+        before = now
+
+
+class Kept:
+    """What the head of each page says, which takes long to count in a large store.
+
+    It is counted again after twenty times as long as it took, and after a change made here.
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[tuple[str, ...], str], tuple[float, Any]] = {}
+
+    def of(self, memory: MemoryManager, name: str, count: Callable[[], Any]) -> Any:
+        """Return what was counted under a name, or count it."""
+        key, began = (memory.store.namespace, name), perf_counter()
+        until, value = self._kept.get(key, (0.0, None))
+        if began >= until:
+            value, ended = count(), perf_counter()
+            if len(self._kept) >= MOST:
+                self._kept.clear()
+            self._kept[key] = (ended + 20 * (ended - began), value)
+        return value
+
+    def forget(self) -> None:
+        """Count everything again: something was changed."""
+        self._kept.clear()
+
+
+def header(call: Call) -> Mapping[str, Any]:
+    """Return what the head of every page says: the namespace, its size, and what waits."""
+    store = call.memory.store
+    stats = call.kept.of(call.memory, "stats", store.stats)
+    every = call.kept.of(call.memory, "namespaces", store.namespaces)
+    seen = call.caller.labels
+    return {
+        "memories": stats.memories,
+        "stats": stats,
+        "waiting": stats.hidden.get(Status.QUARANTINED.value, 0),
+        "namespaces": [one for one in every.items() if one[0][: len(seen)] == seen][:MOST],
+    }
+
+
+def scopes_of(call: Call) -> list[str]:
+    """List the scopes of the namespace."""
+    every = call.kept.of(call.memory, "scopes", call.memory.scopes.list)
+    return [one.path for one in every if one.path][:MOST]

@@ -1,0 +1,226 @@
+"""What the page says about a memory: marked words, differences, moments, reasons. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, tzinfo
+from difflib import SequenceMatcher
+
+from memento.text.words import content, terms
+from memento.types import BECAUSE, Change, Hit, Memory
+
+Piece = tuple[str, str]
+"""How a run of text is shown (``""`` as it is, ``mark``, ``ins`` or ``del``), and the run."""
+
+_TOKEN = re.compile(r"\w+|\s+|[^\w\s]")
+_SHORTEST = 3
+"""Letters of a stem that two words must share to count as the same word."""
+_LONG = 2_000
+"""Tokens from which two versions are compared by lines, so that no text takes a second."""
+_TELLING = 0.05
+COLOURS = 5
+"""Number of colours for the pieces of evidence."""
+
+WAYS = {"text": "by words", "meaning": "by meaning", "name": "by name", "past": "by earlier words"}
+ENDINGS = ("th", "st", "nd", "rd")
+STATUS = {
+    "superseded": "replaced", "archived": "set aside", "quarantined": "waits for your word",
+}  # fmt: skip
+"""Each status in the words of the page, if they are others."""
+ENDED = {
+    "superseded": "replaced", "updated": "changed", "merged": "said again",
+    "unarchived": "found again",
+}  # fmt: skip
+"""Why a state ended, in the words of the page, if they are others."""
+VERBS = {
+    "add": "Added", "add_document": "Stored a document", "confirm": "Confirmed",
+    "approve": "Approved", "archive": "Set aside", "correct": "Corrected",
+    "direct": "Added a rule", "forget": "Forgotten", "forget_many": "Forgotten",
+    "forget_source": "Rejected a source", "keep": "Stored turns", "lock": "Locked",
+    "merge_scopes": "Merged scopes", "move": "Moved", "observe": "Learned from a conversation",
+    "pin": "Pinned", "promote": "Moved to a wider scope", "reject": "Rejected",
+    "resolve": "Settled a conflict", "restore": "Restored", "restore_source": "Restored a source",
+    "revert": "Brought back the earlier value", "sleep": "Tidied up", "unarchive": "Brought back",
+    "unlock": "Unlocked", "unpin": "Unpinned", "undo": "Undone", "update": "Changed",
+}  # fmt: skip
+"""What each kind of change did, in the words of its toast."""
+
+
+def did(change: Change) -> str:
+    """Say what a change did."""
+    return VERBS.get(change.kind, change.kind.replace("_", " ").capitalize())
+
+
+def marked(text: str, query: str) -> list[Piece]:
+    """Split a text into runs, of which those that have words of the query are marked.
+
+    >>> marked("He drinks tea.", "what does he drink?")
+    [('', 'He '), ('mark', 'drinks'), ('', ' tea.')]
+    """
+    wanted = {_stem(word) for word in content(terms(query))} if query.strip() else set()
+    pieces: list[Piece] = []
+    for token in _TOKEN.findall(text):
+        has = (
+            bool(wanted) and token[0].isalnum() and not wanted.isdisjoint(map(_stem, terms(token)))
+        )
+        kind = "mark" if has else ""
+        if pieces and pieces[-1][0] == kind == "":
+            pieces[-1] = ("", pieces[-1][1] + token)
+        else:
+            pieces.append((kind, token))
+    return pieces
+
+
+def _stem(word: str) -> str:
+    """Cut the commonest English endings, to see that ``drink`` and ``drinks`` are one word."""
+    for ending in ("ing", "ed", "es", "s"):
+        if word.endswith(ending) and len(word) - len(ending) >= _SHORTEST:
+            return word[: -len(ending)]
+    return word
+
+
+def compared(before: str, after: str) -> list[Piece]:
+    """Split two versions of a text into what stayed, what went and what came, word by word.
+
+    >>> compared("He drinks tea", "He drinks mint tea")
+    [('', 'He drinks '), ('ins', 'mint '), ('', 'tea')]
+    """
+    old, new = _TOKEN.findall(before), _TOKEN.findall(after)
+    if len(old) + len(new) > _LONG:
+        old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
+    pieces: list[Piece] = []
+    for _, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        same = old[a:b] == new[c:d]
+        for kind, run in (("", old[a:b]),) if same else (("del", old[a:b]), ("ins", new[c:d])):
+            if run:
+                pieces.append((kind, "".join(run)))
+    return pieces
+
+
+def moment(at: datetime, now: datetime, zone: tzinfo) -> str:
+    """Say when something was: the hour of today, else the day.
+
+    >>> from datetime import UTC
+    >>> moment(datetime(2026, 3, 2, tzinfo=UTC), datetime(2026, 5, 2, tzinfo=UTC), UTC)
+    '2 Mar 2026'
+    """
+    there, today = at.astimezone(zone), now.astimezone(zone)
+    if there.date() == today.date():
+        return f"today {there:%H:%M}"
+    return f"{there.day} {there:%b %Y}"
+
+
+def percent(share: float) -> str:
+    """Format a probability so that nothing is said to be impossible or certain.
+
+    >>> percent(0.004), percent(0.9), percent(0.999)
+    ('< 1 %', '90 %', '> 99 %')
+    """
+    least, most = 0.01, 0.99
+    if share < least:
+        return "< 1 %"
+    return "> 99 %" if share > most else f"{share:.0%}".replace("%", " %")
+
+
+def ordinal(number: int) -> str:
+    """Format a rank.
+
+    >>> ordinal(1), ordinal(12), ordinal(23)
+    ('1st', '12th', '23rd')
+    """
+    teens, last = (11, 12, 13), number % 10
+    ending = 0 if number % 100 in teens or last >= len(ENDINGS) else last
+    return f"{number}{ENDINGS[ending]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """One piece of evidence for a hit.
+
+    Attributes:
+        said: The evidence in words.
+        value: Its contribution, nats; negative if it speaks against the hit.
+        width: Its share of the strongest evidence, 0 to 100.
+        colour: Number of its colour, 1 to `COLOURS`; the same kind of evidence has the same one.
+    """
+
+    said: str
+    value: float
+    width: int
+    colour: int
+
+
+def reasons(hit: Hit) -> list[Reason]:
+    """List what speaks for a hit and against it, strongest first."""
+    told = {name: value for name, value in hit.terms.items() if name != "exact"}
+    top = max(map(abs, told.values()), default=0.0) or 1.0
+    order = sorted(told.items(), key=lambda one: (-one[1], one[0]))
+    return [
+        Reason(BECAUSE.get(name, name), value, round(100 * abs(value) / top), colour_of(name))
+        for name, value in order
+        if abs(value) >= _TELLING
+    ]
+
+
+def colour_of(name: str) -> int:
+    """Return the colour of a kind of evidence."""
+    groups = ("meaning", "window cover digit when form", "speaker first_person user", "importance")
+    return next((at for at, names in enumerate(groups, 1) if _in(name, names)), COLOURS)
+
+
+def _in(name: str, names: str) -> bool:
+    return any(one in name for one in names.split())
+
+
+def telling(hit: Hit, others: Sequence[Hit]) -> list[Reason]:
+    """Pick the three reasons that tell a hit from the others of its answer.
+
+    What speaks for all of them, such as that people said them, tells none apart.
+    """
+    common = _common(others)
+    lead = {name: value - common.get(name, 0.0) for name, value in hit.terms.items()}
+    best = sorted((one for one in lead if lead[one] >= _TELLING), key=lambda one: -lead[one])[:3]
+    whole = sum(lead[name] for name in best) or 1.0
+    return [
+        Reason(BECAUSE.get(name, "named by the question"), lead[name],
+               round(100 * lead[name] / whole), colour_of(name))
+        for name in best
+    ]  # fmt: skip
+
+
+def _common(hits: Sequence[Hit]) -> Mapping[str, float]:
+    """Return the evidence that every hit of an answer has; none if there are fewer than three."""
+    if len(hits) <= 2:  # noqa: PLR2004 - of two, what they share may still be the answer
+        return {}
+    names = set.intersection(*(set(hit.terms) for hit in hits))
+    return {name: min(hit.terms[name] for hit in hits) for name in names}
+
+
+def lead(hit: Hit, after: Hit | None) -> str:
+    """Say what puts a hit before the next one."""
+    return "" if after is None else hit.explain(after).rsplit("\n", 1)[-1]
+
+
+def title(memory: Memory) -> str:
+    """Return the name of a memory in a list of links."""
+    most = 34
+    line = " ".join(memory.text.split())
+    return line if len(line) <= most else f"{line[: most - 1].rstrip()}\N{HORIZONTAL ELLIPSIS}"
+
+
+def days(rows: Sequence[Memory], zone: tzinfo) -> Iterator[tuple[datetime, list[Memory]]]:
+    """Group memories, in the order given, by the day on which they occurred."""
+    group: list[Memory] = []
+    for one in rows:
+        if group and _day(one, zone) != _day(group[0], zone):
+            yield group[0].occurred_at.astimezone(zone), group
+            group = []
+        group.append(one)
+    if group:
+        yield group[0].occurred_at.astimezone(zone), group
+
+
+def _day(memory: Memory, zone: tzinfo) -> object:
+    return memory.occurred_at.astimezone(zone).date()

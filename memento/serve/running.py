@@ -1,0 +1,177 @@
+"""Listen, serve, and stop when asked to: what ``memento serve`` does."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import ssl
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import uvicorn
+
+from memento.errors import InvalidInput
+from memento.resident.client import identity
+from memento.serve.app import Service
+
+PARTING = 10
+"""Seconds in which the calls that run are finished at the end."""
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+_KEPT = 75
+"""Seconds that a connection without a call is kept; a client closes its own sooner."""
+_HEADERS = 16 << 10
+"""Most bytes of the headers of a request."""
+_HIGHEST_PORT = 65_535
+
+
+class Place(NamedTuple):
+    """Where a service listens.
+
+    Attributes:
+        host: An address of this machine; ``""`` for a Unix socket.
+        port: A port; 0 for one that is free.
+        path: The socket's file; ``""`` for a port.
+    """
+
+    host: str
+    port: int
+    path: str
+
+    @property
+    def is_local(self) -> bool:
+        """Whether only this machine reaches it."""
+        return bool(self.path) or self.host in LOOPBACK
+
+
+def place_of(text: str) -> Place:
+    """Read a place: ``unix:PATH``, ``HOST:PORT`` or ``PORT``.
+
+    Raises:
+        InvalidInput: If it is none of these.
+
+    >>> place_of("8765")
+    Place(host='127.0.0.1', port=8765, path='')
+    """
+    if text.startswith("unix:"):
+        return Place("", 0, os.path.abspath(text.removeprefix("unix:")))  # noqa: PTH100 - a socket's
+    host, _, port = text.rpartition(":")
+    if not port.isdecimal() or int(port) > _HIGHEST_PORT:
+        raise InvalidInput("--listen", f"{text!r:.60} is no PORT, HOST:PORT nor unix:PATH")
+    return Place(host.strip("[]") or LOOPBACK[0], int(port), "")
+
+
+def listening(place: Place) -> socket.socket:
+    """Return a socket that listens; a Unix socket is the user's alone.
+
+    Raises:
+        InvalidInput: If it cannot listen there.
+    """
+    try:
+        if place.path:
+            return _unix(Path(place.path))
+        family = socket.AF_INET6 if ":" in place.host else socket.AF_INET
+        return socket.create_server((place.host, place.port), family=family, backlog=2048)
+    except OSError as error:
+        raise InvalidInput("--listen", f"cannot listen there: {error}") from error
+
+
+def _unix(path: Path) -> socket.socket:
+    """Listen at a file that appears once others can connect to it, in the place of a dead one."""
+    if path.is_socket():
+        with socket.socket(socket.AF_UNIX) as probe:
+            if probe.connect_ex(str(path)) == 0:
+                raise OSError(f"another one listens at {path}")
+    elif path.exists():
+        raise OSError(f"{path} is no socket")
+    made = socket.socket(socket.AF_UNIX)
+    coming = path.with_name(f"{path.name}.new")
+    coming.unlink(missing_ok=True)
+    held = os.umask(0o177)
+    try:
+        made.bind(str(coming))
+    finally:
+        os.umask(held)
+    made.listen(2048)
+    coming.replace(path)
+    return made
+
+
+class _Server(uvicorn.Server):
+    """A server whose service knows of the signal to end."""
+
+    def __init__(self, config: uvicorn.Config, service: Service) -> None:
+        super().__init__(config)
+        self._service = service
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Take the signals to end, and end: uvicorn would send itself the signal once more."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        signals = (signal.SIGINT, signal.SIGTERM)
+        before = {one: signal.signal(one, self.handle_exit) for one in signals}
+        try:
+            yield
+        finally:
+            for one, handler in before.items():
+                signal.signal(one, handler)
+
+    def handle_exit(self, sig: int, frame: Any) -> None:
+        """Take no more calls, and let streams end."""
+        self._service.leaving.set()
+        super().handle_exit(sig, frame)
+
+
+def server_of(
+    service: Service,
+    app: Any,
+    *,
+    certificate: tuple[str, str] | None = None,
+    proxy: str | None = None,
+) -> uvicorn.Server:
+    """Return what serves an application; ``run`` or ``serve`` with a socket starts it.
+
+    Args:
+        service: The service.
+        app: Its application.
+        certificate: Files of a certificate and its key, for TLS.
+        proxy: Addresses of the proxy in front, whose headers tell of the client.
+
+    Raises:
+        InvalidInput: If the certificate cannot be read.
+    """
+    config = uvicorn.Config(
+        app,
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        ws="none",
+        server_header=False,
+        timeout_graceful_shutdown=PARTING,
+        timeout_keep_alive=_KEPT,
+        h11_max_incomplete_event_size=_HEADERS,
+        proxy_headers=proxy is not None,
+        forwarded_allow_ips=proxy,
+        ssl_certfile=certificate and certificate[0],
+        ssl_keyfile=certificate and certificate[1],
+    )
+    try:
+        config.load()
+    except (OSError, ssl.SSLError) as error:
+        raise InvalidInput("--tls-cert", f"cannot be used: {error}") from error
+    return _Server(config, service)
+
+
+def run(server: uvicorn.Server, opened: socket.socket, place: Place) -> None:
+    """Serve until SIGTERM or SIGINT, and take the socket's file away then."""
+    mine = identity(place.path) if place.path else None
+    try:
+        server.run(sockets=[opened])
+    finally:
+        if mine is not None and identity(place.path) == mine:
+            Path(place.path).unlink()

@@ -1,0 +1,185 @@
+"""A request to forget hides what it means, as people ask it, and nothing else."""
+
+from __future__ import annotations
+
+import pytest
+
+from memento import Config
+from memento.config import ObserveConfig
+from memento.embed.onnx import default_embedder
+
+
+def told(memory):
+    """Return the texts of all that a later session may be shown."""
+    return {one.text for one in memory.list(limit=1_000)}
+
+
+@pytest.fixture
+def life(memory, hearing):
+    """A store of somebody who told much."""
+    assert not hearing.known
+    for session, said in [
+        ("a", "lend me a hand, Bram is 9 weeks into rehab and i told nobody at the yard"),
+        ("a", "which grease for a winch drum in salt water"),
+        ("b", "Ilse and the overdraft, we fought all sunday over it"),
+        ("b", "Ilse is on nights until thursday"),
+        ("c", "plan the harbour fair, three stalls and a tombola"),
+        ("c", "the bakery wants eleven trays by six"),
+    ]:
+        memory.observe(said, "All right.", session=session)
+    return memory
+
+
+NAMED = [
+    ("don't be holding on to any of that about Ilse and the overdraft", "Ilse and the overdraft"),
+    ("can you bin that bit about rehab", "lend me a hand"),
+    ("I'd sooner you let the tombola go, it isn't ours to tell", "plan the harbour fair"),
+    ("kindly scrub the trays from whatever you keep", "the bakery wants"),
+]
+
+
+@pytest.mark.parametrize(("request_", "meant"), NAMED)
+def test_what_it_names_is_hidden_and_nothing_else(life, tell, request_, meant):
+    """The words beside those of asking say what is meant."""
+    before = told(life)
+    seen = tell(request_, "forget", session="later")
+    gone = before - told(life)
+    assert [one.startswith(meant) for one in gone] == [True]
+    assert seen.forget[0].forgotten
+    assert request_ not in told(life)  # it names the thing
+
+
+def test_the_whole_of_somebody_is_everything_that_names_them(life, tell):
+    """Two messages speak of Ilse."""
+    tell("take Ilse out, everything", "forget", session="later")
+    assert not any("Ilse" in one for one in told(life))
+    assert any("Bram" in one for one in told(life))
+
+
+def test_a_name_that_could_be_either_is_only_named(life, tell):
+    """Precision before recall: the near ones are found, not hidden."""
+    before = told(life)
+    (request,) = tell("lose that thing about Ilse", "forget", session="later").forget
+    assert (before - told(life), request.forgotten) == (set(), ())
+    assert len(request.found) == 2
+
+
+def test_pointing_words_mean_the_message_before(life, tell):
+    """In the same session; the one in another session stays."""
+    life.observe("my pension is 1,190 a month", session="z")
+    seen = tell("please don't hold on to that", "forget", session="z")
+    assert "my pension is 1,190 a month" not in told(life)
+    assert any("Ilse" in one for one in told(life))
+    assert seen.forget[0].about == ""
+
+
+def test_a_message_that_tells_and_asks_is_about_itself(life, hearing):
+    """Nothing of it is learned, and the message before it stays."""
+    life.observe("what opens at six near the quay", session="z")
+    hearing.knows("my brother drinks again", "relation")
+    hearing.knows("that stays nowhere please", "forget")
+    said = "my brother drinks again so i bring no wine, that stays nowhere please"
+    seen = life.observe(said, session="z")
+    assert (seen.learned, said in told(life)) == ((), False)
+    assert "what opens at six near the quay" in told(life)
+
+
+def test_what_is_not_there_hides_nothing(life, tell):
+    """It is said that nothing was found."""
+    before = told(life)
+    seen = tell("forget the thing about the zeppelin", "forget", session="later")
+    assert before == told(life)
+    assert "zeppelin" in seen.explain()
+
+
+def test_it_is_undone_as_one_change(life, tell):
+    """Messages and request come back."""
+    before = told(life)
+    seen = tell(NAMED[0][0], "forget", session="later")
+    life.undo(seen.change)
+    assert before <= told(life)
+
+
+def test_the_statement_and_the_answer_go_too(memory, tell):
+    """Whatever repeats what is meant."""
+    hearing_of = "Odile is allergic to shellfish"
+    tell(hearing_of, "relation", session="s", assistant="Noted: no shellfish for Odile.")
+    tell("drop Odile and the shellfish please", "forget", session="t")
+    assert not any("hellfish" in one for one in told(memory))
+
+
+def test_names_of_the_turn_before_say_who_she_is(life, tell):
+    """Whom the assistant just named is "her"; all of them go."""
+    life.observe("book a table", "Should I count Ilse in?", session="z")
+    tell("no, take her out of whatever you've got", "forget", session="z")
+    assert not any("Ilse" in one for one in told(life))
+
+
+def test_one_call_may_tell_and_then_ask(memory, hearing):
+    """What an earlier message of the same call told is hidden."""
+    hearing.knows("forget about the Rotterdam flat", "forget")
+    said = ["the Rotterdam flat costs 900", "forget about the Rotterdam flat"]
+    memory.observe(messages=[{"role": "user", "content": one} for one in said], session="s")
+    assert told(memory) == set()
+
+
+def test_ask_hides_nothing_and_lists_all(open_memory, hearing):
+    """The host confirms."""
+    memory = open_memory(config=Config(observe=ObserveConfig(forget="ask")))
+    memory.observe("Bram is in rehab", session="a")
+    hearing.knows("bin that bit about rehab", "forget")
+    seen = memory.observe("bin that bit about rehab", session="b")
+    (request,) = seen.forget
+    assert request.forgotten == ()
+    assert memory.forget_many(ids=[*request.found])
+    assert "Bram is in rehab" not in told(memory)
+
+
+NO_REQUESTS = [
+    "don't forget that Ilse is on nights",
+    "Ilse forgot the overdraft again",
+    "I always forget the eleven trays",
+    "remember that Ilse is on nights until thursday",
+    "let's forget the tombola for a moment and plan the stalls",
+    "how do I get rid of grease on a winch drum?",
+    "You may keep what I said about Ilse.",
+    "I'd love to forget the whole overdraft",
+]
+
+
+@pytest.mark.parametrize("said", NO_REQUESTS)
+def test_what_is_no_request_hides_nothing(memory, said):
+    """Somebody else forgets, nothing is to be forgotten, or the subject only changes."""
+    for one in ("Ilse and the overdraft, we fought", "Ilse is on nights", "eleven trays by six"):
+        memory.observe(one, session="a")
+    before = told(memory)
+    seen = memory.observe(said, session="b")
+    assert (seen.forget, before - told(memory)) == ((), set())
+
+
+BY_FORM = [
+    "can you delete that bit where I talked about Ilse and the overdraft",
+    "Would you mind forgetting what I said about the overdraft?",
+    "pretend I never told you about Ilse and the overdraft",
+    "You can forget the overdraft thing.",
+]
+
+
+@pytest.mark.parametrize("said", BY_FORM)
+def test_a_request_is_heard_by_its_form(memory, said):
+    """It is said to the agent, and is about what the agent was told."""
+    for one in ("Ilse and the overdraft, we fought", "eleven trays by six"):
+        memory.observe(one, session="a")
+    (request,) = memory.observe(said, session="b").forget
+    assert request.forgotten
+    assert "Ilse and the overdraft, we fought" not in told(memory)
+    assert "eleven trays by six" in told(memory)
+
+
+def test_other_words_mean_it_if_nothing_else_is_as_near(open_memory):
+    """No word of the request was said before."""
+    memory = open_memory(embedder=default_embedder())
+    for one in ("I'm pregnant, week 9.", "The lease runs out in March.", "Deploy on Tuesdays."):
+        memory.observe(one, session="a")
+    memory.observe("Please forget what I told you about expecting a baby.", session="b")
+    assert told(memory) == {"The lease runs out in March.", "Deploy on Tuesdays."}
