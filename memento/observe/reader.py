@@ -149,7 +149,7 @@ def _probable(worth: float, tokens: int) -> float:
     more so: a lone noun that answers a question looks like a statement.
     """
     worth = min(worth, SUREST)
-    odds = worth / (1 - worth) * tokens**LENGTH_POWER / EVEN
+    odds: float = worth / (1 - worth) * tokens**LENGTH_POWER / EVEN
     return odds / (1 + odds)
 
 

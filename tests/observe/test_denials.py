@@ -53,7 +53,7 @@ def test_a_denial_in_doubt_ends_nothing(memory, hearing, said):
     """Whether there is something to deny or not."""
     if said is not None:
         memory.add(said, kind="fact")
-    hearing.knows("I'm no longer married.", "correction", 0.6)
+    hearing.knows("I'm no longer married.", "correction", 0.4)
     seen = memory.observe("I'm no longer married.")
     assert (len(seen.learned), len(seen.doubtful)) == (0, 1)
 

@@ -111,12 +111,12 @@ def test_without_a_turn_before_there_is_nothing_to_praise(monkeypatch):
 
 def test_the_limits_say_what_is_sure_and_what_is_in_doubt(monkeypatch):
     """A statement below both is no candidate."""
-    reader = StandIn([("I like tea.", Signal.PREFERENCE, 0.7)])
+    reader = StandIn([("I like tea.", Signal.PREFERENCE, 0.9)])
     monkeypatch.setattr(Reader, "load", lambda: reader)
     (one,) = find("I like tea.").candidates
-    assert (one.probability, one.sure) == (pytest.approx(0.6), False)
-    assert stored("I like tea.", store_at=0.55) == [(Signal.PREFERENCE, "I like tea.")]
-    assert find("I like tea.", doubt_at=0.7).candidates == ()
+    assert (one.probability, one.sure) == (pytest.approx(0.34, abs=0.01), False)
+    assert stored("I like tea.", store_at=0.3) == [(Signal.PREFERENCE, "I like tea.")]
+    assert find("I like tea.", doubt_at=0.4).candidates == ()
 
 
 def test_what_was_read_is_counted():

@@ -220,7 +220,7 @@ def test_a_todo_stays_until_it_is_done(tell):
 
 def test_a_doubtful_statement_is_stored_when_it_is_confirmed(memory, tell):
     """Until then nothing of it is in the store but its turn."""
-    seen = tell("We deploy every Tuesday.", "fact", probability=0.6)
+    seen = tell("We deploy every Tuesday.", "fact", probability=0.4)
     assert seen.learned == ()
     assert learnt(memory) == []
     (one,) = seen.doubtful
@@ -231,7 +231,7 @@ def test_a_doubtful_statement_is_stored_when_it_is_confirmed(memory, tell):
 
 def test_only_a_candidate_is_confirmed(memory, tell):
     """And only its own fields are changed."""
-    (one,) = tell("We deploy every Tuesday.", "fact", probability=0.6).doubtful
+    (one,) = tell("We deploy every Tuesday.", "fact", probability=0.4).doubtful
     with pytest.raises(InvalidInput, match="candidate"):
         memory.rules.confirm("We deploy every Tuesday.")
     with pytest.raises(TypeError, match="confidence"):
@@ -471,8 +471,8 @@ def test_values_that_return_are_values_of_their_own(memory, tell, clock):
 
 def test_a_doubtful_statement_replaces_nothing(memory, tell):
     """It is in doubt whether the store knows another value or none."""
-    assert tell("No, use spaces.", "correction", probability=0.6).learned == ()
+    assert tell("No, use spaces.", "correction", probability=0.4).learned == ()
     tell("Please use tabs.", "rule")
-    seen = tell("Sorry, use spaces.", "correction", probability=0.6)
+    seen = tell("Sorry, use spaces.", "correction", probability=0.4)
     assert (seen.learned, len(seen.doubtful)) == ((), 1)
     assert memory.value("style/indent").text == "Please use tabs."

@@ -52,14 +52,6 @@ def script():
     return module
 
 
-def is_here(module):
-    """Return whether a module can be found; a folder of these tests may have its package's name."""
-    try:
-        return importlib.util.find_spec(module) is not None
-    except ModuleNotFoundError:
-        return False
-
-
 def test_every_extra_has_something_to_run():
     """An extra added to the project has to be added there; nothing there is of an extra gone."""
     check = script()
