@@ -136,14 +136,14 @@ class ObserveConfig:
             found. ``full``: it is sent every user message. In each case the model only selects
             sentences; it never writes any.
         store_at: Minimum probability for a statement to be stored, (0, 1]. A rule may be at most
-            0.4 times as doubtful: at 0.55 it needs 0.82. At 0.55, about 80 of 100 statements that
+            0.4 times as doubtful: at 0.5 it needs 0.8. At 0.5, about 80 of 100 statements that
             were stored of people whom the reader had not seen were labelled as worth it.
         forget: What a request to forget does. ``hide`` immediately hides what is clearly meant and
             the message that asks; ``ask`` hides nothing and lists it.
     """
 
     mode: Literal["off", "assist", "full"] = "off"
-    store_at: float = 0.55
+    store_at: float = 0.5
     forget: Literal["ask", "hide"] = "hide"
 
     def __post_init__(self) -> None:

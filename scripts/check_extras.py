@@ -177,6 +177,9 @@ from memento_mcp import Doors, http_app
 assert http_app(lambda token: Doors(manager), ["127.0.0.1:8765"])
 import uvicorn
 """,
+    "postgres": """
+import memento.ledger.pg.store
+""",
     "pandas": """
 table = manager.retrieve("what may Rami not eat?").to_pandas()
 assert table["text"][0] == "Rami is allergic to nuts"

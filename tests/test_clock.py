@@ -17,6 +17,7 @@ READS_THE_SYSTEM_CLOCK = {
     "base/files.py": "the age of a file that a process left behind",
     "agents/hook.py": "how old the notes of an agent's session are, without opening the store",
     "resident/tokens.py": "the day on which a token was made, for people to read",
+    "serve/page/door.py": "whether a browser's session is over, without opening the store",
     "manager.py": "the clock of a manager that is given none",
     "cli/options.py": "moments such as 7d, before a store is open",
     "cli/group_remember.py": "commands open their managers with the system's clock",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from datetime import datetime, tzinfo
 
@@ -280,7 +281,7 @@ class Reader:
         self, said: Sequence[Said], drafts: Sequence[Draft], turn_id: str | None
     ) -> list[Message]:
         """Read the messages of the user, each as an answer to the turn before it."""
-        answered = self._answered(said)
+        answered = self._answered({*(one.piece_id(0) for one in said), turn_id})
         read: list[Message] = []
         at = 0
         for one in said:
@@ -299,9 +300,8 @@ class Reader:
             at += pieces
         return read
 
-    def _answered(self, said: Sequence[Said]) -> Answered | None:
-        """Return the last turn of the assistant before these."""
-        ours = {one.piece_id(0) for one in said}
+    def _answered(self, ours: AbstractSet[str | None]) -> Answered | None:
+        """Return the last turn of the assistant before the turns of these ids."""
         for row in self._newest():
             if row.id in ours:
                 continue

@@ -150,7 +150,7 @@ _NO_PERSON = frozenset(
     monday tuesday wednesday thursday friday saturday sunday""".split()  # noqa: SIM905 - a list of words reads better as text
 )
 _OWN = re.compile(
-    r"(?P<before>\w+)?\W+(?:my|our|the)\s+(?P<thing>[\w-]+(?:\s+[\w-]+){0,2}?)"
+    r"\b(?:my|our|the)\s+(?P<thing>[\w-]+(?:\s+[\w-]+){0,2}?)"
     r"(?=\s*(?:[.,;:!?(…—]|$)|\s(?:from|in|out|please|pls|again|now|and)\b)",
     re.IGNORECASE,
 )

@@ -9,7 +9,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-STORE_AT = 0.55
+STORE_AT = 0.5
 """Minimum probability at which a candidate is sure, (0, 1]; see ``ObserveConfig``."""
 DOUBT_AT = 0.25
 """Minimum probability at which a candidate is returned at all, as doubtful."""

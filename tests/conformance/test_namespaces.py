@@ -175,9 +175,10 @@ PARTS = {
 }
 STORE_WIDE = {
     "add", "close", "documents.add", "documents.ingest", "feedback.cite", "feedback.finalize",
-    "feedback.loop", "feedback.open_loop", "flush", "keep", "of", "scopes.define", "scopes.share",
-    "sessions.checkpoint", "sessions.end", "sessions.info", "sessions.start", "store.backup",
-    "store.doctor", "store.embed", "store.import_from", "store.namespaces", "store.reindex",
+    "feedback.loop", "feedback.open_loop", "feedback.show", "flush", "keep", "of", "scopes.define",
+    "scopes.share", "sessions.checkpoint", "sessions.end", "sessions.info", "sessions.interrupt",
+    "sessions.start", "store.backup", "store.doctor", "store.embed", "store.import_from",
+    "store.namespaces", "store.reindex",
 }  # fmt: skip
 WITH_VECTORS = {"store.nearest"}
 

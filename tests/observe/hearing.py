@@ -26,7 +26,7 @@ class Hearing:
         """Know one more sentence."""
         self.known[sentence] = (Signal(signal), probability)
 
-    def find(self, text, *, previous=None, store_at=0.55, doubt_at=0.25, **_options):
+    def find(self, text, *, previous=None, store_at=0.5, doubt_at=0.25, **_options):
         """Read a message as ``candidates.find`` does."""
         self.answered.append(previous)
         found = [

@@ -22,9 +22,9 @@ KNOWN = [
     (r"\bforget [^.!?]+[.!?]?", Signal.FORGET, 1.0),
     (r"\b(?:please )?(?:don't|do not) store [^.!?]+[.!?]?", Signal.FORGET, 1.0),
     (r"\b(?:always|never) [^.!?]+[.!?]?", Signal.RULE, 0.3),
-    (r"\bI guess [^.!?]+[.!?]?", Signal.FACT, 0.6),
-    (r"\bwe live in [^.!?]+[.!?]?", Signal.IDENTITY, 0.6),
-    (r"\bcall me \w+\.?", Signal.IDENTITY, 0.6),
+    (r"\bI guess [^.!?]+[.!?]?", Signal.FACT, 0.75),
+    (r"\bwe live in [^.!?]+[.!?]?", Signal.IDENTITY, 0.85),
+    (r"\bcall me \w+\.?", Signal.IDENTITY, 0.9),
 ]
 """Pattern, class of its words, and their chance to be of it."""
 LEFT = 0.15

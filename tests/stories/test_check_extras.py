@@ -27,6 +27,7 @@ NEEDS = {
     "haystack": "haystack",
     "serve": "starlette",
     "mcp": "mcp",
+    "postgres": "psycopg",
     "pandas": "pandas",
     "lint": "mypy",
     "types": "pyright",

@@ -143,10 +143,10 @@ def test_learns_without_a_thread(manager, fake_model, mode):
     agent = create_agent(
         fake_model("Noted."), middleware=[MementoMiddleware(manager, observe=True)]
     )
-    for text in ("Please use tabs.", "No, use spaces.", "No, use spaces."):
+    for text in ("Please use tabs.", "No, please use spaces.", "No, please use spaces."):
         run(agent, mode, text, {})
-    assert kept(manager, kind="rule") == ["use spaces."]
-    assert manager.value("style/indent").text == "use spaces."
+    assert kept(manager, kind="rule") == ["please use spaces."]
+    assert manager.value("style/indent").text == "please use spaces."
 
 
 def test_learns_nothing_from_another_agent(manager, fake_model):

@@ -1,7 +1,7 @@
 """Memory and CPU of several agents on one store: through the resident process, and each alone.
 
-    python benchmarks/agents.py                     five, 1,000 memories; exits with 1 over a limit
-    python benchmarks/agents.py --agents 8 -n 20000
+    python benchmarks/coding_agents.py    five, 1,000 memories; exits with 1 over a limit
+    python benchmarks/coding_agents.py --agents 8 -n 20000
 
 Each agent greets, recalls twice and stays. ``MB`` is the memory that is theirs alone, and their
 part of what several processes share (PSS); ``CPU`` is until all have their answers.
