@@ -2,11 +2,13 @@
 
     python benchmarks/observe_voices.py [--split train|dev] [--show 40] [--store-at 0.8] [FOLDER]
     python benchmarks/observe_voices.py --sealed --note "why"
+    python benchmarks/observe_voices.py training/strangers
 
 Each voice talks to a store of its own, message by message with its dates, and what the store learnt
 is compared with the labels: a statement is right if it shares at least half of the shorter of both
 with a labelled one. What two careful people could disagree on counts neither for nor against.
-FOLDER is a folder like ``training/voices``, which is the default. With --sealed the voices that
+FOLDER is a folder like ``training/voices``, which is the default, or like ``training/strangers``,
+where each message is another person's and carries its labels: a file is told to one store. With --sealed the voices that
 nobody reads are measured: only totals are printed, and the run is noted in ``SEALED.md`` there.
 """
 
@@ -74,7 +76,12 @@ class Tally:
 
 
 def voices(folder: Path, split: str) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """Yield names and messages of the voices of a split that have labels."""
+    """Yield names and messages of the voices of a split that have labels, or of all strangers."""
+    if not (folder / "labels").is_dir():
+        for path in sorted(folder.glob("m*.jsonl")):
+            alone = {"chat": 0, "date": "2026-01-13"}
+            yield path.stem, [{**alone, "turn": n, **one} for n, one in enumerate(_lines(path))]
+        return
     for path in sorted((folder / "labels").glob("v*.jsonl")):
         if int(path.stem[1:]) % 5 in _SPLITS[split]:
             said = _lines(folder / path.name)[1:]
