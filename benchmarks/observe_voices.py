@@ -8,8 +8,9 @@ Each voice talks to a store of its own, message by message with its dates, and w
 is compared with the labels: a statement is right if it shares at least half of the shorter of both
 with a labelled one. What two careful people could disagree on counts neither for nor against.
 FOLDER is a folder like ``training/voices``, which is the default, or like ``training/strangers``,
-where each message is another person's and carries its labels: a file is told to one store. With --sealed the voices that
-nobody reads are measured: only totals are printed, and the run is noted in ``SEALED.md`` there.
+where each message is another person's and carries its labels: a file is told to one store. With
+--sealed the voices that nobody reads are measured: only totals are printed, and the run is noted
+in ``SEALED.md`` there.
 """
 
 from __future__ import annotations
