@@ -110,7 +110,7 @@ _CORRECTED = (
     re.compile(r"[^,;.]{1,60}?,? (?:and )?not (?P<old>[^,;.]{1,60})$", re.IGNORECASE),
     re.compile(r"not (?P<old>[^,;.]{1,60})[,;.] ?(?:but )?[^,;.]{1,60}$", re.IGNORECASE),
     re.compile(r"[^,;.]{1,60}? (?:instead of|rather than) (?P<old>[^,;.]{1,60})$", re.IGNORECASE),
-    re.compile(r".{0,120}\bfrom (?P<old>[^,;.]{1,40}?) to [^,;.]{1,40}$", re.IGNORECASE),
+    re.compile(r"[^,;.]{0,40}?\bfrom (?P<old>[^,;.]{1,30}?) to [^,;.]{1,40}$", re.IGNORECASE),
 )
 _TOLD_WHEN = re.compile(
     r",? (?:now|today|yesterday|(?:last|this) (?:week|month|year)|for good|at last"
