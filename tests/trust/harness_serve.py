@@ -19,7 +19,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
 from inspect import Parameter
 from pathlib import Path
@@ -229,7 +229,10 @@ def _ended(root: Path, number: int, sent: int, after: float) -> tuple[set[str], 
     with _serving(root, place) as running:
 
         def add(worker: int) -> None:
-            opened = _Unix(str(place))
+            with closing(_Unix(str(place))) as opened:
+                told(worker, opened)
+
+        def told(worker: int, opened: _Unix) -> None:
             at = 0
             while True:
                 text = f"{number} {sent} {worker} {at}"
