@@ -97,6 +97,7 @@ def main() -> int:
         with MemoryManager(root, embedder=None) as memory:
             for first in range(0, options.memories, 1000):
                 memory.add_many([text_of(first + at) for at in range(1000)])
+            memory.flush(wait=True)
             began = time.process_time()
             for number in range(100):
                 memory.retrieve(text_of(number * 7), record=False)
