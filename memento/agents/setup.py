@@ -159,7 +159,8 @@ def _with(edit: Entries | Table, text: str, before: str, agent: Agent) -> str:
     for entry in edit.entries:
         there = splice.find(text, entry.path)
         if entry.each:
-            mine = [one for one in (there.value if there else ()) if is_hook(one, agent)]
+            held = there.value if there and isinstance(there.value, list) else ()
+            mine = [one for one in held if is_hook(one, agent)]
             if mine == [entry.value]:
                 continue
             text = splice.take(text, entry.path, lambda one: is_hook(one, agent))

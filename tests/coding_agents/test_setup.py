@@ -6,7 +6,7 @@ import json
 import tomllib
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from test_splice import documents
 
@@ -85,6 +85,7 @@ def test_every_event_has_its_hook(home, name):
     assert "mcp" in written
 
 
+@example('{"hooks": {"Stop": null, "SessionStart": "me"}}', ["set up"])
 @given(documents(), st.lists(st.sampled_from(["set up", "renew", "undo", "theirs"]), max_size=6))
 @pytest.mark.parametrize(("name", "called"), SHARED)
 def test_any_document_survives_any_order(tmp_path_factory, name, called, text, steps):
