@@ -435,7 +435,7 @@ class Reader:
 
     def near(self, lesson: Lesson, answered: str | None) -> tuple[str, ...]:
         """Return the ids of memories that may be about the same as a lesson."""
-        query = lesson.candidate.span.text
+        query = lesson.candidate.text
         if self.ns is None or (lesson.slot is not None and lesson.slot.single):
             return ()
         if answered and lesson.signal is Signal.CORRECTION:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from memento.observe import cues, mask, split
 from memento.observe import language as languages
@@ -19,6 +21,8 @@ from memento.observe.signals import (
     Signal,
     Span,
 )
+from memento.observe.slots import slot_of
+from memento.text.words import STOP_WORDS
 
 RULE_DOUBT = 0.4
 """How doubtful a rule may be, as a share of what another statement may be."""
@@ -71,10 +75,8 @@ def find(
             carried = None
     return Found(
         candidates=tuple(
-            Candidate(
-                one.span,
-                one.signal,
-                one.probability,
+            replace(
+                one,
                 sure=carried in (None, PROSE) and is_sure,
                 reasons=one.reasons if carried is None else (*one.reasons, f"carried: {carried}"),
             )
@@ -97,15 +99,62 @@ def _by_reader(text: str, masked: str, previous: str | None) -> list[Candidate]:
     if previous is None:
         reading = reading.without(Signal.FEEDBACK)
     return [
-        Candidate(
-            Span(one.start, one.end, text[one.start : one.end]),
-            one.signal,
-            one.probability,
-            sure=False,
-            reasons=("model",),
-        )
+        part
         for one in reading.statements()
+        for part in _parted(
+            Candidate(
+                Span(one.start, one.end, text[one.start : one.end]),
+                one.signal,
+                one.probability,
+                sure=False,
+                reasons=("model",),
+            )
+        )
     ]
+
+
+_JOINT = re.compile(r",? and |, but |, ", re.IGNORECASE)
+_SUBJECT = re.compile(r"(?P<who>I|we) (?!am\b|are\b)\w", re.IGNORECASE)
+"""The subject of a sentence with a verb that others can be joined to: "I live in ... and work"."""
+_OWN = re.compile(r"(?:I|we)\b|my |our ", re.IGNORECASE)
+_OTHERWISE = dict.fromkeys((Signal.FACT, Signal.RELATION), (Signal.IDENTITY,))
+"""What a part of a sentence may be whose class comes from all of it."""
+
+
+def _parted(said: Candidate) -> Iterator[Candidate]:
+    """Part what fills a slot from what the sentence goes on to say.
+
+    When "I live in Porto and work at Acme" is no longer true of Porto, it still is of Acme.
+    """
+    span = said.span
+    for joint in _JOINT.finditer(span.text):
+        rest = Span(span.start + joint.end(), span.end, span.text[joint.end() :])
+        subject = _subject_left_out(said.text, rest.text)
+        if subject is None:
+            continue
+        words = span.text[: joint.start()]
+        first = replace(said, span=Span(span.start, span.start + joint.start(), words))
+        for signal in (said.signal, *_OTHERWISE.get(said.signal, ())):
+            slot = slot_of(first.text, signal)
+            if slot is not None and slot.single:
+                yield replace(first, signal=signal)
+                yield from _parted(replace(said, span=rest, subject=subject))
+                return
+    yield said
+
+
+def _subject_left_out(sentence: str, rest: str) -> str | None:
+    """Return the subject that the rest of a sentence shares with it.
+
+    ``""`` if the rest has its own; None if it is no clause.
+    """
+    if _OWN.match(rest):
+        return ""
+    subject, word = _SUBJECT.match(sentence), rest.split(maxsplit=1)[0]
+    is_verb = word.islower() and not word.endswith("ing")
+    if subject is None or not is_verb or word in STOP_WORDS - {"am", "have"}:
+        return None
+    return subject["who"]
 
 
 def _by_form(

@@ -85,9 +85,9 @@ def derive(
     signal = candidate.signal
     if signal in (Signal.FEEDBACK, Signal.FORGET):
         return None
-    plain = without_lead(candidate.span.text)
+    plain = without_lead(candidate.text)
     correction = signal is Signal.CORRECTION
-    slot = slot_of(candidate.span.text, signal)
+    slot = slot_of(candidate.text, signal)
     if correction and slot is None:
         slot = _slot_told_anew(plain)
     kind = kind_of_correction(plain, slot) if correction else KINDS[signal]

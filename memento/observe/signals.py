@@ -75,6 +75,7 @@ class Candidate:
         probability: Probability that it is worth a memory, [0, 1].
         sure: Whether it is to be stored.
         reasons: Names of the checks and cues that spoke, for ``explain``.
+        subject: The subject that a clause shares with the one before it, ``""`` if it has its own.
     """
 
     span: Span
@@ -82,6 +83,12 @@ class Candidate:
     probability: float
     sure: bool
     reasons: tuple[str, ...] = ()
+    subject: str = ""
+
+    @property
+    def text(self) -> str:
+        """The words, with the subject that they leave out."""
+        return f"{self.subject} {self.span.text}" if self.subject else self.span.text
 
 
 @dataclass(frozen=True, slots=True)

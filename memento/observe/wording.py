@@ -1,6 +1,7 @@
 """The wording of a statement: its lead, its condition, whether it can stand alone. Pure.
 
-Nothing is ever reworded: a part of the sentence is taken, or a quotation is added.
+Nothing is ever reworded: a part of the sentence is taken, and a quotation, or the subject that the
+part leaves out, is added.
 """
 
 from __future__ import annotations

@@ -132,3 +132,29 @@ def test_a_language_without_a_table_gives_nothing_and_says_so():
     """The turn is kept by others; nothing is derived from it."""
     found = find("Меня зовут Ольга.")
     assert (found.candidates, found.language, found.how) == ((), "ru", "none")
+
+
+def said(message):
+    """Return the text that each statement of a message would be stored with."""
+    return [one.text for one in find(message).candidates]
+
+
+@pytest.mark.parametrize(
+    ("message", "parts"),
+    [
+        ("I live in Porto and work at Acme.", ["I live in Porto", "I work at Acme."]),
+        (
+            "I work at Acme, live in Porto, and have a dog called Rex.",
+            ["I work at Acme", "I live in Porto", "I have a dog called Rex."],
+        ),
+        (
+            "My name is Bob and I work as a nurse in Leeds.",
+            ["My name is Bob", "I work as a nurse in Leeds."],
+        ),
+        ("I live in Porto and Lisbon.", ["I live in Porto and Lisbon."]),
+        ("I'm a nurse and mother of two.", ["I'm a nurse and mother of two."]),
+    ],
+)
+def test_what_fills_a_slot_is_parted_from_what_follows(message, parts):
+    """Else what replaces the value would hide the rest of the sentence with it."""
+    assert said(message) == parts
