@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -64,15 +64,20 @@ def slot_of(text: str, signal: Signal) -> Slot | None:
     >>> slot_of("I'm allergic to nuts.", Signal.FACT) is None
     True
     """
-    if signal not in _FILLING:
-        return None
+    return next(_slots_of(text, (signal,)), None)
+
+
+def _slots_of(text: str, signals: Iterable[Signal]) -> Iterator[Slot]:
     plain = labelled(without_lead(text.translate(_TYPED)).strip())
     plain = _FROM_NOW_ON.sub("", plain.rstrip(".!;: ")).rstrip(".!;:, ")
     if "?" in plain or _HEARSAY.search(plain):
-        return None
+        return
     body = without_condition(plain)
-    found = _of_form(body, signal) or _of_choice(body, signal) or _of_thing(body, signal)
-    return None if found is None else _qualified(found, plain)
+    for signal in signals:
+        if signal in _FILLING:
+            found = _of_form(body, signal) or _of_choice(body, signal) or _of_thing(body, signal)
+            if found is not None:
+                yield _qualified(found, plain)
 
 
 def slot_under(text: str, signal: Signal, condition: str | None) -> Slot | None:
@@ -84,10 +89,16 @@ def slot_under(text: str, signal: Signal, condition: str | None) -> Slot | None:
     >>> slot_under("Use tabs", Signal.RULE, "when I write Go").key
     'style/indent@when-i-write-go'
     """
-    slot = slot_of(text, signal)
-    if slot is None or condition is None or condition_of(text) is not None:
-        return slot
-    return replace(slot, key=f"{slot.key}@{slug(condition)}")
+    return next(slots_under(text, (signal,), condition), None)
+
+
+def slots_under(text: str, signals: Iterable[Signal], condition: str | None) -> Iterator[Slot]:
+    """Yield the slots of a statement that may be of several classes, in the order of these."""
+    for slot in _slots_of(text, signals):
+        if condition is None or condition_of(text) is not None:
+            yield slot
+        else:
+            yield replace(slot, key=f"{slot.key}@{slug(condition)}")
 
 
 _FROM_NOW_ON = re.compile(
@@ -235,6 +246,8 @@ class _Choice:
     key: str
     pattern: re.Pattern[str]
     names: Mapping[str, str]
+    words: frozenset[str]
+    """The words that its names begin with."""
     doubtful: frozenset[str]
     cue: re.Pattern[str] | None
     about: re.Pattern[str] | None
@@ -259,6 +272,7 @@ def _choice(one: Mapping[str, Any]) -> _Choice:
         one["key"],
         re.compile(rf"(?<![\w-])(?:{spelt})(?![\w-])", re.IGNORECASE),
         names,
+        frozenset(_WORD.findall(name)[0] for name in names),
         frozenset(doubtful),
         _any_of(one.get("cue", ())),
         _any_of(one.get("about", ())),
@@ -270,6 +284,7 @@ def _any_of(words: list[str]) -> re.Pattern[str] | None:
     return re.compile(rf"\b(?:{spelt})\b", re.IGNORECASE) if words else None
 
 
+_WORD = re.compile(r"\w+")
 _BESIDE = re.compile(
     r"\b(?:also|too|as well|sometimes|both)\b"
     r"|^(?:please )?use \S+(?: \S+){0,2}? (?:to|and) (?!be\b)[a-z]+\b",
@@ -320,24 +335,25 @@ _ORDER = re.compile(
 
 def _of_choice(plain: str, signal: Signal) -> Slot | None:
     """Find the one value that a statement chooses of a set; of two sets, none."""
-    found = [slot for one in _choices() if (slot := _chosen(one, plain, signal)) is not None]
+    if _BESIDE.search(plain):
+        return None
+    words = frozenset(_WORD.findall(plain.casefold()))
+    near = [one for one in _choices() if not words.isdisjoint(one.words)]
+    found = [slot for one in near if (slot := _chosen(one, plain, signal)) is not None]
     return found[0] if len(found) == 1 else None
 
 
 def _chosen(one: _Choice, plain: str, signal: Signal) -> Slot | None:
-    matches = list(one.pattern.finditer(plain))
-    if (
-        _BESIDE.search(plain)
-        or not matches
-        or (one.about and not one.about.search(plain))
-        or not _speaks(one, plain)
-    ):
+    named = {m: one.names.get(m[0].casefold(), "") for m in one.pattern.finditer(plain)}
+    if "" in named.values():  # "VİM": it matches without its case, and is spelt otherwise
         return None
-    taken = {one.names[m[0].casefold()] for m in matches if not _is_refused(plain, m)}
+    if not named or (one.about and not one.about.search(plain)) or not _speaks(one, plain):
+        return None
+    taken = {name for match, name in named.items() if not _is_refused(plain, match)}
     if len(taken) != 1:
         return None
     (value,) = taken
-    several = len({one.names[m[0].casefold()] for m in matches}) > 1
+    several = len({*named.values()}) > 1
     used = _USE.search(plain) is not None
     if value in one.doubtful and not (several or used or (one.cue and one.cue.search(plain))):
         return None
