@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -73,9 +73,11 @@ def _slots_of(text: str, signals: Iterable[Signal]) -> Iterator[Slot]:
     if "?" in plain or _HEARSAY.search(plain):
         return
     body = without_condition(plain)
+    near = _near(body)
     for signal in signals:
         if signal in _FILLING:
-            found = _of_form(body, signal) or _of_choice(body, signal) or _of_thing(body, signal)
+            found = _of_form(body, signal) or _of_choice(near, body, signal)
+            found = found or _of_thing(body, signal)
             if found is not None:
                 yield _qualified(found, plain)
 
@@ -246,8 +248,6 @@ class _Choice:
     key: str
     pattern: re.Pattern[str]
     names: Mapping[str, str]
-    words: frozenset[str]
-    """The words that its names begin with."""
     doubtful: frozenset[str]
     cue: re.Pattern[str] | None
     about: re.Pattern[str] | None
@@ -256,6 +256,23 @@ class _Choice:
 @cache
 def _choices() -> tuple[_Choice, ...]:
     return tuple(_choice(one) for one in _table("choices.toml")["set"])
+
+
+@cache
+def _by_word() -> Mapping[str, list[_Choice]]:
+    """Return the sets that have a name which begins with a word, for each word."""
+    found: dict[str, list[_Choice]] = {}
+    for one in _choices():
+        for word in {_WORD.findall(name)[0] for name in one.names}:
+            found.setdefault(word, []).append(one)
+    return found
+
+
+def _near(plain: str) -> list[_Choice]:
+    """Return the sets that a statement may name a value of."""
+    words, known = {*_WORD.findall(plain.casefold())}, _by_word()
+    found = {one.key: one for word in words if word in known for one in known[word]}
+    return [] if found and _BESIDE.search(plain) else [*found.values()]
 
 
 def _choice(one: Mapping[str, Any]) -> _Choice:
@@ -272,7 +289,6 @@ def _choice(one: Mapping[str, Any]) -> _Choice:
         one["key"],
         re.compile(rf"(?<![\w-])(?:{spelt})(?![\w-])", re.IGNORECASE),
         names,
-        frozenset(_WORD.findall(name)[0] for name in names),
         frozenset(doubtful),
         _any_of(one.get("cue", ())),
         _any_of(one.get("about", ())),
@@ -333,21 +349,17 @@ _ORDER = re.compile(
 )
 
 
-def _of_choice(plain: str, signal: Signal) -> Slot | None:
+def _of_choice(near: Sequence[_Choice], plain: str, signal: Signal) -> Slot | None:
     """Find the one value that a statement chooses of a set; of two sets, none."""
-    if _BESIDE.search(plain):
-        return None
-    words = frozenset(_WORD.findall(plain.casefold()))
-    near = [one for one in _choices() if not words.isdisjoint(one.words)]
     found = [slot for one in near if (slot := _chosen(one, plain, signal)) is not None]
     return found[0] if len(found) == 1 else None
 
 
 def _chosen(one: _Choice, plain: str, signal: Signal) -> Slot | None:
     named = {m: one.names.get(m[0].casefold(), "") for m in one.pattern.finditer(plain)}
-    if "" in named.values():  # "VİM": it matches without its case, and is spelt otherwise
-        return None
-    if not named or (one.about and not one.about.search(plain)) or not _speaks(one, plain):
+    is_about = one.about is None or one.about.search(plain)
+    # "VİM" is found without regard to its case, and is no spelling of a name
+    if not named or "" in named.values() or not is_about or not _speaks(one, plain):
         return None
     taken = {name for match, name in named.items() if not _is_refused(plain, match)}
     if len(taken) != 1:

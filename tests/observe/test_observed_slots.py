@@ -154,7 +154,9 @@ def test_a_label_gives_its_slot_the_value(said, key, value):
     assert slot_of(said, Signal.IDENTITY) == Slot(key, value, single=True)
 
 
-@pytest.mark.parametrize("said", ["I use VİM", "I use vım", "I use VİM and vim"])
+@pytest.mark.parametrize(
+    "said", ["I use VİM", "I use v\N{LATIN SMALL LETTER DOTLESS I}m", "I use VİM and vim"]
+)
 def test_letters_of_other_alphabets_name_no_value(said):
     """A letter that equals another one only without its case is no error, and no name."""
     assert slot_of(said, Signal.PREFERENCE) is None
