@@ -31,7 +31,7 @@ P50, ADDS = 2.0, 1_000.0
 
 
 def text_of(number: int) -> str:
-    """Return a text whose words few others have: `add` compares alike texts, which takes long."""
+    """Return a text of words that no person writes, which few others have."""
     name = sha256(str(number).encode()).hexdigest()
     return f"note {number}: " + " ".join(name[at : at + 4] for at in range(0, 32, 4))
 
