@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -64,15 +64,22 @@ def slot_of(text: str, signal: Signal) -> Slot | None:
     >>> slot_of("I'm allergic to nuts.", Signal.FACT) is None
     True
     """
-    if signal not in _FILLING:
-        return None
+    return next(_slots_of(text, (signal,)), None)
+
+
+def _slots_of(text: str, signals: Iterable[Signal]) -> Iterator[Slot]:
     plain = labelled(without_lead(text.translate(_TYPED)).strip())
     plain = _FROM_NOW_ON.sub("", plain.rstrip(".!;: ")).rstrip(".!;:, ")
     if "?" in plain or _HEARSAY.search(plain):
-        return None
+        return
     body = without_condition(plain)
-    found = _of_form(body, signal) or _of_choice(body, signal) or _of_thing(body, signal)
-    return None if found is None else _qualified(found, plain)
+    near = _near(body)
+    for signal in signals:
+        if signal in _FILLING:
+            found = _of_form(body, signal) or _of_choice(near, body, signal)
+            found = found or _of_thing(body, signal)
+            if found is not None:
+                yield _qualified(found, plain)
 
 
 def slot_under(text: str, signal: Signal, condition: str | None) -> Slot | None:
@@ -84,10 +91,16 @@ def slot_under(text: str, signal: Signal, condition: str | None) -> Slot | None:
     >>> slot_under("Use tabs", Signal.RULE, "when I write Go").key
     'style/indent@when-i-write-go'
     """
-    slot = slot_of(text, signal)
-    if slot is None or condition is None or condition_of(text) is not None:
-        return slot
-    return replace(slot, key=f"{slot.key}@{slug(condition)}")
+    return next(slots_under(text, (signal,), condition), None)
+
+
+def slots_under(text: str, signals: Iterable[Signal], condition: str | None) -> Iterator[Slot]:
+    """Yield the slots of a statement that may be of several classes, in the order of these."""
+    for slot in _slots_of(text, signals):
+        if condition is None or condition_of(text) is not None:
+            yield slot
+        else:
+            yield replace(slot, key=f"{slot.key}@{slug(condition)}")
 
 
 _FROM_NOW_ON = re.compile(
@@ -245,6 +258,23 @@ def _choices() -> tuple[_Choice, ...]:
     return tuple(_choice(one) for one in _table("choices.toml")["set"])
 
 
+@cache
+def _by_word() -> Mapping[str, list[_Choice]]:
+    """Return the sets that have a name which begins with a word, for each word."""
+    found: dict[str, list[_Choice]] = {}
+    for one in _choices():
+        for word in {_WORD.findall(name)[0] for name in one.names}:
+            found.setdefault(word, []).append(one)
+    return found
+
+
+def _near(plain: str) -> list[_Choice]:
+    """Return the sets that a statement may name a value of."""
+    words, known = {*_WORD.findall(plain.casefold())}, _by_word()
+    found = {one.key: one for word in words if word in known for one in known[word]}
+    return [] if found and _BESIDE.search(plain) else [*found.values()]
+
+
 def _choice(one: Mapping[str, Any]) -> _Choice:
     names: dict[str, str] = {}
     doubtful = set()
@@ -270,6 +300,7 @@ def _any_of(words: list[str]) -> re.Pattern[str] | None:
     return re.compile(rf"\b(?:{spelt})\b", re.IGNORECASE) if words else None
 
 
+_WORD = re.compile(r"\w+")
 _BESIDE = re.compile(
     r"\b(?:also|too|as well|sometimes|both)\b"
     r"|^(?:please )?use \S+(?: \S+){0,2}? (?:to|and) (?!be\b)[a-z]+\b",
@@ -318,26 +349,23 @@ _ORDER = re.compile(
 )
 
 
-def _of_choice(plain: str, signal: Signal) -> Slot | None:
+def _of_choice(near: Sequence[_Choice], plain: str, signal: Signal) -> Slot | None:
     """Find the one value that a statement chooses of a set; of two sets, none."""
-    found = [slot for one in _choices() if (slot := _chosen(one, plain, signal)) is not None]
+    found = [slot for one in near if (slot := _chosen(one, plain, signal)) is not None]
     return found[0] if len(found) == 1 else None
 
 
 def _chosen(one: _Choice, plain: str, signal: Signal) -> Slot | None:
-    matches = list(one.pattern.finditer(plain))
-    if (
-        _BESIDE.search(plain)
-        or not matches
-        or (one.about and not one.about.search(plain))
-        or not _speaks(one, plain)
-    ):
+    named = {m: one.names.get(m[0].casefold(), "") for m in one.pattern.finditer(plain)}
+    is_about = one.about is None or one.about.search(plain)
+    # "VİM" is found without regard to its case, and is no spelling of a name
+    if not named or "" in named.values() or not is_about or not _speaks(one, plain):
         return None
-    taken = {one.names[m[0].casefold()] for m in matches if not _is_refused(plain, m)}
+    taken = {name for match, name in named.items() if not _is_refused(plain, match)}
     if len(taken) != 1:
         return None
     (value,) = taken
-    several = len({one.names[m[0].casefold()] for m in matches}) > 1
+    several = len({*named.values()}) > 1
     used = _USE.search(plain) is not None
     if value in one.doubtful and not (several or used or (one.cue and one.cue.search(plain))):
         return None

@@ -71,8 +71,7 @@ def plain(value: Any) -> Any:
     if value is None or kind in (str, int, bool):
         return value
     if dataclasses.is_dataclass(value):
-        shown = (name for name in _fields(kind) if not name.startswith("_"))
-        return {name: plain(getattr(value, name)) for name in shown}
+        return {name: plain(getattr(value, name)) for name in _fields(kind)}
     for kinds, form in _FORMS:
         if isinstance(value, kinds):
             return form(value)
@@ -103,7 +102,9 @@ _FORMS: tuple[tuple[Any, Convert], ...] = (
 
 @cache
 def _fields(kind: Any) -> tuple[str, ...]:
-    return tuple(one.name for one in dataclasses.fields(kind))
+    """Return the names of the fields that are sent."""
+    several = (one.name for one in dataclasses.fields(kind))
+    return tuple(name for name in several if not name.startswith("_"))
 
 
 @cache
@@ -280,4 +281,4 @@ def _dataclass(value: Any) -> Any:
     kind: Any = type(value)
     if not hasattr(kind, "__dataclass_fields__"):
         raise TypeError
-    return {name: getattr(value, name) for name in _fields(kind) if not name.startswith("_")}
+    return {name: getattr(value, name) for name in _fields(kind)}

@@ -29,7 +29,7 @@ from memento.ledger.rows import LOCKS, Row, content_hash, is_sound
 from memento.observe.derive import Lesson
 from memento.observe.ended import retracts
 from memento.observe.signals import Signal
-from memento.observe.slots import Slot, slot_under
+from memento.observe.slots import Slot, slot_under, slots_under
 from memento.text.opposed import adds_nothing, opposed, repeats
 from memento.types import Event, Kind, Trust
 from memento.write import slots
@@ -114,9 +114,9 @@ def _has_value(row: Row, lesson: Lesson) -> bool:
     if not adds_nothing(lesson.text, row.text):
         return False
     signals = [Signal(row.signal)] if row.signal in tuple(Signal) else _USUAL
-    known = (slot_under(row.text, one, row.condition) for one in signals)
+    known = slots_under(row.text, signals, row.condition)
     return slot is not None and any(
-        other is not None and (other.key, other.value) == (slot.key, slot.value) for other in known
+        (other.key, other.value) == (slot.key, slot.value) for other in known
     )
 
 

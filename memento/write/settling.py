@@ -33,7 +33,7 @@ from memento.ledger.rows import Row, docid_of, is_sound
 from memento.ledger.schema import SEQ_MASK
 from memento.observe.ended import ended
 from memento.observe.signals import Signal
-from memento.observe.slots import Slot, slot_under
+from memento.observe.slots import Slot, slots_under
 from memento.text.opposed import LONGEST, opposed, stance
 from memento.types import Kind, Reason, Status, Trust
 from memento.write import locks, slots
@@ -89,8 +89,8 @@ def slot_in(row: Row) -> Slot | None:
         signals: tuple[Signal, ...] = (Signal(row.signal),)
     else:
         signals = _SIGNALS.get(Kind(row.kind), _USUAL)
-    found = (slot_under(row.text, signal, row.condition) for signal in signals)
-    return next((slot for slot in found if slot is not None and slot.single), None)
+    found = slots_under(row.text, signals, row.condition)
+    return next((slot for slot in found if slot.single), None)
 
 
 def _number(*parts: object) -> int:

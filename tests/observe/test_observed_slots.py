@@ -152,3 +152,11 @@ def test_what_people_move_to_is_their_home_if_it_is_a_place(memory, said):
 def test_a_label_gives_its_slot_the_value(said, key, value):
     """As "is" would; a stop behind an abbreviation ends no value."""
     assert slot_of(said, Signal.IDENTITY) == Slot(key, value, single=True)
+
+
+@pytest.mark.parametrize(
+    "said", ["I use VİM", "I use v\N{LATIN SMALL LETTER DOTLESS I}m", "I use VİM and vim"]
+)
+def test_letters_of_other_alphabets_name_no_value(said):
+    """A letter that equals another one only without its case is no error, and no name."""
+    assert slot_of(said, Signal.PREFERENCE) is None
