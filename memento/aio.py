@@ -377,6 +377,7 @@ class AsyncRules(AsyncPart[Rules]):
     direct = _threaded(Rules.direct)
     foresee = _threaded(Rules.foresee)
     confirm = _threaded(Rules.confirm)
+    doubtful = _threaded(Rules.doubtful)
 
 
 class AsyncScopes(AsyncPart[Scopes]):

@@ -1077,10 +1077,11 @@ class MemoryManager(Part):
 
         Each memory that the change altered returns to its earlier state, each memory that it added
         is forgotten, and links likewise. An undo is itself a change, so undoing it redoes the
-        original. Erasures, quarantine decisions and feedback are not undone.
+        original. What was approved or rejected waits in quarantine again. Erasures and feedback are
+        not undone.
 
         A memory is left as it is, and listed in ``Undone.left``, if a later change altered it,
-        another memory holds its slot now, its successor is hidden or gone, it would enter or leave
+        another memory holds its slot now, its successor is hidden or gone, it would leave
         quarantine, the user locked it and the lock itself is not being undone, or it would become
         the 101st locked memory.
 
@@ -1091,8 +1092,8 @@ class MemoryManager(Part):
 
         Raises:
             InvalidInput: If not exactly one of ``change`` and ``run`` is given.
-            NothingToUndo: If there is no such change, it was already undone, it is a quarantine
-                decision, or nothing from it exists any more.
+            NothingToUndo: If there is no such change, it was already undone, or nothing from it
+                exists any more.
             StoreUnusable: If an earlier state is damaged.
 
         >>> import tempfile

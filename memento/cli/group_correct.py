@@ -23,7 +23,6 @@ from memento.errors import InvalidInput, NotFound, NothingToUndo
 from memento.types import Event, Memory
 from memento.upkeep.backup import restore as restore_file
 from memento.views import together
-from memento.write.undo import VERDICTS
 
 if TYPE_CHECKING:
     from memento.verbs.slots import Conflict
@@ -283,7 +282,7 @@ def _last(memory: MemoryManager, *, yes: bool) -> tuple[int | None, int | None]:
 
 
 def _is_open(one: Change) -> bool:
-    return one.undone_by is None and one.undoes is None and one.kind not in VERDICTS
+    return one.undone_by is None and one.undoes is None
 
 
 def _plan(memory: MemoryManager, whole: Sequence[Change]) -> Iterable[str]:

@@ -19,6 +19,7 @@ from memento.base.plain import composed
 from memento.base.scopes import parse_scope
 from memento.base.spans import traced
 from memento.check import (
+    check_count,
     check_flag,
     check_id,
     check_moment,
@@ -33,16 +34,18 @@ from memento.conversation import Messages
 from memento.conversation.keeping import keep as keep_turns
 from memento.conversation.turns import Said, Turn, session_of, turns_of
 from memento.errors import IdConflict, InvalidInput
-from memento.ledger import changes, memories, scope_rows, session_rows
+from memento.ledger import changes, links, memories, scope_rows, session_rows
 from memento.ledger.contract import Session as Reading
 from memento.ledger.contract import Work
 from memento.ledger.filters import check_names
-from memento.ledger.rows import Row
+from memento.ledger.predicate import Filters
+from memento.ledger.rows import Row, strings_in, to_memory
 from memento.ledger.scope_rows import Place
 from memento.types import Draft, Kind, KindName, Memories, Memory, Source, Trust, TrustName
 from memento.views import View
 from memento.write import locks
 from memento.write.scope_guess import named_scope
+from memento.write.steps import FOUND
 
 if TYPE_CHECKING:
     from memento.learning import model_later, model_now, reading, teaching
@@ -68,6 +71,10 @@ else:
 Then: TypeAlias = Callable[[Work, list[Row]], list[Row]]
 """Runs in the transaction after the turns are written; returns the rows that it changed."""
 Foresights: TypeAlias = "list[Foresight]"
+DECLINED = "declined"
+"""Tag of a message whose doubtful statements the user does not want to be remembered."""
+_LOOKED_BACK = 500
+"""Number of turns among which doubtful statements are looked for, the newest."""
 _NEVER = datetime(1970, 1, 1, tzinfo=UTC)
 """A moment for what has no date."""
 
@@ -341,6 +348,35 @@ class Learning:
                 action = teaching.action_of(verdict).value if stored else "doubtful"
                 found.append(values.Foresight(one, action, ids))
         return found
+
+    def doubtful(self, limit: int) -> list[Candidate]:
+        """Do what ``Rules.doubtful`` does; see there."""
+        most, now = check_count("limit", limit), self._view.engine.now()
+        filters = Filters(now, kinds=(Kind.EPISODE, Kind.QUESTION))
+        newest = memories.Page(newest_first=True, limit=_LOOKED_BACK)
+
+        def read(c: Reading, ns: int) -> tuple[list[Row], set[str], set[str]]:
+            turns = memories.select(c, ns, filters, newest)
+            left = {one.id for one in turns if teaching.has_doubts(c, one)}
+            learnt = links.children(c, ns, left) if left else []
+            return turns, left, {one.text for one in learnt if one.status in FOUND}
+
+        turns, left, known = self._view.ask(read) or ([], set(), set())
+        found: list[Candidate] = []
+        for at, turn in enumerate(turns):
+            if turn.id not in left or DECLINED in strings_in(turn.tags):
+                continue
+            before = next((one for one in turns[at + 1 :] if one.session == turn.session), None)
+            origin = replace(to_memory(turn, self._view.namespace).source, parents=())
+            reader = reading.Reader(
+                self._view, turn.session, turn.scope, origin, turn.occurred_at, given=True
+            )
+            heard = before is not None and before.role == "assistant" and before
+            said = reading.answered_by(heard) if heard else None
+            message = reader.message(turn.text, (turn.id,), answered=said, actor=turn.actor)
+            each = (reading.candidate_of(ready, turn.id) for ready in message.doubtful)
+            found += [one for one in each if one.text not in known]
+        return found[:most]
 
 
 def _session(session: object) -> str | None:

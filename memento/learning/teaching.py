@@ -205,6 +205,12 @@ def _observed(work: Work, message: Message, turn: Row | None) -> usage_events.Ha
     return next(reversed(usage_events.of_kinds(work.db, turn.docid, [Event.OBSERVED])), None)
 
 
+def has_doubts(session: Session, turn: Row) -> bool:
+    """Return whether a message that was observed has statements in doubt."""
+    last = usage_events.of_kinds(session, turn.docid, [Event.OBSERVED])[-1:]
+    return any(one.detail.get("doubtful") for one in last)
+
+
 def _taken_back(work: Work, turn: Row, message: Message) -> list[Row]:
     """Hide what the earlier words of an edited message taught and the present ones do not say.
 

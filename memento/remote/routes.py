@@ -53,7 +53,7 @@ _MAY = {
         feedback.belief feedback.strength
         insight.timeline insight.lineage insight.dossier insight.health
         insight.wonder insight.reason insight.related
-        quarantine.list rules.policy rules.foresee
+        quarantine.list rules.policy rules.foresee rules.doubtful
         scopes.list scopes.infer scopes.promotable
         sessions.list sessions.resume sessions.info sessions.recent
         sleep.stale sleep.anomalies slots.history slots.conflicts

@@ -491,6 +491,27 @@ class Rules(Part):
         """
         return Learning(self._view).confirm(candidate, changes)
 
+    def doubtful(self, *, limit: int = 30) -> list[Candidate]:
+        """List the statements that ``observe`` was not sure about, the newest message first.
+
+        ``confirm`` stores one. Statements of a message that has the tag ``declined`` are left out,
+        and so are those that are stored by now. Only the newest 500 turns are looked at.
+
+        Args:
+            limit: Maximum number of statements to return, >= 1.
+
+        Raises:
+            InvalidInput: If ``limit`` cannot be accepted.
+
+        >>> import tempfile
+        >>> from memento import MemoryManager
+        >>> with tempfile.TemporaryDirectory() as tmp, MemoryManager(tmp, embedder=None) as memory:
+        ...     seen = memory.observe("My passport number is in the blue folder.")
+        ...     [one.text for one in memory.rules.doubtful()]
+        ['My passport number is in the blue folder.']
+        """
+        return Learning(self._view).doubtful(limit)
+
     def direct(
         self,
         rules: str | Iterable[str],

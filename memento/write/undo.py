@@ -10,7 +10,8 @@ is forgotten. So nothing is lost, and undoing the undo is redo. A memory is left
 - it is active, and would be superseded by a memory that was hidden since or erased;
 - it would be superseded in a circle;
 - it is the successor of a memory that is left: else neither of them would be active;
-- it would pass the border of quarantine: only people decide about that.
+- it would leave quarantine, or get back trust that it lost: only people decide about that. What
+  was approved or rejected waits in quarantine again.
 
 Events that a change wrote, such as the replays of a sleep, are taken back in the log: the sums
 and the links between memories are folded again without them.
@@ -44,8 +45,6 @@ from memento.write import folding, scope_moves, slots
 from memento.write.locks import is_locked
 from memento.write.steps import ACCEPTED, ENDED, INDEXED, SLOT_HOLDING, alter, note_event
 
-VERDICTS = frozenset({"approve", "reject"})
-"""Changes by which a person decided about quarantine."""
 _KEPT = frozenset({"docid", "ns", "rev", "id", "updated_at", "checksum"})
 _SET_BACK = tuple(name for name in NAMES if name not in _KEPT)
 _TITLED = ("text", "actor", "role", "key", "aliases", "tags")
@@ -117,15 +116,15 @@ class _Plan:
 
 
 def is_undoable(one: Recorded) -> bool:
-    """Return whether a change can be undone: it was not, and it is not a verdict."""
-    return one.undone_by is None and one.kind not in VERDICTS
+    """Return whether a change was not undone yet."""
+    return one.undone_by is None
 
 
 def undoable(work: Work, key: int) -> Recorded:
     """Return a change that can be undone.
 
     Raises:
-        NothingToUndo: If there is no such change, it was undone, or it is a verdict.
+        NothingToUndo: If there is no such change, or it was undone.
     """
     one = changes.find(work.db, work.ns, key)
     number = changes.number_of(key)
@@ -134,12 +133,6 @@ def undoable(work: Work, key: int) -> Recorded:
     if one.undone_by is not None:
         by = changes.number_of(one.undone_by)
         raise NothingToUndo(number, f"change {number} was undone by {by}; undo {by} to redo it")
-    if one.kind in VERDICTS:
-        raise NothingToUndo(
-            number,
-            f"change {number} approved or rejected a memory; use quarantine.reject or"
-            " quarantine.approve instead",
-        )
     return one
 
 
@@ -269,11 +262,11 @@ def _has_no_lock_left(work: Work, plan: _Plan, row: Row, target: Row) -> bool:
 
 
 def _is_decided(work: Work, one: Recorded, row: Row, target: Row) -> bool:
-    """Return whether a memory would pass the border of quarantine, or get back lost trust."""
-    borders = {row.status in ACCEPTED, target.status in ACCEPTED}
-    quarantined = Status.QUARANTINED in (row.status, target.status)
-    reasons = changes.reasons(work.db, one.change, row.docid)
-    return (quarantined and len(borders) == 2) or not reasons.isdisjoint(_DECIDED)  # noqa: PLR2004
+    """Return whether a memory would leave quarantine, or get back lost trust."""
+    if target.status == Status.QUARANTINED:
+        return False
+    leaves = row.status == Status.QUARANTINED and target.status in ACCEPTED
+    return leaves or not changes.reasons(work.db, one.change, row.docid).isdisjoint(_DECIDED)
 
 
 def _leave_more(work: Work, one: Recorded, plan: _Plan) -> bool:

@@ -152,6 +152,7 @@ WITHOUT_ID = {
     "observe": lambda m: [one for one in m.observe("Please forget the plan.").forget if one.found],
     "rules.confirm": lambda m: m.insight.related(m.rules.confirm(IN_DOUBT).id),
     "rules.direct": lambda m: m.insight.related(m.rules.direct("Use spaces.")[0].id),
+    "rules.doubtful": lambda m: m.rules.doubtful(),
     "rules.foresee": lambda m: [
         one for one in m.rules.foresee("The plan is off now.") if one.others
     ],

@@ -476,3 +476,22 @@ def test_a_doubtful_statement_replaces_nothing(memory, tell):
     seen = tell("Sorry, use spaces.", "correction", probability=0.4)
     assert (seen.learned, len(seen.doubtful)) == ((), 1)
     assert memory.value("style/indent").text == "Please use tabs."
+
+
+def test_what_was_doubtful_is_listed_until_it_is_decided(memory):
+    """A statement leaves the list when it is confirmed or declined, and undo puts it back."""
+    for text in ("My passport number is in the blue folder.", "Perhaps use metric units."):
+        memory.observe(text, "Noted.", session="s")
+    second, first = memory.rules.doubtful()
+    assert "passport" in first.text
+    turn = memory.list(session="s")[0].id
+    assert (first.turn_id, first.parents) == (turn, (turn,))
+    made = memory.rules.confirm(first)
+    assert memory.rules.doubtful(limit=5) == [second]
+    memory.undo(memory.changes.list(id=made.id)[0].number)
+    assert memory.rules.doubtful(limit=1) == [second]
+    assert memory.rules.doubtful() == [second, first]
+    memory.update(second.turn_id, tags=["declined"])
+    assert memory.rules.doubtful() == [first]
+    memory.forget(first.turn_id)
+    assert memory.rules.doubtful() == []

@@ -394,16 +394,28 @@ def test_what_was_erased_stays_gone(memory):
 # --- quarantine
 
 
-def test_verdicts_of_the_quarantine_are_not_undone(memory):
-    """They are listed; the opposite verdict is for that."""
-    page = memory.add("a page", source="web")
+def test_a_verdict_is_undone_into_the_quarantine(memory):
+    """What was approved or rejected waits again, and what it replaced holds its place again."""
+    old = memory.add("tea", key="drink")
+    page = memory.add("coffee", key="drink", source="web")
     memory.quarantine.approve(page.id)
-    assert last(memory).kind == "approve"
-    with pytest.raises(NothingToUndo, match="approved or rejected"):
-        memory.undo(last(memory).number)
-    memory.quarantine.reject(memory.add("another page", source="web").id)
-    with pytest.raises(NothingToUndo, match="approved or rejected"):
-        memory.undo(last(memory).number)
+    assert active(memory) == ["coffee"]
+    memory.undo(last(memory).number)
+    assert (active(memory), memory.value("drink").id) == (["tea"], old.id)
+    memory.quarantine.reject(page.id)
+    memory.undo(last(memory).number)
+    assert memory.quarantine.list() == [memory.get(page.id)]
+    assert memory.quarantine.approve(memory.get(page.id)).status is Status.ACTIVE
+    assert active(memory) == ["coffee"]
+
+
+def test_an_approval_comes_back_by_a_person_alone(memory):
+    """To undo the undo of an approval changes nothing, with force neither."""
+    memory.quarantine.approve(memory.add("a page", source="web").id)
+    memory.undo(last(memory).number)
+    for force in (False, True):
+        assert memory.undo(last(memory).number, force=force).memories == ()
+    assert (active(memory), len(memory.quarantine.list())) == ([], 1)
 
 
 def test_undo_brings_nothing_out_of_the_quarantine(memory):

@@ -40,12 +40,12 @@ CHANGES = {
     "correct": changes.correct, "bring-back": changes.bring_back, "pin": changes.pin,
     "lock": changes.lock, "move": changes.move, "forget": changes.forget,
     "restore": changes.restore, "approve": changes.approve, "reject": changes.reject,
-    "promote": changes.promote,
+    "promote": changes.promote, "decline": changes.decline,
 }  # fmt: skip
 """Changes of one memory, posted to ``/do/NAME/ID``."""
 OTHERS = {
-    "/undo": changes.undo, "/resolve": changes.resolve, "/direct": changes.direct,
-    "/reject-source": changes.reject_source, "/tend": changes.tend,
+    "/undo": changes.undo, "/confirm": changes.confirm, "/resolve": changes.resolve,
+    "/direct": changes.direct, "/reject-source": changes.reject_source, "/tend": changes.tend,
 }  # fmt: skip
 STATIC = {"page.css": "text/css; charset=utf-8", "page.js": "text/javascript; charset=utf-8"}
 EVERY = 0.5
@@ -117,7 +117,8 @@ def _templates() -> Environment:
         finalize=_shown,
     )
     found.globals |= {
-        "Kind": Kind, "Tier": Tier, "asset": lambda name: f"/page/{name}?{_file(name)[1]}",
+        "Tier": Tier, "kinds": {one.value: wording.KINDS.get(one, one.value) for one in Kind},
+        "zip": zip, "asset": lambda name: f"/page/{name}?{_file(name)[1]}",
         "cut": _cut, "form_token": form_token, "ns_of": _named, "raw": _raw,
         "relation": graph.relation, "w": wording,
     }  # fmt: skip

@@ -9,11 +9,14 @@ from starlette.responses import RedirectResponse, Response
 
 from memento.errors import InvalidInput, NotAllowed, NothingToUndo
 from memento.serve.page.door import Call, inside
-from memento.types import Change, Memory, Status
+from memento.types import Memory, Status
 from memento.verbs.slots import Keep
 
-NOT_UNDONE = ("approve", "reject", "forget_source", "restore_source")
-"""Changes that `undo` leaves alone; each has a way back of its own here."""
+DECLINED = "declined"
+"""Tag of a message whose doubtful statements are not to be remembered; see `Rules.doubtful`."""
+
+IN_RUNS = ("forget_source", "restore_source")
+"""Kinds of change that one button makes in several transactions, which are undone together."""
 
 
 def back(call: Call, done: int | None = None, **query: str) -> Response:
@@ -144,36 +147,31 @@ def direct(call: Call) -> Response:
     return _after(call, made[0])
 
 
+def confirm(call: Call) -> Response:
+    """Remember a statement that was in doubt."""
+    wanted = call.form.get("turn", ""), call.form.get("text", "")
+    doubts = call.memory.rules.doubtful(limit=1_000)
+    found = next((one for one in doubts if (one.turn_id, one.text) == wanted), None)
+    if found is None:
+        raise InvalidInput("text", "this statement does not wait any more")
+    return _after(call, call.memory.rules.confirm(found))
+
+
+def decline(call: Call) -> Response:
+    """Leave what is in doubt in a message as what was said, and no more."""
+    turn = call.memory.get(_id(call))
+    return _after(call, call.memory.update(turn.id, tags=[*turn.tags, DECLINED]))
+
+
 def undo(call: Call) -> Response:
-    """Undo a change. A decision about quarantine is taken back as far as it can be."""
+    """Undo a change."""
     number = int(said) if (said := call.form.get("change", "")).isdigit() else 0
     listed = call.memory.changes.list(limit=1_000)
-    change = next((one for one in listed if one.number == number), None)
-    if change is None:
-        raise NothingToUndo(number, "there is no such change, or it is not one of the newest 1,000")
-    if change.kind in NOT_UNDONE:
-        return _taken_back(call, change)
-    done = call.memory.undo(number)
-    return back(call, done.changes[-1] if done.changes else None)
-
-
-def _taken_back(call: Call, change: Change) -> Response:
-    """Take back a decision about quarantine."""
-    names = (*change.changed, *change.added)
-    memory = call.memory
-    if change.kind == "reject":
-        return _after(call, memory.restore(names[0]))
-    of = memory.get(names[-1])
-    if change.kind == "forget_source" and of.source.uri:
-        return _after(call, memory.quarantine.restore_source(of.source.uri)[0])
-    if change.kind == "restore_source" and of.source.uri:
-        return _after(call, memory.quarantine.forget_source(of.source.uri)[0])
-    approved = next(one for one in map(memory.get, names) if one.source.kind.value != "user")
-    before = [one for one in map(memory.get, names) if one.superseded_by == approved.id]
-    memory.forget(approved.id)
-    if before and approved.key is not None:
-        return _after(call, memory.slots.revert(approved.key, scope=approved.scope))
-    return _after(call, memory.get(approved.id))
+    run = next((one.run for one in listed if one.number == number and one.kind in IN_RUNS), None)
+    done = call.memory.undo(number if run is None else None, run=run)
+    if not done.changes:
+        raise NothingToUndo(number, "it was changed again since, or waits in the inbox")
+    return back(call, done.changes[-1])
 
 
 def tend(call: Call) -> Response:

@@ -28,8 +28,12 @@ HITS = 10
 MOST_HITS = 50
 ASKED = 6
 """Questions of programs on the first page."""
-ABOUT = 24
-"""Slots about the user on the first page."""
+ABOUT = 18
+"""Statements about the user on the first page."""
+RECENT = 24
+"""What arrived last, on the first page."""
+LIKELY = 0.1
+"""Probability from which a hit is shown with all that speaks for it."""
 FILTERS = ("tier", "kind", "session", "scope")
 EVERYWHERE = tuple(Status)
 
@@ -77,7 +81,8 @@ def search(call: Call) -> Response:
     if not question:
         labels = call.memory.store.namespace
         asked = [one for one in reversed(call.asked) if one.namespace == labels][:ASKED]
-        about, recent = _about(call.memory), _recent(call.memory)
+        about = _about(call.memory)
+        recent = wording.entries(call.memory.list(newest_first=True, limit=RECENT))
         return call.show("home.html", about=about, recent=recent, asked=asked)
     found, took = _found(call, question)
     any_waits = header(call)["waiting"]
@@ -89,6 +94,7 @@ def search(call: Call) -> Response:
     return call.show(
         "search.html",
         found=found,
+        unlikely=next((n for n, hit in enumerate(found) if n > 1 and hit.confidence < LIKELY), 99),
         took=took,
         more=more if len(found) < more <= MOST_HITS and len(found) % HITS == 0 and found else None,
         waiting=waiting,
@@ -116,14 +122,13 @@ def _found(call: Call, question: str) -> tuple[Retrieval, float]:
 
 
 def _about(memory: MemoryManager) -> list[Memory]:
-    """List the current values of what is known about the user, newest first."""
+    """List what is known about the user: the values of their slots, then what else they said."""
     keys = [key for key in memory.store.counts("key") if key.startswith("user/")]
-    return memory.list(key=keys[:MOST], newest_first=True, limit=ABOUT) if keys else []
-
-
-def _recent(memory: MemoryManager) -> list[Memory]:
-    """List what arrived last."""
-    return memory.list(newest_first=True, limit=PAGE)
+    slots = memory.list(key=keys[:MOST], newest_first=True, limit=ABOUT) if keys else []
+    said = memory.list(
+        kind=("fact", "preference", "relation"), source="user", newest_first=True, limit=2 * ABOUT
+    )
+    return [*slots, *(one for one in said if one.key not in keys and not one.scope)][:ABOUT]
 
 
 def one(call: Call) -> Response:
@@ -174,7 +179,7 @@ def _history(memory: MemoryManager, this: Memory) -> list[dict[str, Any]]:
     before = ""
     for state in states:
         if not rows or state.text != rows[-1]["state"].text or state.id != rows[-1]["state"].id:
-            pieces = wording.compared(before, state.text)
+            pieces = wording.compared(before, state.text) if rows else [("", state.text)]
             rows.append({"state": state, "pieces": pieces, "until": None, "ended": ""})
             before = state.text
         if state.until is not None:
@@ -205,7 +210,9 @@ def timeline(call: Call) -> Response:
     first = pinned or (rows[0].occurred_at + timedelta(microseconds=1) if rows else None)
     return call.show(
         "timeline.html",
-        days=[*wording.days(rows[:PAGE], zone_of(call))],
+        days=[
+            (day, wording.entries(some)) for day, some in wording.days(rows[:PAGE], zone_of(call))
+        ],
         next=(
             {**call.query, "skip": skip + PAGE, "upto": first.isoformat()}
             if len(rows) > PAGE and first
@@ -289,8 +296,8 @@ def inbox(call: Call) -> Response:
         "inbox.html",
         sources=sources,
         replaced=replaced,
-        waiting=len(waiting),
         next={"skip": skip + PAGE} if len(waiting) > PAGE else None,
+        doubtful=memory.rules.doubtful(limit=PAGE),
         conflicts=memory.slots.conflicts(limit=PAGE),
         promotions=memory.scopes.promotable()[:PAGE],
         gaps=memory.insight.wonder(limit=PAGE) if "gaps" in call.query else None,
@@ -367,14 +374,28 @@ def _turns(call: Call, name: str, skip: int, info: Any, resumed: Any) -> Respons
         session=name, newest_first=True, limit=PAGE + 1, offset=skip,
         status=("active", "superseded", "archived"),
     )  # fmt: skip
+    turns, more = [*rows[:PAGE]][::-1], rows[PAGE:]
     return call.show(
         "session.html",
         name=name,
         info=info,
         resumed=resumed,
-        rows=rows[:PAGE][::-1],
-        next={"id": name, "skip": skip + PAGE} if len(rows) > PAGE else None,
+        rows=turns,
+        learned=_learned(call.memory, turns),
+        next={"id": name, "skip": skip + PAGE} if more else None,
     )
+
+
+def _learned(memory: MemoryManager, rows: list[Memory]) -> dict[str, list[Memory]]:
+    """Return what was learned from each of some turns; it has their moments."""
+    found: dict[str, list[Memory]] = {one.id: [] for one in rows}
+    if rows:
+        first, last = min(one.occurred_at for one in rows), max(one.occurred_at for one in rows)
+        until = last + timedelta(microseconds=1)
+        for one in memory.list(since=first, until=until, limit=MOST):
+            for name in found.keys() & {*one.source.parents}:
+                found[name].append(one)
+    return found
 
 
 def health(call: Call) -> Response:

@@ -9,7 +9,7 @@ from datetime import datetime, tzinfo
 from difflib import SequenceMatcher
 
 from memento.text.words import content, terms
-from memento.types import BECAUSE, Change, Hit, Memory
+from memento.types import BECAUSE, Change, Hit, Kind, Memory
 
 Piece = tuple[str, str]
 """How a run of text is shown (``""`` as it is, ``mark``, ``ins`` or ``del``), and the run."""
@@ -23,7 +23,25 @@ _TELLING = 0.05
 COLOURS = 5
 """Number of colours for the pieces of evidence."""
 
+TIERS = {"short": "short-term", "medium": "medium-term", "long": "long-term"}
+KINDS = {
+    "episode": "said", "question": "asked", "relation": "people", "context": "background",
+    "procedure": "how-to", "article": "summary",
+}  # fmt: skip
+"""Each kind in the words of the page, if they are others."""
+SOURCES = {
+    "user": "you", "agent": "the agent", "web": "the web", "tool": "a tool", "import": "an import",
+}  # fmt: skip
+PLAIN = {
+    **BECAUSE, "window": "shares words with the question",
+    "cover": "has most of its words", "own_meaning": "close in meaning, taken alone",
+    "user": "said by a person", "form": "the kind of answer asked for", "levelled": "used less",
+    "answers": "answers a question like this one", "exact": "named by the question",
+}  # fmt: skip
+"""Each kind of evidence in the words of the page."""
 WAYS = {"text": "by words", "meaning": "by meaning", "name": "by name", "past": "by earlier words"}
+TURNS = (Kind.EPISODE, Kind.QUESTION)
+"""Kinds of what was said in a conversation."""
 ENDINGS = ("th", "st", "nd", "rd")
 STATUS = {
     "superseded": "replaced", "archived": "set aside", "quarantined": "waits for your word",
@@ -51,6 +69,11 @@ VERBS = {
 def did(change: Change) -> str:
     """Say what a change did."""
     return VERBS.get(change.kind, change.kind.replace("_", " ").capitalize())
+
+
+def redoable(change: Change, touched: Sequence[Memory]) -> bool:
+    """Return whether a change has a button that undoes it: no undone approval is approved again."""
+    return change.kind != "undo" or all(one.status != "quarantined" for one in touched)
 
 
 def marked(text: str, query: str) -> list[Piece]:
@@ -158,7 +181,7 @@ def reasons(hit: Hit) -> list[Reason]:
     top = max(map(abs, told.values()), default=0.0) or 1.0
     order = sorted(told.items(), key=lambda one: (-one[1], one[0]))
     return [
-        Reason(BECAUSE.get(name, name), value, round(100 * abs(value) / top), colour_of(name))
+        Reason(PLAIN.get(name, name), value, round(100 * abs(value) / top), colour_of(name))
         for name, value in order
         if abs(value) >= _TELLING
     ]
@@ -181,10 +204,12 @@ def telling(hit: Hit, others: Sequence[Hit]) -> list[Reason]:
     """
     common = _common(others)
     lead = {name: value - common.get(name, 0.0) for name, value in hit.terms.items()}
+    if "user" in common:  # that all are from people, more or less surely, tells none apart
+        lead.pop("user", None)
     best = sorted((one for one in lead if lead[one] >= _TELLING), key=lambda one: -lead[one])[:3]
     whole = sum(lead[name] for name in best) or 1.0
     return [
-        Reason(BECAUSE.get(name, "named by the question"), lead[name],
+        Reason(PLAIN.get(name, name), lead[name],
                round(100 * lead[name] / whole), colour_of(name))
         for name in best
     ]  # fmt: skip
@@ -200,7 +225,10 @@ def _common(hits: Sequence[Hit]) -> Mapping[str, float]:
 
 def lead(hit: Hit, after: Hit | None) -> str:
     """Say what puts a hit before the next one."""
-    return "" if after is None else hit.explain(after).rsplit("\n", 1)[-1]
+    said = "" if after is None else hit.explain(after).rsplit("\n", 1)[-1]
+    for name, words in BECAUSE.items():
+        said = said.replace(words, PLAIN[name])
+    return said
 
 
 def title(memory: Memory) -> str:
@@ -220,6 +248,29 @@ def days(rows: Sequence[Memory], zone: tzinfo) -> Iterator[tuple[datetime, list[
         group.append(one)
     if group:
         yield group[0].occurred_at.astimezone(zone), group
+
+
+def entries(rows: Sequence[Memory]) -> list[tuple[str, list[Memory]]]:
+    """Gather the turns of each conversation; any other memory is an entry of its own.
+
+    Args:
+        rows: Memories, newest first.
+
+    Returns:
+        The session of each entry, ``""`` for one memory, and its memories in the order in which
+        they were said, placed where the first of them was found.
+    """
+    found: list[tuple[str, list[Memory]]] = []
+    talks: dict[str, list[Memory]] = {}
+    for one in rows:
+        session = one.session if one.session and one.role and one.kind in TURNS else ""
+        if session in talks:
+            talks[session].insert(0, one)
+            continue
+        found.append((session, [one]))
+        if session:
+            talks[session] = found[-1][1]
+    return found
 
 
 def _day(memory: Memory, zone: tzinfo) -> object:

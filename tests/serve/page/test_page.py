@@ -274,7 +274,8 @@ def test_approve_and_take_back(visitor, told):
     assert visitor.memory.value("rami/evening-drink").id == one.id
     visitor.undo(shown)
     assert visitor.memory.value("rami/evening-drink").text == told["now"].text
-    assert visitor.memory.get(one.id).status != "active"
+    assert visitor.memory.get(one.id).status == "quarantined"
+    assert one.text in visitor.get("/inbox").text
 
 
 def test_reject_and_take_back(visitor, told):
@@ -282,9 +283,45 @@ def test_reject_and_take_back(visitor, told):
     one = told["oat"]
     shown = visitor.post(f"/do/reject/{one.id}", then="/inbox")
     assert one.text not in shown.text.split('id="toasts"')[0]
-    assert (
-        one.text in visitor.undo(shown).text or visitor.memory.get(one.id).status == "quarantined"
-    )
+    visitor.undo(shown)
+    assert one.text in visitor.get("/inbox").text
+
+
+def test_an_undone_approval_has_no_button_to_redo_it(visitor, told):
+    """It waits in the inbox, where a person approves it; a form that asks to redo it is refused."""
+    one = told["oat"]
+    shown = visitor.undo(visitor.post(f"/do/approve/{one.id}", then="/inbox", version=one.version))
+    assert "Redo" not in shown.text
+    number = visitor.memory.changes.list(limit=1)[0].number
+    assert visitor.post("/undo", change=number).status_code == 409
+    assert visitor.memory.get(one.id).status == "quarantined"
+
+
+def test_what_was_doubtful_is_decided(visitor, memory):
+    """A statement that observe was not sure of is remembered or left, and both are undone."""
+    text = "My passport number is in the blue folder."
+    turn = memory.observe(text, "Noted.", session="s").turns[0]
+    assert "Worth remembering?" in visitor.get("/inbox").text
+    for path, said in (
+        ("/confirm", {"turn": turn.id, "text": text}),
+        (f"/do/decline/{turn.id}", {}),
+    ):
+        shown = visitor.post(path, then="/inbox", **said)
+        assert "Worth remembering?" not in shown.text
+        visitor.undo(shown)
+        assert "Worth remembering?" in visitor.get("/inbox").text
+    refused = visitor.post("/confirm", then="/inbox", turn=turn.id, text="My own words")
+    assert refused.status_code == 422
+
+
+def test_a_conversation_shows_what_was_learned_from_it(visitor, memory):
+    """Beside each turn, the page names the memories that it taught."""
+    memory.observe("I live in Porto.", "Nice!", session="talk")
+    text = visitor.get("/session?id=talk").text
+    assert text.count("remembered as fact") == 1
+    home = visitor.get("/").text
+    assert home.count("talk</a>") == 1
+    assert "<b>assistant</b>" in home
 
 
 def test_what_changed_in_quarantine_is_not_approved_unread(visitor, memory, told):
