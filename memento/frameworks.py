@@ -2,8 +2,9 @@
 
 An adapter reads the framework's messages as turns and puts two texts into its request; the rest is
 here. The memory is an addition to the agent: in an outage of the store, that is logged as an error,
-and the agent goes on without memory. A closed or read-only store, and a label or an argument that
-is not valid, are mistakes of the program and raise their typed error.
+and the agent goes on without memory, unless ``strict=True`` is given. A closed or read-only store,
+and a label or an argument that is not valid, are mistakes of the program and raise their typed
+error.
 """
 
 from __future__ import annotations
@@ -80,6 +81,7 @@ class Options(TypedDict, total=False):
     observe: bool
     scope: str
     speaker: Trust | str
+    strict: bool
 
 
 class RunOptions(Options, total=False):
@@ -105,6 +107,8 @@ class AgentMemory:
         scope: Scope in which the agent works, for the policy and for what is learned.
         speaker: Who writes the user's messages: ``user``, or ``agent`` if an LLM does, as in a
             subagent.
+        strict: Whether an outage of the store is raised; with False, it is logged, and the agent
+            goes on.
 
     Raises:
         InvalidInput: If an argument is not as described.
@@ -122,6 +126,7 @@ class AgentMemory:
         observe: bool = False,
         scope: str = "",
         speaker: Trust | str = Trust.USER,
+        strict: bool = False,
     ) -> None:
         self.manager = check_manager(manager)
         self._namespace: Namespace | None = _checked(namespace)
@@ -132,6 +137,7 @@ class AgentMemory:
         self._observe = check_flag("observe", observe)
         self._scope = parse_scope(scope)
         self._speaker = member(Trust, "speaker", speaker)
+        self._strict = check_flag("strict", strict)
         self._held: OrderedDict[tuple[Any, ...], Given] = OrderedDict()
 
     def of(self, run: object) -> Self:
@@ -154,6 +160,10 @@ class AgentMemory:
         """Copy the settings; the copy remembers in the same place."""
         return copy.copy(self)
 
+    def outlived(self, what: str) -> outlived:
+        """Let the agent go on in an outage of the store, unless ``strict``."""
+        return outlived(what, strict=self._strict)
+
     def recall(self, turns: Iterable[Turn], session: str | None = None) -> Given:
         """Find what bears on the user's last message.
 
@@ -162,14 +172,14 @@ class AgentMemory:
             session: Name of the conversation; any string.
         """
         said = turns_of(turns)
-        with outlived("recalling"):
+        with self.outlived("recalling"):
             return self._recalled(said, session, self._wait)
         return Given()
 
     async def arecall(self, turns: Iterable[Turn], session: str | None = None) -> Given:
         """Do what ``recall`` does, without blocking a thread while it waits."""
         said = turns_of(turns)
-        with outlived("recalling"):
+        with self.outlived("recalling"):
             wait = 0.0 if self._answering(said, session) else await settle(self.manager, self._wait)
             return await asyncio.to_thread(self._recalled, said, session, wait)
         return Given()
@@ -187,7 +197,7 @@ class AgentMemory:
             k: Maximum number of memories, if not that of the agent.
         """
         said = turns_of(turns)
-        with outlived("recalling"):
+        with self.outlived("recalling"):
             found = await asyncio.to_thread(
                 self.manager.recall,
                 turns if isinstance(turns, str) else said,
@@ -213,7 +223,7 @@ class AgentMemory:
     def store(self, turns: Iterable[Turn], session: str | None = None) -> None:
         """Store turns of any role, each once, and learn from the user's if it is to."""
         said = turns_of(turns)
-        with outlived("keeping what is said"):
+        with self.outlived("keeping what is said"):
             fresh = keep_new(self.manager, said, session=session, speaker=self._speaker)
             for one in fresh if self._observe and self._speaker is Trust.USER else ():
                 if one.turn.role == "user":
@@ -290,13 +300,13 @@ class Transcript:
 
     def read(self, limit: int | None = None) -> list[dict[str, Any]]:
         """Return the newest messages, oldest first."""
-        with outlived("what was said before"):
+        with self._memory.outlived("what was said before"):
             return [message for message, _ in self._newest(limit)][::-1]
         return []
 
     def pop(self) -> dict[str, Any] | None:
         """Forget the newest message and return it; None if there is none."""
-        with outlived("forgetting a message"):
+        with self._memory.outlived("forgetting a message"):
             for message, memories in self._newest(1):
                 self._memory.manager.forget_many(ids=[one.id for one in memories])
                 return message
@@ -304,7 +314,7 @@ class Transcript:
 
     def clear(self) -> None:
         """Forget all messages; what was learned from them stays."""
-        with outlived("forgetting a transcript"):
+        with self._memory.outlived("forgetting a transcript"):
             self._memory.manager.forget_many(
                 session=session_of(self._session), where={FORMAT: self._form}
             )

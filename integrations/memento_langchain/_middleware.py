@@ -13,6 +13,7 @@ import asyncio
 import copy
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from functools import partial
 from itertools import takewhile
 from typing import Annotated, Any, Literal, NotRequired, Self, TypeVar, cast, get_args
 
@@ -83,8 +84,8 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
     Inside another agent, the human messages are written by an LLM; see ``speaker``.
 
     If the store has an outage, such as a full disk, the agent goes on without memory and an error
-    is logged; what was said meanwhile is stored with a later turn of the thread. A closed or
-    read-only store, and a label that is not valid, end the run with their typed error.
+    is logged, unless ``strict``; what was said meanwhile is stored with a later turn of the thread.
+    A closed or read-only store, and a label that is not valid, end the run with their typed error.
 
     With a checkpointer, messages that a failed run left in the thread are stored only if the model
     was called with them; other middleware may have refused the rest.
@@ -122,6 +123,7 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
         wait: Maximum number of seconds for which a recall waits until the newest turns can be found
             by meaning, up to a day; 0 to search at once. An async agent does not block a thread
             meanwhile.
+        strict: Whether an outage of the store ends the run with its typed error.
 
     Raises:
         InvalidInput: If an argument is not as described.
@@ -146,6 +148,7 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
         observe: bool = False,
         scope: str = "",
         wait: float = WAIT,
+        strict: bool = False,
     ) -> None:
         super().__init__()
         self._views = Views(check_manager(manager), namespace)
@@ -167,6 +170,7 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
             raise InvalidInput("observe", "requires save=True, because it learns from stored turns")
         self._scope = parse_scope(scope)
         self._wait = check_seconds("wait", wait)
+        self._outlived = partial(outlived, strict=check_flag("strict", strict))
         self._recalled: OrderedDict[tuple[Any, ...], Recalled] = OrderedDict()
         self._policies: OrderedDict[tuple[Any, ...], tuple[str, str]] = OrderedDict()
 
@@ -244,7 +248,7 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
             or self._name(asked, request.runtime) in self._recalled
         ):
             return 0.0
-        with outlived("waiting for the newest turns"):
+        with self._outlived("waiting for the newest turns"):
             return await settle(self._view(request.runtime), self._wait)
         return 0.0
 
@@ -290,7 +294,7 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
         if name is not None and (known := self._policies.get(name)) is not None:
             return known
         thread = _thread()
-        with outlived("its policy"):
+        with self._outlived("its policy"):
             found = self._view(runtime).rules.policy(
                 None if asked is None else text_of(asked),
                 scope=self._scope,
@@ -308,7 +312,7 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
         if (known := self._recalled.get(name)) is not None:
             return known.block
         found = Recalled()
-        with outlived("recalling"):
+        with self._outlived("recalling"):
             found = self._view(request.runtime).recall(
                 _turns(request.messages, tools=True),
                 session=_thread(),
@@ -330,7 +334,7 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
             return
         found = self._recalled.pop(self._name(asked, runtime), None)
         if found is not None and found.hits and text_of(answer).strip():
-            with outlived("noting what its answer used"):
+            with self._outlived("noting what its answer used"):
                 self._view(runtime).feedback.cite(found.as_retrieval(), text_of(answer))
 
     def _name(self, asked: BaseMessage, runtime: Runtime[Any]) -> tuple[Any, ...]:
@@ -343,7 +347,7 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
         wanted = (one for one in messages if self._wanted is None or self._wanted(one))
         said_so = with_words(wanted) if self._structured else wanted
         view, thread = self._view(runtime), _thread()
-        with outlived("keeping what is said"):
+        with self._outlived("keeping what is said"):
             fresh = keep_new(view, _turns(said_so), session=thread, speaker=speaker, now=now)
             for said in fresh if self._observe and speaker is Trust.USER else ():
                 if said.turn.role == "user":
