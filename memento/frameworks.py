@@ -2,8 +2,9 @@
 
 An adapter reads the framework's messages as turns and puts two texts into its request; the rest is
 here. The memory is an addition to the agent: in an outage of the store, that is logged as an error,
-and the agent goes on without memory. A closed or read-only store, and a label or an argument that
-is not valid, are mistakes of the program and raise their typed error.
+and the agent goes on without memory, unless ``strict=True`` is given. A closed or read-only store,
+and a label or an argument that is not valid, are mistakes of the program and raise their typed
+error.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import json
 import logging
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self, TypedDict
 from uuid import uuid4
 
@@ -27,11 +28,12 @@ from memento.check import (
     check_count,
     check_flag,
     check_seconds,
+    check_share,
     member,
     type_name,
 )
 from memento.conversation import MOST, keep_new, kept_here, mended, outlived, session_of
-from memento.conversation.turns import PIECE, Turn, turns_of
+from memento.conversation.turns import PIECE, Recalled, Turn, turns_of
 from memento.errors import InvalidInput
 from memento.manager import MemoryManager
 from memento.status import having
@@ -64,10 +66,12 @@ class Given:
         block: Memories, and the policy's part for this message, as data; ``""`` for none. It stays
             the same until the user's next message. Put it after the user's last message, and not
             into the history.
+        recalled: The memories.
     """
 
     head: str = ""
     block: str = ""
+    recalled: Recalled = field(default=Recalled(), compare=False, repr=False)
 
 
 class Options(TypedDict, total=False):
@@ -80,6 +84,8 @@ class Options(TypedDict, total=False):
     observe: bool
     scope: str
     speaker: Trust | str
+    strict: bool
+    min_confidence: float | None
 
 
 class RunOptions(Options, total=False):
@@ -105,6 +111,10 @@ class AgentMemory:
         scope: Scope in which the agent works, for the policy and for what is learned.
         speaker: Who writes the user's messages: ``user``, or ``agent`` if an LLM does, as in a
             subagent.
+        strict: Whether an outage of the store is raised; with False, it is logged, and the agent
+            goes on.
+        min_confidence: Minimum probability that the memories contain an answer, [0, 1]; None for
+            the manager's ``prompt_confidence``.
 
     Raises:
         InvalidInput: If an argument is not as described.
@@ -122,6 +132,8 @@ class AgentMemory:
         observe: bool = False,
         scope: str = "",
         speaker: Trust | str = Trust.USER,
+        strict: bool = False,
+        min_confidence: float | None = None,
     ) -> None:
         self.manager = check_manager(manager)
         self._namespace: Namespace | None = _checked(namespace)
@@ -132,6 +144,10 @@ class AgentMemory:
         self._observe = check_flag("observe", observe)
         self._scope = parse_scope(scope)
         self._speaker = member(Trust, "speaker", speaker)
+        self._strict = check_flag("strict", strict)
+        self._sure = (
+            None if min_confidence is None else check_share("min_confidence", min_confidence)
+        )
         self._held: OrderedDict[tuple[Any, ...], Given] = OrderedDict()
 
     def of(self, run: object) -> Self:
@@ -145,34 +161,65 @@ class AgentMemory:
             return self
         if run is None:
             raise InvalidInput("context", "is missing, but the namespace depends on it")
+        return self.over(self.manager.of(*labels(self._namespace(run))))
+
+    def over(self, manager: MemoryManager, speaker: Trust | None = None) -> Self:
+        """Return the same over another manager, and with another speaker if one is given."""
         mine = copy.copy(self)
-        mine.manager = self.manager.of(*labels(self._namespace(run)))
-        mine._namespace = None
+        mine.manager, mine._namespace = manager, None
+        mine._speaker = speaker or self._speaker  # noqa: SLF001 - of this class
         return mine
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
         """Copy the settings; the copy remembers in the same place."""
         return copy.copy(self)
 
-    def recall(self, turns: Iterable[Turn], session: str | None = None) -> Given:
+    def outlived(self, what: str) -> outlived:
+        """Let the agent go on in an outage of the store, unless ``strict``."""
+        return outlived(what, strict=self._strict)
+
+    def recall(
+        self, turns: Iterable[Turn], session: str | None = None, *, asked: str | None = None
+    ) -> Given:
         """Find what bears on the user's last message.
 
         Args:
             turns: The conversation so far, as the model sees it.
             session: Name of the conversation; any string.
+            asked: What identifies the user's last message; None for all that was said up to it.
         """
-        said = turns_of(turns)
-        with outlived("recalling"):
-            return self._recalled(said, session, self._wait)
+        talk = self._talk(turns, session, asked)
+        with self.outlived("recalling"):
+            return self._recalled(talk, self._wait)
         return Given()
 
-    async def arecall(self, turns: Iterable[Turn], session: str | None = None) -> Given:
+    async def arecall(
+        self, turns: Iterable[Turn], session: str | None = None, *, asked: str | None = None
+    ) -> Given:
         """Do what ``recall`` does, without blocking a thread while it waits."""
-        said = turns_of(turns)
-        with outlived("recalling"):
-            wait = 0.0 if self._answering(said, session) else await settle(self.manager, self._wait)
-            return await asyncio.to_thread(self._recalled, said, session, wait)
+        talk = self._talk(turns, session, asked)
+        with self.outlived("recalling"):
+            known = talk.at is None or self._answering(talk) is not None
+            wait = 0.0 if known else await settle(self.manager, self._wait)
+            return await asyncio.to_thread(self._recalled, talk, wait)
         return Given()
+
+    def cite(
+        self, turns: Iterable[Turn], session: str | None = None, *, asked: str | None = None
+    ) -> None:
+        """Record which of the memories shown the model's last answer used, see ``Feedback.cite``.
+
+        Args:
+            turns: The conversation with the answer; the others as for ``recall``.
+            session: Name of the conversation.
+            asked: What identifies the user's last message.
+        """
+        talk = self._talk(turns, session, asked)
+        found = self._held.pop(talk.name, None)
+        last = talk.turns[-1] if talk.turns else Turn("")
+        if found and found.recalled.hits and last.role == "assistant" and last.text.strip():
+            with self.outlived("noting what its answer used"):
+                self.manager.feedback.cite(found.recalled.as_retrieval(), last.text)
 
     async def afind(
         self, turns: str | Iterable[Turn], session: str | None = None, *, k: int | None = None
@@ -187,7 +234,7 @@ class AgentMemory:
             k: Maximum number of memories, if not that of the agent.
         """
         said = turns_of(turns)
-        with outlived("recalling"):
+        with self.outlived("recalling"):
             found = await asyncio.to_thread(
                 self.manager.recall,
                 turns if isinstance(turns, str) else said,
@@ -210,11 +257,17 @@ class AgentMemory:
         said = turns_of(turns)
         self.store([one for one in said if one.role in {"user", "assistant"}], session)
 
-    def store(self, turns: Iterable[Turn], session: str | None = None) -> None:
-        """Store turns of any role, each once, and learn from the user's if it is to."""
+    def store(self, turns: Iterable[Turn], session: str | None = None, *, now: bool = True) -> None:
+        """Store turns of any role, each once, and learn from the user's if it is to.
+
+        Args:
+            turns: The turns.
+            session: Name of the conversation; any string.
+            now: Whether the last of them are what is said now.
+        """
         said = turns_of(turns)
-        with outlived("keeping what is said"):
-            fresh = keep_new(self.manager, said, session=session, speaker=self._speaker)
+        with self.outlived("keeping what is said"):
+            fresh = keep_new(self.manager, said, session=session, speaker=self._speaker, now=now)
             for one in fresh if self._observe and self._speaker is Trust.USER else ():
                 if one.turn.role == "user":
                     self._learn(one.turn.text, session, one.piece_id(0))
@@ -228,41 +281,66 @@ class AgentMemory:
         scope = self._scope or None
         self.manager.observe(mended(text), session=name, scope=scope, keep=False, turn_id=turn_id)
 
-    def _recalled(self, turns: list[Turn], session: str | None, wait: float) -> Given:
-        if (held := self._answering(turns, session)) is not None:
+    def _recalled(self, talk: _Talk, wait: float) -> Given:
+        if (held := self._answering(talk)) is not None:
             return held
-        asked = [at for at, turn in enumerate(turns) if turn.role == "user"]
-        head, tail = self._rules(turns[asked[-1]].text if asked else None, session)
+        head, tail = self._rules(talk)
         recalled = self.manager.recall(
-            turns, session=session, k=self._k, tokens=self._tokens, wait=wait
+            talk.turns,
+            session=talk.session,
+            k=self._k,
+            tokens=self._tokens,
+            min_confidence=self._sure,
+            wait=wait,
         )
         for tier, why in recalled.missing.items():
             log.warning("recalled without the %s tier: %s", tier, why)
-        given = Given(head, "\n".join(part for part in (tail, recalled.block) if part))
-        if asked and not recalled.missing:
-            self._held[self._name(turns[: asked[-1] + 1], session)] = given
+        block = "\n".join(part for part in (tail, recalled.block) if part)
+        given = Given(head, block, recalled)
+        if talk.at is not None and not recalled.missing:
+            self._held[talk.name] = given
             while len(self._held) > HELD:
                 self._held.popitem(last=False)
         return given
 
-    def _rules(self, message: str | None, session: str | None) -> tuple[str, str]:
+    def _rules(self, talk: _Talk) -> tuple[str, str]:
         """Return head and tail of the policy; no tail without a message behind which to put it."""
         if not self._policy:
             return "", ""
-        name = None if session is None else session_of(session)
+        message = None if talk.at is None else talk.turns[talk.at].text
+        name = None if talk.session is None else session_of(talk.session)
         found = self.manager.rules.policy(message, scope=self._scope, session=name, recall=0)
         return found.head, "" if message is None else found.tail
 
-    def _answering(self, turns: list[Turn], session: str | None) -> Given | None:
-        """Return what was given already, if the user's last message is still being answered."""
-        asked = [at for at, turn in enumerate(turns) if turn.role == "user"]
-        if not asked or asked[-1] == len(turns) - 1:
-            return None
-        return self._held.get(self._name(turns[: asked[-1] + 1], session))
+    def _talk(self, turns: Iterable[Turn], session: str | None, asked: str | None) -> _Talk:
+        said = turns_of(turns)
+        at = max((n for n, turn in enumerate(said) if turn.role == "user"), default=None)
+        until = said[: 0 if at is None else at + 1]
+        name = asked or hash(tuple((turn.role, turn.text) for turn in until))
+        return _Talk(said, session, at, (self.manager.store.namespace, session, name))
 
-    def _name(self, turns: list[Turn], session: str | None) -> tuple[Any, ...]:
-        said = hash(tuple((turn.role, turn.text) for turn in turns))
-        return self.manager.store.namespace, session, said
+    def _answering(self, talk: _Talk) -> Given | None:
+        """Return what was given already, if the user's last message is still being answered."""
+        if talk.at is None or talk.at == len(talk.turns) - 1:
+            return None
+        return self._held.get(talk.name)
+
+
+@dataclass(frozen=True, slots=True)
+class _Talk:
+    """A conversation as it stands.
+
+    Attributes:
+        turns: What was said.
+        session: Name of the conversation.
+        at: Place of the user's last message in it; None if there is none.
+        name: What that message is called.
+    """
+
+    turns: list[Turn]
+    session: str | None
+    at: int | None
+    name: tuple[Any, ...]
 
 
 class Transcript:
@@ -290,13 +368,13 @@ class Transcript:
 
     def read(self, limit: int | None = None) -> list[dict[str, Any]]:
         """Return the newest messages, oldest first."""
-        with outlived("what was said before"):
+        with self._memory.outlived("what was said before"):
             return [message for message, _ in self._newest(limit)][::-1]
         return []
 
     def pop(self) -> dict[str, Any] | None:
         """Forget the newest message and return it; None if there is none."""
-        with outlived("forgetting a message"):
+        with self._memory.outlived("forgetting a message"):
             for message, memories in self._newest(1):
                 self._memory.manager.forget_many(ids=[one.id for one in memories])
                 return message
@@ -304,7 +382,7 @@ class Transcript:
 
     def clear(self) -> None:
         """Forget all messages; what was learned from them stays."""
-        with outlived("forgetting a transcript"):
+        with self._memory.outlived("forgetting a transcript"):
             self._memory.manager.forget_many(
                 session=session_of(self._session), where={FORMAT: self._form}
             )
@@ -391,13 +469,13 @@ def _messages(newest: Iterable[Memory]) -> Iterator[tuple[dict[str, Any], list[M
 def _place_of_text(message: Mapping[str, Any]) -> list[Any] | None:
     """Return where the only text of a message stands; None if there is none, or several."""
     places: list[list[Any]] = []
-    for field in CONTENTS:
-        content = message.get(field)
+    for name in CONTENTS:
+        content = message.get(name)
         if isinstance(content, str):
-            places.append([field])
+            places.append([name])
         elif isinstance(content, list):
             places += [
-                [field, at, "text"]
+                [name, at, "text"]
                 for at, one in enumerate(content)
                 if isinstance(one, dict) and isinstance(one.get("text"), str)
             ]

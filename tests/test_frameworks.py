@@ -9,7 +9,7 @@ import shutil
 import pytest
 
 from memento import MemoryManager, Turn
-from memento.errors import InvalidInput, InvalidScope, StoreClosed
+from memento.errors import InvalidInput, InvalidScope, StoreClosed, StoreGone
 from memento.frameworks import AgentMemory, Given, Transcript, labels
 from memento.testing import HashEmbedder
 
@@ -110,6 +110,12 @@ class TestOutage:
         talk.clear()
         assert (talk.read(), talk.pop()) == ([], None)
         assert [one.levelname for one in caplog.records] == ["ERROR"] * 7
+
+    @pytest.mark.parametrize("verb", ["recall", "keep"])
+    def test_strict_raises_it(self, broken, verb):
+        """With ``strict=True`` the same outage has its type."""
+        with pytest.raises(StoreGone):
+            getattr(AgentMemory(broken, strict=True), verb)([ASKED], "monday")
 
     def test_a_closed_store_is_a_mistake(self, memory):
         """It is raised by its type: nothing would ever be remembered."""

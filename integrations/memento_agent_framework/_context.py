@@ -40,8 +40,8 @@ class MementoContextProvider(ContextProvider):
         save: Whether to store what is said; with False, it only recalls.
         options: ``namespace``, a function of the ``AgentSession`` that returns labels, such as
             ``lambda session: ("acme", session.state["user"])``; ``k``, ``tokens``, ``wait``,
-            ``policy`` (its head ends the instructions), ``observe``, ``scope`` and ``speaker``, see
-            ``memento.frameworks.AgentMemory``.
+            ``policy`` (its head ends the instructions), ``observe``, ``scope``, ``speaker``
+            and ``strict``, see ``memento.frameworks.AgentMemory``.
 
     Raises:
         InvalidInput: If an argument is not as described.

@@ -29,7 +29,7 @@ class MementoHistoryProvider(HistoryProvider):
         manager: The manager of the store to use.
         source_id: Name of the provider in the agent.
         options: ``namespace``, a function of the ``AgentSession`` that returns labels; ``observe``,
-            ``scope`` and ``speaker``, see ``memento.frameworks.AgentMemory``.
+            ``scope``, ``speaker`` and ``strict``, see ``memento.frameworks.AgentMemory``.
 
     Raises:
         InvalidInput: If an argument is not as described.

@@ -18,7 +18,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from memento import MemoryManager
 from memento.aio import GLANCE, settle
-from memento.errors import EmbedderError, MementoError, StoreError, TierUnavailable
+from memento.errors import OUTAGES, EmbedderError, MementoError, StoreError, TierUnavailable
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -55,6 +55,17 @@ _CALL: ContextVar[Call] = ContextVar("memento_crewai_call", default=NOBODYS)
 def current() -> Call:
     """Return the current call."""
     return _CALL.get()
+
+
+def stops(error: Exception, *, strict: bool) -> bool:
+    """Return whether an error stops the crew.
+
+    A store that is closed or cannot be written does. An outage, and an error that is not memento's,
+    does so only if ``strict``. What is wrong with a text or a scope never does.
+    """
+    if isinstance(error, MementoError) and not isinstance(error, TROUBLE):
+        return False
+    return strict or (isinstance(error, TROUBLE) and not isinstance(error, OUTAGES))
 
 
 @contextmanager

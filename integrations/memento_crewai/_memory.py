@@ -27,10 +27,11 @@ from crewai.memory.utils import join_scope_paths
 from pydantic import Field
 
 from memento import MemoryManager
-from memento.check import check_seconds
-from memento.errors import MementoError, NotFound, ReadOnlyStore
+from memento.check import check_flag, check_seconds
+from memento.errors import NotFound, ReadOnlyStore
+from memento.frameworks import WAIT, check_manager
 from memento.types import Draft, Trust
-from memento_crewai._calls import TROUBLE, settled
+from memento_crewai._calls import settled, stops
 from memento_crewai._copies import Token, reviving
 from memento_crewai._extract import extract, kind_of
 from memento_crewai._records import (
@@ -46,7 +47,7 @@ from memento_crewai._records import (
     to_session,
     to_tags,
 )
-from memento_crewai._storage import SETTLE, MementoStorage, active, checked, warn
+from memento_crewai._storage import MementoStorage, active, warn
 from memento_crewai._strict import ORIGIN, unswallowed
 
 logger = logging.getLogger("memento.crewai")
@@ -69,8 +70,9 @@ class MementoCrewMemory(Memory):
             None for the whole namespace.
         read_only: Whether to allow recall only: ``remember`` and ``update`` do nothing, and
             ``forget``, ``reset`` and ``reset_all`` raise ``ReadOnlyStore``.
-        strict: Whether an error of the store stops the crew. With False, CrewAI does what it does
-            by default: it reports the error on its event bus and continues without memory.
+        strict: Whether an outage of the store stops the crew. With False, it is logged and reported
+            on CrewAI's event bus, and the crew goes on without memory. A closed or read-only store
+            stops it in any case.
         wait: Maximum number of seconds for which a recall waits until the newest memories can be
             found by meaning, up to a day; 0 to search at once. ``arecall`` does not block a thread
             meanwhile.
@@ -84,8 +86,8 @@ class MementoCrewMemory(Memory):
     llm: Any = Field(default="none", exclude=True)
     storage: Any = Field(exclude=True)
     manager: Any = Field(exclude=True, repr=False)
-    strict: bool = True
-    wait: float = SETTLE
+    strict: bool = False
+    wait: float = WAIT
 
     def __init__(
         self,
@@ -93,12 +95,12 @@ class MementoCrewMemory(Memory):
         root_scope: str | None = None,
         *,
         read_only: bool = False,
-        strict: bool = True,
-        wait: float = SETTLE,
+        strict: bool = False,
+        wait: float = WAIT,
     ) -> None:
         to_scope(root_scope)
-        store = checked(manager)
-        seconds = check_seconds("wait", wait)
+        store = check_manager(manager)
+        seconds, strict = check_seconds("wait", wait), check_flag("strict", strict)
         fields: dict[str, Any] = {"manager": store, "strict": strict, "wait": seconds}
         super().__init__(
             storage=Token(store, strict=strict, wait=seconds),
@@ -442,16 +444,15 @@ class MementoCrewMemory(Memory):
 
     @contextmanager
     def _failing(self, event: Callable[[str], Any]) -> Iterator[None]:
-        """Tell the bus of an error and let it go on; if strict, trouble past CrewAI as well."""
+        """Tell the bus of an error and raise it; one that stops the crew, past CrewAI."""
         try:
             yield
         except Exception as error:  # reported and raised again, whatever it is
             kind = type(error).__name__
             logger.error("CrewAI's memory failed: %s", kind)  # noqa: TRY400 - it is raised
             self._emit(event(str(error)))
-            known = isinstance(error, MementoError) and not isinstance(error, TROUBLE)
-            if not self.strict or known or isinstance(error, HookAborted):
-                raise  # the caller's text is at fault, not the store: that stops no crew
+            if isinstance(error, HookAborted) or not stops(error, strict=self.strict):
+                raise
             raise unswallowed(error) from error
 
 

@@ -8,7 +8,7 @@ from typing import TypeVar
 from crewai.agents.agent_builder.base_agent import BaseAgent
 
 from memento import MemoryManager
-from memento_crewai._storage import checked
+from memento.frameworks import check_manager
 
 A = TypeVar("A", bound=BaseAgent)
 
@@ -36,7 +36,7 @@ def with_policy(
         InvalidInput: If an argument cannot be accepted.
         StoreError: If the store cannot be read.
     """
-    head = checked(manager).rules.policy(scope=scope, session=session).head
+    head = check_manager(manager).rules.policy(scope=scope, session=session).head
     own = _BLOCK.sub("", agent.backstory)
     # CrewAI takes what stands in braces for its own variables; a JSON string can spell them apart.
     spelt = head.replace("{", "\\u007b").replace("}", "\\u007d")

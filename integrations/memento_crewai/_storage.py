@@ -17,8 +17,9 @@ from crewai.memory.storage.factory import set_memory_storage_factory
 from crewai.memory.types import MemoryRecord, ScopeInfo
 
 from memento import Filtering, Memory, MemoryManager, Tier, Trust
-from memento.check import check_seconds
-from memento.errors import InvalidInput, MissingExtra, NotFound, StoreClosed, TierUnavailable
+from memento.check import check_flag, check_seconds
+from memento.errors import MissingExtra, NotFound, StoreClosed, TierUnavailable
+from memento.frameworks import WAIT, check_manager
 from memento_crewai._calls import current, noted, settled
 from memento_crewai._embedding import MementoEmbeddingFunction
 from memento_crewai._records import (
@@ -44,9 +45,6 @@ Found = list[tuple[MemoryRecord, float]]
 DEFAULT_STORAGE = str(unified_memory.Memory.model_fields["storage"].default)
 """The storage that CrewAI's memory asks for by default."""
 
-
-SETTLE = 5.0
-"""Seconds to wait at most, by default, until what was just remembered is found by its meaning."""
 ALL = 1_000_000
 """Maximum number of memories that are looked through for metadata that is no scalar."""
 
@@ -59,12 +57,13 @@ class MementoStorage:
     the store computes its own. A deleted record is hidden, and ``manager.restore(id)`` brings it
     back.
 
-    A ``Memory`` that uses it raises errors of the store, which CrewAI would only log, and never
-    consolidates private records with others; see ``StrictMemory``.
+    A ``Memory`` that uses it raises ``StoreClosed`` and ``ReadOnlyStore``, which CrewAI would only
+    log, and never consolidates private records with others; see ``StrictMemory``.
 
     Args:
         manager: The store; this storage sees only its namespace.
-        strict: Whether an error of the store stops the crew; with False, CrewAI only logs it.
+        strict: Whether an outage of the store stops the crew; with False, it is logged, and the
+            crew goes on.
         wait: Maximum number of seconds for which a search waits until the newest records can be
             found, up to a day; 0 to search at once. ``asearch`` does not block a thread meanwhile.
 
@@ -72,11 +71,9 @@ class MementoStorage:
         InvalidInput: If it is not a ``MemoryManager``, or ``wait`` is not a number of seconds.
     """
 
-    def __init__(
-        self, manager: MemoryManager, *, strict: bool = True, wait: float = SETTLE
-    ) -> None:
-        self.manager = checked(manager)
-        self.strict = strict
+    def __init__(self, manager: MemoryManager, *, strict: bool = False, wait: float = WAIT) -> None:
+        self.manager = check_manager(manager)
+        self.strict = check_flag("strict", strict)
         self.wait = check_seconds("wait", wait)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> MementoStorage:
@@ -356,7 +353,7 @@ def active(manager: MemoryManager, memory_id: str, *, within: str = "") -> Memor
     return next(iter(manager.list(ids=to_id(memory_id), within=within)), None)
 
 
-def install(manager: MemoryManager, *, strict: bool = True, wait: float = SETTLE) -> None:
+def install(manager: MemoryManager, *, strict: bool = False, wait: float = WAIT) -> None:
     """Make a store the default of CrewAI's own memory, for this process.
 
     From then on, ``Crew(memory=True)``, ``Agent(memory=True)``, ``Memory()`` and the memory of a
@@ -366,8 +363,7 @@ def install(manager: MemoryManager, *, strict: bool = True, wait: float = SETTLE
 
     Args:
         manager: The store, with an embedder.
-        strict: Whether an error of the store stops the crew, and a closed store is refused when a
-            memory is created; with False, CrewAI continues without memory.
+        strict: Whether an outage of the store stops the crew, see ``MementoStorage``.
         wait: Maximum number of seconds for which a search waits, see ``MementoStorage``.
 
     Raises:
@@ -384,7 +380,7 @@ def install(manager: MemoryManager, *, strict: bool = True, wait: float = SETTLE
     def factory(spec: str) -> MementoStorage | None:
         if spec != DEFAULT_STORAGE:
             return None
-        if strict and manager.store.closed:
+        if manager.store.closed:
             raise StoreClosed(manager.store.root)
         return storage
 
@@ -398,17 +394,6 @@ def uninstall() -> None:
     """Undo ``install``; memories created in the meantime keep their store."""
     set_memory_storage_factory(None)
     setattr(unified_memory, _EMBEDDER_OF_CREWAI, _ORIGINAL_EMBEDDER)
-
-
-def checked(manager: object) -> MemoryManager:
-    """Accept a manager.
-
-    Raises:
-        InvalidInput: If it is something else.
-    """
-    if not isinstance(manager, MemoryManager):
-        raise InvalidInput("manager", f"must be a MemoryManager, not {type(manager).__name__}")
-    return manager
 
 
 _EMBEDDER_OF_CREWAI = "_default_embedder"

@@ -1,14 +1,14 @@
-"""CrewAI's own memory on top of memento, with errors raised and private records kept apart.
+"""CrewAI's own memory on top of memento: errors that stop a crew, and private records kept apart.
 
 After any error of its storage CrewAI goes on without memory: its recall flow logs it and finds
-nothing, its background saves tell the event bus, its agents catch what is left. Only
-``HookAborted`` gets past its agents, so that is what an error of the store becomes, once the flow
-is through.
+nothing, its background saves tell the event bus, its agents catch what is left. In an outage of the
+store, that is what a crew should do. Only ``HookAborted`` gets past its agents, so that is what an
+error becomes that ``stops`` the crew, once the flow is through.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, Literal
 
@@ -20,7 +20,7 @@ from crewai.memory.unified_memory import Memory
 from pydantic import PrivateAttr
 
 from memento.errors import MementoError
-from memento_crewai._calls import Call, calling
+from memento_crewai._calls import Call, calling, stops
 from memento_crewai._records import PRIVATE, mark, visible
 
 ORIGIN = "memento"
@@ -30,9 +30,10 @@ ORIGIN = "memento"
 class StrictMemory(Memory):
     """The class that a plain ``Memory`` over ``MementoStorage`` becomes.
 
-    Errors of the store are raised from recall and remember, past CrewAI's own except clauses. If a
-    save in the background fails, the error is raised by whatever waits for it next: a recall, or
-    the end of the crew. ``MementoStorage(manager, strict=False)`` turns this off.
+    Errors that stop a crew are raised from recall and remember, past CrewAI's own except clauses.
+    If a save in the background fails so, the error is raised by whatever waits for it next: a
+    recall, or the end of the crew. An outage is one of them with ``MementoStorage(manager,
+    strict=True)``.
     """
 
     _failures: list[MementoError] = PrivateAttr(default_factory=list)
@@ -50,13 +51,13 @@ class StrictMemory(Memory):
         """Find relevant records, as CrewAI's memory does.
 
         Raises:
-            StoreError: If the store could not be searched, or an earlier record could not be saved.
+            StoreError: If the store is closed or, if ``strict``, could not be searched; or if an
+                earlier record could not be saved.
         """
         call = Call({} if include_private else visible(source))
         with self._raising(), calling(call):
             found = super().recall(query, scope, categories, limit, depth, source, include_private)
-        if call.failures and self._strict:
-            why = call.failures[0]
+        if why := self._fatal(call.failures):
             crewai_event_bus.emit(
                 self,
                 MemoryQueryFailedEvent(
@@ -117,8 +118,8 @@ class StrictMemory(Memory):
         super().drain_writes()
         failed = self._failures.copy()
         del self._failures[: len(failed)]
-        if failed and self._strict:
-            raise unswallowed(failed[0]) from failed[0]
+        if why := self._fatal(failed):
+            raise unswallowed(why) from why
 
     def close(self) -> None:
         """Wait for background saves and stop them; the store stays open.
@@ -131,16 +132,17 @@ class StrictMemory(Memory):
         finally:
             super().close()
 
-    @property
-    def _strict(self) -> bool:
-        return bool(getattr(self._storage, "strict", True))
+    def _fatal(self, failures: Iterable[MementoError]) -> MementoError | None:
+        """Return the first error that stops the crew."""
+        strict = bool(getattr(self._storage, "strict", False))
+        return next((one for one in failures if stops(one, strict=strict)), None)
 
     @contextmanager
     def _raising(self) -> Iterator[None]:
         try:
             yield
         except MementoError as error:
-            if not self._strict or isinstance(error, HookAborted):
+            if isinstance(error, HookAborted) or not self._fatal([error]):
                 raise
             raise unswallowed(error) from error
 

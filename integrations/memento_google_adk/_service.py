@@ -22,7 +22,6 @@ from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
 from memento import Draft, Hit, MemoryManager, Trust, Turn
-from memento.conversation import outlived
 from memento.errors import InvalidInput
 from memento.frameworks import AgentMemory, Options
 
@@ -62,8 +61,9 @@ class MementoMemoryService(BaseMemoryService):
 
     Args:
         manager: The manager of the store to use.
-        options: ``k``, ``tokens``, ``wait``, ``observe``, ``scope`` and ``speaker``, see
-            ``memento.frameworks.AgentMemory``. ADK's memory has no place for a policy.
+        options: ``k``, ``tokens``, ``wait``, ``observe``, ``scope``, ``speaker`` and ``strict``,
+            see ``memento.frameworks.AgentMemory``. ADK's memory has no place for a policy; its
+            tools log any error, and its agents go on.
 
     Raises:
         InvalidInput: If an argument is not as described.
@@ -114,7 +114,7 @@ class MementoMemoryService(BaseMemoryService):
             )
             for one in memories
         ]
-        with outlived("keeping memories"):
+        with self._memory.outlived("keeping memories"):
             await asyncio.to_thread(self._view(app_name, user_id).add_many, drafts)
 
     async def search_memory(

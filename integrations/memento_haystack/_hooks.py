@@ -37,7 +37,7 @@ def memory_hooks(
         manager: The manager of the store to use.
         options: ``namespace``, a function of the ``hook_context`` that returns labels, such as
             ``lambda context: ("acme", context["user"])``; ``k``, ``tokens``, ``wait``, ``policy``
-            (its head is a system message), ``observe``, ``scope`` and ``speaker``, see
+            (its head is a system message), ``observe``, ``scope``, ``speaker`` and ``strict``, see
             ``memento.frameworks.AgentMemory``.
 
     Raises:

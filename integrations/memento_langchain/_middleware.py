@@ -11,13 +11,17 @@ from __future__ import annotations
 
 import asyncio
 import copy
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from itertools import takewhile
 from typing import Annotated, Any, Literal, NotRequired, Self, TypeVar, cast, get_args
 
 from langchain.agents.middleware import AgentMiddleware, AgentState
-from langchain.agents.middleware.types import ModelRequest, ModelResponse, PrivateStateAttr
+from langchain.agents.middleware.types import (
+    ExtendedModelResponse,
+    ModelRequest,
+    ModelResponse,
+    PrivateStateAttr,
+)
 from langchain_core.messages import (
     AIMessage,
     AnyMessage,
@@ -27,22 +31,28 @@ from langchain_core.messages import (
     ToolMessage,
 )
 from langgraph.runtime import Runtime
+from langgraph.types import Command
 
-from memento import MemoryManager, Recalled, Trust, Turn
-from memento.aio import settle
-from memento.base.scopes import parse_scope
-from memento.check import MAX_TOKENS, check_count, check_flag, check_seconds, check_share, member
-from memento.conversation import MOST, keep_new, mended, outlived, session_of
+from memento import MemoryManager, Trust, Turn
+from memento.check import check_flag, member
+from memento.conversation import session_of
 from memento.errors import InvalidInput
-from memento.frameworks import WAIT, check_manager
+from memento.frameworks import WAIT, AgentMemory, Given, check_manager
 from memento.prompt import TOKENS
+from memento_langchain._removed import (
+    Branch,
+    forget_others,
+    marked,
+    new_branch,
+    seen,
+    without,
+)
 from memento_langchain._structured import Wanted, answered, chosen, with_words
-from memento_langchain._turns import text_of, turn_of, warn
+from memento_langchain._turns import text_of, turn_of
 from memento_langchain.namespaces import Namespace, Views, settings_of_run
 
 Place = Literal["user", "system"]
-BLOCKS = 1_000
-"""Answers of ``recall`` held in RAM, one for each question that is being answered."""
+OnRemove = Literal["keep", "forget"]
 CHECKPOINTER = "__pregel_checkpointer"
 """Where LangGraph tells what it runs of its checkpointer."""
 
@@ -50,7 +60,6 @@ CHECKPOINTER = "__pregel_checkpointer"
 NESTED = "|"
 """Where LangGraph's name of a place in a run goes down into another graph."""
 M = TypeVar("M", bound=BaseMessage)
-H = TypeVar("H")
 
 
 class MementoState(AgentState[Any]):
@@ -59,10 +68,12 @@ class MementoState(AgentState[Any]):
     Attributes:
         memento_running: Id of the user's message that the last run began with; None once it ended.
         memento_refused: Ids of the messages that runs which never ended left behind.
+        memento_branch: What the branch shows and once showed, with ``on_remove="forget"``.
     """
 
     memento_running: NotRequired[Annotated[str | None, PrivateStateAttr]]
     memento_refused: NotRequired[Annotated[list[str], PrivateStateAttr]]
+    memento_branch: NotRequired[Annotated[Branch, PrivateStateAttr]]
 
 
 class MementoMiddleware(AgentMiddleware[MementoState, Any]):
@@ -83,8 +94,8 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
     Inside another agent, the human messages are written by an LLM; see ``speaker``.
 
     If the store has an outage, such as a full disk, the agent goes on without memory and an error
-    is logged; what was said meanwhile is stored with a later turn of the thread. A closed or
-    read-only store, and a label that is not valid, end the run with their typed error.
+    is logged, unless ``strict``; what was said meanwhile is stored with a later turn of the thread.
+    A closed or read-only store, and a label that is not valid, end the run with their typed error.
 
     With a checkpointer, messages that a failed run left in the thread are stored only if the model
     was called with them; other middleware may have refused the rest.
@@ -122,6 +133,11 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
         wait: Maximum number of seconds for which a recall waits until the newest turns can be found
             by meaning, up to a day; 0 to search at once. An async agent does not block a thread
             meanwhile.
+        strict: Whether an outage of the store ends the run with its typed error.
+        on_remove: What to do about stored messages that left the thread, because they were removed
+            from it between two runs, or because the thread went on from an earlier checkpoint:
+            ``keep`` or ``forget`` them, with what was learned from them. It needs a checkpointer.
+            What middleware takes out during a run, such as a summary, is kept.
 
     Raises:
         InvalidInput: If an argument is not as described.
@@ -146,29 +162,37 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
         observe: bool = False,
         scope: str = "",
         wait: float = WAIT,
+        strict: bool = False,
+        on_remove: OnRemove = "keep",
     ) -> None:
         super().__init__()
         self._views = Views(check_manager(manager), namespace)
-        self._k = check_count("k", k, most=MOST)
-        self._tokens = None if tokens is None else check_count("tokens", tokens, most=MAX_TOKENS)
+        self._memory = AgentMemory(
+            manager,
+            k=k,
+            tokens=tokens,
+            wait=wait,
+            policy=policy,
+            observe=observe,
+            scope=scope,
+            strict=strict,
+            min_confidence=min_confidence,
+        )
         self._save = check_flag("save", save)
         self._wanted = chosen(keep)
         self._structured = check_flag("structured", structured)
-        self._sure = (
-            None if min_confidence is None else check_share("min_confidence", min_confidence)
-        )
         if place not in get_args(Place):
             raise InvalidInput("place", f"must be 'user' or 'system', not {place!r}")
         self._place: Place = place
         self._speaker = None if speaker is None else member(Trust, "speaker", speaker)
-        self._policy = check_flag("policy", policy)
-        self._observe = check_flag("observe", observe)
-        if self._observe and not self._save:
+        self._policy = policy
+        if observe and not save:
             raise InvalidInput("observe", "requires save=True, because it learns from stored turns")
-        self._scope = parse_scope(scope)
-        self._wait = check_seconds("wait", wait)
-        self._recalled: OrderedDict[tuple[Any, ...], Recalled] = OrderedDict()
-        self._policies: OrderedDict[tuple[Any, ...], tuple[str, str]] = OrderedDict()
+        if on_remove not in get_args(OnRemove):
+            raise InvalidInput("on_remove", f"must be 'keep' or 'forget', not {on_remove!r}")
+        self._forgets = on_remove == "forget"
+        if self._forgets and not save:
+            raise InvalidInput("on_remove", "requires save=True, because it forgets stored turns")
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
         """Copy the settings; the copy remembers in the same place."""
@@ -177,19 +201,17 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
     def before_agent(self, state: MementoState, runtime: Runtime[Any]) -> dict[str, Any] | None:
         """Store what was said before the user's last message, and record that a run begins."""
         messages = state["messages"]
-        last = next((one for one in reversed(messages) if _is_users(one)), None)
-        if last is not None:
-            name = self._name(last, runtime)
-            self._recalled.pop(name, None)  # a run looks for itself
-            self._policies.pop(name, None)
+        last = _asked(messages)
         if not self._save:
             return None
         refused = _refused(state, last)
         before = [one for one in messages if one is not last and one.id not in refused]
-        self._keep(before, runtime, now=False)
+        branch = self._branch(state, begins=True)
+        self._keep(before, runtime, branch, now=False)
         return {
             "memento_running": None if last is None else last.id,
             "memento_refused": [one.id for one in messages if one.id in refused],
+            **self._followed(branch, messages, runtime),
         }
 
     async def abefore_agent(
@@ -203,12 +225,15 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
         if not self._save:
             return None
         self._keep_said(state, runtime)
+        branch = self._branch(state)
         if self._structured:
             given = cast("dict[str, Any]", state).get("structured_response")
             last = answered(state["messages"], given)
-            self._keep([] if last is None else [last], runtime)
-        self._cite(state["messages"], runtime)
-        return {"memento_running": None}
+            self._keep([] if last is None else [last], runtime, branch)
+        if asked := _asked(state["messages"]):
+            said = _turns(state["messages"], tools=True)
+            self._of(runtime).cite(said, _thread(), asked=_name(asked))
+        return {"memento_running": None, **self._followed(branch, state["messages"], runtime)}
 
     async def aafter_agent(
         self, state: MementoState, runtime: Runtime[Any]
@@ -220,33 +245,21 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
         self,
         request: ModelRequest[Any],
         handler: Callable[[ModelRequest[Any]], ModelResponse[Any]],
-    ) -> ModelResponse[Any]:
+    ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
         """Store what was said, and add memories to the request."""
         self._keep_of(request)
-        return handler(self._with_block(request, self._wait))
+        given = self._of(request.runtime).recall(**_question(request))
+        return self._noted(request, handler(self._with(request, given)))
 
     async def awrap_model_call(
         self,
         request: ModelRequest[Any],
         handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
-    ) -> ModelResponse[Any]:
+    ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
         """Store what was said, and add memories to the request."""
         await asyncio.to_thread(self._keep_of, request)
-        wait = await self._settled(request)
-        return await handler(await asyncio.to_thread(self._with_block, request, wait))
-
-    async def _settled(self, request: ModelRequest[Any]) -> float:
-        """Wait for the newest turns without a thread; return how long the recall waits after it."""
-        asked = _asked(request)
-        if (
-            asked is None
-            or not text_of(asked).strip()
-            or self._name(asked, request.runtime) in self._recalled
-        ):
-            return 0.0
-        with outlived("waiting for the newest turns"):
-            return await settle(self._view(request.runtime), self._wait)
-        return 0.0
+        given = await self._of(request.runtime).arecall(**_question(request))
+        return self._noted(request, await handler(self._with(request, given)))
 
     def _keep_of(self, request: ModelRequest[Any]) -> None:
         if self._save:
@@ -254,105 +267,77 @@ class MementoMiddleware(AgentMiddleware[MementoState, Any]):
 
     def _keep_said(self, state: MementoState, runtime: Runtime[Any]) -> None:
         refused = set(state.get("memento_refused", ()))
-        self._keep([one for one in state["messages"] if one.id not in refused], runtime)
+        said = [one for one in state["messages"] if one.id not in refused]
+        self._keep(said, runtime, self._branch(state))
 
-    def _with_block(self, request: ModelRequest[Any], wait: float) -> ModelRequest[Any]:
-        """Return the request with the block of memories that its last human message calls for."""
-        asked = _asked(request)
-        block = "" if asked is None else self._block(asked, request, wait)
-        if self._policy:
-            return self._with_policy(request, asked, block)
-        if asked is None or not block:
-            return request
-        if self._place == "system":
-            system = request.system_message or SystemMessage(content="")
-            return request.override(system_message=_with(system, block))
-        shown = [_with(one, block) if one is asked else one for one in request.messages]
-        return request.override(messages=shown)
+    def _branch(self, state: MementoState, *, begins: bool = False) -> Branch | None:
+        """Return the branch of the thread that runs; None if its removals are not followed."""
+        if not self._forgets or _is_inside_another() or not _has_checkpoints():
+            return None
+        branch = state.get("memento_branch")
+        if branch is None:
+            return new_branch() if begins else None
+        ended = begins and state.get("memento_running") is None
+        return without(branch, state["messages"]) if ended else branch
 
-    def _with_policy(
-        self, request: ModelRequest[Any], asked: AnyMessage | None, block: str
-    ) -> ModelRequest[Any]:
-        """Return the request with the policy, and the block of memories behind its tail."""
-        head, tail = self._policy_for(asked, request.runtime)
-        ending = "\n".join(part for part in (tail, block) if part)
-        if head:
-            system = request.system_message or SystemMessage(content="")
-            request = request.override(system_message=_with(system, head))
-        if asked is None or not ending:
-            return request
-        shown = [_before(one, ending) if one is asked else one for one in request.messages]
-        return request.override(messages=shown)
-
-    def _policy_for(self, asked: AnyMessage | None, runtime: Runtime[Any]) -> tuple[str, str]:
-        """Return head and tail for a message, which stay the same until it is answered."""
-        name = None if asked is None or asked.id is None else self._name(asked, runtime)
-        if name is not None and (known := self._policies.get(name)) is not None:
-            return known
+    def _followed(
+        self, branch: Branch | None, messages: Sequence[AnyMessage], runtime: Runtime[Any]
+    ) -> dict[str, Any]:
+        """Forget what is not of the branch that runs; return what the state is to know of it."""
         thread = _thread()
-        with outlived("its policy"):
-            found = self._view(runtime).rules.policy(
-                None if asked is None else text_of(asked),
-                scope=self._scope,
-                session=None if thread is None else session_of(thread),
-                recall=0,
-            )
-            if name is not None:
-                _hold(self._policies, name, (found.head, found.tail))
-            return found.head, found.tail
-        return "", ""
+        if branch is None or thread is None:
+            return {}
+        now = seen(branch, messages)
+        memory = self._of(runtime)
+        with memory.outlived("forgetting what left the thread"):
+            forget_others(memory.manager, session_of(thread), now)
+        return {"memento_branch": now}
 
-    def _block(self, asked: BaseMessage, request: ModelRequest[Any], wait: float) -> str:
-        """Return the block for a message, which stays the same until it is answered."""
-        name = self._name(asked, request.runtime)
-        if (known := self._recalled.get(name)) is not None:
-            return known.block
-        found = Recalled()
-        with outlived("recalling"):
-            found = self._view(request.runtime).recall(
-                _turns(request.messages, tools=True),
-                session=_thread(),
-                k=self._k,
-                tokens=self._tokens,
-                min_confidence=self._sure,
-                wait=wait,
-            )
-            warn(found.missing)
-            if asked.id is not None and not found.missing:
-                _hold(self._recalled, name, found)
-        return found.block
+    def _noted(
+        self, request: ModelRequest[Any], response: ModelResponse[Any]
+    ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
+        """Note which messages the branch has when the model is called: a summary may follow."""
+        state = cast("MementoState", request.state)
+        branch = self._branch(state)
+        if branch is None:
+            return response
+        update = {"memento_branch": seen(branch, state["messages"])}
+        return ExtendedModelResponse(response, Command(update=update))
 
-    def _cite(self, messages: Sequence[AnyMessage], runtime: Runtime[Any]) -> None:
-        """Note which of the memories shown the model's last answer rests on."""
-        asked = next((one for one in reversed(messages) if _is_users(one)), None)
-        answer = messages[-1] if messages else None
-        if asked is None or not isinstance(answer, AIMessage):
-            return
-        found = self._recalled.pop(self._name(asked, runtime), None)
-        if found is not None and found.hits and text_of(answer).strip():
-            with outlived("noting what its answer used"):
-                self._view(runtime).feedback.cite(found.as_retrieval(), text_of(answer))
-
-    def _name(self, asked: BaseMessage, runtime: Runtime[Any]) -> tuple[Any, ...]:
-        return (self._view(runtime).store.namespace, _thread(), asked.id, text_of(asked))
+    def _with(self, request: ModelRequest[Any], given: Given) -> ModelRequest[Any]:
+        """Return the request with what is given: memories, and the head of the policy."""
+        asked, ending = _asked(request.messages), given.block
+        if self._place == "system" and not self._policy:
+            given, ending = Given(given.block), ""
+        if given.head:
+            system = request.system_message or SystemMessage(content="")
+            request = request.override(system_message=_put(system, given.head))
+        if not ending:
+            return request
+        shown = [
+            _put(one, ending, before=self._policy) if one is asked else one
+            for one in request.messages
+        ]
+        return request.override(messages=shown)
 
     def _keep(
-        self, messages: Iterable[AnyMessage], runtime: Runtime[Any], *, now: bool = True
+        self,
+        messages: Iterable[AnyMessage],
+        runtime: Runtime[Any],
+        branch: Branch | None,
+        *,
+        now: bool = True,
     ) -> None:
-        speaker = self._speaker or (Trust.AGENT if _is_inside_another() else Trust.USER)
         wanted = (one for one in messages if self._wanted is None or self._wanted(one))
-        said_so = with_words(wanted) if self._structured else wanted
-        view, thread = self._view(runtime), _thread()
-        with outlived("keeping what is said"):
-            fresh = keep_new(view, _turns(said_so), session=thread, speaker=speaker, now=now)
-            for said in fresh if self._observe and speaker is Trust.USER else ():
-                if said.turn.role == "user":
-                    session = None if thread is None else session_of(thread)
-                    text, name = mended(said.turn.text), said.piece_id(0)  # no thread: no name
-                    view.observe(text, session=session, scope=self._scope, keep=False, turn_id=name)
+        turns = _turns(with_words(wanted) if self._structured else wanted)
+        if branch is not None:
+            turns = [marked(one, branch["thread"]) for one in turns]
+        self._of(runtime).store(turns, _thread(), now=now)
 
-    def _view(self, runtime: Runtime[Any]) -> MemoryManager:
-        return self._views.of_run(runtime.context)
+    def _of(self, runtime: Runtime[Any]) -> AgentMemory:
+        """Return the memory of a run."""
+        speaker = self._speaker or (Trust.AGENT if _is_inside_another() else Trust.USER)
+        return self._memory.over(self._views.of_run(runtime.context), speaker)
 
 
 def _turns(messages: Iterable[AnyMessage], *, tools: bool = False) -> list[Turn]:
@@ -361,10 +346,14 @@ def _turns(messages: Iterable[AnyMessage], *, tools: bool = False) -> list[Turn]
     Only a checkpointer makes ids last. Without one the application sends the talk again, and a turn
     is known by what it says and how often that was said before.
     """
-    lasting = settings_of_run().get(CHECKPOINTER) is not None
+    lasting = _has_checkpoints()
     kinds = (AIMessage, ToolMessage) if tools else (AIMessage,)
     said = (one for one in messages if _is_users(one) or isinstance(one, kinds))
     return [turn_of(one, lasting=lasting) for one in said]
+
+
+def _has_checkpoints() -> bool:
+    return settings_of_run().get(CHECKPOINTER) is not None
 
 
 def _thread() -> str | None:
@@ -395,9 +384,24 @@ def _refused(state: MementoState, last: AnyMessage | None) -> set[str | None]:
     return refused - {None if last is None else last.id}
 
 
-def _asked(request: ModelRequest[Any]) -> AnyMessage | None:
+def _asked(messages: Sequence[AnyMessage]) -> AnyMessage | None:
     """Return the user's last message."""
-    return next((one for one in reversed(request.messages) if _is_users(one)), None)
+    return next((one for one in reversed(messages) if _is_users(one)), None)
+
+
+def _name(asked: BaseMessage) -> str | None:
+    """Return what identifies a message; what middleware makes of it is another."""
+    return None if asked.id is None else repr((asked.id, text_of(asked)))
+
+
+def _question(request: ModelRequest[Any]) -> dict[str, Any]:
+    """Return what to recall for."""
+    asked = _asked(request.messages)
+    return {
+        "turns": _turns(request.messages, tools=True),
+        "session": _thread(),
+        "asked": None if asked is None else _name(asked),
+    }
 
 
 def _is_users(message: BaseMessage) -> bool:
@@ -405,25 +409,11 @@ def _is_users(message: BaseMessage) -> bool:
     return isinstance(message, HumanMessage) and "lc_source" not in message.additional_kwargs
 
 
-def _with(message: M, block: str) -> M:
-    """Return a copy of a message with the block after its text."""
-    if not isinstance(message.content, str):
-        part = {"type": "text", "text": block}
-        return message.model_copy(update={"content": [*message.content, part]})
-    content = f"{message.content}\n\n{block}" if message.content else block
-    return message.model_copy(update={"content": content})
-
-
-def _hold(held: OrderedDict[tuple[Any, ...], H], name: tuple[Any, ...], value: H) -> None:
-    """Hold a value, and let the oldest go beyond `BLOCKS`."""
-    held[name] = value
-    while len(held) > BLOCKS:
-        held.popitem(last=False)
-
-
-def _before(message: M, block: str) -> M:
-    """Return a copy of a message with the block before its text."""
-    if not isinstance(message.content, str):
-        part = {"type": "text", "text": block}
-        return message.model_copy(update={"content": [part, *message.content]})
-    return message.model_copy(update={"content": f"{block}\n\n{message.content}"})
+def _put(message: M, text: str, *, before: bool = False) -> M:
+    """Return a copy of a message with a text after its own, or before it."""
+    own = message.content
+    if not isinstance(own, str):
+        part = {"type": "text", "text": text}
+        return message.model_copy(update={"content": [part, *own] if before else [*own, part]})
+    parts = [text, own] if before else [own, text]
+    return message.model_copy(update={"content": "\n\n".join(part for part in parts if part)})

@@ -22,6 +22,8 @@ from memento_langchain._turns import role_of, text_of
 Wanted = Callable[[AnyMessage], bool]
 SPEAKERS = frozenset({"user", "assistant"})
 """Roles whose messages are kept."""
+ANSWER = "-answer"
+"""Ending of the id of a structured answer beside the words of its message."""
 _UNREADABLE = (ValueError, TypeError, RecursionError)
 """Errors of values that JSON cannot hold, and of those nested too deep; pydantic's are among them.
 """
@@ -86,7 +88,7 @@ def answered(messages: Iterable[AnyMessage], response: object) -> AnyMessage | N
     words = text_of(last).strip()
     if words and not last.tool_calls:
         return None
-    name = f"{last.id}-answer" if words and last.id else last.id
+    name = f"{last.id}{ANSWER}" if words and last.id else last.id
     return last.model_copy(update={"content": told(response), "id": name})
 
 

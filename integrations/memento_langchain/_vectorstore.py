@@ -20,6 +20,7 @@ from memento.frameworks import WAIT
 from memento.types import TrustName
 from memento_langchain._embeddings import MementoEmbeddings
 from memento_langchain._turns import warn
+from memento_langchain.namespaces import Namespace, Views
 
 IMPORTANCE = 0.5
 """Importance of each document, so that none is scored by its words."""
@@ -40,6 +41,8 @@ class MementoVectorStore(VectorStore):
             metadata of a document is its ``uri``, unless this has one. What was erased is then left
             out when its source is loaded again.
         wait: Maximum number of seconds to wait until the newest documents can be found by meaning.
+        namespace: A function that returns the labels of the namespace for each run, as for
+            ``MementoMiddleware``; None for the manager's own namespace.
 
     Raises:
         InvalidInput: If an argument cannot be accepted, or the manager has no embedder.
@@ -52,14 +55,20 @@ class MementoVectorStore(VectorStore):
         scope: str = "",
         source: Source | Trust | TrustName | None = None,
         wait: float = WAIT,
+        namespace: Namespace | None = None,
     ) -> None:
-        self._manager = manager
+        self._views = Views(manager, namespace)
         self._scope = parse_scope(scope)
         if not isinstance(source, Source):
             source = Source(Trust.USER if source is None else member(Trust, "source", source))
         self._source = source
         self._wait = check_seconds("wait", wait)
         self._embeddings = MementoEmbeddings(manager)
+
+    @property
+    def _manager(self) -> MemoryManager:
+        """Where the documents of the run that calls are."""
+        return self._views.of_run()
 
     @property
     def embeddings(self) -> MementoEmbeddings:

@@ -81,10 +81,13 @@ def passes(value: Mapping[str, Any], conditions: Mapping[str, Any] | None) -> bo
     """Return whether a value passes a filter, by the rules of ``InMemoryStore``.
 
     A missing value, or one that is not a number, is neither greater nor less than any other. Names
-    and texts are normalised to one form of Unicode before they are compared.
+    and texts are normalised to one form of Unicode before they are compared. Where there is no
+    field of a name with dots, it is a path, as for ``SqliteStore``.
 
     >>> passes({"age": 7}, {"age": {"$gte": 7, "$ne": 8}}), passes({"a": {"b": 1}}, {"a": {"b": 2}})
     (True, False)
+    >>> passes({"user": {"access-level": "all"}}, {"user.access-level": "all"})
+    True
 
     Raises:
         InvalidInput: If an operator is not known, or is given no number to compare with.
@@ -224,8 +227,17 @@ def _equal(value: Any, wanted: Any) -> bool:
 
 def _fields(value: Mapping[str, Any], key: str) -> list[Any]:
     """Return the fields of a name, one for each form of Unicode it is there in; None if none is."""
-    name = _folded(key)
-    return [field for each, field in value.items() if _folded(each) == name] or [None]
+    return list(_found(value, _folded(key))) or [None]
+
+
+def _found(value: Mapping[str, Any], name: str) -> Iterator[Any]:
+    """Yield the fields of a name; if there are none and it has dots, those at the path."""
+    named = [field for each, field in value.items() if _folded(each) == name]
+    yield from named
+    first, dot, rest = name.partition(".")
+    for each, field in value.items() if dot and not named else ():
+        if _folded(each) == first and isinstance(field, Mapping):
+            yield from _found(field, rest)
 
 
 def _folded(value: Any) -> Any:

@@ -48,6 +48,7 @@ from memento.admit import Secrets
 from memento.aio import settle
 from memento.check import check_flag, check_seconds
 from memento.errors import EmbedderError, InvalidInput, NotFound, ReadOnlyStore
+from memento.frameworks import WAIT, check_manager
 from memento_langchain.namespaces import Namespace, Views
 from memento_langgraph._addresses import addressed
 from memento_langgraph._matching import (
@@ -74,8 +75,6 @@ PAGE = 5_000
 """Items read at once when all have to be looked at."""
 MOST = 10_000
 """Maximum number of hits that searches by meaning return, all pages together."""
-SETTLE = 5.0
-"""Seconds a search waits, if not told otherwise, until what was just put is found by meaning."""
 WHOLE = "$"
 """Path to a value as a whole."""
 SLACK = 0.01
@@ -112,13 +111,15 @@ class MementoStore(BaseStore):
         namespace: A function that returns the labels of the manager's namespace for each run, given
             its context, or given its context and its settings (``config["configurable"]``); None
             for the manager's own namespace. The namespaces of LangGraph's items are inside it.
+        shown: Whether ``recall`` and ``MementoMiddleware`` over the manager show the items from the
+            next put on, until ``Scopes.unshare``; see ``Scopes.share``.
 
     Raises:
         InvalidInput: If ``index`` or ``ttl`` contains an unsupported option, ``manager`` is not a
             ``MemoryManager``, or ``wait`` is not a number of seconds.
     """
 
-    __slots__ = ("_all", "_fields", "_views", "_wait", "ttl_config")
+    __slots__ = ("_all", "_fields", "_shown", "_views", "_wait", "ttl_config")
 
     supports_ttl = True
 
@@ -128,18 +129,18 @@ class MementoStore(BaseStore):
         *,
         index: IndexFields | None = None,
         ttl: TTLConfig | None = None,
-        wait: float = SETTLE,
+        wait: float = WAIT,
         namespace: Namespace | None = None,
+        shown: bool = False,
     ) -> None:
         _check("index", index, {"fields", "all"})
         _check("ttl", ttl, {"default_ttl", "refresh_on_read"})
-        if not isinstance(manager, MemoryManager):
-            raise InvalidInput("manager", f"must be a MemoryManager, not {type(manager).__name__}")
-        self._views = Views(manager, namespace)
+        self._views = Views(check_manager(manager), namespace)
         self._fields = _paths((index or {}).get("fields") or [WHOLE])
         self._all = check_flag("index: all", (index or {}).get("all", False))
         self._wait = check_seconds("wait", wait)
         self.ttl_config = ttl
+        self._shown: set[tuple[str, ...]] | None = set() if check_flag("shown", shown) else None
 
     @property
     def _memory(self) -> MemoryManager:
@@ -320,8 +321,17 @@ class MementoStore(BaseStore):
         gone = [name for name, op in puts.items() if op.value is None]
         if drafts:
             self._memory.add_many(drafts, replace=True)
+            self._share()
         if gone:
             self._memory.forget_many(ids=gone)
+
+    def _share(self) -> None:
+        """Show the items to the manager's namespace, if they are to be shown there."""
+        items = self._memory
+        *owner, _ = items.store.namespace
+        if self._shown is not None and tuple(owner) not in self._shown:
+            items.scopes.share("", owner)
+            self._shown.add(tuple(owner))
 
     def _draft(self, memory_id: str, op: PutOp) -> Draft:
         value = {} if op.value is None else _checked(op.value)

@@ -35,8 +35,8 @@ class MementoBlock(BaseMemoryBlock[str]):
         priority: 0 never to shorten the block, or how early LlamaIndex shortens it if the memory
             exceeds its ``token_limit``: the last memories go first.
         save: Whether to store what is said; with False, it only recalls.
-        options: ``k``, ``tokens``, ``wait``, ``policy``, ``observe``, ``scope`` and
-            ``speaker``, see ``memento.frameworks.AgentMemory``.
+        options: ``k``, ``tokens``, ``wait``, ``policy``, ``observe``, ``scope``,
+            ``speaker`` and ``strict``, see ``memento.frameworks.AgentMemory``.
 
     Raises:
         InvalidInput: If an argument is not as described.

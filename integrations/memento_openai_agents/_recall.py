@@ -24,7 +24,8 @@ class MementoRecall:
         manager: The manager of the store to use.
         options: ``namespace``, a function of the context of the run that returns labels, such as
             ``lambda context: ("acme", context.user_id)``; ``k``, ``tokens``, ``wait``, ``policy``
-            (its head ends the instructions), and ``scope``, see ``memento.frameworks.AgentMemory``.
+            (its head ends the instructions), ``scope`` and ``strict``, see
+            ``memento.frameworks.AgentMemory``.
 
     Raises:
         InvalidInput: If an argument is not as described.

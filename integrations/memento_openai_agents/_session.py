@@ -28,8 +28,8 @@ class MementoSession:
         manager: The manager of the store to use.
         session_settings: The SDK's settings; ``limit`` is the number of newest items to load.
         options: ``namespace``, a function of the context of the run that returns labels, such as
-            ``lambda context: ("acme", context.user_id)``; ``observe``, ``scope`` and
-            ``speaker``, see ``memento.frameworks.AgentMemory``.
+            ``lambda context: ("acme", context.user_id)``; ``observe``, ``scope``,
+            ``speaker`` and ``strict``, see ``memento.frameworks.AgentMemory``.
 
     Raises:
         InvalidInput: If an argument is not as described.

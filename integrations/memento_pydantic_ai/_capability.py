@@ -40,8 +40,9 @@ class MementoCapability(AbstractCapability[Any]):
         save: Whether to store what is said; with False, it only recalls.
         options: ``namespace``, a function of the ``RunContext`` that returns labels, such as
             ``lambda run: ("acme", run.deps.user_id)``; ``k``, ``tokens``, ``wait``, ``policy`` (its
-            head ends the instructions), ``observe``, ``scope`` and ``speaker`` (``agent`` for an
-            agent that another one calls in a tool), see ``memento.frameworks.AgentMemory``.
+            head ends the instructions), ``observe``, ``scope``, ``strict`` and ``speaker``
+            (``agent`` for an agent that another one calls in a tool), see
+            ``memento.frameworks.AgentMemory``.
 
     Raises:
         InvalidInput: If an argument is not as described.

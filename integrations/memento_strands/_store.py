@@ -79,6 +79,8 @@ class MementoStore(MemoryStore):
     ) -> None:
         if "policy" in options:
             raise InvalidInput("policy", "has no place in Strands; add it to the system prompt")
+        if "strict" in options:
+            raise InvalidInput("strict", "has no effect: Strands itself logs the errors of a store")
         self._memory = AgentMemory(manager, **options)
         self.name, self.description = name, description
         self.max_search_results = options.get("k", PLACES)

@@ -66,14 +66,16 @@ class outlived:  # noqa: N801 - used as a function, as ``contextlib.suppress``
 
     Args:
         what: What the agent goes on without, for the log, such as ``recalling``.
+        strict: Whether to raise an outage, too.
 
     >>> from memento.errors import TierUnavailable
     >>> with outlived("recalling"):
     ...     raise TierUnavailable("long", "the disk is gone")
     """
 
-    def __init__(self, what: str) -> None:
+    def __init__(self, what: str, *, strict: bool = False) -> None:
         self._what = what
+        self._strict = strict
 
     def __enter__(self) -> None:
         """Do nothing yet."""
@@ -82,7 +84,7 @@ class outlived:  # noqa: N801 - used as a function, as ``contextlib.suppress``
         self, kind: object, error: BaseException | None, trace: TracebackType | None
     ) -> bool:
         """Log an outage and end it; let everything else pass."""
-        if not isinstance(error, OUTAGES):
+        if self._strict or not isinstance(error, OUTAGES):
             return False
         log.error("the agent goes on without %s: %s", self._what, error)
         return True

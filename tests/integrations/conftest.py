@@ -8,6 +8,8 @@ import tempfile
 
 import pytest
 
+from memento.errors import StorageFailed
+
 os.environ["ANONYMIZED_TELEMETRY"] = "False"
 os.environ["CREWAI_DISABLE_TELEMETRY"] = "true"
 os.environ["CREWAI_DISABLE_TRACKING"] = "true"
@@ -18,6 +20,20 @@ os.environ["OTEL_SDK_DISABLED"] = "true"
 os.environ["XDG_DATA_HOME"] = tempfile.mkdtemp(prefix="memento-crewai-")
 os.environ.pop("OPENAI_API_KEY", None)
 atexit.register(shutil.rmtree, os.environ["XDG_DATA_HOME"], ignore_errors=True)
+
+
+@pytest.fixture
+def failing(monkeypatch):
+    """Return what makes verbs of an object fail as on a broken disk."""
+
+    def fail(*_args, **_options):
+        raise StorageFailed("store", "the disk reported an error")
+
+    def make(where, *verbs):
+        for verb in verbs:
+            monkeypatch.setattr(where, verb, fail)
+
+    return make
 
 
 @pytest.fixture

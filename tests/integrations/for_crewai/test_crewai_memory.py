@@ -14,7 +14,14 @@ from crewai.events.types import memory_events as events
 from crewai.memory.unified_memory import Memory
 from crewai.tools.memory_tools import create_memory_tools
 
-from memento.errors import InvalidInput, InvalidScope, NotFound, ReadOnlyStore, StoreClosed
+from memento.errors import (
+    InvalidInput,
+    InvalidScope,
+    NotFound,
+    ReadOnlyStore,
+    StorageFailed,
+    StoreClosed,
+)
 from memento.testing import HashEmbedder
 from memento_crewai import MementoCrewMemory, MementoStorage
 from memento_crewai._strict import StrictMemory
@@ -486,13 +493,23 @@ class TestErrors:
         assert caught.value.path == manager.store.root
         assert type(caught.value.__cause__) is StoreClosed
 
-    def test_crew_over_a_closed_store_goes_on_if_told_so(self, make_crew, manager, heard, caplog):
-        """``strict=False`` leaves it at CrewAI's habit; the bus knows, and the log."""
-        crew = make_crew(MementoCrewMemory(manager, strict=False))
-        manager.close()
+    def test_an_outage_stops_no_crew(self, make_crew, memory, manager, failing, heard, caplog):
+        """It goes on without memory, and nothing it made is lost; the bus knows, and the log."""
+        crew = make_crew(memory)
+        failing(manager, "recall", "add_many")
         assert crew.kickoff().raw
-        assert ("memento.crewai", 40, "CrewAI's memory failed: StoreClosed") in caplog.record_tuples
-        assert "memory_query_failed" in {event.type for event in heard()}
+        assert ("memento.crewai", 40, "CrewAI's memory failed: StorageFailed") in (
+            caplog.record_tuples
+        )
+        assert {"memory_query_failed", "memory_save_failed"} <= {one.type for one in heard()}
+
+    @pytest.mark.parametrize("verb", ["recall", "add_many"])
+    def test_an_outage_stops_a_strict_crew(self, make_crew, manager, failing, verb):
+        """Whether it reads or writes."""
+        crew = make_crew(MementoCrewMemory(manager, strict=True))
+        failing(manager, verb)
+        with pytest.raises(StorageFailed):
+            crew.kickoff()
 
     def test_crew_that_cannot_save_stops(self, make_crew, frozen):
         """A store that cannot be written stops it after the first task, not at the next start."""

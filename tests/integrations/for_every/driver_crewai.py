@@ -44,7 +44,7 @@ class Fake(BaseLLM):
 
 
 class Driver:
-    """Crews over the memory of each user; ``strict=False`` lets them outlive it."""
+    """Crews over the memory of each user."""
 
     def __init__(self, manager, brain):
         brain.echoes = True
@@ -60,7 +60,7 @@ class Driver:
 
     def say(self, text, *, user, session):  # noqa: ARG002 - a kickoff is a session
         """Give the crew a task."""
-        memory = MementoCrewMemory(view(self._manager, user), "/crew", strict=False)
+        memory = MementoCrewMemory(view(self._manager, user), "/crew")
         agent = Agent(role="Helper", goal="help", backstory="old hand", llm=self._llm)
         agent.tools = self._tools
         task = Task(description=text, expected_output="an answer", agent=agent)

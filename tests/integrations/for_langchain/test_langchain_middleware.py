@@ -32,7 +32,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import BaseModel
 
 from memento import Config, Trust
-from memento.errors import InvalidInput, InvalidScope, ReadOnlyStore, StoreClosed
+from memento.errors import InvalidInput, InvalidScope, ReadOnlyStore, StorageFailed, StoreClosed
 from memento.prompt import TOKENS
 from memento.testing import HashEmbedder
 from memento.text.words import estimate
@@ -820,6 +820,16 @@ def test_trouble_reaches_the_caller(manager, open_memory, fake_model, freeze, mo
     manager.close()
     with pytest.raises(StoreClosed):
         run(agent, mode, "hi there", None)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_an_outage_ends_the_run_only_if_strict(manager, fake_model, failing, mode):
+    """By default the agent goes on; with ``strict=True`` the run ends with the typed error."""
+    failing(manager, "recall")
+    run(threaded(fake_model("ok"), MementoMiddleware(manager)), mode, "tea?", thread("t"))
+    agent = threaded(fake_model("ok"), MementoMiddleware(manager, strict=True))
+    with pytest.raises(StorageFailed):
+        run(agent, mode, "tea?", thread("t"))
 
 
 def test_eight_threads_and_a_loop_at_once(manager, fake_model):

@@ -6,10 +6,16 @@ import pytest
 
 pytest.importorskip("langchain_core", reason="pip install 'agent-memento[langchain]'")
 pytest.importorskip("langchain_tests", reason="pip install 'agent-memento[test]'")
+pytest.importorskip("langgraph", reason="pip install 'agent-memento[langgraph]'")
 
 import numpy as np
 from langchain_core.embeddings import DeterministicFakeEmbedding
-from langchain_tests.integration_tests import VectorStoreIntegrationTests
+from langchain_tests.integration_tests import (
+    EmbeddingsIntegrationTests,
+    VectorStoreIntegrationTests,
+)
+from langchain_tests.unit_tests import EmbeddingsUnitTests
+from langgraph.graph import END, START, StateGraph
 
 from memento import MemoryManager
 from memento.errors import InvalidInput
@@ -27,6 +33,48 @@ class TestVectorStore(VectorStoreIntegrationTests):
         """An empty store."""
         with MemoryManager(tmp_path, embedder=HashEmbedder(64)) as manager:
             yield MementoVectorStore(manager)
+
+
+class TestEmbeddings(EmbeddingsIntegrationTests):
+    """The official suite of embeddings, over the model in the package."""
+
+    @property
+    def embeddings_class(self):
+        """The class under test."""
+        return MementoEmbeddings
+
+
+class TestEmbeddingsUnit(EmbeddingsUnitTests):
+    """The suite of what needs no service."""
+
+    @property
+    def embeddings_class(self):
+        """The class under test."""
+        return MementoEmbeddings
+
+    @property
+    def embedding_model_params(self):
+        """Its arguments."""
+        return {}
+
+
+@pytest.mark.parametrize("function", [lambda user: user, lambda _, settings: settings["user"]])
+def test_one_store_serves_each_user_of_the_run(manager, function):
+    """From the context of a run or from its settings; outside of a run nobody is named."""
+    store = MementoVectorStore(manager, namespace=function)
+
+    def node(_state, runtime):
+        store.add_texts([f"the bike of {runtime.context}"])
+        return {"found": [one.page_content for one in store.similarity_search("bike")]}
+
+    graph = StateGraph(dict, context_schema=str).add_node("node", node)
+    run = graph.add_edge(START, "node").add_edge("node", END).compile()
+    for user in ("ada", "bob"):
+        found = run.invoke({}, {"configurable": {"user": user}}, context=user)
+        assert found == {"found": [f"the bike of {user}"]}
+    assert manager.list() == []
+    with pytest.raises((InvalidInput, KeyError)):
+        store.add_texts(["x"])
 
 
 @pytest.fixture

@@ -16,6 +16,8 @@ from langchain_core.messages import AIMessage
 
 from memento import MemoryManager
 from memento.errors import InvalidInput, StoreClosed
+from memento.testing import HashEmbedder
+from memento_langchain import MementoMiddleware
 from memento_langgraph import MementoStore
 
 
@@ -114,3 +116,30 @@ def test_one_store_serves_each_user_of_the_run(open_memory):
         store.get(("users", "ada"), "x")
     with pytest.raises(InvalidInput, match="namespace"):
         MementoStore(manager, namespace="acme")
+
+
+@pytest.mark.parametrize("shown", [False, True])
+def test_the_middleware_shows_items_if_the_store_is_to_be_shown(open_memory, shown):
+    """Over one manager, of the user of the run alone; by default each sees only what is its own."""
+
+    def namespace(_, settings):
+        return "acme", settings["user"]
+
+    manager = open_memory(embedder=HashEmbedder(64))
+    store = MementoStore(manager, namespace=namespace, shown=shown)
+    ours = MementoMiddleware(manager, namespace=namespace, save=False)
+    for user in ("ada", "bob"):
+        agent = create_agent(calls("keep", fact=f"{user} has a red bike"), [keep], store=store)
+        agent.invoke({"messages": [("user", "go")]}, {"configurable": {"user": user}})
+    seen = []
+
+    class Model(FakeModel):
+        def _generate(self, messages, *args, **options):
+            seen.append(messages[-1].text)
+            return super()._generate(messages, *args, **options)
+
+    agent = create_agent(Model(messages=iter([AIMessage("ok")])), middleware=[ours])
+    turn = {"messages": [("user", "which bike has ada?")]}
+    agent.invoke(turn, {"configurable": {"user": "ada"}})
+    assert ("ada has a red bike" in seen[0]) is shown
+    assert "bob has" not in seen[0]
