@@ -140,7 +140,8 @@ class Accesses:
                 waiting = list(self._waiting)
                 self._waiting.clear()
             if waiting:
-                self._ledger.write(lambda connection: _log(connection, waiting))
+                spaces = {ns for ns, _, _ in waiting}
+                self._ledger.write(lambda connection: _log(connection, waiting), spaces=spaces)
 
 
 def _log(connection: Session, retrieved: Sequence[tuple[int, int, list[str]]]) -> None:
@@ -212,7 +213,7 @@ class FullText:
                     return taken, more
             return len(spaces), more
 
-        return self._ledger.write(job)
+        return self._ledger.write(job, spaces=spaces)
 
     def _behind(self) -> list[int]:
         return self._ledger.read(lambda c: c.words.behind())
@@ -361,7 +362,7 @@ class Statements:
             work = Work(session, ns, now, rules)
             settling.settle_next(work, settings, max(len(rows), 1), known)
 
-        self._ledger.write(job)
+        self._ledger.write(job, spaces=(ns,))
         return len(rows) == most
 
 

@@ -17,10 +17,11 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from importlib import import_module
+from itertools import islice
 from math import inf
 from pathlib import Path
 from time import monotonic
-from typing import IO, TYPE_CHECKING, TypeVar
+from typing import IO, TYPE_CHECKING, NamedTuple, TypeVar
 
 from memento.admit.draft import Entry, admit, at_position
 from memento.admit.novelty import Met, Novelty
@@ -33,6 +34,7 @@ from memento.base.spans import traced
 from memento.config import Config
 from memento.embed import check as check_embedder
 from memento.errors import (
+    CommitUnknown,
     EmbedderError,
     InvalidInput,
     MementoError,
@@ -235,7 +237,7 @@ class Engine:
         else:
             entries = [at_position(at, check, one) for at, one in enumerate(told(drafts, progress))]
 
-        def job(session: Session) -> tuple[int, list[Row], list[Row], Met | None, int | None]:
+        def job(session: Session) -> Added:
             ns = self.new_namespace(session, labels) if known is None else known
             work = Work(session, ns, now, self.rules)
             if guard is not None:
@@ -245,9 +247,11 @@ class Engine:
             done = remember(work, entries, self._novelty, replace=replace)
             number = _numbered(work, verb, entries, run)
             more = [] if then is None else then(Work(session, ns, now, self.rules), done[0])
-            return ns, done[0], [*done[1], *more], done[2], number
+            return Added(ns, done[0], [*done[1], *more], done[2], number)
 
-        ns, rows, judged_again, met, number = self.ledger.write(job)
+        joins = None if replace or guard or run or then else known
+        made = _Adding(job, joins, entries, now, self.rules, self._novelty)
+        ns, rows, judged_again, met, number = self._written(made, known)
         if run is not None:
             run.add(number)
         if met is not None:
@@ -260,6 +264,13 @@ class Engine:
         if progress is not None:
             progress(len(rows), len(rows))
         return [again.get(row.docid, row) for row in rows]
+
+    def _written(self, made: _Adding, known: int | None) -> Added:
+        """Write what is added; if nobody knows whether it was, say which memories that concerns."""
+        try:
+            return self.ledger.write(made, spaces=None if known is None else (known,))
+        except CommitUnknown as error:
+            raise error.of([entry.row.id for entry in made.entries]) from error
 
     def admitted(self, draft: Draft, now: int) -> Entry:
         """Check a draft, take secrets out of it and weigh it; nothing is written."""
@@ -285,6 +296,7 @@ class Engine:
         verb: str,
         makes_room: bool = False,
         run: Run | None = None,
+        alone: bool = False,
     ) -> list[Row]:
         """Change many memories, ``BITE`` per transaction, so that other writers never wait long.
 
@@ -298,6 +310,7 @@ class Engine:
             verb: The call that it is, for ``changes``; all transactions are one run.
             makes_room: See ``Ledger.write``.
             run: The run of a call that made other changes before.
+            alone: Whether each has the store alone, as it folds the events of all namespaces.
         """
         several = run is not None or len(things) > BITE
         made = Run() if run is None else run
@@ -311,7 +324,11 @@ class Engine:
         try:
             for start in range(0, len(things) or 1, BITE):  # none: a read-only store still refuses
                 part = things[start : start + BITE]
-                done, number = self.ledger.write(partial(bite, part=part), makes_room=makes_room)
+                done, number = self.ledger.write(
+                    partial(bite, part=part),
+                    spaces=None if alone else (ns,),
+                    makes_room=makes_room,
+                )
                 made.add(number)
                 rows += done
         finally:
@@ -658,6 +675,72 @@ class Engine:
 
 
 _open_engines: weakref.WeakSet[Engine] = weakref.WeakSet()
+
+
+class Added(NamedTuple):
+    """What a write that adds did: its rows, those judged again, words met, and its change."""
+
+    ns: int
+    rows: list[Row]
+    judged_again: list[Row]
+    met: Met | None
+    number: int | None
+
+
+class _Adding:
+    """The transaction of one ``add``, which may be done together with others, see ``group``.
+
+    Args:
+        job: Does it alone.
+        ns: The namespace, if it does nothing but add; None if it is always done alone.
+        entries: The memories.
+        now: The moment of the call.
+        rules: Settings that a write obeys.
+        novelty: The words that namespaces have met.
+    """
+
+    __slots__ = ("_job", "_novelty", "_rules", "entries", "joins", "now")
+
+    def __init__(
+        self,
+        job: Callable[[Session], Added],
+        ns: int | None,
+        entries: Sequence[Entry],
+        now: int,
+        rules: Rules,
+        novelty: Novelty,
+    ) -> None:
+        self._job, self.entries, self.now = job, entries, now
+        self._rules, self._novelty = rules, novelty
+        alone = ns is None or any(
+            one.chosen_id or one.supersedes or one.row.key is not None for one in entries
+        )
+        self.joins = None if alone else ns
+
+    def __call__(self, session: Session) -> Added:
+        return self._job(session)
+
+    def together(self, session: Session, jobs: Sequence[_Adding]) -> list[Added]:
+        """Add the memories of several calls as one call with all of them would.
+
+        Raises:
+            _AloneError: If that ended a state of a memory.
+        """
+        assert self.joins is not None  # noqa: S101 - else it is done alone
+        entries = [entry for job in jobs for entry in job.entries]
+        work = Work(session, self.joins, max(job.now for job in jobs), self._rules)
+        rows, judged_again, met = remember(work, entries, self._novelty)
+        if work.trace.number is not None:
+            raise _AloneError
+        left = iter(rows)
+        return [
+            Added(work.ns, list(islice(left, len(job.entries))), judged_again, met, None)
+            for job in jobs
+        ]
+
+
+class _AloneError(Exception):
+    """What was added together ended a state of a memory, which is a change of one call alone."""
 
 
 def _numbered(work: Work, verb: str, entries: Sequence[Entry], run: Run | None) -> int | None:

@@ -361,6 +361,11 @@ class CommitUnknown(StoreError):
         )
         self.transaction = transaction
         self.ids = tuple(ids)
+        self._shown = path
+
+    def of(self, ids: Sequence[str]) -> StoreError:
+        """Return it as the error of a call that adds memories of these ids."""
+        return CommitUnknown(self._shown, self.transaction, ids)
 
 
 class ReadOnlyStore(StoreError):

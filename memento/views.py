@@ -136,15 +136,20 @@ class View:
         ns = self.ns
         return None if ns is None else self.engine.ledger.read(lambda c: job(c, ns))
 
-    def write(self, job: Callable[[Work], R]) -> R:
-        """Run one transaction of the namespace, which may be new."""
+    def write(self, job: Callable[[Work], R], *, alone: bool = False) -> R:
+        """Run one transaction of the namespace, which may be new.
+
+        Args:
+            job: The steps of the write.
+            alone: Whether it has the store alone, as it folds the events of all namespaces.
+        """
         engine, now, known = self.engine, self.engine.now(), self.ns
 
         def carry_out(db: Session) -> R:
             ns = engine.new_namespace(db, self.namespace) if known is None else known
             return job(Work(db, ns, now, engine.rules))
 
-        return engine.ledger.write(carry_out)
+        return engine.ledger.write(carry_out, spaces=None if known is None or alone else (known,))
 
     def known_namespace(self, memory_id: str) -> int:
         """Return the number of the namespace, for an id that is searched for in it."""
@@ -469,7 +474,7 @@ class View:
             first = None if run is None else run.first
             return rows, changes.finish(work, verb, by, run=first, begins_run=run is not None)
 
-        rows, number = engine.ledger.write(carry_out, makes_room=makes_room)
+        rows, number = engine.ledger.write(carry_out, spaces=(ns,), makes_room=makes_room)
         if run is not None:
             run.add(number)
         engine.changed(ns, rows)

@@ -124,13 +124,44 @@ UPDATE meta SET value = as_value(0) WHERE name = 'stamp'
 
 def wipe(address):
     """Empty a store for the next test that wants a new one."""
+    run(address, WIPE)
+
+
+WATCH = """
+CREATE OR REPLACE FUNCTION watched() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    named text := current_setting('memento.spaces', true);
+    found jsonb := to_jsonb(coalesce(NEW, OLD));
+    owner bigint := coalesce(found ->> 'ns', ((found ->> TG_ARGV[0])::bigint >> 40)::text);
+BEGIN
+    IF named <> '' AND owner <> ALL (named::bigint[]) THEN
+        RAISE EXCEPTION '% of %, by a job that named %', TG_TABLE_NAME, owner, named;
+    END IF;
+    RETURN NULL;
+END $$;
+DO $$ DECLARE one record; BEGIN
+    FOR one IN SELECT table_name, min(column_name) FILTER (WHERE column_name <> 'ns') AS docid
+        FROM information_schema.columns WHERE table_schema = current_schema()
+        AND column_name IN ('ns', 'docid', 'src', 'older', 'change')
+        AND table_name NOT IN ('namespaces') GROUP BY table_name
+    LOOP
+        EXECUTE format('CREATE OR REPLACE TRIGGER watched AFTER INSERT OR UPDATE OR DELETE ON %I'
+            ' FOR EACH ROW EXECUTE FUNCTION watched(%L)', one.table_name, one.docid);
+    END LOOP;
+END $$
+"""
+"""Lets a store refuse what a job changes in a namespace that it did not name."""
+
+
+def run(address, statements):
+    """Run statements in a store."""
     import psycopg  # noqa: PLC0415 - may be missing
 
     from memento.ledger.pg.store import parsed  # noqa: PLC0415 - the same
 
     conninfo, schema, _ = parsed(address)
     with psycopg.connect(conninfo, options=f"-c search_path={schema}") as connection:
-        connection.execute(WIPE)
+        connection.execute(statements)
 
 
 @cache

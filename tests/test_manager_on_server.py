@@ -9,6 +9,7 @@ from hypothesis import settings
 
 from memento import MemoryManager
 from memento.errors import InvalidInput, StoreUnusable
+from memento.ledger.opening import open_ledger
 
 
 @pytest.fixture
@@ -24,6 +25,7 @@ def address(tmp_path, monkeypatch):
 def memory(address):
     """A manager of it, by words alone."""
     with MemoryManager(address, embedder=None) as made:
+        postgres.run(address, postgres.WATCH)
         yield made
 
 
@@ -31,8 +33,11 @@ class OnServer(test_manager_machine.Manager):
     """The same steps, seeds and model on a server."""
 
     def place(self):
-        """Return the address of an empty store."""
-        return postgres.server().address("machine")
+        """Return the address of an empty store, which sees to it that each job names its places."""
+        address = postgres.server().address("machine")
+        open_ledger(address).close()
+        postgres.run(address, postgres.WATCH)
+        return address
 
     def teardown(self):
         """Leave it empty for the next example."""

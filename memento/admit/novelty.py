@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from memento.admit.draft import Entry
@@ -30,23 +30,28 @@ class Met:
         known: Words met before; only read here, as other transactions may share it.
         forgotten: How often `Novelty` had forgotten words when ``known`` was complete.
         new: Words that the transaction has met itself.
+        unheard: Words that full text was asked about and does not know.
     """
 
     ns: int
     known: set[str]
     forgotten: int
     new: set[str] = field(default_factory=set)
+    unheard: set[str] = field(default_factory=set)
 
-    def share(self, session: Session, telling: Sequence[str]) -> float:
-        """Return the share of some words that were not met, [0, 1].
+    def ask(self, session: Session, telling: Iterable[str]) -> None:
+        """Ask full text which of some words it does not know, all at once.
 
-        Of the rows that full text does not know yet a word counts as met in the form it was
-        written only.
+        Of the rows that it does not know yet a word counts as met in the form it was written only.
         """
+        asked = dict.fromkeys(word for word in telling if word not in self.known)
+        self.unheard = session.words.unheard(self.ns, asked) if asked else set()
+
+    def share(self, telling: Sequence[str]) -> float:
+        """Return the share of some words, about which `ask` asked, that were not met, [0, 1]."""
         if not telling:
             return 0.0
-        asked = [word for word in telling if word not in self.known and word not in self.new]
-        return session.words.unheard(self.ns, asked) / len(telling)
+        return sum(word in self.unheard and word not in self.new for word in telling) / len(telling)
 
 
 class Novelty:
@@ -76,9 +81,10 @@ class Novelty:
         if not any(entry.unweighed for entry in entries) and work.ns not in self._known:
             return None
         met = self.met(work.db, work.ns)
+        met.ask(work.db, [word for entry in entries if entry.unweighed for word in entry.telling])
         for entry in entries:
             if entry.unweighed:
-                row, share = entry.row, met.share(work.db, entry.telling)
+                row, share = entry.row, met.share(entry.telling)
                 row.importance = importance(row.text, entry.words, Kind(row.kind), share)
                 if "tier" in entry.derived:
                     row.tier = tier_for(row.importance, pinned=bool(row.pinned)).value

@@ -142,8 +142,8 @@ class Words(Protocol):
             of them if there are more.
         """
 
-    def unheard(self, ns: int, words: Iterable[str]) -> int:
-        """Count those of some folded words that no indexed text of a heard memory has.
+    def unheard(self, ns: int, words: Iterable[str]) -> set[str]:
+        """Return those of some folded words that no indexed text of a heard memory has.
 
         Of a word that very many memories hold, only the oldest are looked at.
         """
@@ -266,11 +266,19 @@ class Ledger(Protocol):
         """Name of what keeps the rows, and its version with any warning there is about it."""
 
     def write(
-        self, job: Callable[[Session], T], *, makes_room: bool = False, frees_room: bool = False
+        self,
+        job: Callable[[Session], T],
+        *,
+        spaces: Collection[int] | None = None,
+        makes_room: bool = False,
+        frees_room: bool = False,
     ) -> T:
         """Run a job in one transaction and return when it is durable.
 
-        Jobs of one namespace run one after the other, several perhaps in one commit. A job
+        Jobs of one namespace run one after the other, several perhaps in one commit. A job that
+        names its ``spaces``, numbers of namespaces, changes rows of no other, but for a namespace
+        that it makes; jobs of other namespaces may run beside it. One that names none has the
+        store alone. A job that is ``group.Joinable`` may be done together with its like. A job
         that raises undoes what it did and nothing else. It may run in another caller's
         thread, see ``commit_separately``, must not commit, and may be called a second time
         if the first time was undone. On a full disk there is room kept for what

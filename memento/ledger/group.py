@@ -16,10 +16,10 @@ from __future__ import annotations
 import threading
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from memento.errors import StoreError
 
@@ -41,13 +41,31 @@ def commit_separately() -> None:
     _thread.separately = True
 
 
+class Joinable(Protocol):
+    """A job that can be done together with others that wait for the same commit."""
+
+    @property
+    def joins(self) -> Hashable:
+        """What those jobs have in common that can be done together; None for none."""
+
+    def together(self, session: Any, jobs: Sequence[Any]) -> Sequence[Any]:
+        """Do several jobs, this one among them, and return the result of each.
+
+        If it raises, each of them is done apart.
+        """
+
+
 class Ticket(Generic[T]):
-    """A job in the queue and what became of it."""
+    """A job in the queue and what became of it.
 
-    __slots__ = ("done", "error", "job", "kept", "result")
+    ``spaces`` are the numbers of the namespaces that it changes, None if it may be any.
+    """
 
-    def __init__(self, job: Callable[[Any], T]) -> None:
+    __slots__ = ("done", "error", "job", "kept", "result", "spaces")
+
+    def __init__(self, job: Callable[[Any], T], spaces: Collection[int] | None = None) -> None:
         self.job = job
+        self.spaces = spaces
         self.result: T | None = None
         self.error: BaseException | None = None
         self.kept = False
@@ -75,10 +93,11 @@ class Ticket(Generic[T]):
 class Group(list[Ticket[object]]):
     """Jobs of one commit, and how far that came."""
 
-    __slots__ = ("kept", "sent")
+    __slots__ = ("apart", "kept", "sent")
 
     def __init__(self, members: Iterable[Ticket[object]] = ()) -> None:
         super().__init__(members)
+        self.apart = False  # whether each job is done apart, as it failed with the others
         self.sent = False  # whether COMMIT may have been done
         self.kept = False  # whether it was, with the files still in their place
 
@@ -86,6 +105,22 @@ class Group(list[Ticket[object]]):
         """Tell every member that has no error of its own."""
         for member in self:
             member.error = member.error or error
+
+    @property
+    def spaces(self) -> list[int] | None:
+        """The namespaces that its jobs change, ascending; None if they may be any."""
+        named = [member.spaces for member in self]
+        if any(spaces is None for spaces in named):
+            return None
+        return sorted({ns for spaces in named for ns in spaces or ()})
+
+    def joined(self) -> list[list[Ticket[object]]]:
+        """Return its jobs, those together that can be done together."""
+        sets: dict[object, list[Ticket[object]]] = {}
+        for member in self:
+            key = getattr(member.job, "joins", None)
+            sets.setdefault(member if key is None else key, []).append(member)
+        return list(sets.values())
 
     def end(self) -> None:
         """Let every member have its answer; harmless if repeated."""
@@ -121,9 +156,13 @@ class GroupCommit(ABC):
     def _explained(self, error: Exception) -> Exception:
         """Say in memento's words why a group failed."""
 
-    def run(self, job: Callable[[Any], T]) -> T:
-        """Run a job inside ``BEGIN IMMEDIATE``; return when it is on the disk."""
-        ticket = Ticket(job)
+    @abstractmethod
+    def _is_over(self, session: Any, error: Exception) -> bool:
+        """Return whether the transaction ended with an error of one of its jobs."""
+
+    def run(self, job: Callable[[Any], T], spaces: Collection[int] | None = None) -> T:
+        """Run a job in a transaction; return when it is durable. See ``contract.Ledger.write``."""
+        ticket = Ticket(job, spaces)
         if getattr(_thread, "separately", False):
             self._run_separately(ticket)
             return ticket.answer(self._path)
@@ -230,7 +269,7 @@ class GroupCommit(ABC):
     def _commit(self, group: Group) -> None:
         """Commit a group; if it fails as a whole, every member learns of it."""
         try:
-            self._in_turn(lambda: self._transact(group))
+            self._in_turn(lambda: self._transact_twice(group))
         except Exception as error:  # a job may raise anything; every member learns of it
             if group.kept:  # a signal handler raised it
                 raise
@@ -240,3 +279,65 @@ class GroupCommit(ABC):
                 written = "it may have been written" if group.sent else "nothing was written"
                 group.fail(StoreError(self._path, _INTERRUPTED.format(written)))
             raise
+
+    def _transact_twice(self, group: Group) -> None:
+        """Do the jobs of a group, those together that can be; apart if that fails."""
+        try:
+            self._transact(group)
+        except _TogetherError:
+            group.apart = True
+            self._transact(group)
+
+    def _run_jobs(self, group: Group, session: Any) -> None:
+        """Do the jobs of a group; the failure of one undoes its own changes only."""
+        sets = [[member] for member in group] if group.apart else group.joined()
+        if len(sets) == 1:  # whatever it did, the whole transaction did
+            self._run_together(sets[0], session)
+            return
+        for members in sets:
+            if len(members) == 1 or not self._run_set_apart(members, session):
+                for member in members:
+                    self._run_apart(member, session)
+
+    def _run_set_apart(self, members: Sequence[Ticket[object]], session: Any) -> bool:
+        """Do jobs together beside others; if that fails, undo what they did, and return False."""
+        session.execute("SAVEPOINT job")
+        try:
+            self._run_together(members, session)
+        except _TogetherError:
+            session.execute("ROLLBACK TO job")
+            return False
+        session.execute("RELEASE job")
+        return True
+
+    def _run_together(self, members: Sequence[Ticket[object]], session: Any) -> None:
+        if len(members) == 1:
+            members[0].run(session)
+            return
+        jobs = [member.job for member in members]
+        try:
+            results = jobs[0].together(session, jobs)  # type: ignore[attr-defined]  # see `joined`
+        except Exception as error:  # a job may raise anything; apart, its caller gets it
+            if self._is_over(session, error):
+                raise
+            raise _TogetherError from error
+        finally:
+            session.end_job()
+        for member, result in zip(members, results, strict=True):
+            member.result = result
+
+    def _run_apart(self, member: Ticket[object], session: Any) -> None:
+        """Do one job of several so that its failure undoes its own changes only."""
+        session.execute("SAVEPOINT job")
+        try:
+            member.run(session)
+        except Exception as error:  # a job may raise anything; its caller gets it
+            if self._is_over(session, error):
+                raise
+            session.execute("ROLLBACK TO job")
+            member.error = self._explained(error)
+        session.execute("RELEASE job")
+
+
+class _TogetherError(Exception):
+    """Jobs that were done together failed; what they did is undone, and each is done apart."""

@@ -77,15 +77,17 @@ def by_ids(db: Session, ns: int, ids: Iterable[str]) -> dict[str, Row]:
 
 def repeatable(db: Session, ns: int, hashes: Sequence[bytes], now: int) -> list[Row]:
     """Find the whole memories that hold by now and have one of some contents, oldest last."""
-    found: list[int] = []
+    wanted = [*dict.fromkeys(hashes)]
+    if not wanted:
+        return []
+    holes = 1 << (len(wanted) - 1).bit_length()  # few statements, which are kept prepared
     query = (
-        "SELECT docid FROM memories WHERE ns = ? AND content_hash = ?"
+        f"SELECT docid FROM memories WHERE ns = ? AND content_hash IN ({', '.join('?' * holes)})"
         f" AND {_FOLDS_REPEATS} AND (expires_at IS NULL OR expires_at > ?)"
         f" AND (valid_until IS NULL OR valid_until > ?) AND {NOT_ERASED} ORDER BY docid DESC"
     )
-    for content in dict.fromkeys(hashes):
-        asked = (ns, bytearray(content), now, now)
-        found += column(db, query, asked)
+    wanted += wanted[-1:] * (holes - len(wanted))
+    found = column(db, query, (ns, *map(bytearray, wanted), now, now))
     known = by_docids(db, ns, found) if found else {}
     return [known[docid] for docid in found if rows.is_sound(known[docid])]
 

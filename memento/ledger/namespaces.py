@@ -38,7 +38,10 @@ def number(db: Session, labels: tuple[str, ...]) -> int:
     if known is not None:
         return known
     text = _encode(labels)
-    ns = int(single(db, "INSERT INTO namespaces (labels) VALUES (?) RETURNING ns", (text,)))
+    made = f"INSERT INTO namespaces (labels) VALUES (?) {SKIP_IF_THERE} RETURNING ns"
+    ns: int | None = single(db, made, (text,))
+    if ns is None:  # somebody else made it at this moment
+        return int(single(db, "SELECT ns FROM namespaces WHERE labels = ?", (text,)))
     meta.put(db, f"{SEAL}{ns}", checksum(ns, text))
     return ns
 

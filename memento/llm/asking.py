@@ -74,9 +74,9 @@ def ask(task: Task, *, ledger: Ledger, ns: int, config: LLMConfig, now: int) -> 
 
     def correct(used: Spent) -> None:
         right = replace(used, millis=int(1000 * (monotonic() - began))) - most
-        ledger.write(lambda session: model_rows.add(session, ns, day, name, right))
+        ledger.write(lambda session: model_rows.add(session, ns, day, name, right), spaces=(ns,))
 
-    allowed, most = ledger.write(reserve)
+    allowed, most = ledger.write(reserve, spaces=(ns,))
     began = monotonic()
     try:
         reply = _complete(model, allowed, config.seconds)

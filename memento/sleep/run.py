@@ -268,7 +268,7 @@ class Sleeper:
             if lease.owner == self._owner:
                 sleep_rows.keep(session, self._ns, Lease(None, 0, lease.state))
 
-        self._ledger.write(job)
+        self._ledger.write(job, spaces=(self._ns,))
 
     def _notes(self) -> dict[str, int]:
         """Count what somebody should look at, unless that is known and nothing is new."""

@@ -310,7 +310,7 @@ class Filing:
                     named = True
                 return known
 
-            if not self._ledger.write(job):
+            if not self._ledger.write(job, spaces=(ns,)):
                 raise Unusable("something was erased meanwhile")
 
         return name_it

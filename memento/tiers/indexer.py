@@ -16,6 +16,7 @@ import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, TypeVar
 
@@ -408,7 +409,9 @@ class Indexer:
                 self._wanted = False
                 if part := lines[start : start + rows]:
                     tell(self._ledger, index, part, model)
-                    self._ledger.write(lambda c, part=part: vectors.settle(c, part))  # type: ignore[misc]
+                    self._ledger.write(
+                        partial(vectors.settle, lines=part), spaces={line.ns for line in part}
+                    )
         except (TierUnavailable, *UNFIT) as error:
             self.failed("long", error)
             return False

@@ -122,7 +122,8 @@ class Work:
             EmbedderError: If the embedder takes no text at all.
         """
         made = self._embedded(lines)
-        self._ledger.write(lambda c: vectors.store(c, model, made))
+        spaces = {line.ns for line in lines}
+        self._ledger.write(lambda c: vectors.store(c, model, made), spaces=spaces)
         self.wishes.embedded(line.docid for line, _ in made)
 
     def _embedded(self, lines: Sequence[Owed]) -> list[tuple[Owed, bytes]]:

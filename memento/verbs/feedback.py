@@ -207,6 +207,7 @@ class Feedback(Part):
                 lambda work, some: verdicts.retract(work, some, config),
                 engine.now(),
                 verb="retract",
+                alone=True,
             )
             while engine.ledger.write(lambda c: verdicts.fold(c, config)):
                 pass  # a bite folds a few memories again; the next answer is without all of them
@@ -281,7 +282,7 @@ class Feedback(Part):
             rows = verdicts.give(work, given, engine.config, lenient=lenient)
             return rows, [self._belief(connection, row, now) for row in rows]
 
-        rows, beliefs = engine.ledger.write(job)
+        rows, beliefs = engine.ledger.write(job)  # it folds the events of the whole store
         engine.changed(ns, rows)
         return beliefs
 
@@ -412,7 +413,9 @@ class Feedback(Part):
         value = None if outcome is None else check_number("outcome", outcome, -1.0, 1.0)
         key = _key(loop)
         config = self._view.engine.config.dynamics
-        shared = self._view.write(lambda work: verdicts.finish(work, key, value, who, config))
+        shared = self._view.write(
+            lambda work: verdicts.finish(work, key, value, who, config), alone=True
+        )
         if isinstance(loop, Loop):
             loop.closed = True
         return tuple(shared)

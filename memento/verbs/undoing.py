@@ -83,7 +83,7 @@ def _undo_one(view: View, ns: int, key: int, whole: Outcome, *, force: bool, len
         return outcome
 
     try:
-        outcome = engine.ledger.write(job)
+        outcome = engine.ledger.write(job, spaces=(ns,))
     except NothingToUndo:
         if not lenient:
             raise

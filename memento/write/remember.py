@@ -141,7 +141,7 @@ def insert_or_fold(work: Work, entries: Sequence[Entry]) -> list[Row]:
     Returns:
         One row an entry, in order: the new one, or the one that was there.
     """
-    several = len(entries) > 1
+    several = len(entries) > 1 and any(map(_may_change_others, entries))
     before = memories.latest_rev(work.db, work.ns) if several else 0
     rows = [row for run in _runs(entries) for row in _write_run(work, run)]
     for entry, row in zip(entries, rows, strict=True):
@@ -154,6 +154,11 @@ def insert_or_fold(work: Work, entries: Sequence[Entry]) -> list[Row]:
         return rows
     changed = past.changed_since(work.db, work.ns, before)  # by a later one of them
     return [changed.get(row.docid, row) for row in rows]
+
+
+def _may_change_others(entry: Entry) -> bool:
+    """Return whether an entry may change memories that came before it in the same batch."""
+    return bool(entry.row.key is not None or entry.supersedes or entry.row.tier == Tier.SHORT)
 
 
 def _runs(entries: Sequence[Entry]) -> Iterator[Sequence[Entry]]:

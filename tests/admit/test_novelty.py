@@ -24,7 +24,8 @@ def share(memory, text, *, of=1, novelty=None):
 
     def ask(session):
         met = novelty.met(session, of)
-        share = met.share(session, asked)
+        met.ask(session, asked)
+        share = met.share(asked)
         met.new.update(asked)
         return met, share
 

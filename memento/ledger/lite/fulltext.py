@@ -145,13 +145,13 @@ class LiteWords:
     def postings(self, ns: int, matches: Sequence[Match], limit: int) -> list[NDArray[np.int64]]:
         return look_up(self._connection, ns, matches, limit)
 
-    def unheard(self, ns: int, words: Iterable[str]) -> int:
-        """Count those of some words that no indexed text of a heard memory of a namespace has.
+    def unheard(self, ns: int, words: Iterable[str]) -> set[str]:
+        """Return those of some words that no indexed text of a heard memory of a namespace has.
 
         Of a word that very many memories hold, only the oldest are looked at, see `MOST_ASKED`.
         """
         execute, bounds = self._connection.execute, docid_range(ns)
-        count = 0
+        found = set()
         for word in words:
             asked = (f'{{head rest}} : "{word}"', *bounds)  # a tag or a name is not a text
             oldest = execute(_OLDEST, asked).fetchone()
@@ -159,8 +159,9 @@ class LiteWords:
                 execute(_IS_HEARD, oldest).fetchone()
                 or execute(_ANY_HEARD, (*asked, MOST_ASKED)).fetchone()
             )
-            count += not heard
-        return count
+            if not heard:
+                found.add(word)
+        return found
 
     def waiting_words(self, ns: int) -> set[str]:
         upto = _upto(self._connection, ns)

@@ -8,7 +8,7 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from functools import partial
@@ -88,7 +88,12 @@ class LiteLedger:
         return self._closed
 
     def write(
-        self, job: Callable[[Connection], T], *, makes_room: bool = False, frees_room: bool = False
+        self,
+        job: Callable[[Connection], T],
+        *,
+        spaces: Collection[int] | None = None,  # noqa: ARG002 - one writer at a time anyway
+        makes_room: bool = False,
+        frees_room: bool = False,
     ) -> T:
         self._check_open()
         if self.read_only:

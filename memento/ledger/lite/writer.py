@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from memento.errors import StoreClosed, StoreError, StoreGone
-from memento.ledger.group import Group, GroupCommit, Ticket
+from memento.ledger.group import Group, GroupCommit
 from memento.ledger.lite.gate import Gate
 from memento.ledger.lite.library import Error
 from memento.ledger.lite.presence import Presence
@@ -131,6 +131,9 @@ class Writer(GroupCommit):
             return gone
         return explain(self._file, error)
 
+    def _is_over(self, session: Connection, error: Exception) -> bool:  # noqa: ARG002 - see base
+        return not session.in_transaction  # SQLite gave up on the whole group
+
     def _in_turn(self, work: Callable[[], T]) -> T:
         """Do some work while no other process writes."""
         if self._closed:  # then the gate is also closed
@@ -152,11 +155,7 @@ class Writer(GroupCommit):
         try:
             self._roll_back()
             begin(self._connection, self._gate.seconds)
-            if len(group) == 1:
-                group[0].run(self._connection)
-            else:
-                for member in group:
-                    self._run_apart(member)
+            self._run_jobs(group, self._connection)
             group.sent = True
             execute("COMMIT")
             self._look()
@@ -210,16 +209,3 @@ class Writer(GroupCommit):
             self._connection.execute(f"PRAGMA journal_size_limit={kept}").fetchone()
             self._connection.execute(f"PRAGMA wal_autocheckpoint={pages}").fetchone()
             self._pages = pages
-
-    def _run_apart(self, member: Ticket[object]) -> None:
-        """Run one job of several so that its failure undoes its own changes only."""
-        execute = self._connection.execute
-        execute("SAVEPOINT job")
-        try:
-            member.run(self._connection)
-        except Exception as error:  # a job may raise anything; its caller gets it
-            if not self._connection.in_transaction:  # SQLite gave up on the whole group
-                raise
-            execute("ROLLBACK TO job")
-            member.error = explain(self._file, error) if isinstance(error, Error) else error
-        execute("RELEASE job")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -67,17 +67,22 @@ def prepared(statement: str) -> str:
 
 
 class PgSession:
-    """What a job is handed: one connection inside a transaction, see ``contract.Session``."""
+    """What a job is handed: one connection inside a transaction, see ``contract.Session``.
 
-    __slots__ = ("_answers", "connection", "looked")
+    ``upto`` is how far the full text was when the transaction locked its namespaces.
+    """
 
-    def __init__(self, connection: psycopg.Connection[Any], looked: dict[int, int]) -> None:
-        self.connection, self.looked = connection, looked
+    __slots__ = ("_answers", "_upto", "connection")
+
+    def __init__(
+        self, connection: psycopg.Connection[Any], upto: Mapping[int, int] | None = None
+    ) -> None:
+        self.connection, self._upto = connection, upto or {}
         self._answers: list[psycopg.Cursor[Any]] = []
 
     @property
     def words(self) -> PgWords:
-        return PgWords(self, self.looked)
+        return PgWords(self, self._upto)
 
     @property
     def in_transaction(self) -> bool:

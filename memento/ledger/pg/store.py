@@ -6,7 +6,7 @@ import logging
 import os
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
@@ -79,9 +79,15 @@ class PgLedger:
     def closed(self) -> bool:
         return self._closed
 
-    def write(self, job: Callable[[PgSession], T], **_room: bool) -> T:
+    def write(
+        self,
+        job: Callable[[PgSession], T],
+        *,
+        spaces: Collection[int] | None = None,
+        **_room: bool,
+    ) -> T:
         self._check_open()
-        return self._writer.run(job)
+        return self._writer.run(job, spaces)
 
     def commit_separately(self) -> None:
         commit_separately()
@@ -93,7 +99,7 @@ class PgLedger:
             return job(inner)
         try:
             with self._lend() as connection:
-                session = PgSession(connection, {})
+                session = PgSession(connection)
                 try:
                     begun = connection.execute(_BEGIN_READ)
                     begun.nextset()

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 
 from memento.ledger import meta
 from memento.ledger.dialect import listed, one_of_numbers
-from memento.ledger.lite.fulltext import AT_ONCE, LiteTail, LiteWords, look_up
+from memento.ledger.lite.fulltext import LiteTail, LiteWords, look_up
 from memento.ledger.lite.library import open_in_memory, sqlite3
 from memento.ledger.match import All, Any, Column, In, Match, Phrase, Start, Word
 from memento.ledger.rows import COLUMNS, Row, column, columns_of, docid_of, docid_range, single
@@ -39,6 +39,11 @@ _BITS: dict[Column, int] = {"title": 1, "head": 2, "rest": 4}
 _ALL_BITS = 7
 _HOLDS = 3
 """Bits of an entry that say which columns hold the term."""
+AT_ONCE = 256
+"""Rows the index takes in one transaction of the background thread. What a row costs the server
+falls with their number, from 60 to 20 µs, since many share a block."""
+MOST_WAITING = 1024
+"""Revisions past ``fts_upto`` at which an ``add`` lets the index catch up by itself."""
 MOST_ASKED = 4096
 """Memories that `PgWords.unheard` looks at for a word, the oldest."""
 VERIFIED_AT_ONCE = 256
@@ -52,6 +57,17 @@ _FETCH = (
     " (PARTITION BY term ORDER BY block DESC) - n AS newer FROM postings"
     " WHERE ns = ?1 AND term = ANY (?2)) AS blocks WHERE newer < ?3 OR term = ANY (?4)"
 )
+_ENTRY = "get_byte(body, 2 * place) | (get_byte(body, 2 * place + 1) << 8)"
+_UNHEARD = (
+    "SELECT asked FROM unnest(?2::text[]) AS asked WHERE NOT EXISTS (SELECT 1 FROM ("
+    f"SELECT (?1::bigint << {SEQ_BITS}) | (block << {BLOCK_BITS}) | (entry >> {_HOLDS}) AS docid"
+    " FROM ("
+    f"SELECT block, {_ENTRY} AS entry FROM (SELECT block, body, generate_series(0, n - 1) AS place"
+    " FROM (SELECT block, body, n FROM postings WHERE ns = ?1 AND term = asked ORDER BY block)"
+    " AS blocks) AS places) AS entries"
+    f" WHERE entry & {_BITS['head'] | _BITS['rest']} <> 0 LIMIT ?3) AS oldest"
+    f" JOIN memories USING (docid) WHERE {_HEARD})"
+)
 _STARTING = "SELECT DISTINCT term FROM postings WHERE ns = ?1 AND term >= ?2 AND term < ?3"
 _APPEND = (
     "INSERT INTO postings (ns, term, block, n, body) SELECT ?1, term, block, n, body FROM"
@@ -64,7 +80,8 @@ _PUT = (
     " ON CONFLICT (ns, term, block) DO UPDATE SET n = excluded.n, body = excluded.body"
 )
 _KEEP = (
-    "INSERT INTO indexed (docid, title, head, rest) VALUES (?, ?, ?, ?) ON CONFLICT (docid)"
+    "INSERT INTO indexed (docid, title, head, rest) SELECT * FROM"
+    " unnest(?1::bigint[], ?2::text[], ?3::text[], ?4::text[]) ON CONFLICT (docid)"
     " DO UPDATE SET title = excluded.title, head = excluded.head, rest = excluded.rest"
 )
 _STRAY = "docid NOT IN (SELECT docid FROM memories)"
@@ -135,26 +152,29 @@ def renew_cutter() -> None:
 class PgWords(LiteWords):
     """The full text as of one transaction; see ``contract.Words``.
 
-    What tells which rows wait is the text of SQL that both engines share.
+    What tells which rows wait is the text of SQL that both engines share. ``upto`` is how far the
+    full text was when the transaction locked its namespaces.
     """
 
-    __slots__ = ("_session",)
+    __slots__ = ("_locked", "_session")
+    at_once = AT_ONCE
 
-    def __init__(self, session: Session, looked: dict[int, int]) -> None:
-        super().__init__(cast("sqlite3.Connection", session), looked)
-        self._session = session
+    def __init__(self, session: Session, upto: Mapping[int, int]) -> None:
+        super().__init__(cast("sqlite3.Connection", session), {})
+        self._session, self._locked = session, upto
 
     def postings(self, ns: int, matches: Sequence[Match], limit: int) -> list[Seqs]:
         return _Search(self._session, ns, matches, limit).answers()
 
-    def unheard(self, ns: int, words: Iterable[str]) -> int:
-        heard = f"SELECT 1 FROM memories WHERE docid {one_of_numbers()} AND {_HEARD} LIMIT 1"
-        said = [Any((In("head", Word(word)), In("rest", Word(word)))) for word in words]
-        count = 0
-        for found in _Search(self._session, ns, said, SEQ_MASK).answers():
-            oldest = [docid_of(ns, int(seq)) for seq in found[:MOST_ASKED]]
-            count += not (oldest and single(self._session, heard, (listed(oldest),)))
-        return count
+    def unheard(self, ns: int, words: Iterable[str]) -> set[str]:
+        terms = {word: _cut(_sayable(word)) for word in words}
+        asked = sorted({term for cut in terms.values() for term in cut})
+        unheard = set(column(self._session, _UNHEARD, (ns, asked, MOST_ASKED)))
+        return {word for word, cut in terms.items() if not cut or not unheard.isdisjoint(cut)}
+
+    def is_due(self, newest: int, count: int) -> bool:  # noqa: ARG002 - the waiting ones count
+        upto = self._locked.get(newest >> SEQ_BITS)
+        return upto is not None and (newest & SEQ_MASK) - upto >= MOST_WAITING
 
     def index_next(self, ns: int, documents: Sequence[tuple[int, Columns]]) -> None:
         self._append(ns, documents)
@@ -260,7 +280,7 @@ class PgWords(LiteWords):
         )
         if keys:
             self._session.execute(_APPEND, values)
-        self._session.executemany(_KEEP, [(docid, *map(_sayable, d)) for docid, d in documents])
+        self._keep(documents)
 
     def _insert(self, ns: int, docid: int, document: Columns) -> None:
         """Index one document among others."""
@@ -271,7 +291,12 @@ class PgWords(LiteWords):
             entry = (seq & BLOCK_MASK) << _HOLDS | bits
             changed[term] = sorted([*blocks.get(term, ()), entry])
         self._put(ns, seq >> BLOCK_BITS, changed)
-        self._session.execute(_KEEP, (docid, *map(_sayable, document)))
+        self._keep([(docid, document)])
+
+    def _keep(self, documents: Sequence[tuple[int, Columns]]) -> None:
+        """Keep what was indexed of some rows, by which it is taken out again."""
+        kept = [(docid, *map(_sayable, document)) for docid, document in documents]
+        self._session.execute(_KEEP, [list(column) for column in zip(*kept, strict=True)])
 
     def _cut_out(self, ns: int, documents: Sequence[tuple[int, Columns]]) -> None:
         """Take the entries of documents out of their blocks."""

@@ -1,16 +1,17 @@
 """Group commit on the server, and what became of a commit whose answer was lost.
 
-A group is one transaction. It begins with the lock of the store, which is the server's own and ends
-with the transaction, so that it works behind a pooler and no crash leaves it. What was committed is
-counted in one of the rows of ``written``, by which others see that something changed; the count is
-the last statement, so that nobody waits for it longer than a commit takes.
+A group is one transaction. It begins by locking what it may change: the rows of its namespaces, in
+order, and the store shared; or the whole store, if one of its jobs names none. These locks are the
+server's own and end with the transaction, so that they work behind a pooler and no crash leaves
+them. What was committed is counted in one of the rows of ``written``, by which others see that
+something changed; the count goes with the commit, so that nobody waits for it.
 """
 
 from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -18,7 +19,7 @@ import psycopg
 from psycopg import errors
 
 from memento.errors import CommitUnknown, StoreClosed, StoreError
-from memento.ledger.group import Group, GroupCommit, Ticket
+from memento.ledger.group import Group, GroupCommit
 from memento.ledger.pg.connect import Error, Lost, PgSession, explain
 
 if TYPE_CHECKING:
@@ -34,11 +35,20 @@ ASKED_EVERY = 0.25
 TRIES = 5
 """Times that a group is tried when the server chose it to end a deadlock."""
 
-_BEGIN = "BEGIN; SELECT pg_advisory_xact_lock(hashtext(current_schema()), 0)"
-_COUNT = (
-    "UPDATE written SET n = n + 1 WHERE slot = $1 AND pg_current_xact_id_if_assigned() IS NOT NULL"
-    " RETURNING pg_current_xact_id()::text"
+_DURABLE = (
+    "SELECT set_config('synchronous_commit', 'on', true)"
+    " WHERE current_setting('synchronous_commit') = 'off'"
 )
+"""Whatever a role or a database was told since the store was opened."""
+_NAMED = "SELECT set_config('memento.spaces', '{{{}}}', true)"
+_NUMBER = "SELECT pg_current_xact_id()::text"
+_WHOLE = "SELECT pg_advisory_xact_lock(hashtext(current_schema()), 0)"
+_SHARED = "SELECT pg_advisory_xact_lock_shared(hashtext(current_schema()), 0)"
+_SPACES = (
+    "SELECT ns, fts_upto FROM namespaces WHERE ns = ANY ('{{{}}}') ORDER BY ns FOR NO KEY UPDATE"
+)
+_ASSIGNED = "SELECT pg_current_xact_id_if_assigned()::text"
+_COUNT_AND_COMMIT = "UPDATE written SET n = n + 1 WHERE slot = {}; COMMIT"
 _RETRIED = (errors.DeadlockDetected, errors.SerializationFailure)
 
 
@@ -55,8 +65,6 @@ class PgWriter(GroupCommit):
     ) -> None:
         super().__init__(shown)
         self._shown, self._lend = shown, lend
-        self._slot = random.randrange(SLOTS)  # noqa: S311 - no secret
-        self._looked: dict[int, int] = {}
         self._closed = False
 
     def close(self) -> None:
@@ -74,6 +82,9 @@ class PgWriter(GroupCommit):
     def _explained(self, error: Exception) -> Exception:
         return explain(self._shown, error) if isinstance(error, Error) else error
 
+    def _is_over(self, session: PgSession, error: Exception) -> bool:
+        return _is_lost(session.connection) or isinstance(error, _RETRIED)
+
     def _transact(self, group: Group) -> None:
         for left in reversed(range(TRIES)):
             try:
@@ -90,20 +101,14 @@ class PgWriter(GroupCommit):
         with self._lend() as connection:
             transaction = ""
             try:
-                connection.execute(_BEGIN)
-                session = PgSession(connection, self._looked)
-                if len(group) == 1:
-                    group[0].run(session)
-                else:
-                    for member in group:
-                        self._run_apart(member, session)
-                counted = connection.execute(_COUNT, (self._slot,)).fetchone()
-                transaction = counted[0] if counted else ""
-                group.sent = True
-                connection.execute("COMMIT")
+                transaction, upto = _begin(connection, group.spaces)
+                self._run_jobs(group, PgSession(connection, upto))
+                transaction = transaction or _number(connection)
+                group.sent = bool(transaction)
+                slot = random.randrange(SLOTS)  # noqa: S311 - no secret
+                connection.execute(_COUNT_AND_COMMIT.format(slot) if transaction else "COMMIT")
                 group.kept = True
             except Lost as error:
-                group.sent = group.sent and bool(transaction)
                 if not (group.sent and _is_lost(connection)):
                     _end(connection)
                     raise
@@ -111,19 +116,6 @@ class PgWriter(GroupCommit):
             except BaseException:  # also an interruption: no transaction stays open
                 _end(connection)
                 raise
-
-    def _run_apart(self, member: Ticket[object], session: PgSession) -> None:
-        """Run one job of several so that its failure undoes its own changes only."""
-        execute = session.connection.execute
-        execute("SAVEPOINT job")
-        try:
-            member.run(session)
-        except Exception as error:  # a job may raise anything; its caller gets it
-            if _is_lost(session.connection) or isinstance(error, _RETRIED):
-                raise
-            execute("ROLLBACK TO job")
-            member.error = self._explained(error)
-        execute("RELEASE job")
 
     def _settle(self, group: Group, transaction: str, error: Exception) -> None:
         """Ask the server what became of a commit whose answer did not come."""
@@ -142,6 +134,34 @@ class PgWriter(GroupCommit):
                     ) from error
             time.sleep(ASKED_EVERY)
         raise CommitUnknown(self._shown, transaction) from error
+
+
+def _begin(
+    connection: psycopg.Connection[Any], spaces: Sequence[int] | None
+) -> tuple[str, dict[int, int]]:
+    """Begin a transaction with its locks.
+
+    Returns:
+        The number of the transaction, none yet if it has the whole store; and of the namespaces
+        that it locked how far their full text is.
+    """
+    if spaces is None:
+        connection.execute(f"BEGIN; {_DURABLE}; {_WHOLE}")
+        return "", {}
+    named = ",".join(map(str, spaces))
+    locks = f"{_SHARED}; {_NAMED.format(named)}; {_NUMBER}; {_SPACES.format(named)}"
+    answer = connection.execute(f"BEGIN; {_DURABLE}; {locks}")
+    found: list[list[Any]] = []
+    while answer.nextset():
+        found.append(answer.fetchall() if answer.description else [])
+    ((number,),), locked = found[-2:]
+    return number, dict(locked)
+
+
+def _number(connection: psycopg.Connection[Any]) -> str:
+    """Return the number of a transaction; none if it changed nothing."""
+    (number,) = connection.execute(_ASSIGNED).fetchone() or (None,)
+    return number or ""
 
 
 def _is_lost(connection: psycopg.Connection[Any]) -> bool:

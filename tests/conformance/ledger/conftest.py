@@ -30,6 +30,8 @@ def opened(address):
 
     def make():
         ledgers.append(open_ledger(address))
+        if "://" in address and len(ledgers) == 1:
+            postgres.run(address, postgres.WATCH)
         return ledgers[-1]
 
     yield make

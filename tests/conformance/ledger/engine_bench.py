@@ -59,11 +59,11 @@ class Bench:
 
     def change(self, job, *args, ring=20):
         """Run a step of the write path on this namespace, durably."""
-        return self.ledger.write(lambda s: job(self.work(s, ring), *args))
+        return self.ledger.write(lambda s: job(self.work(s, ring), *args), spaces=(self.ns,))
 
     def write(self, job, *args, **options):
         """Run a function of the shared text on this namespace, durably."""
-        return self.ledger.write(lambda s: job(s, self.ns, *args, **options))
+        return self.ledger.write(lambda s: job(s, self.ns, *args, **options), spaces=(self.ns,))
 
     def read(self, job, *args, **options):
         """Run a function of the shared text on this namespace, in one snapshot."""
@@ -75,7 +75,7 @@ class Bench:
 
     def index(self):
         """Let the full text catch up with this namespace."""
-        self.ledger.write(lambda s: s.words.catch_up(self.ns))
+        self.ledger.write(lambda s: s.words.catch_up(self.ns), spaces=(self.ns,))
 
     def find(self, *matches, limit=100):
         """Return the seqs that each expression matches, of one expression alone its own."""

@@ -21,7 +21,8 @@ HOUR = 3_600_000_000
 
 def rated(bench, row, kind=Event.USED, source=Trust.USER):
     """Give a verdict on a memory."""
-    bench.change(lambda work: verdicts.give(work, [Verdict(row.id, kind, source)], RULES))
+    given = [Verdict(row.id, kind, source)]
+    bench.ledger.write(lambda s: verdicts.give(bench.work(s), given, RULES))
 
 
 def state(bench, row):

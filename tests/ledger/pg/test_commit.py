@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import threading
+from functools import partial
 
 import postgres
 import pytest
+from cut_wire import Wire
 
-from memento import MemoryManager
-from memento.errors import CommitUnknown, StoreError
+from memento import MemoryManager, Source
+from memento.errors import CommitUnknown, MementoError, StoreError, UntrustedSource
 from memento.ledger import meta
 from memento.ledger.opening import open_ledger
+from memento.tiers.indexer import Indexer
 
 psycopg = pytest.importorskip("psycopg")
 writer = pytest.importorskip("memento.ledger.pg.writer")
+
+STATEMENTS = 6
+"""Of an ``add``: begin with its locks, look for new words, for a repeat and for the newest row,
+insert, and commit."""
 
 
 @pytest.fixture
@@ -34,59 +41,133 @@ def ledger(address):
 
 
 @pytest.fixture
-def cut(monkeypatch):
-    """Cut the next connection that sends a statement, before or after the server has done it."""
-    execute = psycopg.Connection.execute
-
-    def at(statement, *, done):
-        left = [statement]
-
-        def cutting(self, asked, *rest, **options):
-            if not left or not asked.startswith(left[0]):
-                return execute(self, asked, *rest, **options)
-            left.clear()
-            if done:
-                execute(self, asked, *rest, **options)
-            self.close()
-            raise psycopg.OperationalError("the connection is lost")
-
-        monkeypatch.setattr(psycopg.Connection, "execute", cutting)
-
-    return at
+def wire():
+    """A wire to the server."""
+    made = Wire(postgres.server().folder)
+    yield made
+    made.remove()
 
 
-def told(ledger):
-    """Return what the last write left."""
-    return ledger.read(lambda s: meta.get(s, "told"))
+@pytest.fixture
+def memory(address, wire, monkeypatch):
+    """A manager whose wire can be cut, with one memory, and nobody who works in the background."""
+    monkeypatch.setattr(Indexer, "start", lambda _: None)
+    there = address.replace(str(postgres.server().folder), str(wire.folder))
+    with MemoryManager(there, embedder=None) as made:
+        made.add("the first note")
+        made.add("the second one, of a namespace that is known")
+        yield made
 
 
-def test_a_commit_that_was_made_is_acknowledged(ledger, cut):
-    """Though its answer was lost, and the job runs once."""
-    runs = []
-    cut("COMMIT", done=True)
-    ledger.write(lambda s: (runs.append(1), meta.put(s, "told", 1)))
-    assert (told(ledger), runs) == (1, [1])
+@pytest.fixture
+def held(address):
+    """Count the memories of a text, by another way."""
+    with psycopg.connect(address.split("&")[0], autocommit=True) as connection:
+        query = "SELECT count(*) FROM memento.memories WHERE text = %s"
+        yield lambda text: connection.execute(query, (text,)).fetchone()[0]
 
 
-@pytest.mark.parametrize("statement", ["BEGIN", "INSERT", "UPDATE written", "COMMIT"])
-def test_one_that_was_not_made_is_an_error(ledger, cut, statement):
-    """Wherever the connection is cut, nothing is half written, and the next write is made."""
-    cut(statement, done=False)
-    with pytest.raises(StoreError) as caught:
-        ledger.write(lambda s: meta.put(s, "told", 1))
-    assert not isinstance(caught.value, CommitUnknown)
-    assert told(ledger) is None
-    ledger.write(lambda s: meta.put(s, "told", 2))
-    assert told(ledger) == 2
+@pytest.mark.parametrize("done", [False, True], ids=["unheard", "unanswered"])
+def test_a_wire_cut_at_any_statement_of_an_add(memory, wire, held, done):
+    """Each is there once if it was acknowledged, and not at all if it was refused."""
+    outcomes, at = [], 0
+    while True:
+        text = f"the heron{at}{done} in the garden"
+        wire.cut(at, done=done)
+        try:
+            memory.add(text)
+            outcomes.append(True)
+        except CommitUnknown:
+            pytest.fail("the server is there, and says what became of it")
+        except StoreError:
+            outcomes.append(False)
+        assert held(text) == outcomes[-1]
+        if not wire.heal():
+            break
+        memory.add(text)
+        assert held(text) == 1
+        at += 1
+    assert at >= STATEMENTS, "the driver says more when it prepares a statement"
+    assert outcomes.count(False) >= STATEMENTS - 1
 
 
-def test_one_of_which_nobody_knows_is_named(ledger, cut, monkeypatch):
-    """With the number of the transaction, by which an administrator can ask."""
+@pytest.mark.parametrize("done", [False, True], ids=["unheard", "unanswered"])
+def test_a_wire_cut_at_the_commit(memory, wire, held, done):
+    """The server is asked, and it is known whether it was done."""
+    wire.cut(b"COMMIT", done=done)
+    if done:
+        memory.add("a late note")
+    else:
+        with pytest.raises(StoreError, match="nothing was written"):
+            memory.add("a late note")
+    assert wire.heal()
+    assert held("a late note") == done
+
+
+def test_one_of_which_nobody_knows_is_named(memory, wire, held, monkeypatch):
+    """By the ids with which it can be added again, and is there once."""
     monkeypatch.setattr(writer, "DOUBT_SECONDS", 0.0)
-    cut("COMMIT", done=True)
-    with pytest.raises(CommitUnknown) as caught:
-        ledger.write(lambda s: meta.put(s, "told", 1))
-    assert caught.value.transaction.isdecimal()
+    for done in (True, False):
+        text = f"a note that was{' not' * (not done)} written"
+        wire.cut(b"COMMIT", done=done)
+        with pytest.raises(CommitUnknown) as caught:
+            memory.add(text)
+        assert caught.value.transaction.isdecimal()
+        assert held(text) == done
+        (memory_id,) = caught.value.ids
+        assert memory.add(text, id=memory_id).id == memory_id
+        assert held(text) == 1
+
+
+def together(memory, wire, *calls):
+    """Let calls wait for one commit; returns what each returned or raised, in order."""
+    queue, holder, outcomes = memory._engine.ledger._writer, object(), {}
+
+    def carry_out(at, call):
+        try:
+            outcomes[at] = call()
+        except MementoError as error:
+            outcomes[at] = error
+
+    queue.hold(holder)
+    threads = [threading.Thread(target=carry_out, args=one) for one in enumerate(calls)]
+    for one in threads:
+        one.start()
+    while len(queue._waiting) < len(calls):
+        threads[0].join(0.01)
+    wire.statements = 0
+    queue.release(holder)
+    for one in threads:
+        one.join(60)
+    return [outcomes[at] for at in range(len(calls))]
+
+
+@pytest.mark.parametrize("size", [2, 16, 200])
+def test_adds_that_wait_are_one_write(memory, wire, held, size):
+    """Of as many statements as one add, however many they are."""
+    texts = [f"note {number} about subject {number % 7}" for number in range(size)]
+    made = together(memory, wire, *(partial(memory.add, text) for text in texts))
+    assert wire.statements == STATEMENTS
+    assert [one.text for one in made] == texts
+    assert [held(text) for text in texts] == [1] * size
+    assert {one.id for one in made} < {one.id for one in memory.list(limit=999)}
+
+
+def test_one_that_fails_among_those_fails_alone(memory, wire):
+    """What cannot be done together is done apart."""
+    page = {"kind": "rule", "source": Source(kind="web", uri="https://example.com/page")}
+    texts = [f"note {number}" for number in range(5)]
+    calls = [partial(memory.add, text) for text in texts]
+    *made, failed = together(memory, wire, *calls, partial(memory.add, "a", **page))
+    assert isinstance(failed, UntrustedSource)
+    assert [one.text for one in made] == texts
+    assert len(memory.list()) == len(texts) + 2
+
+
+def test_a_repeat_among_those_is_one_memory(memory, wire, held):
+    """As it is if one comes after the other."""
+    made = together(memory, wire, *(partial(memory.add, "the same note") for _ in range(5)))
+    assert len({one.id for one in made}) == held("the same note") == 1
 
 
 def test_a_store_of_a_newer_memento_is_left_alone(ledger, address):
@@ -131,7 +212,7 @@ def test_what_was_acknowledged_outlives_the_server(tmp_path, monkeypatch):
             one.join(60)
         server.start()
         with MemoryManager(f"{server.address()}&application_name=after", embedder=None) as after:
-            kept = [one.id for one in after.list()]
+            kept = [one.id for one in after.list(limit=100_000)]
         assert len(kept) == len(set(kept))
         assert set(acknowledged) <= set(kept)
         memory.close()
