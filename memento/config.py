@@ -15,6 +15,7 @@ from datetime import tzinfo
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Literal
+from urllib.parse import urlsplit
 
 from memento.admit.redact import Secrets
 from memento.base.clock import zone_of
@@ -475,6 +476,53 @@ class LongIndex(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class ChromaConfig:
+    """Settings for the Chroma of the long tier.
+
+    Attributes:
+        url: Address of a Chroma server that holds the index for all machines, such as
+            ``http://chroma:8000``; None for a folder of the store. A server that is not in Rust has
+            to be of version 1.5.9 or later.
+        token: Sent to the server with every call, as ``Authorization: Bearer`` and as
+            ``X-Chroma-Token``; None for none.
+        call_seconds: Maximum time that a call to the server may take, in seconds, > 0. After that,
+            exact search answers until the server works again.
+    """
+
+    url: str | None = None
+    token: str | None = field(default=None, repr=False)
+    call_seconds: float = 2.0
+
+    def __post_init__(self) -> None:
+        check_number("chroma.call_seconds", self.call_seconds, ABOVE_0)
+        word = self.token if isinstance(self.token, str) else ""
+        if self.token is not None and (not word.isascii() or word.split() != [word]):
+            raise InvalidInput("chroma.token", "must be one word of ASCII characters")
+        if self.url is not None:
+            self.place()
+
+    def place(self) -> tuple[str, int, bool]:
+        """Return host and port of the server, and whether it is reached by TLS.
+
+        >>> ChromaConfig(url="http://chroma:8000").place()
+        ('chroma', 8000, False)
+        """
+        problem = "must be http:// or https://, a host and perhaps a port, and no more"
+        if not isinstance(self.url, str):
+            raise InvalidInput("chroma.url", problem)
+        try:
+            parts = urlsplit(self.url)
+            port = parts.port
+        except ValueError as error:
+            raise InvalidInput("chroma.url", problem) from error
+        tls = parts.scheme == "https"
+        more = parts.username or parts.password or parts.path.strip("/") or parts.query
+        if more or parts.fragment or not parts.hostname or parts.scheme not in ("http", "https"):
+            raise InvalidInput("chroma.url", problem)
+        return parts.hostname, port or (443 if tls else 8000), tls
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     """All settings of a store.
 
@@ -487,6 +535,7 @@ class Config:
         short: The short tier.
         index: The background indexer.
         long_index: ``auto``, ``chroma`` or ``exact``: the index that answers a search by meaning.
+        chroma: The Chroma of the long tier: a folder of the store, or a server.
         retrieve: Retrieval: the size of answers, minimum confidence and cost.
         dynamics: How uses and verdicts affect the strength of memories.
         effect: How strength affects the order of results.
@@ -514,6 +563,7 @@ class Config:
     short: ShortConfig = field(default_factory=ShortConfig)
     index: IndexConfig = field(default_factory=IndexConfig)
     long_index: LongIndex | Literal["auto", "chroma", "exact"] = LongIndex.AUTO
+    chroma: ChromaConfig = field(default_factory=ChromaConfig)
     retrieve: RetrieveConfig = field(default_factory=RetrieveConfig)
     dynamics: Dynamics = field(default_factory=Dynamics)
     effect: Effect = field(default_factory=Effect)

@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from memento.protocols import Clock, Embedder
     from memento.retrieve.searcher import Searcher
     from memento.tiers.chroma import LongSample
-    from memento.tiers.long_tier import LongTier
+    from memento.tiers.long_tier import Index
     from memento.upkeep import doctor, import_, import_lines
     from memento.upkeep.import_ import Imported, Sessions
 else:
@@ -124,6 +124,7 @@ class Engine:
             self._start()
             self.short.load()
             self._eraser.finish()  # work left by a process that died, or that another one prevented
+            self._eraser.catch_up()
             _open_engines.add(self)
             if self.embedding is not None and self.ledger.read(vectors.any_owed):
                 self.indexer.start()  # an earlier process ended before its memories were embedded
@@ -134,14 +135,14 @@ class Engine:
     def _start(self) -> None:
         """Create everything that does not survive a fork."""
         self.short = ShortTier(self.ledger, self.config.short)
-        self._eraser = Eraser(self.ledger, self.short, self._let_go)
+        self._eraser = Eraser(self.ledger, self.short, self._let_go, self.config.chroma)
         self.embedding = None if self._spec is None else StoreEmbedder(self.ledger, self._spec)
         self._novelty = Novelty()
         self.names = NameIndexes(self.ledger)
         self._lock = threading.Lock()
         self._closing = threading.Lock()
         self._searcher: Searcher | None = None
-        self._long: LongTier | None = None
+        self._long: Index | None = None
         self._shut = False
         self.background = jobs = Background(
             self.ledger,
@@ -343,6 +344,7 @@ class Engine:
         if sessions:
             self.short.touch(ns, sessions)
         self.background.statements.fresh.add(ns)
+        self.indexer.own(row.docid for row in rows)
         self.indexer.start()
 
     @property
@@ -370,7 +372,7 @@ class Engine:
         if (found := self._searcher) is not None:
             found.keep_outlines()
 
-    def long_tier(self, wanted: bool) -> LongTier | None:
+    def long_tier(self, wanted: bool) -> Index | None:
         """Return the long tier for a search; if it is wanted, ask the indexer to open it."""
         if wanted and (self._long is None or self._long.state != "ready"):
             self.indexer.want_index()
@@ -380,8 +382,11 @@ class Engine:
         """Return the state of the long tier's index."""
         return "cold" if self._long is None else str(self._long.state)
 
-    def open_long(self) -> LongTier:
+    def open_long(self) -> Index | None:
         """Open the long tier and return it; only the background thread calls this.
+
+        A ledger on a server has none, unless Chroma is on a server too: a folder in the cache of a
+        machine would lack what other machines index.
 
         Raises:
             TierUnavailable: If it cannot be opened.
@@ -390,24 +395,51 @@ class Engine:
         assert self.embedding is not None  # noqa: S101 - the indexer has no index without one
         long = self._long
         if long is None:
-            with whole():
-                from memento.tiers.long_tier import LongTier  # noqa: PLC0415 - needs NumPy
-
-            model = self.embedding.model()
-            long = LongTier(
-                self.ledger.root / layout.CHROMA,
-                identity=self.embedding.identity,
-                samples=self._samples,
-                on_reset=lambda _: self.ledger.write(lambda c: vectors.owe_index(c, model)),
-                mark=lambda: self.ledger.read(vectors.mark),
-                set_mark=lambda mark: self.ledger.write(lambda c: vectors.set_mark(c, mark)),
-            )
+            if self._index_place is None:
+                return None
+            long = self._make_long(self.embedding.model(), self.embedding.identity)
             with self._lock:
                 if self._shut:  # closed during this call, so nothing else would close it
                     raise TierUnavailable("long", "the store is closed")
                 self._long = long
         long.open()
         return long
+
+    @property
+    def _index_place(self) -> str | Path | None:
+        """Where Chroma is: the address of a server, or a folder."""
+        folder = self.ledger.root / layout.CHROMA
+        return self.config.chroma.url or (folder if self.ledger.in_file else None)
+
+    def _make_long(self, model: int, identity: str) -> Index:
+        if self.config.chroma.url is not None:
+            with whole():
+                from memento.tiers.chroma_server import ServerTier  # noqa: PLC0415 - needs NumPy
+
+            return ServerTier(
+                self.ledger,
+                self.config.chroma,
+                model=model,
+                identity=identity,
+                samples=self._samples,
+                on_fault=self._index_failed,
+            )
+        with whole():
+            from memento.tiers.long_tier import LongTier  # noqa: PLC0415 - needs NumPy
+
+        return LongTier(
+            self.ledger.root / layout.CHROMA,
+            identity=identity,
+            samples=self._samples,
+            on_reset=lambda _: self.ledger.write(lambda c: vectors.owe_index(c, model)),
+            mark=lambda: self.ledger.read(vectors.mark),
+            set_mark=lambda mark: self.ledger.write(lambda c: vectors.set_mark(c, mark)),
+        )
+
+    def _index_failed(self, error: TierUnavailable) -> None:
+        """Note that a server's index failed a search, and try again to open it, later."""
+        self.indexer.failed("long", error)
+        self.indexer.want_index()
 
     def reindex(self) -> int:
         """Make the embedder in use that of the store and queue all memories; returns how many.
@@ -664,8 +696,10 @@ class Engine:
 
     def _index_lost(self) -> bool:
         """Tell whether the Chroma folder is missing and only this tells; see ``is_left_unfed``."""
-        there = (self.ledger.root / layout.CHROMA).exists() or self.ledger.read_only
-        return not there and self.ledger.read(vectors.is_left_unfed)
+        place = self._index_place
+        if not isinstance(place, Path) or place.exists() or self.ledger.read_only:
+            return False
+        return self.ledger.read(vectors.is_left_unfed)
 
     def reopen_after_fork(self) -> None:
         """Start again in a forked child, which has none of the parent's threads and locks."""

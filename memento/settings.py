@@ -47,6 +47,8 @@ and the size of its answers. None of them decides what is trusted or let in, whi
 read, or what leaves the machine. They say how fast memories fade, and so which ones a sleep
 archives first; whether it sleeps by itself is the user's. A new setting is not among them by
 itself."""
+SECRET = frozenset({"chroma.token"})
+"""Settings whose values are not shown."""
 _MOST_BYTES = 65_536
 _SOME = 3
 
@@ -120,7 +122,7 @@ def load(root: str | Path | None = None, environ: Mapping[str, str] | None = Non
         ) from None
     return Settings(
         config,
-        tuple(Setting(name, _at(config, name), sources.get(name, DEFAULT)) for name in _hints()),
+        tuple(Setting(name, _shown(config, name), sources.get(name, DEFAULT)) for name in _hints()),
     )
 
 
@@ -276,6 +278,11 @@ def _at(config: Config, name: str) -> object:
     for part in name.split("."):
         found = getattr(found, part)
     return found
+
+
+def _shown(config: Config, name: str) -> object:
+    value = _at(config, name)
+    return "..." if value is not None and name in SECRET else value
 
 
 def _changed(base: Config, values: Mapping[str, object]) -> Config:

@@ -7,7 +7,7 @@ to a row id and stops after a given number of lines.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from memento.ledger import erasure, memories, meta
@@ -28,6 +28,9 @@ CANARY = "canary:"
 """Before the number of an embedder: the name in ``meta`` of a vector it once made."""
 BITE = 1024
 """Vectors read at once."""
+MARKS = 32
+"""Marks of derived files of one kind and namespace that are known; so many machines can keep
+theirs."""
 LOOK = 1_024
 """Maximum number of lines, or rows of a session, that a search for the newest owed ones looks
 at."""
@@ -167,6 +170,32 @@ def set_mark(db: Session, mark: str) -> None:
     meta.put(db, "chroma", mark)
 
 
+def generations(db: Session) -> list[str]:
+    """Return the marks of all indexes that this store may have on a server, the newest first."""
+    return str(meta.get(db, "chroma server") or "").split()
+
+
+def begin_generation(db: Session, model: int, mark_before: str | None, new: str) -> bool:
+    """Owe all rows to a new index on a server; False if another process began one since.
+
+    ``mark_before`` is the mark that was found wanting. Inside a transaction.
+    """
+    if mark(db) != mark_before:
+        return False
+    set_mark(db, new)
+    meta.put(db, "chroma server", " ".join([new, *generations(db)]))
+    owe_index(db, model)
+    return True
+
+
+def end_generations(db: Session, gone: Collection[str]) -> None:
+    """Note that these indexes were removed from the server. Inside a transaction."""
+    left = [one for one in generations(db) if one not in gone]
+    if mark(db) in gone:
+        meta.drop(db, "chroma")
+    meta.put(db, "chroma server", " ".join(left))
+
+
 def next_stamp(db: Session) -> int:
     """Return the stamp of vectors that are stored now."""
     query = "UPDATE meta SET value = value + 1 WHERE name = 'stamp' RETURNING value"
@@ -219,12 +248,19 @@ def lines_of(db: Session, docids: Iterable[int], ops: Sequence[str]) -> list[Owe
     return [found[docid] for docid in wanted if docid in found]
 
 
-def settle(db: Session, lines: Iterable[Owed]) -> None:
-    """Strike lines off the backlog unless their row changed since they were read."""
+def settle(db: Session, lines: Iterable[Owed], fed: str | None = None) -> bool:
+    """Strike lines off the backlog unless their row changed since they were read.
+
+    If ``fed`` is given, it is the mark of the index that took them: nothing is struck off, and it
+    returns False, if another process began a new one meanwhile.
+    """
+    if fed is not None and mark(db) != fed:
+        return False
     db.executemany(
         "DELETE FROM backlog WHERE docid = ? AND rev = ? AND op = ?",
         [(line.docid, line.rev, line.op) for line in lines],
     )
+    return True
 
 
 def still_owed(db: Session, lines: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -462,16 +498,17 @@ def facts(db: Session, kind: str, ns: int) -> Facts:
     return Facts(int(meta.get(db, "stamp")), memories.erased_at(db, ns), tuple(marks))
 
 
-def adopt(db: Session, kind: str, ns: int, mark: str, *, replaced: str | None, erased: int) -> bool:
+def adopt(db: Session, kind: str, ns: int, mark: str, *, erased: int) -> bool:
     """Note that a file with a mark is this ledger's, if it may be named; tells whether it may.
 
     It may not if something is being erased, or was after the moment from which its content is:
-    then ``erased`` is not ``memories.erased_at`` any more. The mark of the file that it replaces
-    stays known until the next time. To be called inside the transaction in which it is named: an
-    erasure is one too, after which the files are looked through, so none that holds what it
-    erased is named later.
+    then ``erased`` is not ``memories.erased_at`` any more. The marks before it stay known: they are
+    of earlier states, and each machine that has the ledger on a server has a file of its own. To be
+    called inside the transaction in which it is named: an erasure is one too, after which the files
+    are looked through, so none that holds what it erased is named later.
     """
     if memories.erased_at(db, ns) != erased or erasure.is_under_way(db):
         return False
-    meta.put(db, f"{kind}:{ns}", mark if replaced is None else f"{mark} {replaced}")
+    known = str(meta.get(db, f"{kind}:{ns}") or "").split()
+    meta.put(db, f"{kind}:{ns}", " ".join([mark, *known[: MARKS - 1]]))
     return True

@@ -82,7 +82,7 @@ class Outlines:
             n, parts = parts_of(roster)
             about = {"rev": rev, "rows": n, "mark": token_hex(8)}
             head = {**expected(ns, facts.erased), **about}
-            name_it = self._filing.naming(ns, facts.erased, facts.marks[0] if facts.marks else None)
+            name_it = self._filing.naming(ns, facts.erased)
             derived.write_file(folder, f"{ns}.{KIND}", head, parts, name_it)
             return True
 

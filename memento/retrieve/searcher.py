@@ -58,7 +58,7 @@ from memento.types import Hit, Kind, Retrieval, Tier
 
 if TYPE_CHECKING:
     from memento.protocols import Reranker
-    from memento.tiers.long_tier import LongTier
+    from memento.tiers.long_tier import Index
 
 LEDGER = "ledger"
 """Key in ``missing`` if memories that were found are damaged."""
@@ -145,7 +145,7 @@ class Searcher:
         config: Config,
         embedding: StoreEmbedder | None,
         reranker: Reranker | None,
-        long: Callable[[bool], LongTier | None],
+        long: Callable[[bool], Index | None],
         trouble: Callable[[int], Mapping[str, str]],
     ) -> None:
         self._ledger = ledger
@@ -184,6 +184,7 @@ class Searcher:
         except RerankerError as error:
             missing["reranker"] = unquoted(str(error), request.query)
             ranking = self._ranked(request, source, None, missing, took)
+        self._name_server(ns, missing)
         ranked = time.perf_counter()
         hits = self._hits(source, ranking, request.filters, request.shown, missing)
         ended = time.perf_counter()
@@ -219,6 +220,7 @@ class Searcher:
         near = _with_chroma_or_exactly(
             lambda exact: self._near(source, asked, model, k, filters, exact=exact)
         )
+        self._name_server(ns, missing)
         found = Ranking(tuple(self._found_by_vector(near, least)), weighed=False)
         hits = self._hits(source, found, filters, filters.statuses, missing)
         sure = max((hit.confidence for hit in hits), default=0.0)
@@ -259,6 +261,11 @@ class Searcher:
         cure = self._trouble(ns).get("embedder", "flush(wait=True) waits for them")
         are = "memory is" if owed == 1 else "memories are"
         return f"{count} {are} still to be embedded; {cure}"
+
+    def _name_server(self, ns: int, missing: dict[str, str]) -> None:
+        """Report a Chroma server that does not work, for which exact search answers."""
+        if self._config.chroma.url is not None and (why := self._trouble(ns).get("long")):
+            missing.setdefault(Tier.LONG.value, why)
 
     def _name_most_owed(
         self, ns: int, snap: Snapshot, nearest: Nearest | None, missing: dict[str, str]

@@ -35,7 +35,7 @@ from memento.tiers.store_embedder import StoreEmbedder
 from memento.types import Tier
 
 if TYPE_CHECKING:
-    from memento.tiers.long_tier import LongTier
+    from memento.tiers.long_tier import Index
 
 log = logging.getLogger("memento.retrieve.vector_search")
 
@@ -70,7 +70,7 @@ class VectorSearch:
         ledger: Ledger,
         config: Config,
         embedding: StoreEmbedder | None,
-        long: Callable[[bool], LongTier | None],
+        long: Callable[[bool], Index | None],
     ) -> None:
         self._ledger, self._setting = ledger, LongIndex(config.long_index)
         self._embedding, self._long = embedding, long
@@ -208,7 +208,7 @@ class VectorSearch:
             if table is None or (found.filed + tail - found.embedded) * _AGAIN > found.filed + tail:
                 return self._write_all(folder, ns, model, found.dim)
             if derived.head_of(folder, f"{ns}.{KIND}").get("mark") == table.mark:
-                name_it = self._filing.naming(ns, found.source[1], table.mark)
+                name_it = self._filing.naming(ns, found.source[1])
                 mapped.append(folder, table, *found.live_tail(snap.docid), found.stamp, name_it)
             return True  # else another process was faster
 
@@ -225,7 +225,7 @@ class VectorSearch:
         def job(connection: Session) -> None:
             facts = vectors.facts(connection, KIND, ns)
             bites = _arrays(vectors.since(connection, ns, model, 0), dim)
-            name_it = self._filing.naming(ns, facts.erased, None)
+            name_it = self._filing.naming(ns, facts.erased)
             mapped.write_all(folder, ns, facts, bites, name_it, model=model, dim=dim)
 
         self._ledger.read(job)

@@ -1,7 +1,7 @@
 """Open, search and close one Chroma folder: everything specific to Chroma is here.
 
-This module knows neither the ledger nor the owner of the folder. Every error of Chroma, including
-Rust panics, is raised as `ChromaFault`.
+The server that may take its place is in ``chroma_server``. This module knows neither the ledger nor
+the owner of the folder. Every error of Chroma, including Rust panics, is raised as `ChromaFault`.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class ChromaFault(Exception):
 
 
 @contextlib.contextmanager
-def _faults(ids: Sequence[str] = ()) -> Iterator[None]:
+def faults(ids: Sequence[str] = ()) -> Iterator[None]:
     """Turn every error of Chroma into `ChromaFault`, whose message names no id."""
     try:
         yield
@@ -137,52 +137,21 @@ def by_collection(samples: Sequence[LongSample]) -> Samples:
     return grouped
 
 
-class ChromaFolder:
-    """An open Chroma folder, made if missing, in which the indexes are blank; see `blank_all`.
+class Collections:
+    """The collections of an open Chroma, one for each namespace; made when they are written to.
 
-    Raises:
-        ChromaFault: If Chroma cannot be imported or cannot open it, if another client of this
-            process has it open, or if it was open when this process was forked. So do all methods
-            if Chroma fails.
+    All methods raise `ChromaFault` if Chroma fails.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self._folder, self._path = folder, str(folder)
-        if self._path in _forked:
-            raise ChromaFault("it was open when this process was forked", damage=False)
+    _client: Any
+
+    def __init__(self) -> None:
         self._collections: dict[str, Any] = {}
         self._rooted: dict[str, int] = {}  # rows, at least, of collections written to
-        self._used: set[str] = set()  # collections whose index is laid out
-        self._writing = threading.Lock()
-        with _faults():
-            folder.mkdir(mode=0o700, exist_ok=True)
-            self._blanked = _written(folder)
-            with contextlib.ExitStack() as held, whole():  # a forked child must know of it
-                self._client = _connect(held.enter_context(_named(folder)))
-                _open[self._path] = self._client
-                self._held = held.pop_all()
-
-    @property
-    def opened(self) -> int:
-        """Number of collections used since the folder was opened."""
-        return len(self._collections)
-
-    def close(self) -> None:
-        """Close the folder and stop Chroma's threads."""
-        self._collections.clear()
-        with _faults(), whole():
-            _open.pop(self._path, None)
-            self._client.close()
-            self._held.close()
-        # Chroma's threads allocate from arenas of their own, which glibc keeps even when they are
-        # empty: 50 collections cost 45 MB at each reopening, and nothing if they are trimmed.
-        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-        if trim is not None:
-            trim(0)
 
     def count(self, name: str) -> int:
         """Count the rows of a collection; 0 if it does not exist."""
-        with _faults():
+        with faults():
             collection = self._find(name)
             return 0 if collection is None else int(collection.count())
 
@@ -216,33 +185,15 @@ class ChromaFolder:
 
     @contextlib.contextmanager
     def _using(
-        self, name: str, ids: Sequence[str] = (), *, writing: bool = False
+        self,
+        name: str,  # noqa: ARG002 - see ChromaFolder
+        ids: Sequence[str] = (),
+        *,
+        writing: bool = False,  # noqa: ARG002 - the same
     ) -> Iterator[Callable[[], None]]:
-        """Blank an index after its first use, in which Chroma allocates its files, and hide it.
-
-        No other call writes or allocates an index during the block. Yields a function that the
-        block calls right after the first use; the end of the block also calls it.
-        """
-
-        def laid_out() -> None:
-            if name not in self._used:
-                self._blank_new()
-                self._used.add(name)
-
-        alone = writing or name not in self._used
-        with _faults(ids), self._writing if alone else contextlib.nullcontext():
-            try:
-                yield laid_out
-            finally:
-                laid_out()
-
-    def _blank_new(self) -> None:
-        """Blank the indexes written since the last call; no thread may write during it."""
-        for index, at in _written(self._folder).items():
-            if self._blanked.get(index) != at:
-                blank(Path(index))
-                self._blanked[index] = _last_written(index)
-                make_private(Path(index))
+        """Lend a collection to a block; what it yields is called after each piece written."""
+        with faults(ids):
+            yield lambda: None
 
     def remove(self, name: str, ids: Sequence[str]) -> None:
         """Remove rows; unknown ids are ignored."""
@@ -278,16 +229,6 @@ class ChromaFolder:
                 return f"{lost} of {len(stored)} stored vectors do not find themselves"
         return None
 
-    def first_rows(self) -> Samples:
-        """Read the first row of each collection back."""
-        found: Samples = {}
-        with _faults():
-            for collection in self._client.list_collections():
-                first = collection.get(limit=1, include=["embeddings"])
-                rows = zip(first["ids"], first["embeddings"], strict=True)
-                found[collection.name] = [(row, np.asarray(v, np.float32)) for row, v in rows]
-        return found
-
     def _find(self, name: str) -> Any | None:
         if name in self._collections:
             return self._collections[name]
@@ -309,6 +250,89 @@ class ChromaFolder:
             metadata={"memento_format": 1},
         )
         return made
+
+
+class ChromaFolder(Collections):
+    """An open Chroma folder, made if missing, in which the indexes are blank; see `blank_all`.
+
+    Raises:
+        ChromaFault: If Chroma cannot be imported or cannot open it, if another client of this
+            process has it open, or if it was open when this process was forked. So do all methods
+            if Chroma fails.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self._folder, self._path = folder, str(folder)
+        if self._path in _forked:
+            raise ChromaFault("it was open when this process was forked", damage=False)
+        self._used: set[str] = set()  # collections whose index is laid out
+        self._writing = threading.Lock()
+        with faults():
+            folder.mkdir(mode=0o700, exist_ok=True)
+            self._blanked = _written(folder)
+            with contextlib.ExitStack() as held, whole():  # a forked child must know of it
+                self._client = _connect(held.enter_context(_named(folder)))
+                _open[self._path] = self._client
+                self._held = held.pop_all()
+
+    @property
+    def opened(self) -> int:
+        """Number of collections used since the folder was opened."""
+        return len(self._collections)
+
+    def close(self) -> None:
+        """Close the folder and stop Chroma's threads."""
+        self._collections.clear()
+        with faults(), whole():
+            _open.pop(self._path, None)
+            self._client.close()
+            self._held.close()
+        # Chroma's threads allocate from arenas of their own, which glibc keeps even when they are
+        # empty: 50 collections cost 45 MB at each reopening, and nothing if they are trimmed.
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+        if trim is not None:
+            trim(0)
+
+    @contextlib.contextmanager
+    def _using(
+        self, name: str, ids: Sequence[str] = (), *, writing: bool = False
+    ) -> Iterator[Callable[[], None]]:
+        """Blank an index after its first use, in which Chroma allocates its files, and hide it.
+
+        No other call writes or allocates an index during the block. Yields a function that the
+        block calls right after the first use; the end of the block also calls it.
+        """
+
+        def laid_out() -> None:
+            if name not in self._used:
+                self._blank_new()
+                self._used.add(name)
+
+        alone = writing or name not in self._used
+        with faults(ids), self._writing if alone else contextlib.nullcontext():
+            try:
+                yield laid_out
+            finally:
+                laid_out()
+
+    def _blank_new(self) -> None:
+        """Blank the indexes written since the last call; no thread may write during it."""
+        for index, at in _written(self._folder).items():
+            if self._blanked.get(index) != at:
+                blank(Path(index))
+                self._blanked[index] = _last_written(index)
+                make_private(Path(index))
+
+    def first_rows(self) -> Samples:
+        """Read the first row of each collection back."""
+        found: Samples = {}
+        with faults():
+            for collection in self._client.list_collections():
+                first = collection.get(limit=1, include=["embeddings"])
+                rows = zip(first["ids"], first["embeddings"], strict=True)
+                found[collection.name] = [(row, np.asarray(v, np.float32)) for row, v in rows]
+        return found
 
 
 def _ordered(ids: Sequence[str], distances: Sequence[float]) -> list[tuple[str, float]]:
@@ -338,7 +362,7 @@ LENGTH_BYTES = 4
 
 def blank_all(folder: Path) -> None:
     """Overwrite the remains of process memory in a folder that no process has open."""
-    with _faults():
+    with faults():
         for index in _written(folder):
             blank(Path(index))
 
@@ -418,24 +442,28 @@ def _named(folder: Path) -> Iterator[str]:
 
 def _connect(path: str) -> Any:
     load()
-    chromadb = sys.modules["chromadb"]
     refuse_if_shared(Path(path))
-    settings = chromadb.config.Settings(  # which no environment variable or ``.env`` file changes
+    chosen = settings("chromadb.api.rust.RustBindingsAPI")
+    try:
+        return sys.modules["chromadb"].PersistentClient(path, settings=chosen)
+    except BaseException:
+        # Chroma caches a system before it starts it, and would return the failed one next time.
+        _systems().pop(path, None)
+        raise
+
+
+def settings(api: str) -> Any:
+    """Return Chroma's settings, which no environment variable or ``.env`` file changes."""
+    return sys.modules["chromadb"].config.Settings(
         _env_file=None,
         anonymized_telemetry=False,
-        chroma_api_impl="chromadb.api.rust.RustBindingsAPI",
+        chroma_api_impl=api,
         chroma_otel_collection_endpoint="",
         chroma_server_nofile=None,
         migrations="apply",
         migrations_hash_algorithm="md5",
         allow_reset=False,
     )
-    try:
-        return chromadb.PersistentClient(path, settings=settings)
-    except BaseException:
-        # Chroma caches a system before it starts it, and would return the failed one next time.
-        _systems().pop(path, None)
-        raise
 
 
 def refuse_if_shared(folder: Path) -> None:
@@ -455,6 +483,14 @@ def _systems() -> dict[str, Any]:
         return {}
     systems: dict[str, Any] = client._identifier_to_system  # noqa: SLF001 -- there is no other way to see them
     return systems
+
+
+def forget_client(client: Any) -> None:
+    """Drop what Chroma's cache keeps of a client of a server: two systems, under three names."""
+    own = [one._system for one in (client, client._admin_client)]  # noqa: SLF001 - as above
+    systems = _systems()
+    for name in [name for name, one in systems.items() if any(one is mine for mine in own)]:
+        systems.pop(name, None)
 
 
 _open: dict[str, Any] = {}

@@ -290,11 +290,10 @@ class Filing:
                 raise Unusable("another process is in a transaction")
             time.sleep(_LOOK_AGAIN)
 
-    def naming(self, ns: int, erased: int, replaced: str | None) -> NameIt:
+    def naming(self, ns: int, erased: int) -> NameIt:
         """Return what names a file of a namespace in the transaction that notes its mark.
 
-        ``erased`` is its newest erasure when the content was read, ``replaced`` the mark of the
-        file that is there, if that is known.
+        ``erased`` is its newest erasure when the content was read.
         """
 
         def name_it(mark: str, name: Callable[[], None]) -> None:
@@ -302,9 +301,7 @@ class Filing:
 
             def job(connection: Session) -> bool:
                 nonlocal named
-                known = vectors.adopt(
-                    connection, self._kind, ns, mark, replaced=replaced, erased=erased
-                )
+                known = vectors.adopt(connection, self._kind, ns, mark, erased=erased)
                 if known and not named:  # the job may run twice
                     name()
                     named = True

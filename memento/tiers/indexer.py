@@ -14,7 +14,7 @@ import logging
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from queue import SimpleQueue
@@ -32,7 +32,7 @@ from memento.tiers.queue import SHORT, Turns, Wish, Wishes, within
 from memento.tiers.work import OPS, UNFIT, Refused, Work, tell
 
 if TYPE_CHECKING:
-    from memento.tiers.long_tier import LongTier
+    from memento.tiers.long_tier import Index
     from memento.tiers.store_embedder import StoreEmbedder
 
 log = logging.getLogger("memento.tiers.indexer")
@@ -71,7 +71,8 @@ class Indexer:
     Args:
         ledger: The ledger with the backlog and the vectors.
         embedding: The embedder, or None to leave the work to a process that has one.
-        open_index: Returns the open long tier; called only from the background thread.
+        open_index: Returns the open long tier, None if the store has none; called only from the
+            background thread.
         index_lost: Tells whether the long tier's index is lost and must be rebuilt.
         chores: Does work that must not wait for the backlog; called before each batch.
         take_up: Puts new memories on the backlog: all of the given namespaces, or some of any.
@@ -87,7 +88,7 @@ class Indexer:
         self,
         ledger: Ledger,
         embedding: StoreEmbedder | None,
-        open_index: Callable[[], LongTier],
+        open_index: Callable[[], Index | None],
         index_lost: Callable[[], bool],
         *,
         chores: Callable[[], None],
@@ -142,6 +143,10 @@ class Indexer:
                     run.start()
         if self._embeds and not self._wake.is_set():
             self._wake.set()
+
+    def own(self, docids: Iterable[int]) -> None:
+        """Note which memories this process changed; see `Turns.own`."""
+        self._turns.own(docids)
 
     def trouble_for(self, sees: Sees) -> dict[str, str]:
         """Report present problems to a caller who sees these namespaces and no others."""
@@ -295,6 +300,7 @@ class Indexer:
             try:
                 moment = self._ledger.moment()
                 news = told or moment != idle or bool(self.wishes) or self._tries_again()
+                news = news or self._turns.deferred
                 told = self._ready("store") and self._go_on(news=news)
                 if told:
                     continue
@@ -408,15 +414,21 @@ class Indexer:
                     index, model = self._open_index(), self._work.model()
                 self._wanted = False
                 if part := lines[start : start + rows]:
-                    tell(self._ledger, index, part, model)
-                    self._ledger.write(
-                        partial(vectors.settle, lines=part), spaces={line.ns for line in part}
-                    )
+                    self._hand_on(index, part, model)
         except (TierUnavailable, *UNFIT) as error:
             self.failed("long", error)
             return False
         self.works("long")
         return bool(lines)
+
+    def _hand_on(self, index: Index | None, lines: Sequence[Owed], model: int) -> None:
+        """Tell the index, if there is one, of some lines, and strike them off the backlog."""
+        if index is not None:
+            tell(self._ledger, index, lines, model)
+        fed = None if index is None else index.mark
+        settle = partial(vectors.settle, lines=lines, fed=fed)
+        if not self._ledger.write(settle, spaces={one.ns for one in lines}) and index is not None:
+            index.renounce()
 
     @contextmanager
     def _at_leisure(self) -> Iterator[None]:

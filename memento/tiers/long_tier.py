@@ -32,6 +32,7 @@ from memento.tiers.check_in_child import probe
 from memento.tiers.chroma import (
     ChromaFault,
     ChromaFolder,
+    Collections,
     LongSample,
     blank_all,
     by_collection,
@@ -44,6 +45,7 @@ from memento.tiers.folder import FolderLock, LongState, Stamp, Taken, sum_of, wh
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     from numpy.typing import NDArray
 
@@ -74,7 +76,91 @@ _resets: Counter[Path] = Counter()
 """Resets after damage, by folder, in this process."""
 
 
-class LongTier:
+class Index:
+    """What a long tier does, whether its Chroma is a folder or a server.
+
+    All methods raise `TierUnavailable` if it cannot be used.
+    """
+
+    mark: str | None = None
+    """What the ledger calls the index that takes rows now; None if only this process feeds it."""
+
+    def _asking(self) -> AbstractContextManager[Collections]:
+        """Lend the open Chroma to one call, and record its errors."""
+        raise NotImplementedError
+
+    @property
+    def state(self) -> LongState:
+        """Whether it can be searched."""
+        raise NotImplementedError
+
+    @property
+    def reason(self) -> str:
+        """The reason of this state, as a sentence for people."""
+        raise NotImplementedError
+
+    def open(self) -> None:
+        """Make it ready; does nothing if it is."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Let go of it."""
+        raise NotImplementedError
+
+    def healthy(self, sample: Sequence[LongSample]) -> bool:
+        """Check that rows which were stored find themselves; if not, `open` repairs the tier."""
+        raise NotImplementedError
+
+    def renounce(self) -> None:
+        """Stop using it, since the ledger names another by now. A folder has one owner."""
+
+    def named(self, namespace: tuple[str, ...]) -> str:
+        """Name the collection of a namespace."""
+        return collection_name(namespace)
+
+    def upsert(
+        self,
+        namespace: tuple[str, ...],
+        ids: Sequence[str],
+        vectors: NDArray[np.float32],
+        metadatas: Sequence[Mapping[str, str | int]],
+    ) -> None:
+        """Store rows and replace those with the same ids. Repeating it is harmless.
+
+        The n ids differ, the vectors are (n, dim), finite, and the metadata, which may be empty,
+        are for people who open Chroma.
+        """
+        for part in _parts(len(ids)):
+            with self._asking() as chroma:
+                chroma.upsert(self.named(namespace), ids[part], vectors[part], metadatas[part])
+
+    def remove(self, namespace: tuple[str, ...], ids: Sequence[str]) -> None:
+        """Remove rows from the index; unknown ids are ignored.
+
+        The bytes of the vectors may stay in Chroma's files until the folder is set aside.
+        """
+        for part in _parts(len(ids)):
+            with self._asking() as chroma:
+                chroma.remove(self.named(namespace), ids[part])
+
+    def search(
+        self, namespace: tuple[str, ...], vector: NDArray[np.float32], n: int
+    ) -> list[tuple[str, float]]:
+        """Find the n rows of a namespace nearest to a vector, (dim,) float32.
+
+        Returns:
+            (id, cosine similarity in [-1, 1]), best first; equal ones by id.
+        """
+        with self._asking() as chroma:
+            return chroma.search(self.named(namespace), vector[np.newaxis], n)[0]
+
+    def count(self, namespace: tuple[str, ...]) -> int:
+        """Count the rows of a namespace."""
+        with self._asking() as chroma:
+            return chroma.count(self.named(namespace))
+
+
+class LongTier(Index):
     """A disposable semantic index over vectors that are stored in the ledger.
 
     The constructor does no I/O and does not import chromadb. All other methods raise
@@ -186,43 +272,12 @@ class LongTier:
         vectors: NDArray[np.float32],
         metadatas: Sequence[Mapping[str, str | int]],
     ) -> None:
-        """Store rows and replace those with the same ids. Repeating it is harmless.
-
-        The n ids differ, the vectors are (n, dim), finite, and the metadata, which may be empty,
-        are for people who open Chroma.
-        """
-        for part in self._parts(len(ids)):
-            with self._asking() as chroma:
-                chroma.upsert(collection_name(namespace), ids[part], vectors[part], metadatas[part])
+        """Store rows; see `Index`."""
+        super().upsert(namespace, ids, vectors, metadatas)
         self._written += len(ids)
         if self._written >= SYNC_ROWS:  # Chroma makes one more file in the folder of an index then
             self._written = 0
             files.make_private(self._folder)
-
-    def remove(self, namespace: tuple[str, ...], ids: Sequence[str]) -> None:
-        """Remove rows from the index; unknown ids are ignored.
-
-        The bytes of the vectors may stay in Chroma's files until the folder is set aside.
-        """
-        for part in self._parts(len(ids)):
-            with self._asking() as chroma:
-                chroma.remove(collection_name(namespace), ids[part])
-
-    def search(
-        self, namespace: tuple[str, ...], vector: NDArray[np.float32], n: int
-    ) -> list[tuple[str, float]]:
-        """Find the n rows of a namespace nearest to a vector, (dim,) float32.
-
-        Returns:
-            (id, cosine similarity in [-1, 1]), best first; equal ones by id.
-        """
-        with self._asking() as chroma:
-            return chroma.search(collection_name(namespace), vector[np.newaxis], n)[0]
-
-    def count(self, namespace: tuple[str, ...]) -> int:
-        """Count the rows of a namespace."""
-        with self._asking() as chroma:
-            return chroma.count(collection_name(namespace))
 
     def healthy(self, sample: Sequence[LongSample]) -> bool:
         """Check that rows which were stored find themselves; if not, `open` repairs the tier."""
@@ -393,6 +448,7 @@ class LongTier:
                 logger.warning("the Chroma folder %s is damaged: %s", self._folder, problem)
                 self._state, self._reason = LongState.ASIDE, problem
 
-    def _parts(self, n: int) -> Iterator[slice]:
-        for start in range(0, n, BATCH):
-            yield slice(start, start + BATCH)
+
+def _parts(n: int) -> Iterator[slice]:
+    for start in range(0, n, BATCH):
+        yield slice(start, start + BATCH)

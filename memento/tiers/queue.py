@@ -25,6 +25,11 @@ STEP = 0.618_033_988_749_895
 """Step of the place that moves, as a share of the backlog of a namespace: multiples of the golden
 ratio, modulo 1, leave no large gap."""
 
+ELSEWHERE = 2.0
+"""Seconds that a line of another machine is left to that machine, which is embedding it too."""
+_KNOWN = 20_000
+"""Lines of which it is kept whose they are, at most."""
+
 T = TypeVar("T")
 
 
@@ -63,6 +68,20 @@ class Turns:
         self._ledger = ledger
         self._last = 0
         self._taken = 0
+        self._own: set[int] = set()
+        self._met: dict[tuple[int, int], float] = {}  # lines of other machines, and since when
+        self.deferred = False
+        """Whether the last call left a line to another machine."""
+
+    def own(self, docids: Iterable[int]) -> None:
+        """Note which memories this process changed, so that it is the one to embed them.
+
+        Processes that share a file do not: the first that is free embeds them. From any thread.
+        """
+        if not self._ledger.in_file:
+            if len(self._own) > _KNOWN:
+                self._own = set()
+            self._own.update(docids)
 
     def take(self, rows: int, chars: int, skip: Collection[tuple[int, int]] = ()) -> list[Owed]:
         """Choose lines, in turns; the next call goes on with the namespace after the last one.
@@ -70,12 +89,23 @@ class Turns:
         ``skip`` leaves lines out, as (row id, revision). One line is taken in any case, however
         many ``chars`` it has.
         """
+        self.deferred = False
         lines = self._ledger.read(lambda c: self._chosen(c, rows, skip))
         taken = within(lines, chars)
         if taken:
             self._last = list(dict.fromkeys(line.ns for line in taken))[-1]
         self._taken += 1
         return taken
+
+    def _is_due(self, place: Place) -> bool:
+        if self._ledger.in_file or place.docid in self._own:
+            return True
+        now = monotonic()
+        if len(self._met) > _KNOWN:
+            self._met = {}
+        due = now - self._met.setdefault((place.docid, place.rev), now) >= ELSEWHERE
+        self.deferred |= not due
+        return due
 
     def _chosen(
         self, connection: Session, rows: int, skip: Collection[tuple[int, int]]
@@ -92,7 +122,7 @@ class Turns:
         """Return lines of a namespace by session, oldest first; another session leads each time."""
         sessions: dict[str | None, list[Place]] = {}
         for place in self._seen(connection, ns, look):
-            if (place.docid, place.rev) not in skip:
+            if (place.docid, place.rev) not in skip and self._is_due(place):
                 sessions.setdefault(place.session, []).append(place)
         queues = list(sessions.values())
         lead = self._taken % len(queues) if queues else 0

@@ -20,7 +20,7 @@ from memento.ledger.vectors import Owed
 from memento.tiers.queue import Wishes
 
 if TYPE_CHECKING:
-    from memento.tiers.long_tier import LongTier
+    from memento.tiers.long_tier import Index
     from memento.tiers.store_embedder import StoreEmbedder
 
 log = logging.getLogger("memento.tiers.indexer")
@@ -166,7 +166,7 @@ def _contained() -> Iterator[None]:
         raise EmbedderError(f"the embedder raised {type(error).__name__}: {error}") from error
 
 
-def tell(ledger: Ledger, index: LongTier, lines: Sequence[Owed], model: int) -> None:
+def tell(ledger: Ledger, index: Index, lines: Sequence[Owed], model: int) -> None:
     """Bring the open index, of one embedder, to the present state of lines in order of row ids."""
     import numpy as np  # noqa: PLC0415 - must not load with memento
 

@@ -47,6 +47,7 @@ from memento.tiers.folder import FolderLock
 from memento.tiers.ring import ShortTier
 
 if TYPE_CHECKING:
+    from memento.config import ChromaConfig
     from memento.ledger import scope_rows, session_rows
 else:
     scope_rows = later("memento.ledger.scope_rows")
@@ -64,6 +65,11 @@ NOT_REACHED = (
     "what the file system, a volume snapshot, the disk's firmware or swap keeps of old blocks",
 )
 """Copies that erasing cannot reach."""
+OF_A_SERVER = (
+    "the log archive, standbys and dumps of the database server",
+    "the caches of other machines, until they next open the store or read the namespace",
+)
+"""The same of a ledger on a server."""
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -149,12 +155,15 @@ class Eraser:
         ledger: The store.
         short: Its ring buffers.
         let_go: Closes this process's Chroma client, if there is one.
+        chroma: Where Chroma is.
     """
 
-    def __init__(self, ledger: Ledger, short: ShortTier, let_go: Callable[[], None]) -> None:
+    def __init__(
+        self, ledger: Ledger, short: ShortTier, let_go: Callable[[], None], chroma: ChromaConfig
+    ) -> None:
         self._ledger = ledger
         self._short = short
-        self._let_go = let_go
+        self._let_go, self._chroma = let_go, chroma
         self._folder = ledger.root / layout.CHROMA
         self._rows: Counter[str] = Counter()
         self._removed: list[str] = []
@@ -179,7 +188,7 @@ class Eraser:
             from_micros(now),
             dry_run=True,
             locked=locked,
-            not_reached=(*NOT_REACHED, *self._beside()),
+            not_reached=(*NOT_REACHED, *self._beside(), *self._of_a_server()),
         )
 
     def erase(self, ns: int, what: Chosen, *, derived: bool, now: int) -> Erasure:
@@ -241,7 +250,7 @@ class Eraser:
             rewritten=tuple(self._rewritten),
             pending=dict(self.pending),
             untouched=strangers,
-            not_reached=(*NOT_REACHED, *self._beside()),
+            not_reached=(*NOT_REACHED, *self._beside(), *self._of_a_server()),
         )
 
     def _locked(self, ns: int, doomed: Mapping[int, str]) -> tuple[str, ...]:
@@ -280,6 +289,11 @@ class Eraser:
         self.pending = left
         if owed and not left:
             self._ledger.keep_reserve()  # which it may have taken, and now has made room for
+
+    def catch_up(self) -> None:
+        """Remove derived files of this machine from before an erasure that another one made."""
+        if not self._ledger.in_file:
+            self._try(self._clear_derived)
 
     def wait(self, seconds: float) -> dict[str, str]:
         """Wait for other processes to do their part; returns the steps that are left."""
@@ -378,7 +392,17 @@ class Eraser:
         return None
 
     def _clear_chroma(self) -> str | None:
-        """Remove the Chroma folder, if it is the store's, and queue all its rows again."""
+        """Remove the Chroma folder, if it is the store's, and queue all its rows again.
+
+        So is all that the store has on a Chroma server.
+        """
+        if self._ledger.read(vectors.generations):
+            self._let_go()
+            from memento.tiers.chroma_server import forget  # noqa: PLC0415 - needs NumPy
+
+            if (why := forget(self._ledger, self._chroma)) is not None:
+                return why
+            self._removed.append(f"the index on {self._chroma.url}")
         lock = FolderLock(layout.lock_of(self._folder))
         if not lock.acquire():
             self._let_go()
@@ -404,6 +428,9 @@ class Eraser:
         else:
             return
         self._removed.append(path.name)
+
+    def _of_a_server(self) -> tuple[str, ...]:
+        return () if self._ledger.in_file else OF_A_SERVER
 
     def _beside(self) -> list[str]:
         """Name the stores that were set aside beside this one, and unfinished files there."""

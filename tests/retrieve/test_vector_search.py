@@ -540,6 +540,8 @@ def test_a_process_that_only_asks_never_imports_chroma(open_memory, tmp_path):
 class Fake:
     """A long tier in RAM."""
 
+    mark = None
+
     def __init__(self, *_args, **_options):
         self.state, self.reason, self.rows = LongState.COLD, "", {}
 

@@ -28,6 +28,8 @@ FAST_CONFIG = Config(index=FAST)
 class Index:
     """A long tier in a dict that can be told to refuse."""
 
+    mark = None
+
     def __init__(self):
         self.rows, self.removed, self.refusal = {}, [], None
 

@@ -317,14 +317,14 @@ class PanicException(BaseException):
 )
 def test_what_chroma_throws_is_told_apart(thrown, damage):
     """Panics and errors are faults; a full disk or a lock is not held against the folder."""
-    with pytest.raises(ChromaFault) as caught, chroma._faults():
+    with pytest.raises(ChromaFault) as caught, chroma.faults():
         raise thrown
     assert caught.value.damage is damage
 
 
 def test_ctrl_c_is_not_a_fault_of_chroma():
     """KeyboardInterrupt passes through."""
-    with pytest.raises(KeyboardInterrupt), chroma._faults():
+    with pytest.raises(KeyboardInterrupt), chroma.faults():
         raise KeyboardInterrupt
 
 

@@ -23,7 +23,7 @@ from memento.errors import (
 )
 from memento.ledger import namespaces
 from memento.testing import HashEmbedder
-from memento.tiers.chroma import ChromaFault, _faults
+from memento.tiers.chroma import ChromaFault, faults
 
 ID, TEXT = "patient-john-doe", "John Doe is HIV positive"
 
@@ -170,7 +170,7 @@ def test_damaged_labels_of_a_neighbour_stop_no_export(memory):
 
 def test_what_chroma_says_names_no_id():
     """Its messages are shown to everyone who shares the folder."""
-    with pytest.raises(ChromaFault) as caught, _faults([ID, f"{ID}-2"]):
+    with pytest.raises(ChromaFault) as caught, faults([ID, f"{ID}-2"]):
         raise ValueError(f"Expected IDs to be unique, found duplicates of: {ID}-2, {ID}")
     assert ID not in str(caught.value)
     assert "found duplicates of: ..., ..." in str(caught.value)

@@ -1,0 +1,112 @@
+"""Several machines, one ledger on a server: each finds by meaning what the others stored."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+
+import numpy as np
+import postgres
+import pytest
+
+from memento import Config, MemoryManager
+from memento.config import IndexConfig
+from memento.retrieve import vector_search
+from memento.testing import ManualClock
+
+QUICK = Config(index=IndexConfig(start_seconds=0.01, poll_seconds=0.05))
+SUBJECTS = ("ferry", "boat", "ship"), ("loaf", "bread", "bun"), ("vale", "dell", "glen")
+"""Words of one meaning each, in turns."""
+
+
+class Meanings:
+    """An embedder for which the words of a subject are one; it counts the texts it embeds."""
+
+    name, dim = "meanings", 16
+
+    def __init__(self):
+        self.texts = []
+
+    def embed(self, texts):
+        """Embed texts: the subject, and a little of the text itself."""
+        self.texts += texts
+        return np.stack([self._one(text) for text in texts])
+
+    def _one(self, text):
+        row = np.zeros(self.dim, np.float32)
+        for at, words in enumerate(SUBJECTS):
+            row[at] = sum(text.split().count(word) for word in words)
+        row[4 + len(text) % 12] += 0.1
+        return row / np.linalg.norm(row)
+
+
+@pytest.fixture
+def address():
+    """The address of an empty store."""
+    found = postgres.server().address("shared")
+    with MemoryManager(found, embedder=None):
+        pass
+    yield found
+    postgres.wipe(found)
+
+
+@pytest.fixture
+def machine(address, tmp_path, monkeypatch):
+    """Open the store as one more machine would, with a cache folder of its own."""
+    with ExitStack() as opened:
+
+        def make(name):
+            monkeypatch.setenv("MEMENTO_CACHE", str(tmp_path / name))
+            memory = MemoryManager(
+                address, embedder=Meanings(), config=QUICK, clock=ManualClock(), namespace="team"
+            )
+            return opened.enter_context(memory)
+
+        yield make
+
+
+def by_meaning(memory, question):
+    """Return the best hit of a question that shares no word with it, and what is missing."""
+    found = memory.retrieve(question, k=1, wait=10)
+    return found[0].text if found else None, found.missing
+
+
+def test_each_machine_finds_what_another_stored(machine):
+    """What one machine stores, another finds by meaning, in either direction."""
+    one, other = machine("one"), machine("other")
+    one.add("we take the ferry")
+    assert by_meaning(other, "which boat") == ("we take the ferry", {})
+    other.add("we bake a loaf")
+    assert by_meaning(one, "any bread") == ("we bake a loaf", {})
+    assert by_meaning(machine("third"), "a bun") == ("we bake a loaf", {})
+    assert {path.name for path in one.store.root.iterdir()}.isdisjoint({"chroma", "ledger.db"})
+
+
+def test_each_machine_keeps_a_file_of_its_own(machine, monkeypatch):
+    """With many vectors each machine has its file, and none makes those of the others invalid."""
+    monkeypatch.setattr(vector_search, "TAIL", 40)
+    machines = [machine(name) for name in ("one", "two", "three")]
+    machines[0].add_many([f"we take the ferry number {n}" for n in range(200)])
+    machines[0].flush(wait=True)
+    for _ in range(2):
+        for one in machines:
+            assert "ferry" in by_meaning(one, "ship")[0]
+    files = [one.store.root / "derived" / f"{number}.vectors" for one in machines for number in [1]]
+    written = [path.stat().st_ino for path in files]
+    for turn, one in enumerate(machines):
+        one.add(f"we bake a loaf {turn}")
+        assert "loaf" in by_meaning(machine(f"again {turn}"), "any bread")[0]
+    again = [machine(name) for name in ("one", "two", "three")]
+    assert all("loaf" in by_meaning(one, "a bun")[0] for one in again)
+    assert [path.stat().st_ino for path in files] == written
+
+
+def test_what_is_erased_is_found_by_no_machine(machine):
+    """An erasure on one machine takes the memory from the answers of all."""
+    one, other = machine("one"), machine("other")
+    doomed = one.add("we take the ferry")
+    one.add("we bake a loaf")
+    assert by_meaning(other, "ship")[0] == doomed.text
+    receipt = one.store.erase(doomed.id)
+    assert receipt.complete
+    assert any("caches" in what for what in receipt.not_reached)
+    assert doomed.text not in [hit.text for hit in other.retrieve("ship ferry")]
