@@ -8,7 +8,6 @@ is denied, or corrected ("It's Thursday, not Friday"). In doubt both stay.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
 
 from memento.observe.wording import without_lead
 from memento.text.opposed import LONGEST, marks, opposed, spoken, stance
@@ -107,10 +106,14 @@ _DENIES = re.compile(
 )
 _TURNS_OUT = re.compile(r"^(?:it )?(?:turns|turned) out (?:that )?| after all$", re.IGNORECASE)
 _CORRECTED = (
-    re.compile(r"[^,;.]{1,60}?,? (?:and )?not (?P<old>[^,;.]{1,60})$", re.IGNORECASE),
-    re.compile(r"not (?P<old>[^,;.]{1,60})[,;.] ?(?:but )?[^,;.]{1,60}$", re.IGNORECASE),
-    re.compile(r"[^,;.]{1,60}? (?:instead of|rather than) (?P<old>[^,;.]{1,60})$", re.IGNORECASE),
-    re.compile(r"[^,;.]{0,40}?\bfrom (?P<old>[^,;.]{1,30}?) to [^,;.]{1,40}$", re.IGNORECASE),
+    re.compile(r"(?P<new>[^,;.]{1,60}?),? (?:and )?not (?P<old>[^,;.]{1,60})$", re.IGNORECASE),
+    re.compile(r"not (?P<old>[^,;.]{1,60})[,;.] ?(?:but )?(?P<new>[^,;.]{1,60})$", re.IGNORECASE),
+    re.compile(
+        r"(?P<new>[^,;.]{1,60}?) (?:instead of|rather than) (?P<old>[^,;.]{1,60})$", re.IGNORECASE
+    ),
+    re.compile(
+        r"[^,;.]{0,40}?\bfrom (?P<old>[^,;.]{1,30}?) to (?P<new>[^,;.]{1,40})$", re.IGNORECASE
+    ),
 )
 _TOLD_WHEN = re.compile(
     r",? (?:now|today|yesterday|(?:last|this) (?:week|month|year)|for good|at last"
@@ -179,13 +182,14 @@ def _telling(thing: str) -> list[str]:
     return kept if len(kept) == len(said) else []
 
 
-def retracts(new: str, old: str, *, fills: bool = False) -> bool:
+def retracts(new: str, old: str, *, value: str | None = None) -> bool:
     """Return whether a statement says of an earlier one of the same person that it is over.
 
     Args:
         new: The statement.
         old: The earlier one.
-        fills: Whether the earlier one is the value of a slot, so that a plain "not" takes it back.
+        value: What the earlier one gives a slot, folded, so that a plain "not" takes it back and
+            the value may stand anywhere in it; None if it fills none.
 
     >>> retracts("It's Thursday, not Friday.", "The demo is on Friday.")
     True
@@ -193,17 +197,22 @@ def retracts(new: str, old: str, *, fills: bool = False) -> bool:
     False
     >>> retracts("I left Siemens.", "I work at Siemens."), retracts("I left Siemens.", "Siemens")
     (True, False)
+    >>> retracts("I left Siemens.", "I work at Siemens as a welder.", value="siemens")
+    True
     """
     plain = without_lead(new.replace("’", "'")).strip().rstrip(".! ")  # noqa: RUF001 - real
     plain = _TOLD_WHEN.sub("", plain)
-    denies = fills or _DENIES.search(new.replace("n't", " not"))
+    denies = value is not None or _DENIES.search(new.replace("n't", " not"))
     if denies and _denies(_TURNS_OUT.sub("", plain), old):
         return True
     if any(over.match(plain) and was.search(old) for over, was in _STATES):
         return True
-    told = [spoken(match["old"]) for one in _CORRECTED if (match := one.match(plain))]
-    return any(_is_about(old, plain, one) for one in told if one) or any(
-        _says_little_but(old, one) and _says_little_but(plain, one, anywhere=True)
+    if any(_is_about(old, plain, said) for one in _CORRECTED if (said := one.match(plain))):
+        return True
+    filled = frozenset(words(value or ""))
+    return any(
+        (one == filled or _says_little_but(old, one))
+        and _says_little_but(plain, one, anywhere=True)
         for one in ended(plain)
     )
 
@@ -218,10 +227,19 @@ def _denies(new: str, old: str) -> bool:
     return opposed(new, old) or (bool(begins) and len(known.about) <= len(said) + _FRAME)
 
 
-def _is_about(old: str, new: str, value: Collection[str]) -> bool:
-    """Return whether a statement has the value that another takes back, and all else it names."""
-    said = {*spoken(old)}
-    return said.issuperset(value) and len({*spoken(new)} - said - _LITTLE) <= len(value)
+def _is_about(old: str, new: str, corrected: re.Match[str]) -> bool:
+    """Return whether a statement has the value that another takes back, and all else it names.
+
+    One that has the other value as well is about more: "It's Friday and Monday".
+    """
+    said, value, instead = {*spoken(old)}, spoken(corrected["old"]), spoken(corrected["new"])
+    added = {*spoken(new)} - said - _LITTLE
+    return (
+        bool(value)
+        and said.issuperset(value)
+        and len(added) <= len(value)
+        and not added.isdisjoint(instead)
+    )
 
 
 def _says_little_but(text: str, thing: frozenset[str], *, anywhere: bool = False) -> bool:

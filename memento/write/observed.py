@@ -139,7 +139,7 @@ def _without_slot(lesson: Lesson, rows: Sequence[Row], key: str | None) -> Verdi
             return Verdict(repeats=same, key=key)
         return Verdict(replaces=same, key=key)
     said = lesson.candidate.span.text
-    ended = [row for row in rows if retracts(said, row.text, fills=_is_of_user(row))]
+    ended = [row for row in rows if retracts(said, row.text, value=_value_of_user(row))]
     if len(ended) == 1 and not ended[0].pinned & LOCKS:
         return Verdict(replaces=ended[0], key=key or ended[0].key)
     against = tuple(row for row in rows if _excludes(row, lesson))
@@ -148,9 +148,9 @@ def _without_slot(lesson: Lesson, rows: Sequence[Row], key: str | None) -> Verdi
     )
 
 
-def _is_of_user(row: Row) -> bool:
-    """Return whether a memory is the value of a slot that says how the user is, not what to do."""
-    return row.key is not None and row.kind != Kind.RULE
+def _value_of_user(row: Row) -> str | None:
+    """Return the value that a memory gives a slot that says how the user is, not what to do."""
+    return None if row.key is None or row.kind == Kind.RULE else value_of(row) or ""
 
 
 def _says_the_same(row: Row, lesson: Lesson) -> bool:
