@@ -70,7 +70,6 @@ _OF_ROW = {
     "awaited": ("docid",),
     "dynamics": ("docid",),
     "claims": ("docid",),
-    "successions": ("older", "newer"),
     "associations": ("src", "dst"),
     "memories": ("docid",),
 }
@@ -177,7 +176,7 @@ def delete(db: Session, docids: list[int]) -> dict[str, int]:
     strength_fold.events_went(db)
     if counts["associations"]:
         usage_events.dropped(db)
-    for derived in ("dynamics", "claims", "successions", "associations"):
+    for derived in ("dynamics", "claims", "associations"):
         del counts[derived]
     return counts
 
