@@ -35,7 +35,11 @@ _ENUM = "role_"
 ROLE_FIELDS = ("role", "role_type", "type", "sender", "author", "from", "speaker")
 """Where messages name who speaks. A role may be any name, as agents have names; in the others an
 unknown name may be that of a person or the type of an event, and says nothing."""
-WORD_FIELDS = ("parts", "content", "text", "output", "value", "message", "refusal")
+_NAMED = ("role", "value", "type")
+"""Where an object that names who speaks has the name."""
+WORD_FIELDS = (
+    "parts", "content", "text", "output", "value", "message", "refusal", "contents", "blocks",
+)  # fmt: skip
 """Where messages have their words, as a rule the same ones in several."""
 _WRAPPED = ("data", "kwargs", "message")
 """Where LangChain's dumps, and answers and exports of chats, have the message itself."""
@@ -50,7 +54,7 @@ _ATTACHED = _names(
     input_audio output_audio audio_asset_pointer video video_url
     real_time_user_audio_video_asset_pointer file input_file file_url uploaded_file document
     document_url binary media speech resource resource_link container_upload search_result
-    text_plain"""
+    text_plain data uri hosted_file hosted_vector_store"""
 )
 """Blocks of attachments. Speech is words if its transcript is there; any other text in one is not
 known to be the speaker's: a file would be taken for the user's own statement."""
@@ -66,7 +70,7 @@ _WORDLESS = _ATTACHED | _names(
     execution_output code user_editable_context model_editable_context computer_screenshot
     tool_approval_request tool_approval_response item_reference mcp_list_tools
     mcp_approval_request mcp_approval_response compaction_trigger additional_tools program
-    program_output remove"""
+    program_output remove text_reasoning function_result usage"""
 )
 """Blocks and items that hold no words of who speaks: attachments, thoughts, calls, results."""
 _WORDLESS_STARTS = ("tool_", "data_")
@@ -85,6 +89,12 @@ _ACTS = _names(
     toolInvocations audio attachments experimental_attachments files images"""
 )
 """Keys of a message that does something else than speak."""
+_CALLS = ("tool_calls", "toolCalls", "invalid_tool_calls", "function_call")
+"""Those of them that only an assistant does."""
+_ANSWERS = ("tool_call_id", "toolCallId")
+"""Keys of a message that answers a call of a tool."""
+_MADE = ("isMeta", "isSynthetic", "synthetic", "isCompactSummary", "isApiErrorMessage")
+"""Marks of messages that a program wrote."""
 _NOTES = _ACTS | _names(
     """id uuid name actor trust metadata additional_kwargs response_metadata example lc index status
     created_at createdAt updated_at timestamp date time session session_id conversation_id thread_id
@@ -190,16 +200,22 @@ def words_of(content: object, where: str, *, strict: bool = True) -> str:
 
 
 def is_made(fields: Mapping[str, Any]) -> bool:
-    """Tell whether LangChain itself wrote a message in the name of a person, such as a summary."""
+    """Tell whether a program wrote a message in the name of a person, such as a summary.
+
+    LangChain and coding agents mark these.
+    """
     more = fields.get("additional_kwargs")
-    return isinstance(more, Mapping) and "lc_source" in more
+    noted = isinstance(more, Mapping) and "lc_source" in more
+    return noted or any(fields.get(mark) for mark in _MADE)
 
 
 def _names_in(fields: Mapping[str, Any]) -> list[tuple[str, object]]:
     """Return the fields that name who speaks, each with the name."""
     found = [(field, fields[field]) for field in ROLE_FIELDS if fields.get(field) is not None]
     found = [
-        (field, name.get("role", name.get("type")) if isinstance(name, Mapping) else name)
+        (field, next((name[key] for key in _NAMED if key in name), None))
+        if isinstance(name, Mapping)
+        else (field, name)
         for field, name in found
     ]
     path = fields.get("id")
@@ -213,8 +229,10 @@ def _names_in(fields: Mapping[str, Any]) -> list[tuple[str, object]]:
         and all(isinstance(part, Mapping) and "part_kind" in part for part in parts)
     ):  # Pydantic AI's
         found.append(("type", speaker))
-    if is_made(fields):
+    if is_made(fields) or any(fields.get(key) for key in _CALLS):
         found.append(("type", "assistant"))
+    if any(fields.get(key) for key in _ANSWERS):
+        found.append(("type", "tool"))
     return found
 
 
@@ -366,7 +384,7 @@ def _texts(content: object, where: str, inner: list[str], *, strict: bool) -> It
 
 
 def _kind_of(block: Mapping[str, Any]) -> object:
-    keys = ("type", "part_kind", "content_type", "kind")
+    keys = ("type", "$type", "block_type", "part_kind", "content_type", "kind")
     return next((block[key] for key in keys if key in block), None)
 
 

@@ -63,6 +63,12 @@ def formats(role, text):
     other = {"content": "hm", "part_kind": "system-prompt" if users else "thinking"}
     kind = "request" if users else "response"
     yield "pydantic ai", {"kind": kind, "parts": [other, part]}
+    thinks = {"type": "text_reasoning", "text": "hm"}
+    contents = [block, {"type": "data", "uri": "data:,x"}, thinks]
+    yield "agent framework", {"type": "chat_message", "role": {"value": role}, "contents": contents}
+    yield "agent framework net", {"role": role, "contents": [{"$type": "text", "text": text}]}
+    blocks = [{"block_type": "text", "text": text}, {"block_type": "image", "url": "x"}]
+    yield "llama index", {"role": role, "additional_kwargs": {}, "blocks": blocks}
 
 
 SHAPES = [name for name, _ in formats("user", WORDS)]
@@ -343,6 +349,27 @@ def test_no_nesting_of_roles_makes_other_peoples_words_the_users(made, field):
     said = read({"role": "user", field: content}, "message")
     assert said.text == SAID
     assert trust_of(said.role) is Trust.least([trust_of(role) for role in ["user", *roles]])
+
+
+@pytest.mark.parametrize(
+    ("mark", "trust"),
+    [
+        ({"isMeta": True}, Trust.AGENT),
+        ({"isSynthetic": True}, Trust.AGENT),
+        ({"isCompactSummary": True}, Trust.AGENT),
+        ({"tool_calls": [{"id": "c"}]}, Trust.AGENT),
+        ({"tool_call_id": "c"}, Trust.TOOL),
+        ({"toolCallId": "c"}, Trust.TOOL),
+    ],
+)
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_what_a_program_wrote_in_the_users_name_is_not_the_users(mark, trust, wrapped):
+    """Coding agents write notes and summaries as the user, and only tools answer calls."""
+    said = {"role": "user", "content": SAID}
+    message = {"type": "user", "message": said, **mark} if wrapped else {**said, **mark}
+    assert trust_of(read(message, "message").role) is trust
+    unmarked = dict.fromkeys(mark)
+    assert read({**message, **unmarked}, "message").role == "user"
 
 
 @pytest.mark.parametrize("form", ["{}", '{{"type": "human", "data": {}}}', '{{"kwargs": {}}}'])

@@ -164,6 +164,7 @@ _CHECKS: Mapping[str, Callable[[Any, Redaction, check.Limits], Any]] = {
 
 def update(work: Work, memory_id: str, asked: Accepted) -> Row:
     """Change a memory in place; what it was before stays in its history."""
+    check_author(memories.by_id(work.db, work.ns, memory_id), asked.author, work.rules.untrusted)
     if asked.lock is None:
         locks.unlock(work, memory_id)
     row = memories.by_id(work.db, work.ns, memory_id)
@@ -186,7 +187,6 @@ def _set_fields(work: Work, memory_id: str, asked: Accepted) -> Row:
     if row.status == Status.FORGOTTEN:
         raise InvalidInput("id", f"{memory_id!r} is forgotten; restore it first")
     locks.guard([row])
-    check_author(row, asked.author, untrusted)
     wanted = dict(asked.columns)
     if "scope" in wanted:  # a scope that was merged means the one that it is part of now
         wanted["scope"] = scope_rows.present(session, work.ns, wanted["scope"])

@@ -6,6 +6,8 @@ import io
 import json
 from contextlib import suppress
 from dataclasses import replace
+from datetime import UTC, datetime
+from inspect import signature
 from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,12 +17,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memento import Config, MemoryManager, Turn
-from memento.errors import ChangedSince, MementoError, UntrustedSource
+from memento.errors import ChangedSince, LockedMemory, MementoError, UntrustedSource
 from memento.ingest import read
 from memento.types import Source, Status, Trust
 from memento_mcp import Doors
 
 TRUSTS = ("user", "agent", "web")
+NOON = datetime(2030, 5, 1, 12, tzinfo=UTC)
 
 
 @pytest.fixture
@@ -117,6 +120,55 @@ def test_a_less_trusted_source_takes_no_place(memory, path):
         assert (now.text, now.status, now.key) == ("older", "active", "k"), (older, newer)
         assert now.source.kind == older
         assert view.value("k", scope=now.scope).id == old.id
+
+
+UPDATES = {
+    "text": "newer",
+    "kind": "fact",
+    "importance": 0.01,
+    "scope": "elsewhere",
+    "tags": ["newer"],
+    "metadata": {"newer": 1},
+    "pinned": False,
+    "valid_until": NOON,
+    "condition": "when it rains",
+    "due_at": NOON,
+    "expires_in": 1,
+    "add_aliases": ["newer"],
+    "remove_aliases": ["older"],
+    "tier": "short",
+    "lock": None,
+}
+"""Every argument of ``update``, with a value that changes something."""
+
+
+def test_every_argument_of_update_is_known_here():
+    """What a source may not change is tried with each of them."""
+    assert {*UPDATES} == {*signature(MemoryManager.update).parameters} - {"self", "id", "source"}
+
+
+@pytest.mark.parametrize("name", UPDATES)
+@pytest.mark.parametrize("level", ["user", "promoted", None])
+@pytest.mark.parametrize("who", ["agent", "web"])
+def test_a_less_trusted_source_updates_nothing(tmp_path, who, level, name):
+    """Neither a field nor a pin, a lock or a tier, whether the user locked the memory or not."""
+    with MemoryManager(tmp_path, embedder=None) as memory:
+        told = memory.add("Use tabs", "long", kind="rule", aliases=["older"], pinned=True)
+        before = memory.update(told.id, lock=level)
+        with pytest.raises((UntrustedSource, LockedMemory)):
+            memory.update(told.id, **{name: UPDATES[name]}, source=who)
+        assert memory.get(told.id) == before
+
+
+@pytest.mark.parametrize("who", ["agent", "web"])
+def test_a_less_trusted_source_protects_nothing(tmp_path, who):
+    """A memory that is locked or pinned for the user could not be corrected, or would not fade."""
+    with MemoryManager(tmp_path, embedder=None) as memory:
+        told = memory.add("The office opens at nine")
+        for change in ({"lock": "user"}, {"lock": "promoted"}, {"pinned": True}):
+            with pytest.raises(UntrustedSource):
+                memory.update(told.id, **change, source=who)
+        assert memory.get(told.id) == told
 
 
 @pytest.mark.parametrize("path", [by_key, by_supersedes, by_scope, by_promotion])
