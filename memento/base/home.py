@@ -143,6 +143,15 @@ def is_server(address: str | Path) -> bool:
     return str(address).lower().startswith(("postgres:/", "postgresql:/"))
 
 
+def is_service(address: str | Path) -> bool:
+    """Return whether an address is that of a service, as ``memento.connect`` takes it.
+
+    >>> is_service("unix:/run/memento.sock"), is_service("unix")
+    (True, False)
+    """
+    return str(address).lower().startswith(("unix:", "http:/", "https:/"))
+
+
 def cache_folder(environ: Mapping[str, str] = os.environ) -> Path:
     """Return the folder of what is derived from stores on a server: it may be deleted at any time.
 

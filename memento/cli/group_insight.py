@@ -131,12 +131,16 @@ def diff(
             "--until", parser=moment_of, metavar="MOMENT", help="The later moment. Default: now."
         ),
     ] = None,
+    after: Annotated[
+        str | None, option("--after", metavar="ID", help="Only memories that came after this one.")
+    ] = None,
+    limit: Annotated[int, option("--limit", help="Maximum number of memories.")] = 1000,
 ) -> Shown:
     """Show what changed between two moments.
 
     Lists what was added, changed, hidden and restored.
     """
-    found = memory.changes.diff(since, until)
+    found = memory.changes.diff(since, until, after=after, limit=limit)
     return Shown(found, _diff_lines(found))
 
 
@@ -154,6 +158,8 @@ def _diff_lines(found: Diff) -> Iterator[str]:
             if part == "changed" and before is not None and before.text != after.text:
                 said = f"{one_line(before.text)} -> {said}"
             yield f"{sign} {part:10} {name}  {said}"
+    if found.more is not None:
+        yield f"There may be more: --after {found.more}"
 
 
 @command(insight, f"memento insight strength {ID}")

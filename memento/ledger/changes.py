@@ -169,15 +169,22 @@ def of_run(db: Session, ns: int, run: int) -> list[Recorded]:
 
 
 def listed(
-    db: Session, ns: int, *, since: int | None, docid: int | None, run: int | None, limit: int
+    db: Session,
+    ns: int,
+    *,
+    since: int | None,
+    docid: int | None,
+    run: int | None,
+    before: int,
+    limit: int,
 ) -> list[Recorded]:
-    """Read changes of a namespace, the newest first; damaged ones are left out."""
+    """Read changes of a namespace before one, the newest first; damaged ones are left out."""
     rest = (
-        "WHERE ns = ?1 AND at >= coalesce(?2, at) AND (run = ?3 OR ?3 IS NULL) AND (change IN"
-        " (SELECT change FROM versions WHERE docid = ?4)"
+        "WHERE ns = ?1 AND change < ?7 AND at >= coalesce(?2, at) AND (run = ?3 OR ?3 IS NULL)"
+        " AND (change IN (SELECT change FROM versions WHERE docid = ?4)"
         " OR ?4 - ?5 BETWEEN rev_from AND rev_to OR ?4 IS NULL) ORDER BY change DESC LIMIT ?6"
     )
-    return list(CHANGES.select(db, rest, (ns, since, run, docid, docid_of(ns, 0), limit)))
+    return list(CHANGES.select(db, rest, (ns, since, run, docid, docid_of(ns, 0), limit, before)))
 
 
 def ended(db: Session, number: int) -> list[Ended]:

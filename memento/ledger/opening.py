@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from memento.base.files import path_of
-from memento.base.home import is_server
+from memento.base.home import is_server, is_service
 from memento.errors import InvalidInput, MissingExtra
 from memento.ledger.contract import BackupTool, Ledger
 
@@ -49,7 +49,7 @@ def folder_of(address: str | Path) -> Path:
     """Return the folder that an address names, absolute: it stays when the process goes elsewhere.
 
     Raises:
-        InvalidInput: If it is the address of a database server, or no name at all.
+        InvalidInput: If it is the address of a server, or no name at all.
 
     >>> folder_of("agent_memory").name
     'agent_memory'
@@ -60,6 +60,8 @@ def folder_of(address: str | Path) -> Path:
             "root",
             "is the address of a PostgreSQL server, where this is not possible; give a folder",
         )
+    if is_service(address):
+        raise InvalidInput("root", "is the address of a service; pass it to `memento.connect`")
     return folder
 
 

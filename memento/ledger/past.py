@@ -394,16 +394,22 @@ def at_moment(db: Session, row: Row, moment: int) -> Row | None:
     return then if then.created_at <= moment else None
 
 
-def touched_between(db: Session, ns: int, since: int, until: int) -> list[int]:
-    """Return the row ids of the memories that came or changed after a moment, up to another."""
+def touched_between(
+    db: Session, ns: int, since: int, until: int, *, after: int | None, limit: int
+) -> list[int]:
+    """Return the row ids of the memories that came or changed after a moment, up to another.
+
+    They are those after a row id, at most so many, in order.
+    """
     low, high = docid_range(ns)
+    low = low if after is None else after + 1
     query = (
         "SELECT docid FROM memories WHERE docid BETWEEN ?1 AND ?2"
         " AND created_at > ?3 AND created_at <= ?4"
         " UNION SELECT docid FROM versions WHERE docid BETWEEN ?1 AND ?2"
-        " AND until > ?3 AND until <= ?4 ORDER BY docid"
+        " AND until > ?3 AND until <= ?4 ORDER BY docid LIMIT ?5"
     )
-    return column(db, query, (low, high, since, until))
+    return column(db, query, (low, high, since, until, limit))
 
 
 def numbered(db: Session, docid: int) -> list[tuple[State, int | None, str | None]]:

@@ -13,7 +13,7 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import datetime
 from inspect import Parameter, signature
 from pathlib import Path
@@ -21,10 +21,11 @@ from time import monotonic, sleep
 from typing import IO, TYPE_CHECKING, Any, Self, cast
 from urllib.parse import quote
 
+from memento.admit.draft import at_position, draft_of
 from memento.aio import AsyncMemoryManager
 from memento.base.files import explain_os, write_atomically
 from memento.base.scopes import parse_namespace
-from memento.check import check_moment, check_seconds
+from memento.check import Limits, check_id, check_metadata, check_moment, check_seconds
 from memento.config import Config
 from memento.errors import (
     InvalidInput,
@@ -44,7 +45,7 @@ from memento.prompt.policy_values import TOKENS, Policy
 from memento.remote.faults import error_of
 from memento.remote.routes import ANSWERS, HERE, ROUTES, SENDS, UNSENT, Rights, Route, parts
 from memento.remote.values import plain, reader
-from memento.types import Draft, Memories, Retrieval
+from memento.types import Draft, Hit, Memories, Memory, Retrieval
 from memento.upkeep.backup import Backup
 from memento.verbs.documents import Documents, text_of
 from memento.verbs.feedback import Feedback, Loop
@@ -58,6 +59,8 @@ if TYPE_CHECKING:
 
 SECONDS = 30.0
 """Most time that a call may take."""
+_ANY_SIZE = Limits(metadata_bytes=1 << 62)
+"""Of metadata: the service has its limit."""
 _AGAIN = 0.1
 """Seconds after which a service that cannot be reached is tried again; doubles each time."""
 
@@ -163,7 +166,7 @@ class Link:
     def call(self, route: Route, said: Mapping[str, Any]) -> Any:
         """Call a method, and return its result."""
         file = SENDS.get(route.name) or ANSWERS.get(route.name)
-        arguments = {name: _argument(name, one) for name, one in said.items() if name != file}
+        arguments = {name: one for name, one in said.items() if name != file}
         if file is not None:
             go = self._send if route.name in SENDS else self._fetch
             return go(route, arguments, file, said[file])
@@ -262,20 +265,42 @@ def _problem(answer: httpx.Response) -> MementoError:
 
 
 def _body(arguments: Mapping[str, Any]) -> bytes:
-    try:
-        return json.dumps(arguments).encode()
-    except ValueError as error:  # a number of thousands of digits
-        raise InvalidInput("arguments", f"cannot be sent: {error}") from error
+    """Return the body of a call.
+
+    Raises:
+        InvalidInput: If JSON has no form for an argument, or would change it.
+    """
+    return _object(arguments).encode()
 
 
-def _argument(name: str, value: Any) -> Any:
+def _object(said: Mapping[str, Any]) -> str:
+    parts = (f"{json.dumps(name)}: {_value(name, value)}" for name, value in said.items())
+    return f"{{{', '.join(parts)}}}"
+
+
+def _value(name: str, value: Any) -> str:
     """Return an argument as it is sent."""
-    if isinstance(value, Named | Loop):
-        return value.id
+    if name == "items" and isinstance(value, list | tuple):
+        return f"[{', '.join(at_position(at, _item, one) for at, one in enumerate(value))}]"
+    if name == "metadata" and value is not None:
+        return check_metadata(value, _ANY_SIZE)  # a number as a name would become a text
+    if name == "id" and isinstance(value, Memory | Hit):
+        check_id(value)  # it says which attribute is the id
     try:
-        return plain(value)
-    except (TypeError, RecursionError) as error:
+        return json.dumps(value.id if isinstance(value, Named | Loop) else plain(value))
+    except RecursionError as error:
+        raise InvalidInput(name, "is nested too deep to be sent") from error
+    except (TypeError, ValueError) as error:  # or a number of thousands of digits
         raise InvalidInput(name, f"cannot be sent: {error}") from error
+
+
+def _item(item: Any) -> str:
+    """Return a draft as it is sent: what it does not say is left out."""
+    if isinstance(item, str):
+        return json.dumps(item)
+    draft = draft_of(item)
+    given = ((one, getattr(draft, one.name)) for one in fields(draft))
+    return _object({one.name: value for one, value in given if value is not one.default})
 
 
 def _path(name: str, file: Any) -> Path | None:

@@ -202,22 +202,41 @@ Without any of them it is hidden, like a forgotten one."""
 
 
 def between(
-    ledger: Ledger, ns: int | None, labels: tuple[str, ...], since: int, until: int
+    ledger: Ledger,
+    ns: int | None,
+    labels: tuple[str, ...],
+    since: int,
+    until: int,
+    *,
+    after: str | None,
+    limit: int,
 ) -> Diff:
-    """Compare two moments of recording, microseconds, of a namespace; None differs in nothing."""
+    """Compare two moments of recording, microseconds, of a namespace; None differs in nothing.
+
+    At most ``limit`` memories are looked at: those that came after the one with the id ``after``.
+    """
     parts: dict[str, dict[str, tuple[Memory | None, Memory]]] = {part: {} for part in _PARTS}
-    pairs = [] if ns is None else ledger.read(lambda c: list(_pairs(c, ns, since, until)))
-    for before, after in pairs:
+
+    def job(session: Session, ns: int) -> tuple[list[tuple[Row | None, Row]], str | None]:
+        first = None if after is None else memories.by_id(session, ns, after, damaged=True).docid
+        docids = past.touched_between(session, ns, since, until, after=first, limit=limit + 1)
+        last = docids[limit - 1 : limit] if len(docids) > limit else []
+        (more,) = past.names(session, last).values() or (None,)
+        return list(_pairs(session, ns, docids[:limit], since, until)), more
+
+    pairs, more = ([], None) if ns is None else ledger.read(lambda c: job(c, ns))
+    for before, then in pairs:
         was = None if before is None else to_memory(before, labels)
-        now = to_memory(after, labels)
+        now = to_memory(then, labels)
         if part := _part(was, now):
             parts[part][now.id] = was, now
-    return Diff(from_micros(since), from_micros(until), **parts)  # type: ignore[arg-type]
+    return Diff(from_micros(since), from_micros(until), **parts, more=more)  # type: ignore[arg-type]
 
 
-def _pairs(session: Session, ns: int, since: int, until: int) -> Iterator[tuple[Row | None, Row]]:
+def _pairs(
+    session: Session, ns: int, docids: Sequence[int], since: int, until: int
+) -> Iterator[tuple[Row | None, Row]]:
     """Yield the memories that may differ, as they were at both moments."""
-    docids = past.touched_between(session, ns, since, until)
     for _, row in sorted(memories.by_docids(session, ns, docids).items()):
         sound(row)
         after = past.at_moment(session, row, until)

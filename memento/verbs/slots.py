@@ -33,8 +33,8 @@ SlotValues = list[SlotValue]
 """Named here, because inside some classes ``list`` is a method."""
 
 
-_PATIENCE = 5.0
-"""Seconds for which ``conflicts`` compares the statements that wait: 1,000 of them and more."""
+_PATIENCE = 1.0
+"""Seconds for which ``conflicts`` compares the statements that wait."""
 ConflictStatus: TypeAlias = Literal["open", "resolved"]
 Keep: TypeAlias = Literal["a", "b", "both", "neither"]
 
@@ -121,7 +121,8 @@ class Slots(Part):
         """List pairs of memories that seem to contradict each other, newest first.
 
         Each new statement is compared with earlier ones in the background; this call first compares
-        those that are still waiting, for a few seconds at most. Two of one speaker conflict if they
+        those that are still waiting, for a second at most: after many were added at once, ask again
+        to see the rest. Two of one speaker conflict if they
         give one slot two values, or are the same but for a "not" or an opposite. Both stay.
 
         Args:

@@ -4,6 +4,7 @@ import asyncio
 import inspect
 import io
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -222,27 +223,29 @@ async def test_it_is_awaited_too(memory):
     assert len(memory.list()) == 8
 
 
-SUITE = (
-    "tests/test_manager_add.py",
-    "tests/test_slot_values.py",
-    "tests/verbs/test_scope_verbs.py",
-    "tests/verbs/test_sessions.py",
-)
+SUITE = """
+    test_bad_input test_conversation test_display test_erased_turns test_long_texts
+    test_manager_add test_manager_retrieve test_messages test_names_in_unicode test_progress
+    test_scopes test_slot_values test_verbs verbs/test_kept verbs/test_resume
+    verbs/test_scope_verbs verbs/test_scopes_kept verbs/test_sessions verbs/test_shares
+"""
+WORDS = ("passed", "skipped")
 INSIDE = {
-    "test_secrets_do_not_get_into_a_session": "reads the files of a store that it has closed",
-    "test_an_interrupted_merge_is_finished_by_the_same_call": "breaks off within a transaction",
     "test_a_session_breaks_off_when_its_store_is_closed": "a client closes no store",
-    "test_a_process_number_given_again_is_not_the_owner": "the owner is the service's process",
-    "test_a_damaged_value_is_an_error": "damages a row in the ledger",
-    "test_a_damaged_value_is_not_passed_over": "damages a row in the ledger",
+    "test_an_interrupted_merge_is_finished_by_the_same_call": "interrupts the thread that writes",
+    "test_another_shape_is_refused": "in JSON, a turn is an object with the fields of one",
+    "test_ten_megabytes_are_refused_with_the_limit": "the service's own limit comes first",
+    "test_what_is_hidden_is_gone_at_once": "one of them advances the clock of the store",
 }
-"""Tests that reach into the manager, and for what."""
+"""Tests that cannot pass, and why. Those that read the engine or the folder, and those that pass a
+function, skip themselves: see ``tests/conftest.py``."""
 
 
 def test_the_managers_own_tests_pass_through_a_service():
     """They run with each store behind a service; the few that look inside are left out."""
     root = Path(__file__).parents[2]
-    words = ["-m", "pytest", "-q", "-n0", "-k", f"not ({' or '.join(INSIDE)})", *SUITE]
+    files = [f"tests/{name}.py" for name in SUITE.split()]
+    words = ["-m", "pytest", "-q", "-n0", "-k", f"not ({' or '.join(INSIDE)})", *files]
     ran = subprocess.run(
         [sys.executable, *words],
         cwd=root,
@@ -252,3 +255,5 @@ def test_the_managers_own_tests_pass_through_a_service():
         check=False,
     )
     assert ran.returncode == 0, ran.stdout[-3000:]
+    passed, skipped = (int(re.search(rf"(\d+) {word}", ran.stdout)[1]) for word in WORDS)
+    assert passed > 8 * skipped

@@ -616,6 +616,29 @@ def test_the_difference_of_two_moments(memory, clock):
     assert not memory.changes.diff(clock())
 
 
+def test_a_difference_comes_in_pages(memory, clock):
+    """A call looks at so many memories and names the last; the pages together are the whole."""
+    since = clock() - DAY
+    kept = [memory.add(f"note {number}") for number in range(5)]
+    first = memory.changes.diff(since, limit=2)
+    second = memory.changes.diff(since, limit=3, after=first.more)
+    assert [*first.added, *second.added] == [one.id for one in kept]
+    assert (first.more, second.more) == (kept[1].id, None)
+    with pytest.raises(NotFound):
+        memory.changes.diff(since, after="nothing")
+
+
+def test_changes_come_in_pages(memory):
+    """The number of the last one leads to the next page."""
+    kept = memory.add("note")
+    for number in range(5):
+        memory.update(kept.id, text=f"note {number}")
+    every = [one.number for one in memory.changes.list()]
+    first = [one.number for one in memory.changes.list(limit=2)]
+    rest = [one.number for one in memory.changes.list(before=first[-1])]
+    assert first + rest == every == [5, 4, 3, 2, 1]
+
+
 def test_a_difference_shows_what_was_accepted_only(memory, clock):
     """A page in quarantine is in no difference until somebody approves it."""
     since = clock() - DAY
