@@ -63,7 +63,7 @@ def routes(service: Service) -> list[BaseRoute]:
         "/v1/memories/": {"DELETE": _delete_all},
         "/v1/batch/": {"PUT": _batch_update, "DELETE": _batch_delete},
         "/v1/entities/": {"GET": _entities},
-        "/v2/entities/{type}/{name}/": {"DELETE": _delete_entity},
+        "/v2/entities/{type}/{name:path}/": {"DELETE": _delete_entity},
     }
     absent = (
         "/v1/exports/{rest:path}",

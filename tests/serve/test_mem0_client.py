@@ -1,5 +1,7 @@
 """The real client of mem0, against `memento serve --mem0`."""
 
+import os
+
 import pytest
 
 from memento.resident import tokens
@@ -7,16 +9,18 @@ from memento.serve.app import Settings
 from memento.serve.mem_zero import routes
 from tests.served import served
 
+os.environ["MEM0_TELEMETRY"] = "False"  # it is read once, when mem0 is imported
 mem0 = pytest.importorskip("mem0", reason="needs mem0ai: pip install mem0ai")
 
 
 @pytest.fixture
-def client(memory, monkeypatch):
+def client(memory):
     """A client whose token sees the namespace ``acme``."""
-    monkeypatch.setenv("MEM0_TELEMETRY", "False")
     token = tokens.add(memory.store.root, "app", namespace="acme", rights="write", trust="user")
     with served(memory, Settings(), "127.0.0.1:0", routes) as (url, _):
-        yield mem0.MemoryClient(api_key=token, host=url)
+        opened = mem0.MemoryClient(api_key=token, host=url)
+        yield opened
+        opened.client.close()
 
 
 def test_it_stores_finds_changes_and_deletes(client, memory):
@@ -55,6 +59,18 @@ def test_it_stores_word_for_word(client):
     assert client.users()["results"][0]["name"] == "rami"
     client.delete_all(user_id="rami")
     assert client.get_all(filters={"user_id": "rami"})["results"] == []
+
+
+def test_users_are_deleted(client):
+    """One by name, and all of them; each with what it said, and nobody else's."""
+    for user in ("rami", "ada/b", "lin"):
+        client.add([{"role": "user", "content": f"I am {user}"}], user_id=user, infer=False)
+    client.delete_users(user_id="ada/b")
+    left = {one["name"]: client.get_all(filters={"user_id": one["name"]})["count"]
+            for one in client.users()["results"]}  # fmt: skip
+    assert left == {"rami": 1, "ada/b": 0, "lin": 1}
+    client.reset()
+    assert client.get_all(filters={"user_id": "lin"})["count"] == 0
 
 
 def test_what_memento_has_not_is_said(client):
