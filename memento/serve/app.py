@@ -54,6 +54,11 @@ from memento.upkeep.lineage import Stats
 T = TypeVar("T")
 ASKS = frozenset({"retrieve", "prompt", "recall"})
 """Methods that ask a question."""
+SHORT = frozenset({
+    "get", "list", "value", "changes.head", "changes.list", "quarantine.list", "sessions.info",
+    "sessions.list", "store.counts", "store.full_id", "store.stats",
+})  # fmt: skip
+"""Methods that read, and take so little that they wait for no search."""
 ASKED = 100
 """Number of questions that a service keeps, for its page."""
 log = logging.getLogger("memento.serve")
@@ -106,7 +111,7 @@ class Service:
         self.leaving = asyncio.Event()
         self.once = Once()
         self.metrics = Metrics()
-        self.streams = 0
+        self.streams = self.calls = 0
         self.asked: deque[Asked] = deque(maxlen=ASKED)
         self._rate = Rate(settings.limits.rate, settings.limits.burst)
         self._readers = ThreadPoolExecutor(settings.limits.readers, "memento-read")
@@ -163,16 +168,24 @@ class Service:
                 self._note(caller, labels, bound)
             return then(result)
 
+        if self.calls >= limits.calls:
+            raise TooMuch("calls", f"{limits.calls:,} calls wait", 1.0)
         patient = said.get("wait") or said.get("timeout")
-        reads = route.rights is Rights.READ and not patient
-        pool = self._readers if reads else self._writers
-        running = asyncio.get_running_loop().run_in_executor(pool, work)
+        searches = route.rights is Rights.READ and method not in SHORT and not patient
+        job = (self._readers if searches else self._writers).submit(work)
+        running = asyncio.wrap_future(job)
         most = limits.seconds if seconds is None else min(seconds, limits.seconds)
+        self.calls += 1
         try:
             return await asyncio.wait_for(asyncio.shield(running), most)
         except TimeoutError as error:
+            if job.cancel():
+                problem = f"{method} had no turn within {most:g} s; nothing was done"
+                raise Unanswered(problem) from error
             running.add_done_callback(_seen)
             raise Unanswered(f"{method} took longer than {most:g} s; it goes on") from error
+        finally:
+            self.calls -= 1
 
     def _note(self, caller: Caller, labels: tuple[str, ...], bound: Mapping[str, Any]) -> None:
         """Keep a question for whoever watches; it is in RAM alone."""

@@ -32,6 +32,7 @@ class Limits:
         rate: Calls a second of a token; 0 for any number.
         burst: Calls that a token can make at once.
         seconds: Time that a call may take; its caller can allow it less.
+        calls: Calls that run or wait at the same time.
         readers: Calls that search at the same time. A search needs the interpreter all the time,
             so that more of them take longer, each.
         writers: Calls that write at the same time; those share a commit.
@@ -45,6 +46,7 @@ class Limits:
     rate: float = 20.0
     burst: int = 100
     seconds: float = 30.0
+    calls: int = 1_000
     readers: int = 1
     writers: int = 64
     streams: int = 100

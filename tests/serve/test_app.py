@@ -2,6 +2,7 @@
 
 import json
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
@@ -144,6 +145,36 @@ def test_a_deadline_ends_the_call_and_not_the_work(client, memory, monkeypatch):
     assert done.wait(30)
     wrong = client.post("/v1/list", json={}, headers={"Memento-Timeout": "soon"})
     assert wrong.status_code == 422
+
+
+def test_no_call_waits_for_searches_that_take_long(memory, monkeypatch):
+    """While 40 of them run and wait, health, metrics, short reads and writes are answered."""
+    go, begun = threading.Event(), []
+
+    def retrieve(*_, **__):
+        begun.append(1)
+        assert go.wait(60)
+        return memory.list()
+
+    monkeypatch.setattr(type(memory), "retrieve", retrieve)
+    kept = memory.add("tea")
+    service = Service(memory, Settings(tokens=False, limits=Limits(calls=41)))
+    with TestClient(application(service)) as client, ThreadPoolExecutor(40) as pool:
+        asked = {"url": "/v1/retrieve", "json": {"query": "tea"}}
+        slow = [pool.submit(client.post, **asked) for _ in range(40)]
+        while service.calls < 40:
+            client.get("/livez")
+        for path in ("/livez", "/readyz", "/metrics", "/v1/about"):
+            assert client.get(path).status_code == 200
+        assert client.post("/v1/get", json={"id": kept.id}).status_code == 200
+        assert client.post("/v1/add", json={"text": "coffee"}).status_code == 200
+        unbegun = client.post(**asked, headers={"Memento-Timeout": "0.01"})
+        assert (unbegun.status_code, "nothing was done" in unbegun.text) == (504, True)
+        monkeypatch.setattr(service, "calls", 41)
+        assert client.post(**asked).status_code == 429
+        go.set()
+        assert {one.result().status_code for one in slow} == {200}
+    assert len(begun) == 40
 
 
 def test_a_repeated_call_with_its_key_does_nothing_again(client, memory):
