@@ -7,6 +7,7 @@ import sys
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from threading import Lock
 
 from memento.upkeep.lineage import Stats
@@ -67,6 +68,9 @@ def _gauges(gauges: Mapping[str, Mapping[str, float]]) -> Iterator[str]:
 
 
 def _resident() -> int:
-    """Return the greatest memory that the process has had, bytes."""
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return most if sys.platform == "darwin" else most * 1024
+    """Return the memory of the process, bytes; the most that it had where only that is told."""
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+    except OSError:
+        most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return most if sys.platform == "darwin" else most * 1024
