@@ -25,7 +25,7 @@ sys.dont_write_bytecode = False
 """Tests start hundreds of processes: without bytecode each of them compiles all of memento."""
 
 HERE = Path(__file__).parent
-LONG = ("tests/test_lint.py", "tests/trust/", "tests/integrations/")
+LONG = ("tests/test_lint.py", "tests/trust/", "tests/integrations/", "tests/serve/test_remote.py")
 """Files that take long although they have few tests."""
 
 

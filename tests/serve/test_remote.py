@@ -231,10 +231,12 @@ SUITE = """
 """
 WORDS = ("passed", "skipped")
 INSIDE = {
+    "test_a_search_that_wants_the_index_has_it_opened": "a client closes no store",
     "test_a_session_breaks_off_when_its_store_is_closed": "a client closes no store",
     "test_an_interrupted_merge_is_finished_by_the_same_call": "interrupts the thread that writes",
     "test_another_shape_is_refused": "in JSON, a turn is an object with the fields of one",
     "test_ten_megabytes_are_refused_with_the_limit": "the service's own limit comes first",
+    "test_the_same_document_again_adds_nothing": "the file grows in the background meanwhile",
     "test_what_is_hidden_is_gone_at_once": "one of them advances the clock of the store",
 }
 """Tests that cannot pass, and why. Those that read the engine or the folder, and those that pass a
