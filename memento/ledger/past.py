@@ -394,16 +394,20 @@ def at_moment(db: Session, row: Row, moment: int) -> Row | None:
     return then if then.created_at <= moment else None
 
 
-def touched_between(db: Session, ns: int, since: int, until: int) -> list[int]:
-    """Return the row ids of the memories that came or changed after a moment, up to another."""
+def touched_between(db: Session, ns: int, since: int, until: int, most: int) -> list[int]:
+    """Return the row ids of the memories that came or changed after a moment, up to another.
+
+    Those that were touched last come first, at most so many.
+    """
     low, high = docid_range(ns)
     query = (
-        "SELECT docid FROM memories WHERE docid BETWEEN ?1 AND ?2"
-        " AND created_at > ?3 AND created_at <= ?4"
-        " UNION SELECT docid FROM versions WHERE docid BETWEEN ?1 AND ?2"
-        " AND until > ?3 AND until <= ?4 ORDER BY docid"
+        "SELECT docid FROM (SELECT docid, created_at AS at FROM memories"
+        " WHERE docid BETWEEN ?1 AND ?2 AND created_at > ?3 AND created_at <= ?4"
+        " UNION ALL SELECT docid, until FROM versions WHERE docid BETWEEN ?1 AND ?2"
+        " AND until > ?3 AND until <= ?4) AS touched"
+        " GROUP BY docid ORDER BY max(at) DESC, docid DESC LIMIT ?5"
     )
-    return column(db, query, (low, high, since, until))
+    return column(db, query, (low, high, since, until, most))
 
 
 def numbered(db: Session, docid: int) -> list[tuple[State, int | None, str | None]]:

@@ -202,11 +202,14 @@ Without any of them it is hidden, like a forgotten one."""
 
 
 def between(
-    ledger: Ledger, ns: int | None, labels: tuple[str, ...], since: int, until: int
+    ledger: Ledger, ns: int | None, labels: tuple[str, ...], since: int, until: int, most: int
 ) -> Diff:
-    """Compare two moments of recording, microseconds, of a namespace; None differs in nothing."""
+    """Compare two moments of recording, microseconds, of a namespace; None differs in nothing.
+
+    Only the memories that were touched last are looked at, at most so many.
+    """
     parts: dict[str, dict[str, tuple[Memory | None, Memory]]] = {part: {} for part in _PARTS}
-    pairs = [] if ns is None else ledger.read(lambda c: list(_pairs(c, ns, since, until)))
+    pairs = [] if ns is None else ledger.read(lambda c: list(_pairs(c, ns, since, until, most)))
     for before, after in pairs:
         was = None if before is None else to_memory(before, labels)
         now = to_memory(after, labels)
@@ -215,9 +218,11 @@ def between(
     return Diff(from_micros(since), from_micros(until), **parts)  # type: ignore[arg-type]
 
 
-def _pairs(session: Session, ns: int, since: int, until: int) -> Iterator[tuple[Row | None, Row]]:
+def _pairs(
+    session: Session, ns: int, since: int, until: int, most: int
+) -> Iterator[tuple[Row | None, Row]]:
     """Yield the memories that may differ, as they were at both moments."""
-    docids = past.touched_between(session, ns, since, until)
+    docids = past.touched_between(session, ns, since, until, most)
     for _, row in sorted(memories.by_docids(session, ns, docids).items()):
         sound(row)
         after = past.at_moment(session, row, until)

@@ -102,7 +102,9 @@ class Changes(Part):
 
         return self._view.values(job)
 
-    def diff(self, since: datetime, until: datetime | None = None) -> Diff:
+    def diff(
+        self, since: datetime, until: datetime | None = None, *, limit: int = 1_000_000
+    ) -> Diff:
         """Compare what was recorded at two moments: what was added, changed, hidden and restored.
 
         The moments refer to when things were recorded, not to when they were true. Erased memories
@@ -111,16 +113,20 @@ class Changes(Part):
         Args:
             since: The earlier moment, with a time zone.
             until: The later moment; None for now.
+            limit: Maximum number of memories to compare, 1 to 1,000,000: those that were added or
+                changed last.
 
         Raises:
-            InvalidInput: If a moment has no time zone, or ``until`` is before ``since``.
+            InvalidInput: If a moment has no time zone, ``until`` is before ``since``, or ``limit``
+                cannot be accepted.
             StoreUnusable: If an earlier state is damaged.
         """
         first = check_moment("since", since)
         last = self._view.engine.now() if until is None else check_moment("until", until)
         if last < first:
             raise InvalidInput("until", "is before since")
-        return between(self._view.engine.ledger, self._view.ns, self._view.namespace, first, last)
+        most, view = check_count("limit", limit, most=1_000_000), self._view
+        return between(view.engine.ledger, view.ns, view.namespace, first, last, most)
 
     def list(
         self,

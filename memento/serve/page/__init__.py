@@ -65,12 +65,14 @@ def routes(service: Service, *, every: float = EVERY) -> list[BaseRoute]:
         if (who := door.caller(request)) is None:
             return Response(status_code=401, headers=HEADERS)
         watched = door.memory_of(request, who[0])
+        here = watched.store.namespace
 
         async def is_gone() -> bool:
             return service.leaving.is_set() or await request.is_disconnected()
 
-        def asked() -> int:
-            return service.asked[-1].number if service.asked else 0
+        def asked() -> int:  # what is asked elsewhere is nothing to this watcher
+            ours = (one for one in reversed(service.asked) if one.namespace == here)
+            return next((one.number for one in ours), 0)
 
         told = views.events(watched, every, is_gone, asked)
         return StreamingResponse(told, media_type="text/event-stream", headers=HEADERS)

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import pytest
 from starlette.testclient import TestClient
-from story import QUESTION, SHOP
+from story import EVIL, QUESTION, SHOP
 
 from memento import Source
 from memento.resident import tokens
@@ -386,19 +386,6 @@ def test_a_wrong_value_is_told_and_changes_nothing(visitor, told):
     assert "nothing" in visitor.get("/m/nothing").text
     assert visitor.post("/undo", change="99999").status_code == 409
     assert views.state(visitor.memory) == before
-
-
-EVIL = [
-    mould.format(inner)
-    for mould in ("{}", "\"'>{}", "</a></p></li></script>{}", "</textarea></title>{}", "]]>{}<!--")
-    for inner in (
-        "<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "<svg onload=alert(1)>",
-        "<a href='javascript:alert(1)'>x</a>", "<iframe srcdoc='<script>alert(1)</script>'>",
-        "<style>*{{display:none}}</style>", "{{ 7 * 7 }} {% raw %}", "<base href=//evil.example>",
-        "<form action=//evil.example><input name=form>", "&lt;script&gt;alert(1)&lt;/script&gt;",
-        "<meta http-equiv=refresh content='0;url=//evil.example'>", "\u202e<b>\u2066\x1b[31m\u200b",
-    )
-]  # fmt: skip
 
 
 def test_evil_texts_are_shown_as_text(visitor, memory):
