@@ -114,7 +114,7 @@ def _asked(rng: random.Random, others: list[tuple[str, str]]) -> tuple[str, str,
         return "POST", ROUTES[name].path, said
     method, template = rng.choice(others)
     path = re.sub(r"\{[^}]+\}", lambda _: rng.choice(("@id", "@:@id", "user", "@")), template)
-    said = {"ns": "acme/@", "m": "@id", "id": "@ 1", "q": "secret", "change": "9", "a": "@id",
+    said = {"ns": "acme/@", "m": "@id", "id": "@ 1", "q": "secret", "a": "@id",
             "b": "@id", "keep": "a", "user_id": "../@", "run_id": "@ 1", "turn": "@id",
             "version": "1", "text": "mine", "then": "/", "source": "https://a.example/@",
             "filters": {"user_id": "../@"}, "memories": [{"memory_id": "@:@id"}],

@@ -36,11 +36,13 @@ READS = {
     "/rules": views.rules, "/links": views.links, "/sessions": views.sessions,
     "/session": views.session, "/health": views.health, "/playground": views.playground,
 }  # fmt: skip
-CHANGES = {
+CHANGES: dict[str, Callable[[Call, str], Memory]] = {
     "correct": changes.correct, "bring-back": changes.bring_back, "pin": changes.pin,
-    "lock": changes.lock, "move": changes.move, "forget": changes.forget,
-    "restore": changes.restore, "approve": changes.approve, "reject": changes.reject,
+    "lock": changes.lock, "move": changes.move, "approve": changes.approve,
     "promote": changes.promote, "decline": changes.decline,
+    "forget": lambda call, name: call.memory.forget(name),
+    "restore": lambda call, name: call.memory.restore(name),
+    "reject": lambda call, name: call.memory.quarantine.reject(name),
 }  # fmt: skip
 """Changes of one memory, posted to ``/do/NAME/ID``."""
 OTHERS = {
@@ -81,8 +83,8 @@ def routes(service: Service, *, every: float = EVERY) -> list[BaseRoute]:
         *(Route(f"/page/{name}", _static(name)) for name in STATIC),
         *(Route(path, door.page(view)) for path, view in READS.items()),
         *(
-            Route(f"/do/{name}/{{id:path}}", door.change(view), methods=["POST"])
-            for name, view in CHANGES.items()
+            Route(f"/do/{name}/{{id:path}}", door.change(changes.of_one(one)), methods=["POST"])
+            for name, one in CHANGES.items()
         ),
         *(Route(path, door.change(view), methods=["POST"]) for path, view in OTHERS.items()),
         Route("/theme", door.change(door.theme), methods=["POST"]),

@@ -53,7 +53,7 @@ ENDED = {
 }  # fmt: skip
 """Why a state ended, in the words of the page, if they are others."""
 VERBS = {
-    "add": "Added", "add_document": "Stored a document", "confirm": "Confirmed",
+    "add": "Added", "add_document": "Stored a document", "confirm": "Remembered",
     "approve": "Approved", "archive": "Set aside", "correct": "Corrected",
     "direct": "Added a rule", "forget": "Forgotten", "forget_many": "Forgotten",
     "forget_source": "Rejected a source", "keep": "Stored turns", "lock": "Locked",

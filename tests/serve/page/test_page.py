@@ -383,7 +383,7 @@ def test_a_wrong_value_is_told_and_changes_nothing(visitor, told):
     assert visitor.get("/?q=tea&kind=gossip").status_code == 422
     assert visitor.get("/timeline?skip=-1").status_code == 422
     assert visitor.get("/timeline?as_of=someday%20soonish").status_code == 422
-    assert "nothing" in visitor.get("/m/nothing").text
+    assert "This memory is not here" in visitor.get("/m/nothing").text
     assert visitor.post("/undo", change="99999").status_code == 409
     assert views.state(visitor.memory) == before
 
