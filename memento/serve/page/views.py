@@ -242,7 +242,7 @@ def compare(call: Call) -> Response:
         since=since,
         until=until,
         groups=_groups(diff := call.memory.changes.diff(since, until, limit=COMPARED)),
-        cut=sum(1 for _ in diff) == COMPARED,
+        more=sum(1 for _ in diff) == COMPARED,
         began=_first_day(call),
     )
 

@@ -24,7 +24,7 @@ PATHS = [
     "/compare?since=2026-02-01&until=2026-02-12", "/changes", "/inbox", "/rules",
     "/rules?message=recipes&scope=home/kitchen", "/links", "/links?q=tea", "/links?m={now}",
     "/sessions", "/session?id=plan-trip", "/session?id=first%20chat", "/health", "/health?check=1",
-    "/playground", f"/playground?q={quote(QUESTION)}", "/inbox?done=3",
+    "/playground", f"/playground?q={quote(QUESTION)}", "/inbox?done=3", "/compare?done=3",
 ]  # fmt: skip
 VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "wbr"}
 SVG = {"path", "circle", "rect", "line"}
