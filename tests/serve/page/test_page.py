@@ -24,7 +24,7 @@ PATHS = [
     "/compare?since=2026-02-01&until=2026-02-12", "/changes", "/inbox", "/rules",
     "/rules?message=recipes&scope=home/kitchen", "/links", "/links?q=tea", "/links?m={now}",
     "/sessions", "/session?id=plan-trip", "/session?id=first%20chat", "/health", "/health?check=1",
-    "/playground", f"/playground?q={quote(QUESTION)}", "/inbox?done=3", "/compare?done=3",
+    "/playground", f"/playground?q={quote(QUESTION)}", "/inbox?done=3",
 ]  # fmt: skip
 VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "wbr"}
 SVG = {"path", "circle", "rect", "line"}
@@ -89,6 +89,8 @@ def test_each_page_is_whole_small_and_runs_nothing(path, visitor, told):
     ids = [attributes["id"] for _, attributes in read.elements if "id" in attributes]
     assert len(ids) == len(set(ids))
     assert sum(tag == "h1" for tag, _ in read.elements) == 1
+    after = visitor.get(address(path, told), params={**answer.url.params, "done": "1"})
+    assert 'class="toast"' in after.text
 
 
 @pytest.mark.parametrize("path", [*PATHS, "/m/nothing", "/live"])
