@@ -14,8 +14,7 @@ import argparse
 import socket
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing
 from http.client import HTTPConnection
 from pathlib import Path
 from statistics import median
@@ -23,7 +22,7 @@ from time import perf_counter
 from urllib.parse import quote
 
 from common import table
-from serve import spent, started, text_of
+from serve import hexadecimal, running, service, spent
 
 from memento import MemoryManager
 from memento.serve.page.door import code_for
@@ -40,32 +39,25 @@ def filled(root: Path, count: int) -> str:
             for first in range(0, count, 5_000):
                 memory.add_many(
                     [
-                        {"text": text_of(at), "session": f"talk {at // 40}"}
+                        {"text": hexadecimal(at), "session": f"talk {at // 40}"}
                         for at in range(first, min(first + 5_000, count))
                     ]
                 )
             memory.add("The hub of many links", id="hub")
             for at in range(LINKED):
-                near = memory.add(f"Spoke {at} {text_of(at)[:40]}", related="hub")
-                memory.add(f"Behind {at} {text_of(at)[40:]}", related=near.id)
+                near = memory.add(f"Spoke {at} {hexadecimal(at)[:40]}", related="hub")
+                memory.add(f"Behind {at} {hexadecimal(at)[40:]}", related=near.id)
             for at in range(100):
-                memory.add(f"Offer {text_of(count + at)}", source="web")
+                memory.add(f"Offer {hexadecimal(count + at)}", source="web")
         memory.flush(wait=True)
     return "hub"
 
 
-@contextmanager
-def serving(root: Path) -> Iterator[tuple[int, int]]:
-    """Serve a store; yields the process and its port."""
+def free_port() -> int:
+    """Return a port that nobody has."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    running = started(root, port)
-    try:
-        yield running.pid, port
-    finally:
-        running.terminate()
-        running.wait()
+        return int(probe.getsockname()[1])
 
 
 def loaded(opened: HTTPConnection, path: str, cookie: str) -> tuple[int, float]:
@@ -83,7 +75,7 @@ def loaded(opened: HTTPConnection, path: str, cookie: str) -> tuple[int, float]:
 def measured(root: Path, count: int, rounds: int) -> list[tuple[str, float, float, float]]:
     """Load each page so often; returns its kB, its milliseconds and its CPU milliseconds."""
     hub = filled(root, count)
-    word = text_of(count // 2).split(": ")[1].split()[3]
+    word = hexadecimal(count // 2).split()[-1]
     search = f"/?q={quote(f'note {count // 2} {word}')}"
     pages = {
         "search": search, "first page": "/", "memory": f"/m/{hub}", "links": f"/links?m={hub}",
@@ -92,17 +84,20 @@ def measured(root: Path, count: int, rounds: int) -> list[tuple[str, float, floa
         "health": "/health", "playground": f"/playground?q={quote(word)}",
     }  # fmt: skip
     rows = []
-    with serving(root) as (process, port):
-        opened = HTTPConnection("127.0.0.1", port)
+    port = free_port()
+    with (
+        running(service(root, port), port) as served,
+        closing(HTTPConnection("127.0.0.1", port)) as opened,
+    ):
         opened.request("POST", "/enter", f"code={code_for(root)}")
         answer = opened.getresponse()
         answer.read()
         cookie = answer.headers["Set-Cookie"].split(";")[0]
         for name, path in pages.items():
             loaded(opened, path, cookie)  # what a first question reads is kept
-            before = spent(process)
+            before = spent(served.pid)
             found = [loaded(opened, path, cookie) for _ in range(rounds)]
-            used = 1_000 * (spent(process) - before) / rounds
+            used = 1_000 * (spent(served.pid) - before) / rounds
             rows.append((name, found[0][0] / 1_000, median(one[1] for one in found), used))
     return rows
 

@@ -189,17 +189,25 @@ async def _delete_all(asked: Asked) -> Said:
 
 
 async def _batch_update(asked: Asked) -> Said:
-    for one in asked.said.get("memories", []):
-        user, name = _named(one["memory_id"])
-        await asked.call(user, "update", id=name, text=one["text"])
-    return {"message": f"Successfully updated {len(asked.said['memories'])} memories"}
+    for one in (several := _several(asked.said)):
+        user, name = _named(str(one.get("memory_id")))
+        await asked.call(user, "update", id=name, text=one.get("text"))
+    return {"message": f"Successfully updated {len(several)} memories"}
 
 
 async def _batch_delete(asked: Asked) -> Said:
-    for one in asked.said.get("memories", []):
-        user, name = _named(one["memory_id"])
+    for one in (several := _several(asked.said)):
+        user, name = _named(str(one.get("memory_id")))
         await asked.call(user, "forget", id=name)
-    return {"message": f"Successfully deleted {len(asked.said['memories'])} memories"}
+    return {"message": f"Successfully deleted {len(several)} memories"}
+
+
+def _several(said: Mapping[str, Any]) -> list[Said]:
+    """Return the memories that a call names."""
+    several = said.get("memories")
+    if not isinstance(several, list) or not all(isinstance(one, dict) for one in several):
+        raise InvalidInput("memories", "must be a list of objects")
+    return several
 
 
 async def _entities(asked: Asked) -> Said:

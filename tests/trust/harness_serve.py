@@ -1,7 +1,8 @@
-"""A service over HTTP: tokens, namespaces, names, and its end.
+"""A service over HTTP: namespaces, names, and its end.
 
-Three rows: whoever has a token of one tenant gets nothing of another's; no page of another site is
-answered; what was acknowledged is kept whether the service is asked to end or killed.
+Three rows: whoever has a token of one tenant gets nothing of another's, by any route there is; no
+page of another site is answered; what was acknowledged is kept whether the service is asked to end
+or killed.
 
 Alone: ``python benchmarks/trust.py --full --only serve``.
 """
@@ -12,6 +13,7 @@ import http.client
 import json
 import os
 import random
+import re
 import signal
 import socket
 import subprocess
@@ -25,6 +27,7 @@ from inspect import Parameter
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
+from urllib.parse import quote
 
 from common import child_environment
 from starlette.testclient import TestClient
@@ -33,30 +36,34 @@ from trust_result import TrustResult
 from memento import MemoryManager
 from memento.remote.routes import ROUTES, SENDS
 from memento.resident import tokens
-from memento.serve import access
+from memento.serve import access, mem_zero, page
 from memento.serve.app import Service, Settings, application
 from memento.serve.limits import Limits
+from memento.serve.page.door import form_token
 
 TOPIC = "xylophone"
 CANARY = "7f3a91c2"
-ATTACKS = {False: 150, True: 6_000}
+ATTACKS = {False: 400, True: 12_000}
 NAMES = {False: 100, True: 5_000}
 ROUNDS = {False: 1, True: 30}
 ADDERS = 8
 HOST = "127.0.0.1:8765"
 _SETTINGS = Settings(hosts=frozenset({HOST}), limits=Limits(rate=0))
+STREAMS = ("/live", "/v1/changes/stream")
+"""Routes without an end; ``test_tenants.py`` listens to them."""
 MOMENT = datetime(2020, 1, 1, tzinfo=UTC).isoformat()
 
 
 def of_one_tenant(folder: Path, *, full: bool, seed: int) -> TrustResult:
-    """Call every method with a token of one tenant, and with all that is known of another's."""
+    """Try every route with a token of one tenant, and with all that is known of another's."""
     broken = _attacked(folder / "store", ATTACKS[full], seed)
     with patch.object(access, "_see", lambda *_: None):
         control = _attacked(folder / "control", ATTACKS[False], seed)
     return TrustResult(
         name="a token of one tenant against another's",
         promise="Whoever has a token of one namespace gets no text, id, count or change of"
-        " another's by any method of the service, whatever the arguments and headers say.",
+        " another's by any route of the service, of its page or of mem0's clients, whatever the"
+        " arguments, forms, cookies and headers say.",
         cases=ATTACKS[full],
         failures=len(broken),
         control="a service that does not compare the namespace with the token's",
@@ -82,13 +89,18 @@ def _attacked(root: Path, count: int, seed: int) -> list[str]:
             rights: tokens.add(root, rights, namespace="evil", rights=rights, trust="user")
             for rights in tokens.RIGHTS
         }
-        with TestClient(application(Service(memory, _SETTINGS)), f"http://{HOST}") as client:
+        app, others = _whole(Service(memory, _SETTINGS))
+        with TestClient(app, f"http://{HOST}", follow_redirects=False) as client:
             for _ in range(count):
-                name = rng.choice([*ROUTES])
-                headers = {"Authorization": f"Bearer {given[rng.choice(tokens.RIGHTS)]}"}
+                token = given[rng.choice(tokens.RIGHTS)]
+                headers = {"Authorization": f"Bearer {token}"}
                 headers |= {} if rng.random() < 0.3 else {access.HEADER: _aimed(rng)}
-                said = _arguments(rng, name, secret.id)
-                answer = _sent(client, name, headers, said)
+                if rng.random() < 0.5:
+                    name = rng.choice([*ROUTES])
+                    said = _arguments(rng, name, secret.id)
+                    answer = _sent(client, name, headers, said)
+                else:
+                    name, said, answer = _tried(client, rng, others, secret.id, token, headers)
                 if CANARY in answer or unknown in answer:
                     broken.append(f"{name} {said} {headers.get(access.HEADER)}: {answer[:80]}")
         after = (theirs.list(limit=1_000), theirs.changes.list(), theirs.quarantine.list())
@@ -98,6 +110,61 @@ def _attacked(root: Path, count: int, seed: int) -> list[str]:
         if any("our own" in text for text in found):
             broken.append("a memory was put before the other tenant")
     return broken
+
+
+def _whole(service: Service) -> tuple[Any, list[tuple[str, str]]]:
+    """Return a service with its page and mem0's routes, and each route that is no method.
+
+    The routes are read from the application, so that a new one is attacked by itself.
+    """
+    app = application(service, [*page.routes(service), *mem_zero.routes(service)])
+    found = [
+        (method, route.path)
+        for route in app._app.routes  # type: ignore[attr-defined]  # whatever is served
+        for method in sorted(route.methods or ())
+        if route.path not in STREAMS and not route.path.startswith("/v1/{name")
+    ]
+    return app, found
+
+
+def _tried(
+    client: TestClient,
+    rng: random.Random,
+    routes: list[tuple[str, str]],
+    their_id: str,
+    token: str,
+    headers: dict[str, str],
+) -> tuple[str, dict[str, Any], str]:
+    """Ask for a page, post a form or call as mem0's clients do; returns all that comes back."""
+    method, template = rng.choice(routes)
+    known = [their_id, f"rami:{their_id}", f"acme%2Frami:{their_id}", f"..:{their_id}", "talk"]
+    path = re.sub(r"\{[^}]+\}", lambda _: quote(rng.choice([*known, "user", "rami"])), template)
+    said: dict[str, Any] = {
+        "ns": _aimed(rng), "q": TOPIC, "query": TOPIC, "m": their_id, "id": "talk", "k": "50",
+        "text": "mine", "version": "1", "scope": "", "session": "talk", "old": "1", "gaps": "1",
+        "check": "1", "since": "2020-01-01", "known_at": "2030-01-01", "source": "web", "keep": "a",
+        "a": their_id, "b": their_id, "change": "1", "turn": their_id, "then": f"/m/{their_id}",
+        "user_id": rng.choice(["rami", "acme/rami", "..", "../acme/rami", ""]), "run_id": "talk",
+        "agent_id": "rami", "messages": [{"role": "user", "content": "mine"}], "top_k": 50,
+        "filters": rng.choice([{"user_id": "rami"}, {"AND": [{"run_id": "talk"}]}, {}]),
+        "memories": [{"memory_id": f"rami:{their_id}", "text": "mine"}], "done": "1", "skip": "0",
+    }  # fmt: skip
+    said = {name: one for name, one in said.items() if rng.random() < 0.6}
+    texts = {name: one for name, one in said.items() if isinstance(one, str)}
+    if rng.random() < 0.8:
+        headers = headers | {"Cookie": f"memento-{HOST.split(':')[1]}={token}"}
+    if method == "POST" and not path.startswith(("/v1/", "/v3/")):
+        form = texts | {"form": form_token(token)}
+        answer = client.post(path, params=_some(rng, texts), data=form, headers=headers)
+    elif method in ("POST", "PUT", "DELETE"):
+        answer = client.request(method, path, json=said, headers=headers)
+    else:
+        answer = client.request(method, path, params=texts, headers=headers)
+    return f"{method} {path}", said, answer.text + str(dict(answer.headers))
+
+
+def _some(rng: random.Random, texts: dict[str, str]) -> dict[str, str]:
+    return {"ns": texts["ns"]} if "ns" in texts and rng.random() < 0.7 else {}
 
 
 def _aimed(rng: random.Random) -> str:

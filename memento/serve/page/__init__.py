@@ -36,11 +36,13 @@ READS = {
     "/rules": views.rules, "/links": views.links, "/sessions": views.sessions,
     "/session": views.session, "/health": views.health, "/playground": views.playground,
 }  # fmt: skip
-CHANGES = {
+CHANGES: dict[str, Callable[[Call, str], Memory]] = {
     "correct": changes.correct, "bring-back": changes.bring_back, "pin": changes.pin,
-    "lock": changes.lock, "move": changes.move, "forget": changes.forget,
-    "restore": changes.restore, "approve": changes.approve, "reject": changes.reject,
+    "lock": changes.lock, "move": changes.move, "approve": changes.approve,
     "promote": changes.promote, "decline": changes.decline,
+    "forget": lambda call, name: call.memory.forget(name),
+    "restore": lambda call, name: call.memory.restore(name),
+    "reject": lambda call, name: call.memory.quarantine.reject(name),
 }  # fmt: skip
 """Changes of one memory, posted to ``/do/NAME/ID``."""
 OTHERS = {
@@ -65,12 +67,14 @@ def routes(service: Service, *, every: float = EVERY) -> list[BaseRoute]:
         if (who := door.caller(request)) is None:
             return Response(status_code=401, headers=HEADERS)
         watched = door.memory_of(request, who[0])
+        here = watched.store.namespace
 
         async def is_gone() -> bool:
             return service.leaving.is_set() or await request.is_disconnected()
 
-        def asked() -> int:
-            return service.asked[-1].number if service.asked else 0
+        def asked() -> int:  # what is asked elsewhere is nothing to this watcher
+            ours = (one for one in reversed(service.asked) if one.namespace == here)
+            return next((one.number for one in ours), 0)
 
         told = views.events(watched, every, is_gone, asked)
         return StreamingResponse(told, media_type="text/event-stream", headers=HEADERS)
@@ -79,8 +83,8 @@ def routes(service: Service, *, every: float = EVERY) -> list[BaseRoute]:
         *(Route(f"/page/{name}", _static(name)) for name in STATIC),
         *(Route(path, door.page(view)) for path, view in READS.items()),
         *(
-            Route(f"/do/{name}/{{id:path}}", door.change(view), methods=["POST"])
-            for name, view in CHANGES.items()
+            Route(f"/do/{name}/{{id:path}}", door.change(changes.of_one(one)), methods=["POST"])
+            for name, one in CHANGES.items()
         ),
         *(Route(path, door.change(view), methods=["POST"]) for path, view in OTHERS.items()),
         Route("/theme", door.change(door.theme), methods=["POST"]),

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import cast
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from starlette.responses import RedirectResponse, Response
 
 from memento.errors import InvalidInput, NotAllowed, NothingToUndo
-from memento.serve.page.door import Call, inside
+from memento.serve.page.door import Call, View, inside
 from memento.types import Memory, Status
 from memento.verbs.slots import Keep
 
 DECLINED = "declined"
 """Tag of a message whose doubtful statements are not to be remembered; see `Rules.doubtful`."""
-
 IN_RUNS = ("forget_source", "restore_source")
 """Kinds of change that one button makes in several transactions, which are undone together."""
 
@@ -34,106 +34,89 @@ def back(call: Call, done: int | None = None, **query: str) -> Response:
     return RedirectResponse(parts.path + (f"?{urlencode(asked)}" if asked else ""), 303)
 
 
-def _after(call: Call, one: Memory, *, here: bool = False) -> Response:
-    """Go back after a change of one memory; ``here`` goes to that memory if its own page was it."""
-    listed = call.memory.changes.list(id=one.id, limit=1)
-    number = listed[0].number if listed else None
+def after(call: Call, one: Memory) -> Response:
+    """Go back after a change; from the page of a memory, to that of the memory it is now."""
     was = call.form.get("then", "/")
-    if here and urlsplit(was).path.startswith("/m/"):
-        call.form = {**call.form, "then": was.replace(urlsplit(was).path, f"/m/{one.id}", 1)}
-    return back(call, number)
+    if (path := urlsplit(was).path).startswith("/m/"):
+        call.form = {**call.form, "then": was.replace(path, f"/m/{one.id}", 1)}
+    listed = call.memory.changes.list(id=one.id, limit=1)
+    return back(call, listed[0].number if listed else None)
 
 
-def _id(call: Call) -> str:
-    return str(call.request.path_params["id"])
+def of_one(change: Callable[[Call, str], Memory]) -> View:
+    """Make the form of a change of the memory that its address names."""
+    return lambda call: after(call, change(call, str(call.request.path_params["id"])))
 
 
-def correct(call: Call) -> Response:
+def correct(call: Call, name: str) -> Memory:
     """Replace what a memory says; the old text stays in its history.
 
     A memory that is not in force any more is corrected where it goes on: at the head of its chain.
     """
-    one = call.memory.changes.head(_id(call))
-    return _after(call, call.memory.correct(one.id, call.form.get("text", "")), here=True)
+    return call.memory.correct(call.memory.changes.head(name).id, call.form.get("text", ""))
 
 
-def bring_back(call: Call) -> Response:
+def bring_back(call: Call, name: str) -> Memory:
     """Make an earlier text the current one again."""
-    number = call.form.get("version", "")
-    states = call.memory.changes.history(_id(call))
+    memory, number = call.memory, call.form.get("version", "")
+    states = memory.changes.history(name)
     earlier = next((one for one in states if str(one.version) == number), None)
     if earlier is None:
         raise InvalidInput("version", "this memory has no such version")
-    if call.memory.get(_id(call)).status is Status.ARCHIVED:
-        return _after(call, call.memory.sleep.unarchive(_id(call)))
-    head = call.memory.changes.head(_id(call))
-    same = head.id == _id(call)
-    made = (
-        call.memory.update(head.id, text=earlier.text)
-        if same
-        else call.memory.correct(head.id, earlier.text)
-    )
-    return _after(call, made, here=True)
+    if memory.get(name).status is Status.ARCHIVED:
+        return memory.sleep.unarchive(name)
+    head = memory.changes.head(name)
+    if head.id == name:
+        return memory.update(name, text=earlier.text)
+    return memory.correct(head.id, earlier.text)
 
 
-def pin(call: Call) -> Response:
+def pin(call: Call, name: str) -> Memory:
     """Pin a memory, or unpin it."""
-    one = call.memory.get(_id(call))
-    return _after(call, call.memory.update(one.id, pinned=not one.pinned))
+    return call.memory.update(name, pinned=not call.memory.get(name).pinned)
 
 
-def lock(call: Call) -> Response:
+def lock(call: Call, name: str) -> Memory:
     """Lock a memory against every change, or unlock it."""
-    one = call.memory.get(_id(call))
-    return _after(call, call.memory.update(one.id, lock=None if one.lock else "user"))
+    return call.memory.update(name, lock=None if call.memory.get(name).lock else "user")
 
 
-def move(call: Call) -> Response:
+def move(call: Call, name: str) -> Memory:
     """Move a memory to another tier, to another scope, or both."""
     tier, scope = call.form.get("tier", ""), call.form.get("scope", "")
-    one = call.memory.update(_id(call), tier=tier, scope=scope)  # type: ignore[arg-type]  # checked there
-    return _after(call, one)
+    return call.memory.update(name, tier=tier, scope=scope)  # type: ignore[arg-type]  # checked there
 
 
-def forget(call: Call) -> Response:
-    """Hide a memory."""
-    return _after(call, call.memory.forget(_id(call)))
-
-
-def restore(call: Call) -> Response:
-    """Bring a forgotten memory back."""
-    return _after(call, call.memory.restore(_id(call)))
-
-
-def approve(call: Call) -> Response:
+def approve(call: Call, name: str) -> Memory:
     """Let a memory out of quarantine, as it was read."""
     version = call.form.get("version", "")
     if not version.isdigit():
         raise InvalidInput("version", "must be the version that you read")
-    return _after(call, call.memory.quarantine.approve(_id(call), version=int(version[:9])))
+    return call.memory.quarantine.approve(name, version=int(version[:9]))
 
 
-def reject(call: Call) -> Response:
-    """Forget a memory in quarantine."""
-    return _after(call, call.memory.quarantine.reject(_id(call)))
+def promote(call: Call, name: str) -> Memory:
+    """Let a memory apply to a wider scope."""
+    return call.memory.scopes.promote(name, call.form.get("scope", ""))
+
+
+def decline(call: Call, name: str) -> Memory:
+    """Leave what is in doubt in a message as what was said, and no more."""
+    turn = call.memory.get(name)
+    return call.memory.update(turn.id, tags=[*turn.tags, DECLINED])
 
 
 def reject_source(call: Call) -> Response:
     """Hide all that came from an address."""
     hidden = call.memory.quarantine.forget_source(call.form.get("source", ""))
-    return _after(call, hidden[0]) if hidden else back(call)
+    return after(call, hidden[0]) if hidden else back(call)
 
 
 def resolve(call: Call) -> Response:
     """Settle which of two statements is right."""
     keep = cast("Keep", call.form.get("keep", ""))
     one, _ = call.memory.slots.resolve(call.form.get("a", ""), call.form.get("b", ""), keep)
-    return _after(call, one)
-
-
-def promote(call: Call) -> Response:
-    """Let a memory apply to a wider scope."""
-    return _after(call, call.memory.scopes.promote(_id(call), call.form.get("scope", "")))
+    return after(call, one)
 
 
 def direct(call: Call) -> Response:
@@ -144,7 +127,7 @@ def direct(call: Call) -> Response:
         lock="lock" in call.form,
         condition=call.form.get("condition", "").strip() or None,
     )
-    return _after(call, made[0])
+    return after(call, made[0])
 
 
 def confirm(call: Call) -> Response:
@@ -154,13 +137,7 @@ def confirm(call: Call) -> Response:
     found = next((one for one in doubts if (one.turn_id, one.text) == wanted), None)
     if found is None:
         raise InvalidInput("text", "this statement does not wait any more")
-    return _after(call, call.memory.rules.confirm(found))
-
-
-def decline(call: Call) -> Response:
-    """Leave what is in doubt in a message as what was said, and no more."""
-    turn = call.memory.get(_id(call))
-    return _after(call, call.memory.update(turn.id, tags=[*turn.tags, DECLINED]))
+    return after(call, call.memory.rules.confirm(found))
 
 
 def undo(call: Call) -> Response:

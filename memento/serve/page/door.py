@@ -216,7 +216,7 @@ class Door:
         call = Call(
             request,
             caller,
-            self._memory.of(*_seen(caller)),
+            self._memory.of(*access.namespace_of(caller, None)),
             self._render,
             session,
             self._kept,
@@ -232,13 +232,14 @@ class Door:
                 return answer
             return view(call)
         except MementoError as error:
-            return call.show("error.html", status_of(error), error=error, back=_back(error))
+            absent = isinstance(error, NotFound)
+            return call.show("error.html", status_of(error), error=error, back=absent)
 
     def _ask(self, request: Request, *, wrong: bool = False) -> Response:
         """Ask for the code; the same for every address, so that none tells what is there."""
-        then = request.url.path if request.method == "GET" else "/"
-        query = request.url.query if request.method == "GET" else ""
-        text = self._render("login.html", call=None, wrong=wrong, then=_local(then, query))
+        query = f"?{request.url.query}" if request.url.query else ""
+        then = request.url.path + query if request.method == "GET" else "/"
+        text = self._render("login.html", call=None, wrong=wrong, then=then)
         return HTMLResponse(text, 401)
 
     async def enter(self, request: Request) -> Response:
@@ -300,18 +301,6 @@ def _check(request: Request, form: Mapping[str, str], call: Call) -> None:
         )
     if not (call.may_change or request.url.path in ("/theme", "/leave")):
         raise NotAllowed("the token may read, and not change")
-
-
-def _seen(caller: Caller) -> tuple[str, ...]:
-    return access.namespace_of(caller, None)
-
-
-def _back(error: MementoError) -> str:
-    return "/" if isinstance(error, NotFound) else ""
-
-
-def _local(path: str, query: str) -> str:
-    return f"{path}?{query}" if query else path
 
 
 def inside(path: str) -> str:

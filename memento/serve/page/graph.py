@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import cos, pi, sin
 
 from memento.types import Memory, Related
@@ -11,9 +11,11 @@ from memento.types import Memory, Related
 MOST = 60
 """Maximum number of memories in a picture."""
 WIDE, HIGH = 720, 420
-"""Size of the picture of two rings; that of one ring is half as large."""
-LOW, FEW = 120, 2
-"""Height of a picture of so few memories that they are beside the middle."""
+"""Largest size of the picture of two rings; that of one ring is half as large."""
+BESIDE, BELOW = 84, 44
+"""Room for the words of a memory, to each side of it and above and below."""
+FEW = 2
+"""Number of memories up to which they are beside the middle."""
 LABELLED = 14
 """Number of memories up to which each has its words in the picture, not only its number."""
 
@@ -74,12 +76,15 @@ def around(middle: Memory, links: Iterable[tuple[str, Related]], *, most: int = 
     places = {one.id: at for at, one in enumerate(shown)}
     behind = sorted((p for p in far.values() if p[0] in places), key=lambda p: places[p[0]])
     rest = [one for _, one in behind][: most - len(shown)]
-    wide, high = (WIDE, HIGH) if rest else (WIDE // 2, LOW if len(shown) <= FEW else HIGH // 2)
+    wide, high = (WIDE, HIGH) if rest else (WIDE // 2, HIGH // 2)
     turns = [_turn(at, len(shown)) for at in range(len(shown))]
     made = [Node(middle, 0, 0, wide // 2, high // 2)]
     made += _ring(shown, turns, 1, wide, high, 0.27 if rest else 0.34, first=1)
     outer = _behind([places[at] for at, _ in behind[: len(rest)]], turns)
     made += _ring(rest, outer, 2, wide, high, 0.43, first=1 + len(shown))
+    left, top = min(one.x for one in made) - BESIDE, min(one.y for one in made) - BELOW
+    made = [replace(one, x=one.x - left, y=one.y - top) for one in made]
+    wide, high = max(one.x for one in made) + BESIDE, max(one.y for one in made) + BELOW
     of = {node.memory.id: node for node in made}
     lines = {
         frozenset((at, one.memory.id)): (of[at], of[one.memory.id], relation(one))

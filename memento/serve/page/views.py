@@ -35,6 +35,8 @@ RECENT = 24
 LIKELY = 0.1
 """Probability from which a hit is shown with all that speaks for it."""
 FILTERS = ("tier", "kind", "session", "scope")
+COMPARED = 1_000
+"""Memories of two moments that are compared: those that changed last."""
 EVERYWHERE = tuple(Status)
 
 
@@ -239,7 +241,9 @@ def compare(call: Call) -> Response:
         "compare.html",
         since=since,
         until=until,
-        groups=_groups(call.memory.changes.diff(since, until)),
+        groups=_groups(diff := call.memory.changes.diff(since, until, limit=COMPARED)),
+        more=diff.more is not None,
+        most=COMPARED,
         began=_first_day(call),
     )
 

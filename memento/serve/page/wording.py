@@ -34,7 +34,7 @@ SOURCES = {
 }  # fmt: skip
 PLAIN = {
     **BECAUSE, "window": "shares words with the question",
-    "cover": "has most of its words", "own_meaning": "close in meaning, taken alone",
+    "cover": "has most of the question's words", "own_meaning": "close in meaning, taken alone",
     "user": "said by a person", "form": "the kind of answer asked for", "levelled": "used less",
     "answers": "answers a question like this one", "exact": "named by the question",
 }  # fmt: skip
@@ -53,7 +53,7 @@ ENDED = {
 }  # fmt: skip
 """Why a state ended, in the words of the page, if they are others."""
 VERBS = {
-    "add": "Added", "add_document": "Stored a document", "confirm": "Confirmed",
+    "add": "Added", "add_document": "Stored a document", "confirm": "Remembered",
     "approve": "Approved", "archive": "Set aside", "correct": "Corrected",
     "direct": "Added a rule", "forget": "Forgotten", "forget_many": "Forgotten",
     "forget_source": "Rejected a source", "keep": "Stored turns", "lock": "Locked",
@@ -69,6 +69,19 @@ VERBS = {
 def did(change: Change) -> str:
     """Say what a change did."""
     return VERBS.get(change.kind, change.kind.replace("_", " ").capitalize())
+
+
+def against(reason: str) -> str:
+    """Say why two statements were flagged.
+
+    >>> against("another user/favourite-tea")
+    'They give two answers for “favourite tea”.'
+    """
+    said, _, slot = reason.partition("another ")
+    if slot:
+        return f"They give two answers for “{slot.rsplit('/')[-1].replace('-', ' ')}”."
+    opposite = said == "the opposite"
+    return "One says the opposite of the other." if opposite else "They seem to contradict."
 
 
 def redoable(change: Change, touched: Sequence[Memory]) -> bool:
@@ -114,12 +127,17 @@ def compared(before: str, after: str) -> list[Piece]:
     if len(old) + len(new) > _LONG:
         old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
     pieces: list[Piece] = []
-    for _, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        same = old[a:b] == new[c:d]
-        for kind, run in (("", old[a:b]),) if same else (("del", old[a:b]), ("ins", new[c:d])):
-            if run:
-                pieces.append((kind, "".join(run)))
-    return pieces
+    went, came = "", ""
+    steps = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    for at, (what, a, b, c, d) in enumerate(steps):
+        gone, new_run = "".join(old[a:b]), "".join(new[c:d])
+        between = 0 < at < len(steps) - 1 and not gone.strip()
+        if what != "equal" or between:  # words that are next to each other change together
+            went, came = went + gone, came + new_run
+            continue
+        pieces += [("del", went), ("ins", came), ("", gone)]
+        went, came = "", ""
+    return [one for one in (*pieces, ("del", went), ("ins", came)) if one[1]]
 
 
 def moment(at: datetime, now: datetime, zone: tzinfo) -> str:
@@ -233,7 +251,7 @@ def lead(hit: Hit, after: Hit | None) -> str:
 
 def title(memory: Memory) -> str:
     """Return the name of a memory in a list of links."""
-    most = 34
+    most = 26
     line = " ".join(memory.text.split())
     return line if len(line) <= most else f"{line[: most - 1].rstrip()}\N{HORIZONTAL ELLIPSIS}"
 

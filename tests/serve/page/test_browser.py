@@ -15,11 +15,13 @@ from io import BytesIO
 from itertools import product
 from pathlib import Path
 from urllib.parse import quote
+from urllib.request import Request, urlopen
 
 import pytest
-from story import BEGAN, QUESTION, tell
+from story import BEGAN, EVIL, QUESTION, tell
 
-from memento import MemoryManager
+from memento import MemoryManager, Source
+from memento.resident import tokens
 from memento.serve import page
 from memento.serve.app import Service, Settings, application
 from memento.serve.page import door
@@ -167,6 +169,26 @@ def _browser(*, scripts):
     return webdriver.Chrome(options, webdriver.ChromeService(DRIVER))
 
 
+def test_pictures_of_each_page(site):
+    """Each page is drawn for the documentation, at most 100 kB, when a folder is named for it."""
+    if "SCREENSHOTS" not in os.environ or not site.scripts:
+        pytest.skip("SCREENSHOTS names no folder")
+    image = pytest.importorskip("PIL.Image", reason="pictures need Pillow")
+    folder = Path(os.environ["SCREENSHOTS"])
+    folder.mkdir(parents=True, exist_ok=True)
+    wanted = {(1280, "light"): ("", PAGES), (1280, "dark"): ("-dark", ["search"])}
+    wanted[390, "light"] = ("-narrow", BOTH)
+    for (width, scheme), (mark, names) in wanted.items():
+        site.shape(width, scheme)
+        site.enter(scripts=True)
+        for name in names:
+            site.open(PAGES[name])
+            file = folder / f"{name}{mark}.png"
+            drawn = BytesIO(site.driver.get_screenshot_as_png())
+            image.open(drawn).convert("RGB").quantize(240, dither=0).save(file, optimize=True)
+            assert file.stat().st_size <= 100_000
+
+
 @pytest.mark.parametrize(("width", "scheme"), SHAPES)
 def test_a_persons_way(width, scheme, site):
     """Ask, read why, correct, undo, forget, undo, bring back, approve, reject, compare."""
@@ -256,8 +278,8 @@ def test_every_page_is_accessible(width, scheme, site):
     site.silent()
 
 
-def test_what_an_agent_stores_appears(site):
-    """While a person looks, what is stored elsewhere appears without a reload."""
+def test_what_an_agent_stores_and_asks_appears(site):
+    """While a person looks, what is stored and asked elsewhere appears without a reload."""
     if not site.scripts:
         pytest.skip("without scripts, a page shows what is new when it is loaded")
     site.shape(1280, "light")
@@ -266,7 +288,14 @@ def test_what_an_agent_stores_appears(site):
     site.memory.add("An agent stored this just now")
     site.see("An agent stored this just now", "#live li.new")
     site.memory.forget(site.memory.list(newest_first=True, limit=1)[0].id)
-    WebDriverWait(site.driver, 20, 0.05).until(lambda d: "just now" not in d.page_source)
+    WebDriverWait(site.driver, 20, 0.05).until(lambda d: "this just now" not in d.page_source)
+    token = tokens.add(site.memory.store.root, "agent", namespace="", rights="write")
+    asked = {"query": "Where is the boat?"}
+    headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+    sent = Request(f"{site.address}/v1/retrieve", json.dumps(asked).encode(), headers)  # noqa: S310 - of this machine
+    urlopen(sent).close()  # noqa: S310
+    site.see("Where is the boat?", "#live .text a")
+    site.silent()
 
 
 def test_all_by_keyboard(site):
@@ -288,21 +317,26 @@ def test_all_by_keyboard(site):
     assert site.driver.switch_to.active_element.text == second
 
 
-def test_pictures_of_each_page(site):
-    """Each page is drawn for the documentation, at most 100 kB, when a folder is named for it."""
-    if "SCREENSHOTS" not in os.environ or not site.scripts:
-        pytest.skip("SCREENSHOTS names no folder")
-    image = pytest.importorskip("PIL.Image", reason="pictures need Pillow")
-    folder = Path(os.environ["SCREENSHOTS"])
-    folder.mkdir(parents=True, exist_ok=True)
-    wanted = {(1280, "light"): ("", PAGES), (1280, "dark"): ("-dark", ["search"])}
-    wanted[390, "light"] = ("-narrow", BOTH)
-    for (width, scheme), (mark, names) in wanted.items():
-        site.shape(width, scheme)
-        site.enter(scripts=True)
-        for name in names:
-            site.open(PAGES[name])
-            file = folder / f"{name}{mark}.png"
-            drawn = BytesIO(site.driver.get_screenshot_as_png())
-            image.open(drawn).convert("RGB").quantize(96, dither=0).save(file, optimize=True)
-            assert file.stat().st_size <= 100_000
+def test_evil_texts_run_nothing(site):
+    """Sixty of them are text wherever they are shown, and the policy has nothing to stop."""
+    site.shape(1280, "light")
+    site.enter(scripts=site.scripts)
+    for at, evil in enumerate(EVIL):
+        made = {"session": "evil", "actor": evil[:99], "key": f"user/evil {at}"}
+        one = site.memory.add(f"Rami said {evil}", **made)
+        site.memory.add(f"A page said {evil}", source=Source("web", f"https://evil.example/{evil}"))
+        for path in (f"/m/{one.id}", f"/?q={quote(evil)}"):
+            _shows_text(site, path)
+    for path in ("/", "/inbox", "/inbox?skip=30", "/inbox?skip=60", "/timeline", "/changes",
+                 "/timeline?skip=30", "/session?id=evil", "/session?id=evil&skip=30", "/rules",
+                 "/links?q=evil", f"/links?m={one.id}", "/playground?q=evil"):  # fmt: skip
+        _shows_text(site, path)
+    site.silent()
+
+
+def _shows_text(site, path):
+    """Check that a page is there, and has no element that only a text could have brought."""
+    site.driver.get(site.address + path)
+    assert site.driver.find_element(By.TAG_NAME, "main").is_displayed()
+    brought = "main :is(script, img, iframe, base, meta, style, form[action*=evil], a[href*=':'])"
+    assert not site.driver.find_elements(By.CSS_SELECTOR, brought)
