@@ -2,8 +2,10 @@
 
 Uses the drivers of ``tests/integrations/for_every``, one for each framework that is installed, with
 their fake models. A user tells ten facts in one session, then asks for each in a session of its
-own. The same questions of a user who told nothing show what memory adds to a request. Frameworks
-that cannot share an environment are measured one after the other; the rows add up in the page.
+own: first of the framework alone, with what memory it has that needs neither a model nor a service,
+then with memento. The same questions of a user who told nothing show what memory adds to a request.
+Frameworks that cannot share an environment are measured one after the other; the rows add up in the
+page.
 
     python benchmarks/frameworks.py                                   a table
     python benchmarks/frameworks.py --page docs/explanation/frameworks.md
@@ -38,30 +40,43 @@ FACTS = {
 }
 BEGIN, END = "<!-- benchmarks/frameworks.py -->\n", "<!-- end -->"
 HEAD = (
-    "| framework | found in session two | tokens that memory adds to a question"
-    " | calls of the model, 20 turns |\n|---|---:|---:|---:|\n"
+    "| framework | found alone | found with memento | tokens added alone | tokens added"
+    " | calls alone | calls |\n|---|---:|---:|---:|---:|---:|---:|\n"
 )
 
 
 def measure(name: str) -> str:
-    """Play the conversation; return a row of the table."""
+    """Play the conversation without memento and with it; return a row of the table."""
     with tempfile.TemporaryDirectory() as folder, MemoryManager(folder) as manager:
-        brain = contract.Brain()
-        agent = contract.load(name).Driver(manager, brain)
-        for fact in FACTS:
-            contract.say(agent, brain, fact, user="ann", session="facts")
+        cells = zip(played(name, None), played(name, manager), strict=True)
+        return (
+            " | ".join([f"| {name.replace('_', ' ')}", *(cell for both in cells for cell in both)])
+            + " |"
+        )
+
+
+def played(name: str, manager: MemoryManager | None) -> list[str]:
+    """Play the conversation.
+
+    Returns:
+        Facts found, tokens that memory adds to a question, and calls of the model in 20 turns.
+    """
+    brain = contract.Brain()
+    agent = contract.load(name).Driver(manager, brain)
+    for fact in FACTS:
+        contract.say(agent, brain, fact, user="ann", session="facts")
+    if manager:
         contract.view(manager, "ann").flush(wait=True)
-        found = added = 0
-        for at, (question, answer) in enumerate(FACTS.values()):
-            sizes = []
-            for user in ("ann", "bob"):
-                contract.say(agent, brain, question, user=user, session=f"q{at}")
-                sizes.append(tokens(brain.shown()))
-                found += user == "ann" and answer in brain.shown()
-            added += sizes[0] - sizes[1]
-        calls = len(brain.requests) - len(FACTS)  # those of the user who told nothing aside
-        title, cost = name.replace("_", " "), round(added / len(FACTS))
-        return f"| {title} | {found} of {len(FACTS)} | {cost} | {calls} |"
+    found = added = 0
+    for at, (question, answer) in enumerate(FACTS.values()):
+        sizes = []
+        for user in ("ann", "bob"):
+            contract.say(agent, brain, question, user=user, session=f"q{at}")
+            sizes.append(tokens(brain.shown()))
+            found += user == "ann" and answer in brain.shown()
+        added += sizes[0] - sizes[1]
+    calls = len(brain.requests) - len(FACTS)  # those of the user who told nothing aside
+    return [f"{found} of {len(FACTS)}", str(round(added / len(FACTS))), str(calls)]
 
 
 def tokens(text: str) -> int:

@@ -9,7 +9,10 @@ than its own framework, fails here and nowhere else: development environments ho
     python scripts/check_extras.py langchain crewai       these
     python scripts/check_extras.py --lowest langgraph     at the lower bounds it declares
     python scripts/check_extras.py --tests crewai         and its tests, not only a few lines
-    python scripts/check_extras.py --tests frameworks     those of the adapters that need their own
+    python scripts/check_extras.py --tests frameworks     seven frameworks in one environment
+    python scripts/check_extras.py --tests alone          each of the seven in its own
+    python scripts/check_extras.py --tests alone --page docs/reference/frameworks.md
+                                                          and write the versions into the page
     python scripts/check_extras.py --first torch==2.13.0  this build of torch, where torch is needed
 
 The exit status is 1 if one of them failed.
@@ -27,7 +30,7 @@ import tempfile
 import time
 import tomllib
 import venv
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -231,18 +234,17 @@ ALONE = (
     "pydantic-ai",
     "strands",
 )
-"""Extras that cannot all live in the environment of the tests; ``frameworks`` stands for them."""
-EVERY = "tests/integrations/for_every"
+"""Extras that do not fit into the environment of the tests; ``alone`` stands for them."""
+EVERY = "tests/integrations/for_every/test_every_adapter.py"
 """The tests that every adapter passes."""
+DOORS = ["tests/integrations/test_trouble.py", "tests/integrations/test_waiting_doors.py"]
 TESTS = {
-    **{
-        extra: [
-            f"tests/integrations/for_{extra.replace('-', '_')}",
-            f"{EVERY}/test_every_adapter.py",
-            f"docs/how-to/{extra}.md",
-        ]
-        for extra in ALONE
-    },
+    "frameworks": [
+        *(f"tests/integrations/for_{one.replace('-', '_')}" for one in ALONE),
+        EVERY,
+        *DOORS,
+    ],
+    **{extra: [f"tests/integrations/for_{extra.replace('-', '_')}", EVERY] for extra in ALONE},
     "openai": ["tests/embed/test_embed_openai.py"],
     "llm": ["tests/llm/test_provider.py"],
     "sentence-transformers": ["tests/embed/test_embed_sentence_transformers.py"],
@@ -250,10 +252,6 @@ TESTS = {
     "langchain-classic": ["tests/integrations/for_langchain"],
     "langgraph": ["tests/integrations/for_langgraph"],
     "crewai": ["tests/integrations/for_crewai"],
-    "openai-agents": ["tests/integrations/for_openai_agents"],
-    "llama-index": ["tests/integrations/for_llama_index"],
-    "haystack": ["tests/integrations/for_haystack"],
-    "agent-framework": ["tests/integrations/for_agent_framework"],
     "mcp": ["tests/integrations/for_mcp"],
     BASE: ["tests/integrations"],
 }
@@ -327,11 +325,36 @@ def lowest(requirement: str) -> str:
 
 
 def programs(extra: str, known: dict[str, list[str]]) -> list[str]:
-    """Return what to run for an extra: its own lines, or those of the extras it takes in."""
+    """Name the extras whose lines to run for an extra: its own, or those it takes in."""
     if extra in SMOKE:
-        return [SMOKE[extra]]
-    inner = [name for name in SMOKE if set(known.get(name, [""])) <= set(asked(extra, known))]
-    return [SMOKE[name] for name in inner]
+        return [extra]
+    return [name for name in SMOKE if set(known.get(name, [""])) <= set(asked(extra, known))]
+
+
+def page_with(text: str, passed: Mapping[str, str]) -> str:
+    """Return the page of versions as it is after a check.
+
+    Args:
+        text: The page, whose rows end with what was tested, the lower bounds and the extras.
+        passed: The extras that passed, each with its versions, such as ``langgraph 1.2.24``.
+    """
+    known = extras()
+    return "\n".join(
+        _row_with(line, known, passed) if line.startswith("| `memento_") else line
+        for line in text.split("\n")
+    )
+
+
+def _row_with(line: str, known: dict[str, list[str]], passed: Mapping[str, str]) -> str:
+    *named, tested, _, cell, end = line.split("|")
+    own, oldest = re.findall(r"`([\w-]+)`", cell), []
+    for extra in own:
+        found = [re.findall(r"^([\w-]+).*?>=([\d.]+)", one)[0] for one in known[extra]]
+        oldest.append(", ".join(" ".join(one) for one in found))
+        for one in filter(None, passed.get(extra, "").split(", ")):
+            name, _, version = one.partition(" ")
+            tested = re.sub(rf"(?<= ){name} [\d.]+", f"{name} {version}", tested, count=1)
+    return "|".join([*named, tested, f" {'; '.join(oldest)} ", cell, end])
 
 
 def check(extra: str, wheel: Path, options: argparse.Namespace) -> Outcome:
@@ -371,20 +394,21 @@ def _pip(python: Path, *words: str) -> None:
 
 
 def _use(python: Path, home: Path, extra: str, known: dict[str, list[str]], *, tests: bool) -> str:
-    for number, program in enumerate(programs(extra, known)):
-        work = home / f"work{number}"
+    for name in programs(extra, known):
+        work = home / f"work-{name}"
         work.mkdir()
-        others = sorted(
-            name for name, own in FRAMEWORKS.items() if extra not in {*own, "all", "test"}
-        )
+        others = sorted(module for module, own in FRAMEWORKS.items() if name not in own)
         apart = f"\nimport sys\nassert not {{*sys.modules}} & {{*{others}}}, 'another framework'"
-        _run([str(python), "-W", "ignore", "-c", STORE + program + apart], work)
+        _run([str(python), "-W", "ignore", "-c", STORE + SMOKE[name] + apart], work)
     if not tests or extra not in TESTS:
         return ""
-    words = ["-p", "no:cacheprovider", "-n0", *TESTS[extra]]
-    if extra in ALONE:  # the others are skipped by name, which says nothing here
-        words += ["-k", f"{extra.replace('-', '_')} or md"]
-    return _tail(_run([str(python), "-m", "pytest", *words], HERE))
+    several = extra == "frameworks"
+    words = [str(python), "-m", "pytest", "-p", "no:cacheprovider", "-n2" if several else "-n0"]
+    # the others are skipped by name, which says nothing here
+    chosen = ["-k", extra.replace("-", "_")] if extra in ALONE else []
+    told = _tail(_run([*words, *TESTS[extra], *chosen], HERE))
+    pages = [f"docs/how-to/{one}.md" for one in ALONE if several or one == extra]
+    return told + ("\n" + _tail(_run([*words, *pages], HERE)) if pages else "")
 
 
 def environment(folder: Path) -> dict[str, str]:
@@ -435,14 +459,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--first", action="append", help="install this before what needs torch, such as a CPU build"
     )
+    parser.add_argument("--page", type=Path, help="write the versions that passed into this page")
     options = parser.parse_args(arguments)
-    if "frameworks" in options.extra:
-        options.extra = [*(set(options.extra) - {"frameworks"}), *ALONE]
+    if "alone" in options.extra:
+        options.extra = [*(set(options.extra) - {"alone"}), *ALONE]
     if unknown := set(options.extra) - set(known):
         parser.error(f"no such extra: {', '.join(sorted(unknown))}")
     with tempfile.TemporaryDirectory(prefix="memento-wheel-") as folder:
         wheel = _build(Path(folder))
         outcomes = [_told(check(extra, wheel, options)) for extra in options.extra or known]
+    if options.page:
+        passed = {one.extra: one.versions for one in outcomes if one.passed and not options.lowest}
+        text = options.page.read_text(encoding="utf-8")
+        options.page.write_text(page_with(text, passed), encoding="utf-8")
     failed = [outcome.extra for outcome in outcomes if not outcome.passed]
     print(f"{len(outcomes) - len(failed)} passed, {len(failed)} failed")
     return 1 if failed else 0

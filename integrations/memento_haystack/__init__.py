@@ -11,10 +11,9 @@ Importing this package before Haystack switches Haystack's telemetry off, unless
 from __future__ import annotations
 
 import os
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from memento.errors import MissingExtra
+from memento.base.lazy import names_of
 
 if TYPE_CHECKING:
     from memento_haystack._documents import MementoDocumentStore
@@ -25,24 +24,12 @@ __all__ = ["MementoDocumentStore", "MementoRetriever", "memory_hooks"]
 
 os.environ.setdefault("HAYSTACK_TELEMETRY_ENABLED", "False")
 
-_HOMES = {
-    "MementoDocumentStore": "_documents",
-    "MementoRetriever": "_retriever",
-    "memory_hooks": "_hooks",
-}
-
-
-def __getattr__(name: str) -> Any:
-    """Import a class or function on first use.
-
-    Raises:
-        MissingExtra: If Haystack is not installed; says how to install it.
-    """
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    try:
-        return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] != "haystack":
-            raise
-        raise MissingExtra("haystack", "haystack-ai") from error
+__getattr__ = names_of(
+    __name__,
+    {
+        "MementoDocumentStore": "_documents",
+        "MementoRetriever": "_retriever",
+        "memory_hooks": "_hooks",
+    },
+    {"haystack": ("haystack", "haystack-ai")},
+)

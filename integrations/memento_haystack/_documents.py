@@ -126,7 +126,7 @@ class MementoDocumentStore:
     def delete_documents(self, document_ids: list[str]) -> None:
         """Hide documents; ``MemoryManager.restore`` brings them back, ``store.erase`` removes."""
         if document_ids:
-            ids = [short_form(one, MAX_ID) for one in document_ids]
+            ids = [kept_id(one) for one in document_ids]
             self.manager.forget_many(ids=ids, within=self.scope, where=MARK)
 
     def delete_all_documents(self) -> None:
@@ -150,7 +150,7 @@ class MementoDocumentStore:
 
     def _there(self, names: Iterable[str]) -> set[str]:
         """Return those of the ids that a memory of the namespace has."""
-        ids = {short_form(name, MAX_ID): name for name in names}
+        ids = {kept_id(name): name for name in names}
         found = self.manager.list(ids=list(ids), limit=len(ids)) if ids else []
         return {ids[one.id] for one in found}
 
@@ -167,7 +167,7 @@ class MementoDocumentStore:
             scope=self.scope,
             source=self._source,
             metadata={**MARK, "document": spelt},
-            id=short_form(document.id, MAX_ID),
+            id=kept_id(document.id),
         )
 
 
@@ -175,3 +175,8 @@ def document_of(memory: Memory, score: float | None = None) -> Document:
     """Show a memory as the document that it was."""
     spelt = {"content": memory.text, **memory.metadata["document"]}
     return Document.from_dict(spelt if score is None else {**spelt, "score": score})
+
+
+def kept_id(name: str) -> str:
+    """Return the id of a document, any text, as it is kept."""
+    return short_form(name, MAX_ID)

@@ -13,7 +13,7 @@ from memento import Filtering
 from memento.aio import settle
 from memento.check import check_count
 from memento.errors import InvalidInput
-from memento_haystack._documents import MARK, MementoDocumentStore, document_of
+from memento_haystack._documents import MARK, MementoDocumentStore, document_of, kept_id
 
 log = logging.getLogger("memento.haystack")
 
@@ -90,7 +90,7 @@ class MementoRetriever:
         store, asked = self.document_store, filters or self.filters
         given: Filtering = {"within": store.scope, "where": MARK}
         if asked:
-            given["ids"] = [one.id for one in store.filter_documents(asked)]
+            given["ids"] = [kept_id(one.id) for one in store.filter_documents(asked)]
             if not given["ids"]:
                 return {"documents": []}
         found = store.manager.retrieve(

@@ -11,10 +11,9 @@ MementoMemory              for ``ConversationChain`` and ``LLMChain`` of langcha
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from memento.errors import MissingExtra
+from memento.base.lazy import names_of
 
 if TYPE_CHECKING:
     from memento_langchain._embeddings import MementoEmbeddings
@@ -51,19 +50,4 @@ _EXTRAS = {
     "langchain_classic": ("langchain-classic", "langchain-classic"),
 }
 
-
-def __getattr__(name: str) -> Any:
-    """Import a class on first use: each needs another part of LangChain.
-
-    Raises:
-        MissingExtra: If that part is not installed; says how to install it.
-    """
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    try:
-        return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-    except ModuleNotFoundError as error:
-        missing = _EXTRAS.get((error.name or "").partition(".")[0])
-        if missing is None:
-            raise
-        raise MissingExtra(*missing) from error
+__getattr__ = names_of(__name__, _HOMES, _EXTRAS)

@@ -11,8 +11,9 @@ serve_http   serves that application at a socket
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from memento.base.lazy import names_of
 
 if TYPE_CHECKING:
     from memento_mcp._doors import Answer, Doors
@@ -21,14 +22,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Answer", "Doors", "http_app", "serve_http", "serve_stdio"]
 
-_PLACES = {
+_HOMES = {
     "Answer": "_doors", "Doors": "_doors", "http_app": "_http", "serve_http": "_http",
     "serve_stdio": "_wire",
 }  # fmt: skip
 
-
-def __getattr__(name: str) -> Any:
-    """Import a name on first use."""
-    if name not in _PLACES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"memento_mcp.{_PLACES[name]}"), name)
+__getattr__ = names_of(__name__, _HOMES, {})

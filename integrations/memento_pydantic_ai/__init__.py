@@ -5,28 +5,17 @@ MementoCapability  recalls before the model answers, and stores each turn of the
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from memento.errors import MissingExtra
+from memento.base.lazy import names_of
 
 if TYPE_CHECKING:
     from memento_pydantic_ai._capability import MementoCapability
 
 __all__ = ["MementoCapability"]
 
-
-def __getattr__(name: str) -> Any:
-    """Import the class on first use.
-
-    Raises:
-        MissingExtra: If Pydantic AI is not installed; says how to install it.
-    """
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    try:
-        from memento_pydantic_ai import _capability  # noqa: PLC0415
-    except ModuleNotFoundError as error:
-        if not (error.name or "").startswith("pydantic_ai"):
-            raise
-        raise MissingExtra("pydantic-ai", "pydantic-ai-slim") from error
-    return getattr(_capability, name)
+__getattr__ = names_of(
+    __name__,
+    {"MementoCapability": "_capability"},
+    {"pydantic_ai": ("pydantic-ai", "pydantic-ai-slim")},
+)

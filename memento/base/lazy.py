@@ -12,10 +12,12 @@ A start of ``memento`` costs what it imports. The rooms that one verb needs, and
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
 from memento.base.forks import whole
+from memento.errors import MissingExtra
 
 
 class _Later:
@@ -55,6 +57,35 @@ def later(name: str) -> Any:
     'text'
     """
     return _Later(name)
+
+
+def names_of(
+    package: str, homes: Mapping[str, str], needs: Mapping[str, tuple[str, str]]
+) -> Callable[[str], Any]:
+    """Return the ``__getattr__`` of a package that imports each of its names at its first use.
+
+    Args:
+        package: Full name of the package.
+        homes: Each name, and the module of the package that has it.
+        needs: Each package that may be missing, and the two arguments of ``MissingExtra``, which is
+            raised then.
+
+    >>> names_of("memento.base", {"plain": "plain"}, {})("plain")("text")
+    'text'
+    """
+
+    def find(name: str) -> Any:
+        if name not in homes:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        try:
+            return getattr(import_module(f"{package}.{homes[name]}"), name)
+        except ModuleNotFoundError as error:
+            missing = needs.get((error.name or "").partition(".")[0])
+            if missing is None:
+                raise
+            raise MissingExtra(*missing) from error
+
+    return find
 
 
 def _is_whole(module: object) -> bool:

@@ -149,7 +149,61 @@ def llama_index_retriever(manager, text="tea", **options):
     )
 
 
+def strands(manager, text="tea", **options):
+    """Search the store, and add to it, as the ``MemoryManager`` of Strands does."""
+    from memento_strands import MementoStore
+
+    store = MementoStore(manager, session="s", **options)
+    return None, lambda: store.search(text), lambda: asyncio.run(store.add(text))
+
+
+def google_adk(manager, text="tea", **options):
+    """Ask the service for a user, of whom it has a memory, and add one."""
+    from google.adk.memory.memory_entry import MemoryEntry
+    from google.genai import types
+
+    from memento_google_adk import MementoMemoryService
+
+    service = MementoMemoryService(manager, **options)
+    user = {"app_name": manager.store.namespace[0], "user_id": "u"}
+    said = MemoryEntry(content=types.Content(role="user", parts=[types.Part(text=text)]))
+
+    async def ask():
+        return str(await service.search_memory(**user, query=text))
+
+    def write():
+        return asyncio.run(service.add_memory(**user, memories=[said]))
+
+    if not (manager.store.closed or manager.store.read_only):
+        manager.of(*user.values()).add(text)
+    return None, ask, write
+
+
+def pydantic_ai(manager, text="tea", **options):
+    """Run an agent that answers what it is shown, with and without saving."""
+    from pydantic_ai import Agent
+    from pydantic_ai.messages import ModelResponse, TextPart
+    from pydantic_ai.models.function import FunctionModel
+
+    from memento_pydantic_ai import MementoCapability
+
+    def answer(messages, _):
+        return ModelResponse(parts=[TextPart(str(messages))])
+
+    reading = MementoCapability(manager, save=False, **options)
+    writing = MementoCapability(manager, **options)
+
+    async def run(capability):
+        agent = Agent(FunctionModel(answer), capabilities=[capability])
+        return (await agent.run(text)).output
+
+    return None, lambda: run(reading), lambda: asyncio.run(run(writing))
+
+
 NEEDS = {
+    strands: ("strands.memory", "strands"),
+    google_adk: ("google.adk.memory", "google-adk"),
+    pydantic_ai: ("pydantic_ai.capabilities", "pydantic-ai"),
     openai_agents: ("agents.run_config", "openai-agents"),
     openai_session: ("agents.run_config", "openai-agents"),
     agent_framework: ("agent_framework", "agent-framework"),

@@ -6,6 +6,7 @@ import asyncio
 import importlib.util
 import warnings
 from collections.abc import Callable
+from hashlib import blake2b
 from itertools import cycle
 from typing import Any
 
@@ -212,6 +213,50 @@ def _llama_index(view: MemoryManager, query: str, sign: str) -> object:
     return [asyncio.run(talk()), [one.to_dict() for one in found]]
 
 
+def _strands(view: MemoryManager, query: str, sign: str) -> object:
+    from memento_strands import MementoStore
+
+    async def talk() -> object:
+        store = MementoStore(view, k=50)
+        await store.add(f"{query} {sign}")
+        _settle(view)
+        return [one.content for one in await store.search(query)]
+
+    return asyncio.run(talk())
+
+
+def _google_adk(view: MemoryManager, query: str, sign: str) -> object:
+    from google.adk.memory.memory_entry import MemoryEntry
+    from google.genai import types
+
+    from memento_google_adk import MementoMemoryService
+
+    async def talk() -> object:
+        service = MementoMemoryService(view, k=50)
+        name = blake2b(repr(view.store.namespace).encode(), digest_size=16).hexdigest()
+        user = {"app_name": "app", "user_id": name}  # a user for each namespace of the harness
+        said = types.Content(role="user", parts=[types.Part(text=f"{query} {sign}")])
+        await service.add_memory(**user, memories=[MemoryEntry(content=said)])
+        _settle(view.of(*user.values()))
+        return str(await service.search_memory(**user, query=query))
+
+    return asyncio.run(talk())
+
+
+def _pydantic_ai(view: MemoryManager, query: str, sign: str) -> object:
+    from pydantic_ai import Agent
+    from pydantic_ai.messages import ModelResponse, TextPart
+    from pydantic_ai.models.function import FunctionModel
+
+    from memento_pydantic_ai import MementoCapability
+
+    def answer(messages: object, _: object) -> ModelResponse:
+        return ModelResponse(parts=[TextPart(f"{messages} {sign}")])
+
+    agent = Agent(FunctionModel(answer), capabilities=[MementoCapability(view, k=50)])
+    return asyncio.run(agent.run(query)).output
+
+
 WAYS: dict[str, tuple[str, Callable[[MemoryManager, str, str], object]]] = {
     "history and retriever": ("langchain_core", _history),
     "tools": ("langchain_core", _tools),
@@ -224,6 +269,9 @@ WAYS: dict[str, tuple[str, Callable[[MemoryManager, str, str], object]]] = {
     "agent framework": ("agent_framework", _agent_framework),
     "haystack": ("haystack", _haystack),
     "llama index": ("llama_index.core", _llama_index),
+    "strands": ("strands.memory", _strands),
+    "google adk": ("google.adk.memory", _google_adk),
+    "pydantic ai": ("pydantic_ai.capabilities", _pydantic_ai),
 }
 """Name of a way in to the package it needs, and what asks it."""
 

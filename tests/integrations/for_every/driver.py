@@ -9,6 +9,9 @@ installed is skipped by name. It imports the framework and the adapter at its to
     would, with a fake model of the framework's own that asks ``brain``, and with one tool,
     ``read_page``, that returns ``brain.page``.
 
+    ``Driver(None, brain)`` sets up the same agent without memento, with what memory the framework
+    itself has that needs neither a model nor a service; ``benchmarks/frameworks.py`` compares.
+
     ``say(text, *, user, session) -> str``
         Runs one turn: what the user says in a conversation, which the driver goes on with if it
         knows it. Returns the model's last answer. ``user`` has the namespace ``of("acme", user)``,

@@ -55,12 +55,12 @@ class Driver:
             """Read the page."""
             return brain.page
 
-        remembering = MementoContextProvider(manager, namespace=self._namespace)
+        remembering = manager and MementoContextProvider(manager, namespace=self._namespace)
         self._agent = Agent(
             client=Fake(brain),
             instructions="You help.",
             tools=[read_page],
-            context_providers=[remembering],
+            context_providers=[remembering] if manager else [],
         )
         self._sessions = {}
 

@@ -60,8 +60,8 @@ class Driver:
 
     def say(self, text, *, user, session):  # noqa: ARG002 - a kickoff is a session
         """Give the crew a task."""
-        memory = MementoCrewMemory(view(self._manager, user), "/crew")
+        memory = self._manager and MementoCrewMemory(view(self._manager, user), "/crew")
         agent = Agent(role="Helper", goal="help", backstory="old hand", llm=self._llm)
         agent.tools = self._tools
         task = Task(description=text, expected_output="an answer", agent=agent)
-        return Crew(agents=[agent], tasks=[task], memory=memory).kickoff().raw
+        return Crew(agents=[agent], tasks=[task], memory=memory or False).kickoff().raw

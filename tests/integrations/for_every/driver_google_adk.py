@@ -7,9 +7,11 @@ from typing import Any
 
 from driver import CALL, ORGANISATION
 from google.adk.agents import LlmAgent
+from google.adk.memory import InMemoryMemoryService
 from google.adk.models import BaseLlm, LlmResponse
 from google.adk.runners import Runner
 from google.adk.sessions import InMemorySessionService
+from google.adk.tools.preload_memory_tool import PreloadMemoryTool
 from google.genai import types
 
 from memento_google_adk import MementoMemoryService, MementoPreloadTool
@@ -52,14 +54,14 @@ class Driver:
             name="helper",
             model=Fake(model="fake", brain=brain),
             instruction="You help.",
-            tools=[MementoPreloadTool(), read_page],
+            tools=[MementoPreloadTool() if manager else PreloadMemoryTool(), read_page],
             after_agent_callback=keep,
         )
         self._runner = Runner(
             app_name=ORGANISATION,
             agent=agent,
             session_service=InMemorySessionService(),
-            memory_service=MementoMemoryService(manager),
+            memory_service=MementoMemoryService(manager) if manager else InMemoryMemoryService(),
             auto_create_session=True,
         )
 

@@ -52,7 +52,7 @@ class Driver:
             chat_generator=Fake(brain),
             tools=[create_tool_from_function(read_page)],
             system_prompt="You help.",
-            hooks=memory_hooks(manager, namespace=namespace),
+            hooks=memory_hooks(manager, namespace=namespace) if manager else None,
         )
         self._talks = {}
 

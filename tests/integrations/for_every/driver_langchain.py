@@ -54,7 +54,7 @@ class Driver:
             Fake(brain=brain),
             [read_page],
             system_prompt="You help.",
-            middleware=[MementoMiddleware(manager, namespace=namespace)],
+            middleware=[MementoMiddleware(manager, namespace=namespace)] if manager else [],
             checkpointer=InMemorySaver(),
             context_schema=str,
         )

@@ -74,7 +74,7 @@ class Driver:
         if (user, session) not in self._memories:
             self._memories[user, session] = Memory.from_defaults(
                 session_id=session,
-                memory_blocks=[MementoBlock(view(self._manager, user))],
+                memory_blocks=[MementoBlock(view(self._manager, user))] if self._manager else [],
                 insert_method="user",
             )
 

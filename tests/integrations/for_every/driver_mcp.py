@@ -26,6 +26,8 @@ class Driver:
 
     def say(self, text, *, user, session):
         """Recall, ask the model, remember."""
+        if self._manager is None:
+            return self._brain([("system", "You help."), ("user", text)])
         doors = Doors(view(self._manager, user), session=session)
         known = self._call(doors, "recall", query=text[:1_000])
         request = [("system", "You help."), ("user", text), ("tool", known)]

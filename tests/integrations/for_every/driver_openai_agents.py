@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import asyncio
 
-from agents import Agent, Model, ModelResponse, RunConfig, Runner, Usage, function_tool
+from agents import (
+    Agent,
+    Model,
+    ModelResponse,
+    RunConfig,
+    Runner,
+    SQLiteSession,
+    Usage,
+    function_tool,
+)
 from agents import set_tracing_disabled as no_tracing
 from driver import CALL, ORGANISATION
 from openai.types.responses import (
@@ -61,7 +70,8 @@ class Driver:
 
         self._manager = manager
         self._agent = Agent("A", instructions="You help.", model=Fake(brain), tools=[read_page])
-        recall = MementoRecall(manager, namespace=self._namespace)
+        self._sessions = {}
+        recall = manager and MementoRecall(manager, namespace=self._namespace)
         self._config = RunConfig(call_model_input_filter=recall)
 
     def _namespace(self, user):
@@ -69,6 +79,9 @@ class Driver:
 
     def say(self, text, *, user, session):
         """Say it in the user's session."""
-        mine = MementoSession(session, self._manager, namespace=self._namespace)
+        if self._manager:
+            mine = MementoSession(session, self._manager, namespace=self._namespace)
+        else:
+            mine = self._sessions.setdefault((user, session), SQLiteSession(session))
         run = Runner.run(self._agent, text, session=mine, context=user, run_config=self._config)
         return asyncio.run(run).final_output

@@ -44,7 +44,7 @@ class Driver:
             FunctionModel(think),
             deps_type=str,
             system_prompt="You help.",
-            capabilities=[MementoCapability(manager, namespace=namespace)],
+            capabilities=[MementoCapability(manager, namespace=namespace)] if manager else [],
         )
         self._agent.tool_plain(name="read_page")(lambda: brain.page)
         self._histories = {}

@@ -62,8 +62,10 @@ class Driver:
             """Read the page."""
             return self._brain.page
 
-        store = MementoStore(view(self._manager, user), session=session)
-        memory = MemoryManager(stores=[store], injection=store.injection)
+        memory = None
+        if self._manager:
+            store = MementoStore(view(self._manager, user), session=session)
+            memory = MemoryManager(stores=[store], injection=store.injection)
         agent = Agent(
             model=Fake(self._brain),
             tools=[read_page],
@@ -82,7 +84,8 @@ class Driver:
 
         async def turn():
             done = await agent.invoke_async(text)
-            await memory.flush()
+            if memory:
+                await memory.flush()
             return str(done).strip()
 
         return asyncio.run(turn())

@@ -144,6 +144,16 @@ class TestRetriever:
         assert retriever.run("tea", filters=nothing) == {"documents": []}
 
 
+def test_a_filter_finds_a_document_with_a_long_id(manager):
+    """Its id is kept in a shorter form, and comes back as it was."""
+    store = MementoDocumentStore(manager)
+    name = "https://example.org/" + "x" * 300
+    store.write_documents([Document(id=name, content="Tea comes from Assam", meta={"n": 1})])
+    asked = {"field": "meta.n", "operator": "==", "value": 1}
+    (found,) = MementoRetriever(store).run("tea", filters=asked)["documents"]
+    assert found.id == name
+
+
 def test_a_pipeline_comes_back_from_its_text(tmp_path):
     """A pipeline that was written down finds the documents in another process."""
     with MemoryManager(tmp_path, embedder=None).of("acme", "ann") as manager:
