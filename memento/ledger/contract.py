@@ -302,6 +302,12 @@ class Ledger(Protocol):
         ledger is ``StoreUnusable`` if it is damaged where the job reads.
         """
 
+    def gathered(self, job: Callable[[], T]) -> T:
+        """Run a job of several reads; where each costs messages, they share one snapshot.
+
+        Its ``read``, ``moment`` and ``labels`` are then of that snapshot.
+        """
+
     def check_present(self) -> None:
         """Raise ``StoreGone`` unless the files are still the ones that were opened."""
 

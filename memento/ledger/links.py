@@ -89,8 +89,9 @@ def pairs(
 
 def are_linked(db: Session, one: int, other: int, *relations: str) -> bool:
     """Return whether two memories are linked so, in either direction."""
-    query = f"SELECT 1 FROM links WHERE {_related(relations)} AND src = ? AND dst = ?"
-    return any(single(db, query, ends) is not None for ends in ((one, other), (other, one)))
+    of_kind = f"SELECT 1 FROM links WHERE {_related(relations)}"
+    ways = f"{of_kind} AND src = ?1 AND dst = ?2 UNION ALL {of_kind} AND src = ?2 AND dst = ?1"
+    return single(db, f"{ways} LIMIT 1", (one, other)) is not None
 
 
 def newest(db: Session, ns: int, relations: Sequence[str], most: int) -> list[tuple[int, int, str]]:

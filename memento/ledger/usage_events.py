@@ -11,11 +11,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
-from memento.dynamics.fold import SAID
+from memento.dynamics.fold import SAID, VERDICTS
 from memento.ledger import meta
 from memento.ledger.changes import CHANGE
 from memento.ledger.contract import Session
-from memento.ledger.dialect import EVERY, contains
+from memento.ledger.dialect import EVERY, contains, listed, one_of_numbers
 from memento.ledger.rows import Row, docid_range, is_changed, mapping_in, single
 from memento.ledger.schema import SEQ_BITS
 from memento.types import Event, Trust
@@ -198,6 +198,13 @@ def _read(db: Session, where: str, values: Sequence[Any], order: str = "event") 
 def told_of(db: Session, docid: int) -> list[Happening]:
     """Read the verdicts on a memory, its repeats and what else matters here, in order."""
     return _read(db, _TOLD, (docid, 0, LAST))
+
+
+def were_judged(db: Session, docids: Iterable[int]) -> bool:
+    """Return whether there ever was a verdict on one of some memories, taken back or not."""
+    kinds = ", ".join(f"'{kind}'" for kind in sorted(VERDICTS))
+    query = f"SELECT 1 FROM events WHERE docid {one_of_numbers()} AND kind IN ({kinds}) LIMIT 1"
+    return single(db, query, (listed(docids),)) is not None
 
 
 def told_lately(db: Session, docid: int, since: float) -> list[Happening]:

@@ -38,6 +38,18 @@ def answer(
     ns = ledger.find_namespace(labels)
     if ns is None:
         return Retrieval(request.query, took={"total": time.perf_counter() - began})
+    return ledger.gathered(lambda: _answer(ledger, searcher, (ns, labels), request, shared=shared))
+
+
+def _answer(
+    ledger: Ledger,
+    searcher: Searcher,
+    place: tuple[int, tuple[str, ...]],
+    request: Request,
+    *,
+    shared: bool,
+) -> Retrieval:
+    began, (ns, labels) = time.perf_counter(), place
     own, shown = ledger.read(lambda c: _asked(c, ns, request))
     found, asked = searcher.search(ns, labels, own), of_shared(request) if shared else None
     answers = [

@@ -128,7 +128,7 @@ def is_known(session: Session, one: int, other: int) -> bool:
     """Return whether a person said that two memories do not conflict, or judged one of them."""
     if are_linked(session, one, other, RESOLVED):
         return True
-    return any(
+    return usage_events.were_judged(session, (one, other)) and any(
         happened.kind in VERDICTS
         for docid in (one, other)
         for happened in usage_events.standing_ones(usage_events.told_of(session, docid))

@@ -20,6 +20,7 @@ import harness_resident
 import harness_salvage
 import harness_secrets
 import harness_serve
+import harness_server
 import harness_shares
 import harness_sleep
 import harness_tokens
@@ -31,7 +32,7 @@ MODULES = (
     harness_evil, harness_feedback, harness_gone, harness_iofault, harness_isolation,
     harness_kill, harness_lattice, harness_ledger, harness_powercut, harness_private,
     harness_prompt, harness_resident, harness_salvage, harness_secrets, harness_serve,
-    harness_shares, harness_sleep, harness_tokens, harness_undo, harness_writers,
+    harness_server, harness_shares, harness_sleep, harness_tokens, harness_undo, harness_writers,
 )  # fmt: skip
 HARNESSES = [harness for module in MODULES for harness in module.HARNESSES]
 

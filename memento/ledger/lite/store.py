@@ -148,6 +148,9 @@ class LiteLedger:
                 self.check_present()  # a log that was removed looks like damage
                 raise sqlite.explain(self.path, error) from error
 
+    def gathered(self, job: Callable[[], T]) -> T:
+        return job()
+
     def check_present(self) -> None:
         self._check_open()
         self._presence.check()

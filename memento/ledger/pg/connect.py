@@ -69,15 +69,17 @@ def prepared(statement: str) -> str:
 class PgSession:
     """What a job is handed: one connection inside a transaction, see ``contract.Session``.
 
-    ``upto`` is how far the full text was when the transaction locked its namespaces.
+    ``upto`` is how far the full text was when the transaction locked its namespaces, and
+    ``written`` how many commits a snapshot has seen.
     """
 
-    __slots__ = ("_answers", "_upto", "connection")
+    __slots__ = ("_answers", "_upto", "connection", "written")
 
     def __init__(
         self, connection: psycopg.Connection[Any], upto: Mapping[int, int] | None = None
     ) -> None:
         self.connection, self._upto = connection, upto or {}
+        self.written = 0
         self._answers: list[psycopg.Cursor[Any]] = []
 
     @property

@@ -48,7 +48,8 @@ OLDEST_SERVER = 15
 LONGEST_SCHEMA = 50
 """Bytes; PostgreSQL cuts names off at 63, and memento makes a longer one of it."""
 
-_BEGIN_READ = f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {UNDER_WAY}"
+_WRITTEN = "SELECT sum(n)::bigint FROM written"
+_BEGIN_READ = f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {UNDER_WAY}; {_WRITTEN}"
 _HIDE_ERASED = "SET LOCAL search_path = {}, {}, pg_catalog"
 _NAME = "store id"
 """Name in ``meta`` of what this store is called in the folder of derived files."""
@@ -103,7 +104,10 @@ class PgLedger:
                 try:
                     begun = connection.execute(_BEGIN_READ)
                     begun.nextset()
-                    if begun.fetchone():
+                    hides = begun.fetchone()
+                    begun.nextset()
+                    (session.written,) = begun.fetchone() or (0,)
+                    if hides:
                         connection.execute(self._hide_erased)
                     self._local.session = session
                     return job(session)
@@ -114,6 +118,9 @@ class PgLedger:
                         connection.rollback()
         except Error as error:
             raise explain(self.shown, error) from error
+
+    def gathered(self, job: Callable[[], T]) -> T:
+        return self.read(lambda _: job())
 
     def check_present(self) -> None:
         self._check_open()
@@ -139,10 +146,12 @@ class PgLedger:
         return bool(self.read(lambda session: single(session, query)))
 
     def moment(self) -> Moment:
-        self._check_open()
+        inner: PgSession | None = getattr(self._local, "session", None)
+        if inner is not None:
+            return 0, inner.written
         try:
             with self._lend() as connection:
-                (count,) = connection.execute("SELECT sum(n) FROM written").fetchone() or (0,)
+                (count,) = connection.execute(_WRITTEN).fetchone() or (0,)
         except Error as error:
             raise explain(self.shown, error) from error
         return 0, int(count)

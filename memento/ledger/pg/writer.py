@@ -35,7 +35,7 @@ ASKED_EVERY = 0.25
 TRIES = 5
 """Times that a group is tried when the server chose it to end a deadlock."""
 
-_DURABLE = (
+DURABLE = (
     "SELECT set_config('synchronous_commit', 'on', true)"
     " WHERE current_setting('synchronous_commit') = 'off'"
 )
@@ -146,11 +146,11 @@ def _begin(
         that it locked how far their full text is.
     """
     if spaces is None:
-        connection.execute(f"BEGIN; {_DURABLE}; {_WHOLE}")
+        connection.execute(f"BEGIN; {DURABLE}; {_WHOLE}")
         return "", {}
     named = ",".join(map(str, spaces))
     locks = f"{_SHARED}; {_NAMED.format(named)}; {_NUMBER}; {_SPACES.format(named)}"
-    answer = connection.execute(f"BEGIN; {_DURABLE}; {locks}")
+    answer = connection.execute(f"BEGIN; {DURABLE}; {locks}")
     found: list[list[Any]] = []
     while answer.nextset():
         found.append(answer.fetchall() if answer.description else [])

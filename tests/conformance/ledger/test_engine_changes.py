@@ -145,9 +145,9 @@ def test_a_memory_as_it_was(bench):
     none = bench.read(lambda s, ns: past.at_moment(s, row_of(s, ns, row), row.created_at - 1))
     assert (now.status, then.status, none) == ("forgotten", "active", None)
     assert bench.read(lambda s, ns: past.at_revision(s, row_of(s, ns, row), 1)).status == "active"
-    touched = bench.read(past.touched_between, row.created_at, bench.now, 9)
+    touched = bench.read(past.touched_between, row.created_at, bench.now, after=None, limit=9)
     assert touched == [row.docid]
-    assert bench.read(past.touched_between, bench.now, bench.now + 1, 9) == []
+    assert not bench.read(past.touched_between, bench.now, bench.now + 1, after=None, limit=9)
 
 
 def row_of(session, ns, row):
