@@ -25,7 +25,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from statistics import quantiles
 from tempfile import TemporaryDirectory
@@ -85,7 +85,9 @@ class Machine:
         return [int(one) for one in own if b"spawn_main" in _command(one)]
 
     def end(self) -> int:
-        """Ask it to end."""
+        """Ask it to end, if it runs; returns its status."""
+        if self.process.returncode is not None:
+            return self.process.returncode
         self.process.send_signal(signal.SIGTERM)
         status = self.process.wait(60)
         self._log.close()
@@ -295,24 +297,38 @@ def main() -> int:
 
 
 def _run(folder: Path, options: argparse.Namespace) -> int:
-    server, host = postgres.Server(), ChromaHost(folder / "chroma")
-    address = server.address()
-    os.environ["MEMENTO_CACHE"] = str(folder / "checker")
-    settings = {"MEMENTO_CHROMA_URL": host.url, "MEMENTO_LONG_INDEX": "chroma"}
-    with MemoryManager(address, embedder=None), tokens.kept_at(address) as kept:
-        tenants = [
-            Tenant(n, tokens.add(kept, f"t{n}", namespace=f"t/tenant{n:03}", trust="user"))
-            for n in range(options.tenants)
-        ]
-    environ = {**os.environ, **settings}
-    machines = [
-        Machine(folder / f"machine{n}", address, environ, options.embedder) for n in range(MACHINES)
-    ]
-    for one in machines:
-        one.ready()
-    load, faults = Load(machines, tenants), Faults(machines, server, host)
+    with ExitStack() as started:
+        server = postgres.Server()
+        started.callback(server.remove)
+        host = ChromaHost(folder / "chroma")
+        started.callback(host.kill)
+        address = server.address()
+        os.environ["MEMENTO_CACHE"] = str(folder / "checker")
+        with MemoryManager(address, embedder=None), tokens.kept_at(address) as kept:
+            tenants = [
+                Tenant(n, tokens.add(kept, f"t{n}", namespace=f"t/tenant{n:03}", trust="user"))
+                for n in range(options.tenants)
+            ]
+        environ = os.environ | {"MEMENTO_CHROMA_URL": host.url, "MEMENTO_LONG_INDEX": "chroma"}
+        machines = []
+        for n in range(MACHINES):
+            machines.append(Machine(folder / f"machine{n}", address, environ, options.embedder))
+            started.callback(machines[-1].end)
+        for one in machines:
+            one.ready()
+        load, faults = Load(machines, tenants), Faults(machines, server, host)
+        came_back = _through(load, faults, options)
+        statuses = [one.end() for one in machines]
+        lost, twice, there = checked(address, tenants)
+        return _told(load, faults, options, came_back, statuses, lost, twice, there)
+
+
+def _through(load: Load, faults: Faults, options: argparse.Namespace) -> bool:
+    """Call and kill for as long as is asked; tells whether the service always came back."""
     dice = random.Random(options.seed)
-    threads = [threading.Thread(target=load.run, args=(n,)) for n in range(options.clients)]
+    threads = [
+        threading.Thread(target=load.run, args=(n,), daemon=True) for n in range(options.clients)
+    ]
     for one in threads:
         one.start()
     ends = time.monotonic() + 60 * options.minutes
@@ -325,11 +341,7 @@ def _run(folder: Path, options: argparse.Namespace) -> int:
     load.stop.set()
     for one in threads:
         one.join()
-    statuses = [one.end() for one in machines]
-    lost, twice, there = checked(address, tenants)
-    host.kill()
-    server.remove()
-    return _told(load, faults, options, came_back, statuses, lost, twice, there)
+    return came_back
 
 
 def _told(
