@@ -7,7 +7,7 @@
 FROM python:3.13-slim AS build
 WORKDIR /src
 COPY . .
-RUN python -m venv /opt/memento && /opt/memento/bin/pip install --no-cache-dir ".[serve]"
+RUN python -m venv /opt/memento && /opt/memento/bin/pip install --no-cache-dir ".[serve,postgres]"
 
 FROM python:3.13-slim
 COPY --from=build /opt/memento /opt/memento

@@ -443,6 +443,7 @@ class AsyncStore(AsyncPart[Store]):
     namespaces = _threaded(Store.namespaces)
     backup = _threaded(Store.backup)
     export = _threaded(Store.export)
+    move = _threaded(Store.move)
     sync_vault = _threaded(Store.sync_vault)
     import_from = _threaded(Store.import_from)
     doctor = _threaded(Store.doctor)

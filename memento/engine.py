@@ -67,11 +67,14 @@ if TYPE_CHECKING:
     from memento.tiers.chroma import LongSample
     from memento.tiers.long_tier import Index
     from memento.upkeep import doctor, import_, import_lines
+    from memento.upkeep import move as mover
     from memento.upkeep.import_ import Imported, Sessions
+    from memento.upkeep.move import Moved
 else:
     doctor = later("memento.upkeep.doctor")
     import_ = later("memento.upkeep.import_")
     import_lines = later("memento.upkeep.import_lines")
+    mover = later("memento.upkeep.move")
 
 log = logging.getLogger("memento.engine")
 
@@ -490,8 +493,7 @@ class Engine:
         progress: Progress | None = None,
     ) -> Imported:
         """Import an export; see ``upkeep.import_``."""
-        config = self.config
-        terms = import_lines.Terms(config.limits, self.rules, config.secrets, trust, self.now())
+        terms = self._terms(trust)
         sessions: Sessions = {}
         try:
             return import_.import_from(
@@ -508,6 +510,14 @@ class Engine:
                 self.short.touch(ns, names)
                 self.background.statements.fresh.add(ns)
             self.indexer.start()
+
+    def _terms(self, trust: Trust) -> import_lines.Terms:
+        config = self.config
+        return import_lines.Terms(config.limits, self.rules, config.secrets, trust, self.now())
+
+    def move(self, to: str | Path, progress: Progress | None) -> Moved:
+        """Copy the store into another one; see ``upkeep.move``."""
+        return mover.move(self.ledger, to, terms=self._terms(Trust.USER), progress=progress)
 
     def _identity(self) -> str | None:
         """Name the embedder in use, None without one; ``""`` if it cannot be loaded."""

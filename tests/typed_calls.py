@@ -65,6 +65,7 @@ from memento.upkeep.erase import Erasure
 from memento.upkeep.export import Exported
 from memento.upkeep.import_ import Imported
 from memento.upkeep.lineage import Stats
+from memento.upkeep.move import Moved
 from memento.verbs.ingesting import Ingested
 from memento.verbs.insight import Snapshot
 from memento.verbs.slots import Conflict
@@ -222,6 +223,7 @@ def every_name(  # noqa: PLR0915 - as many as there are names
     assert_type(memory.store.embed(["x"]), NDArray[np.float32])
     assert_type(memory.store.erase(), Erasure)
     assert_type(memory.store.export("x"), Exported)
+    assert_type(memory.store.move("x"), Moved)
     assert_type(memory.store.sync_vault("x"), Synced)
     assert_type(memory.store.full_id("x"), str)
     assert_type(memory.store.import_from("x"), Imported)
@@ -330,6 +332,7 @@ async def every_async_name(  # noqa: PLR0915 - as many as there are names
     assert_type(await memory.store.embed(["x"]), NDArray[np.float32])
     assert_type(await memory.store.erase(), Erasure)
     assert_type(await memory.store.export("x"), Exported)
+    assert_type(await memory.store.move("x"), Moved)
     assert_type(await memory.store.sync_vault("x"), Synced)
     assert_type(await memory.store.full_id("x"), str)
     assert_type(await memory.store.import_from("x"), Imported)

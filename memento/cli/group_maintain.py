@@ -79,6 +79,7 @@ def backup(
     "memento export - | ssh other memento import - --trust user",
     "memento export memories.csv --format csv",
     "memento export --vault ~/notes/memento --dry-run",
+    "memento export --move-to postgresql://me@db.example.com/team",
     embeds=False,
 )
 def export(
@@ -122,9 +123,13 @@ def export(
         option("--vectors", help="Include the vectors, so that they need not be computed again."),
     ] = False,
     overwrite: Overwrite = False,
+    move_to: Annotated[
+        str | None,
+        option("--move-to", metavar="STORE", help="Copy the whole store into an empty one."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write the memories as JSON Lines, or as notes.
+    """Write the memories as JSON Lines, as notes, or into another store.
 
     Other programs can read the lines, and `memento import` loads them again. With --format, writes
     the active memories of one namespace for another program.
@@ -136,9 +141,19 @@ def export(
     and run the command again to apply what changed on either side. Before it changes memories,
     it shows what it will do and asks for confirmation. Deleting a note forgets its memory, which
     `memento restore` brings back.
+
+    With --move-to, copies every namespace into an empty folder or PostgreSQL database and compares
+    the two. Run it again if it was interrupted. This store stays as it is.
     """
-    if (file is None) == (vault is None) or (vault and (format or vectors or overwrite)):
-        raise InvalidInput("FILE", "give a file, - for stdout, or --vault FOLDER alone")
+    places = [file, vault, move_to]
+    if places.count(None) != len(places) - 1 or (file is None and (format or vectors or overwrite)):
+        problem = "give a file, - for stdout, or --vault FOLDER or --move-to STORE alone"
+        raise InvalidInput("FILE", problem)
+    if move_to is not None:
+        moved = memory.store.move(move_to)
+        kept = f"{counted(moved.memories)} in {counted(moved.namespaces, 'namespace')}"
+        typer.echo(as_text(moved) if as_json else f"copied, and the same there: {kept}")
+        return
     if vault is not None:
         ask = partial(
             memory.store.sync_vault, vault, trust=trust, allow_deletes=allow_deletes, kind=kind

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -29,6 +30,7 @@ WHOLE = "*"
     app,
     "memento serve",
     "memento serve --add-token laptop --trust user",
+    "memento serve --workers 4 --root postgresql://me@db.example.com/team",
     "memento serve --listen unix:/run/user/1000/memento.sock",
     "memento serve --listen 0.0.0.0:8765 --host memory.example.com --behind-proxy 127.0.0.1",
     make=True,
@@ -62,6 +64,9 @@ def serve(
     ] = 20.0,
     mem0: Annotated[bool, option("--mem0", help="Also answer the clients of mem0.")] = False,
     page: Annotated[bool, option("--page/--no-page", help="Serve the web page.")] = True,
+    workers: Annotated[
+        int, option("--workers", min=1, help="How many processes serve it together.")
+    ] = 1,
     add_token: Annotated[
         str | None, option("--add-token", metavar="NAME", help="Make a token and print it, once.")
     ] = None,
@@ -94,16 +99,24 @@ def serve(
     machine, give --host and either --tls-cert and --tls-key, or --behind-proxy. It ends with
     SIGTERM or Ctrl-C, once the calls that run are answered.
 
+    With --workers, one that dies is replaced, and SIGHUP replaces them one by one, each once its
+    successor is ready. That is for a store in a PostgreSQL database; of a folder, one process
+    answers most calls.
+
     A token sees the namespace that was given with --add-token and those below it; with
     --namespace '*', the whole store. What it writes is trusted as --trust says, at most.
     """
-    if add_token:
-        return _added(store, add_token, rights, trust, expires)
-    if list_tokens:
-        return _listed(store)
-    if revoke_token:
-        gone = tokens.revoke(store.root, revoke_token)
-        return Shown(_told(gone), [f"refused from now on: {gone.name}"])
+    if add_token and not store.exists:
+        store.open().close()
+    with tokens.kept_at(store.address) as kept:
+        if add_token:
+            return _added(kept, store.namespace, add_token, rights, trust, expires)
+        if list_tokens:
+            return _listed(kept)
+        if revoke_token:
+            gone = tokens.revoke(kept, revoke_token)
+            return Shown(_told(gone), [f"refused from now on: {gone.name}"])
+        anybody = bool(tokens.listed(kept))
     tls = None if certificate is None or key is None else (str(certificate), str(key))
     if (certificate is None) != (key is None):
         raise InvalidInput("--tls-cert", "needs --tls-key, and the other way round")
@@ -112,20 +125,45 @@ def serve(
     except ImportError as error:
         raise MissingExtra("serve", error.name or "starlette") from error
     place = serving.place_of(listen)
-    _check_reach(place, [*(host or ())], store, safe=tls is not None or proxy is not None)
-    opened = serving.listening(place)
-    with opened, store.open() as memory:
+    _check_reach(place, [*(host or ())], anybody, safe=tls is not None or proxy is not None)
+    with serving.listening(place) as opened:
         names = (*(host or ()), *_own_names(place, opened.getsockname()))
-        service = _service(memory, place, names, origin or (), rate)
-        application = _application(service, mem0=mem0, page=page and not place.path)
-        server = serving.server_of(service, application, certificate=tls, proxy=proxy)
+        open_to = _Open(
+            store, place, names, (*(origin or ()),), rate, mem0, page and not place.path
+        )
         where = listen if place.path else f"{'https' if tls else 'http'}://{names[-1]}"
-        typer.echo(f"Serving {memory.store.root} at {where}; end it with Ctrl-C.", err=True)
-        serving.run(server, opened, place)
+        if workers > 1:
+            typer.echo(f"{workers} workers serve {where}; end them with Ctrl-C.", err=True)
+            serving.run_workers(open_to, workers, opened, place, certificate=tls, proxy=proxy)
+        else:
+            with open_to.opened() as (service, application):
+                server = serving.server_of(service, application, certificate=tls, proxy=proxy)
+                root = service.memory.store.root
+                typer.echo(f"Serving {root} at {where}; end it with Ctrl-C.", err=True)
+                serving.run(server, opened, place)
     return Shown({"served": where}, ["ended"])
 
 
-def _check_reach(place: Place, host: Sequence[str], store: Store, *, safe: bool) -> None:
+class _Open(NamedTuple):
+    """What a process that serves opens: a store, and how it is reached."""
+
+    store: Store
+    place: Place
+    names: tuple[str, ...]
+    origins: tuple[str, ...]
+    rate: float
+    mem0: bool
+    page: bool
+
+    @contextmanager
+    def opened(self) -> Iterator[tuple[Service, Any]]:
+        """Lend the service, and what answers for it."""
+        with self.store.open() as memory, tokens.kept_at(self.store.address):
+            service = _service(memory, self.place, self.names, self.origins, self.rate)
+            yield service, _application(service, mem0=self.mem0, page=self.page)
+
+
+def _check_reach(place: Place, host: Sequence[str], anybody: bool, *, safe: bool) -> None:
     """Refuse to be reached from elsewhere without names, tokens and TLS."""
     if place.is_local:
         return
@@ -133,7 +171,7 @@ def _check_reach(place: Place, host: Sequence[str], store: Store, *, safe: bool)
         raise InvalidInput("--host", "name the hosts by which it is reached from elsewhere")
     if not safe:
         raise InvalidInput("--listen", "beyond this machine, give --tls-cert or --behind-proxy")
-    if not tokens.listed(store.root):
+    if not anybody:
         raise InvalidInput(
             "--listen", "nobody has a token; make one: `memento serve --add-token NAME`"
         )
@@ -182,13 +220,13 @@ def _application(service: Service, *, mem0: bool, page: bool) -> Any:
     return application(service, more)
 
 
-def _added(store: Store, name: str, rights: str, trust: str, expires: float | None) -> Shown:
-    if not store.exists:
-        store.open().close()
+def _added(
+    kept: Path, namespace: str, name: str, rights: str, trust: str, expires: float | None
+) -> Shown:
     token = tokens.add(
-        store.root,
+        kept,
         name,
-        namespace="" if store.namespace == WHOLE else store.namespace,
+        namespace="" if namespace == WHOLE else namespace,
         rights=rights,
         trust=trust,
         expires_in=None if expires is None else timedelta(seconds=expires),
@@ -196,8 +234,8 @@ def _added(store: Store, name: str, rights: str, trust: str, expires: float | No
     return Shown({"name": name, "token": token}, [token])
 
 
-def _listed(store: Store) -> Shown:
-    several = tokens.listed(store.root)
+def _listed(kept: Path) -> Shown:
+    several = tokens.listed(kept)
     return Shown([_told(one) for one in several], [_line(one) for one in several])
 
 

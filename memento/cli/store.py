@@ -43,8 +43,14 @@ class Store(NamedTuple):
 
     @property
     def root(self) -> Path:
-        """Its folder."""
+        """Its folder; of no use if ``address`` is a database."""
         return home.default_root() if self.named is None else Path(self.named)
+
+    @property
+    def address(self) -> str | Path:
+        """Its folder, or the address of the database that has it."""
+        server = self.named is not None and home.is_server(self.named)
+        return str(self.named) if server else self.root
 
     @property
     def url(self) -> str:
@@ -53,8 +59,8 @@ class Store(NamedTuple):
 
     @property
     def exists(self) -> bool:
-        """Whether it is there."""
-        return (self.root / layout.LEDGER).exists()
+        """Whether it is there; a database is asked when it is opened."""
+        return home.is_server(self.address) or (self.root / layout.LEDGER).exists()
 
     def open(self) -> MemoryManager:
         """Open it; only a command that writes memories makes one, and says so."""
@@ -68,13 +74,13 @@ class Store(NamedTuple):
         if not (there or self.make):
             problem = "holds no store; name its folder with --root, or make one with `memento add`"
             raise StoreUnusable(root, problem)
-        memory = open_at(root, self.namespace, self.embedder)
+        memory = open_at(self.address, self.namespace, self.embedder)
         if not there:
             sys.stderr.write(f"memento: made a new store in {root}\n")
         return memory
 
 
-def open_at(root: Path, namespace: str, embedder: str) -> MemoryManager:
+def open_at(root: str | Path, namespace: str, embedder: str) -> MemoryManager:
     """Open the store of a folder with the settings that hold there."""
     from memento import MemoryManager  # noqa: PLC0415 - `memento mcp` answers before it is there
 

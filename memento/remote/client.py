@@ -480,7 +480,7 @@ class RemoteMemory(_Remote):
     """The memory of a service: everything that ``MemoryManager`` has, over HTTP.
 
     Functions cannot be passed, so ``progress`` and ``count_tokens`` raise `NotHere`, and so does
-    what reads or keeps files of the store's own machine: ``documents.ingest`` and
+    what works from the store's own machine: ``documents.ingest``, ``store.move`` and
     ``store.sync_vault``. Files of ``store.backup``, ``store.export`` and ``store.import_from`` are
     those of this machine.
 

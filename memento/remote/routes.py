@@ -91,6 +91,7 @@ HERE = {
     "documents.ingest": "it reads files of this machine; `add_many` the drafts in them",
     "insight.snapshot": "it is `known_at` of other methods",
     "feedback.loop": "it is `feedback.open_loop`",
+    "store.move": "it opens another store from the service's machine; run it there",
     "store.sync_vault": "it keeps a folder of the store's own machine; run it there",
 }
 """Methods that are not served, and why."""

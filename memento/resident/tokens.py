@@ -1,7 +1,7 @@
 """Who may use a store over HTTP: each client has a token, which says what it may see and do.
 
 The file in the store's folder has the SHA-256 of each token, never the token. One of 256 random
-bits cannot be found from that.
+bits cannot be found from that. Of a store in a database, the database has them, for all machines.
 """
 
 from __future__ import annotations
@@ -11,23 +11,32 @@ import hashlib
 import hmac
 import json
 import secrets
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager, suppress
 from datetime import datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from memento.base import layout
 from memento.base.clock import system_clock
 from memento.base.files import explain_os, opened_folder, read_regular, write_atomically
+from memento.base.home import is_server
 from memento.base.scopes import parse_namespace, parse_scope
 from memento.check import check_word, short_name
-from memento.errors import InvalidInput, StoreUnusable
+from memento.errors import InvalidInput, StoreError, StoreUnusable
+from memento.ledger import meta
+from memento.ledger.contract import Ledger, Session
+from memento.ledger.opening import open_ledger
 from memento.types import Trust
 
 LONGEST = 1 << 20
 """Maximum size of a file, bytes."""
+FOLLOWED = 1.0
+"""Seconds after which a token that was revoked in a database is refused by every machine."""
+_NAME = "tokens"
+"""Their name in the table ``meta`` of a database."""
 RIGHTS = ("read", "write", "admin")
 TRUSTS = tuple(one.value for one in Trust)
 
@@ -93,11 +102,13 @@ def add(
     ends = "" if expires_in is None else (now + expires_in).isoformat(timespec="seconds")
     told = (parse_scope(scope), rights, trust, now.isoformat(timespec="seconds"), ends)
     made = Token(name, _digest(token), namespace, *told)
-    with _alone(root):
-        known = listed(root)
+
+    def added(known: list[Token]) -> list[Token]:
         if any(one.name == name for one in known):
             raise InvalidInput("name", f"{name!r} has a token; revoke it first")
-        _write(root, [*known, made])
+        return [*known, made]
+
+    _change(root, added)
     return token
 
 
@@ -109,13 +120,24 @@ def revoke(root: Path, name: str) -> Token:
         StoreError: As for `add`.
     """
     name = short_name("name", name)
-    with _alone(root):
-        known = listed(root)
-        gone = next((one for one in known if one.name == name), None)
-        if gone is None:
+    gone: list[Token] = []
+
+    def left(known: list[Token]) -> list[Token]:
+        gone[:] = [one for one in known if one.name == name]
+        if not gone:
             raise InvalidInput("name", f"{name!r:.60} has no token")
-        _write(root, [one for one in known if one is not gone])
-    return gone
+        return [one for one in known if one not in gone]
+
+    _change(root, left)
+    return gone[0]
+
+
+def _change(root: Path, change: Callable[[list[Token]], list[Token]]) -> None:
+    if (shared := _shared.get(root)) is not None:
+        shared.change(change)
+        return
+    with _alone(root):
+        _write(root, change(listed(root)))
 
 
 def listed(root: Path) -> list[Token]:
@@ -124,6 +146,8 @@ def listed(root: Path) -> list[Token]:
     Raises:
         StoreUnusable: If the file cannot be read as such.
     """
+    if (shared := _shared.get(root)) is not None:
+        return shared.listed()
     path = root / layout.TOKENS
     try:
         now = path.stat()
@@ -166,6 +190,70 @@ def _digest(token: str) -> str:
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
 
+def _spelt(tokens: Iterable[Token]) -> str:
+    return json.dumps([one._asdict() for one in tokens], indent=1)
+
+
 def _write(root: Path, tokens: Iterable[Token]) -> None:
-    text = json.dumps([one._asdict() for one in tokens], indent=1)
-    write_atomically(root / layout.TOKENS, text.encode())
+    write_atomically(root / layout.TOKENS, _spelt(tokens).encode())
+
+
+@contextmanager
+def kept_at(address: str | Path) -> Iterator[Path]:
+    """Lend what the other functions take for the folder of a store.
+
+    Of a database, they read and write the tokens in it during the block.
+    """
+    if not is_server(address):
+        yield Path(address)
+        return
+    with closing(open_ledger(address)) as ledger, _Shared(ledger) as shared:
+        _shared[ledger.root] = shared
+        try:
+            yield ledger.root
+        finally:
+            _shared.pop(ledger.root, None)
+
+
+class _Shared:
+    """The tokens in a database. A thread reads them again, so that no request waits for that."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self._tokens = ledger.read(_held)
+        self._ending = threading.Event()
+        self._thread = threading.Thread(target=self._follow, name="memento-tokens", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ending.set()
+        self._thread.join()
+
+    def listed(self) -> list[Token]:
+        """Return them as they were a second ago, or when the database was last reached."""
+        return [*self._tokens]
+
+    def change(self, change: Callable[[list[Token]], list[Token]]) -> None:
+        """Change them in one transaction."""
+
+        def job(db: Session) -> list[Token]:
+            new = change(_held(db))
+            meta.put(db, _NAME, _spelt(new))
+            return new
+
+        self._tokens = self._ledger.write(job)
+
+    def _follow(self) -> None:
+        while not self._ending.wait(FOLLOWED):
+            with suppress(StoreError):  # the calls that need the database say so themselves
+                self._tokens = self._ledger.read(_held)
+
+
+def _held(db: Session) -> list[Token]:
+    return [Token(**one) for one in meta.get_json(db, _NAME) or ()]
+
+
+_shared: dict[Path, _Shared] = {}

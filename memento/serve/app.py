@@ -32,7 +32,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from memento import MemoryManager, __version__
 from memento.check import check_seconds
-from memento.config import LLMConfig
+from memento.config import ChromaConfig, LLMConfig
 from memento.conversation.turns import turns_of
 from memento.errors import (
     InvalidInput,
@@ -449,7 +449,10 @@ async def _about(service: Service, request: Request) -> Response:
         "trust": caller.trust,
         "read_only": store.read_only or caller.rights is Rights.READ,
         "prompt_confidence": store.prompt_confidence,
-        "config": {**plain(replace(store.config, llm=LLMConfig())), "llm": {}},
+        "config": {
+            **plain(replace(store.config, llm=LLMConfig(), chroma=ChromaConfig())),
+            "llm": {},
+        },
         "now": store.clock(),
     }
     if caller.is_owner:

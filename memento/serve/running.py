@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import socket
 import ssl
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import uvicorn
+from uvicorn.supervisors import Multiprocess
 
 from memento.errors import InvalidInput
 from memento.resident.client import identity
@@ -20,6 +22,8 @@ from memento.serve.app import Service
 
 PARTING = 10
 """Seconds in which the calls that run are finished at the end."""
+BEGINS = 60
+"""Seconds in which a worker has to be ready, and to answer whether it is alive."""
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _KEPT = 75
 """Seconds that a connection without a call is kept; a client closes its own sooner."""
@@ -145,7 +149,18 @@ def server_of(
     Raises:
         InvalidInput: If the certificate cannot be read.
     """
-    config = uvicorn.Config(
+    config = _config(app, certificate, proxy)
+    try:
+        config.load()
+    except (OSError, ssl.SSLError) as error:
+        raise InvalidInput("--tls-cert", f"cannot be used: {error}") from error
+    return _Server(config, service)
+
+
+def _config(
+    app: Any, certificate: tuple[str, str] | None, proxy: str | None, **more: Any
+) -> uvicorn.Config:
+    return uvicorn.Config(
         app,
         lifespan="on",
         log_config=None,
@@ -159,12 +174,75 @@ def server_of(
         forwarded_allow_ips=proxy,
         ssl_certfile=certificate and certificate[0],
         ssl_keyfile=certificate and certificate[1],
+        **more,
     )
+
+
+class Opens(Protocol):
+    """What a worker opens, in its own process: a service, and what answers for it."""
+
+    def opened(self) -> AbstractContextManager[tuple[Service, Any]]:
+        """Lend both."""
+
+
+class _Worker(NamedTuple):
+    """Makes the application of one worker when its process has begun."""
+
+    opens: Opens
+
+    def __call__(self) -> Any:
+        held = self.opens.opened()
+        service, app = held.__enter__()
+        for one in (signal.SIGINT, signal.SIGTERM):
+            _before(one, service.leaving.set)
+
+        async def answer(scope: Any, receive: Any, send: Any) -> None:
+            async def last(message: Any) -> None:
+                if message["type"].startswith("lifespan.shutdown"):
+                    await asyncio.to_thread(held.__exit__, None, None, None)
+                await send(message)
+
+            await app(scope, receive, last if scope["type"] == "lifespan" else send)
+
+        return answer
+
+
+def _before(number: int, act: Callable[[], object]) -> None:
+    """Let something be done at a signal, before what is done already."""
+    then = signal.getsignal(number)
+
+    def handle(number: int, frame: Any) -> None:
+        act()
+        if callable(then):
+            then(number, frame)
+
+    signal.signal(number, handle)
+
+
+def run_workers(
+    opens: Opens,
+    count: int,
+    opened: socket.socket,
+    place: Place,
+    *,
+    certificate: tuple[str, str] | None = None,
+    proxy: str | None = None,
+) -> None:
+    """Serve by several processes until SIGTERM or SIGINT; SIGHUP replaces them one by one."""
+    config = _config(
+        _Worker(opens),
+        certificate,
+        proxy,
+        factory=True,
+        workers=count,
+        timeout_worker_healthcheck=BEGINS,
+    )
+    mine = identity(place.path) if place.path else None
     try:
-        config.load()
-    except (OSError, ssl.SSLError) as error:
-        raise InvalidInput("--tls-cert", f"cannot be used: {error}") from error
-    return _Server(config, service)
+        Multiprocess(config, sockets=[opened]).run()
+    finally:
+        if mine is not None and identity(place.path) == mine:
+            Path(place.path).unlink()
 
 
 def run(server: uvicorn.Server, opened: socket.socket, place: Place) -> None:

@@ -30,6 +30,7 @@ from memento.upkeep.erase import Erasure, choose
 from memento.upkeep.export import Exported, export, export_as
 from memento.upkeep.import_ import Imported
 from memento.upkeep.lineage import Stats
+from memento.upkeep.move import Moved
 from memento.upkeep.other_formats import WRITERS, Format
 from memento.verbs import spending
 from memento.verbs.spending import Usage
@@ -242,6 +243,25 @@ class Store(Part):
         return self._view.engine.import_from(
             source, None if everything else self._view.namespace, believed, check_progress(progress)
         )
+
+    def move(self, to: str | Path, *, progress: Progress | None = None) -> Moved:
+        """Copy the whole store into another one, and check that the two are the same.
+
+        The other store is a folder or a database, new or without memories. All that ``export``
+        writes of every namespace is copied, with the vectors of the embedder in use; the settings
+        and the tokens of a folder are not. This store stays as it is; use the other one from then
+        on. A call that was interrupted can be repeated, even after ``kill -9``: it goes on.
+
+        Args:
+            to: Folder of the other store, or ``postgresql://…``.
+            progress: As in ``import_from``.
+
+        Raises:
+            InvalidInput: If the other store holds memories, or is this one.
+            StoreError: If a store cannot be read or written, or the two differ, as after a write to
+                this one meanwhile.
+        """
+        return self._view.engine.move(to, check_progress(progress))
 
     def sync_vault(
         self,

@@ -179,7 +179,7 @@ STORE_WIDE = {
     "feedback.loop", "feedback.open_loop", "feedback.show", "flush", "keep", "of", "scopes.define",
     "scopes.share", "sessions.checkpoint", "sessions.end", "sessions.info", "sessions.interrupt",
     "sessions.start", "store.backup", "store.doctor", "store.embed", "store.import_from",
-    "store.namespaces", "store.reindex",
+    "store.move", "store.namespaces", "store.reindex",
 }  # fmt: skip
 WITH_VECTORS = {"store.nearest"}
 

@@ -16,7 +16,7 @@ import time
 import httpx
 
 COLLECTIONS = "/api/v2/tenants/default_tenant/databases/default_database/collections"
-READY_SECONDS = 30.0
+READY_SECONDS = 120.0
 
 
 def free_port():
