@@ -27,9 +27,15 @@ MAYBE = 0.25
 """Least cosine of what may belong to an area, if no other one is clearly nearer."""
 FAMILY = root("family")
 _FIRST = re.compile(r"\b(?:i|im|ive|me|my|mine|myself|we|our|us)\b", re.IGNORECASE)
-_KIN = "|".join((*KIN[: KIN.index("manager")], r"grand\w+", "sons|daughters|children|kids|parents"))
+_KIN = "|".join(
+    (
+        *KIN[: KIN.index("manager")],
+        r"grand\w+",
+        "sons|daughters|children|kids|parents|cousin|aunt|uncle",
+    )
+)
 _OTHERS = re.compile(
-    rf"\b(?:he|she|they|him|his|her|their|my (?:\w+ )?(?:{_KIN}|cousin|aunt|uncle))\b",
+    rf"\b(?:he|she|they|him|his|her|their|my (?:\w+ )?(?:{_KIN}))\b",
     re.IGNORECASE,
 )
 
