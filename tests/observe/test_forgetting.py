@@ -7,6 +7,7 @@ import pytest
 from memento import Config, MemoryManager
 from memento.config import ObserveConfig
 from memento.embed.onnx import default_embedder
+from memento.observe.asked import is_request
 
 
 def told(memory):
@@ -213,3 +214,15 @@ def test_a_request_that_names_an_area_hides_what_belongs_to_it(tmp_path, request
         assert {memory.get(one).text for one in asked.forgotten} - {request_} == {*hidden}
         assert {memory.get(one).text for one in asked.found} == {*near}
         assert not any(one in memory.prompt("How am I?", k=9) for one in hidden)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Finding investors can be tough, but you've got the passion for it.",
+        "Take comfort in knowing you've got a solid community.",
+    ],
+)
+def test_what_somebody_has_got_is_no_memory(said):
+    """Only "what you have" and "you have about ..." speak of what the agent keeps."""
+    assert is_request(said) is None
