@@ -19,6 +19,7 @@ from memento.observe.asked import root
 from memento.observe.nouns import KIN
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
 LEAST, LEAD = 0.33, 0.08
@@ -39,7 +40,7 @@ _OTHERS = re.compile(
     re.IGNORECASE,
 )
 
-Embed: TypeAlias = "Callable[[Sequence[str]], NDArray]"
+Embed: TypeAlias = "Callable[[Sequence[str]], NDArray[np.float32]]"
 """Turns texts into vectors, (n, dim) float32, unit length."""
 
 

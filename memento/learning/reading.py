@@ -6,7 +6,6 @@ Nothing is written here, and no transaction is open: the detection and the searc
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
@@ -548,7 +547,7 @@ class Reader:
             named: What the words of the request mean.
         """
         said = [(key, one) for key, text in texts.items() for one in statements(text) or [text]]
-        sure, near, by = dict[str, None](), Counter[str](), set[str]()
+        sure, near, by = dict[str, None](), dict[str, float](), set[str]()
         assert self._engine.embedding is not None  # noqa: S101 - else no area is looked for
         embed = partial(embed_checked, self._engine.embedding.loaded())
         found = areas.belonging(area, [one for _, one in said], embed) if said else ()
@@ -556,9 +555,10 @@ class Reader:
             if is_sure:
                 sure[key] = None
                 by.update(subjects(text))
-            near[key] = max(near[key], nearness)
+            near[key] = max(near.get(key, 0.0), nearness)
         sure |= dict.fromkeys(named.sure)
-        maybe = [key for key, value in near.most_common() if value and key not in sure]
+        ordered = sorted(near, key=lambda key: -near[key])
+        maybe = [key for key in ordered if near[key] and key not in sure]
         near_by = tuple(dict.fromkeys((*maybe, *named.near)))[:MOST_NEAR]
         return Meant(tuple(sure), near_by, named.by.union(by), own=named.own and not sure)
 
