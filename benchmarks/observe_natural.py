@@ -30,10 +30,8 @@ if TYPE_CHECKING:
 
 SETS = Path(__file__).parent / "sets"
 TALK, VERDICTS = SETS / "natural_talk.json", SETS / "natural_verdicts.jsonl"
-MOST_STORED = 3.5
-"""Most statements stored of 100 sentences."""
-LEAST_USEFUL = 0.65
-"""Least share of the stored statements that are useful."""
+MOST_JUNK = 1.0
+"""Most statements stored of 100 sentences that are not useful."""
 
 
 def verdicts() -> dict[str, bool]:
@@ -73,20 +71,17 @@ def measure(half: str, judged: dict[str, bool], *, ngrams: bool, junk: bool) -> 
     sentences = sum(len(split.sentences(mask.hide(text), text)) for text in texts)
     found = [pair for one in people for pair in stored(one["said"], ngrams=ngrams)]
     useful = sum(judged.get(text, False) for _, text in found)
-    rate, share = 100 * len(found) / max(1, sentences), useful / max(1, len(found))
+    rate, junk_rate = (100 * n / max(1, sentences) for n in (len(found), len(found) - useful))
     print(
         f"{half}: {len(people)} people, {len(texts)} messages, {sentences} sentences; "
-        f"{len(found)} stored ({rate:.1f} of 100), {useful} useful ({share:.0%}), "
-        f"{100 * (len(found) - useful) / max(1, sentences):.1f} junk of 100"
+        f"{len(found)} stored ({rate:.1f} of 100), {useful} useful, {junk_rate:.1f} junk of 100"
     )
     for signal, text in found:
         if junk and not judged.get(text, False):
             print(f"  {signal:<11} {text}")
     missed = [f"{half}: not judged: {text}" for _, text in found if text not in judged]
-    if rate > MOST_STORED:
-        missed.append(f"{half}: {rate:.1f} of 100 sentences stored, most {MOST_STORED}")
-    if share < LEAST_USEFUL:
-        missed.append(f"{half}: {share:.2f} of them useful, least {LEAST_USEFUL}")
+    if junk_rate > MOST_JUNK:
+        missed.append(f"{half}: {junk_rate:.1f} junk of 100 sentences, most {MOST_JUNK}")
     return missed
 
 

@@ -10,13 +10,16 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from datetime import datetime, tzinfo
+from functools import partial
 
 from memento.admit.draft import Entry, to_json
 from memento.base.clock import from_micros, to_micros
 from memento.base.plain import mended
 from memento.conversation.keeping import said_anew, stored, taken_away
 from memento.conversation.turns import Said, Turn, placed, turn_id
-from memento.learning.meant import Meant, Told, meant_by
+from memento.embed import embed_checked
+from memento.learning import areas
+from memento.learning.meant import MOST_NEAR, Meant, Told, meant_by
 from memento.ledger import memories
 from memento.ledger.rows import Row, strings_in, to_memory
 from memento.observe.asked import Asked, asked_of, faults, roots, subjects
@@ -25,6 +28,7 @@ from memento.observe.derive import IMPORTANCE, Lesson, derive
 from memento.observe.signals import DOUBT_AT, Found, Signal, Span
 from memento.observe.signals import Candidate as Sentence
 from memento.observe.values import Candidate
+from memento.text.sentences import statements
 from memento.types import Draft, Event, Kind, Memory, Source, Trust
 from memento.views import View
 from memento.write import observed
@@ -488,7 +492,10 @@ class Reader:
         )
         found: dict[str, Memory] = {}
         likeness: dict[tuple[str, int], float] = {}
+        area = None if self._engine.embedding is None else areas.named(asked.words)
         queries = (message.text, asked.text, *asked.names) if self.ns is not None else ()
+        if area is not None and queries:
+            queries = (*queries, areas.told_of(area))
         for at, query in enumerate(queries):
             for hit in self._view.retrieve(
                 query,
@@ -526,7 +533,34 @@ class Reader:
             or (one.role is None and found.keys().isdisjoint(one.source.parents))
         ]
         meant = meant_by(asked, told, today)
+        if area is not None:
+            texts = {one.key: (here.get(one.key) or found[one.key]).text for one in told}
+            meant = self._of_area(area, texts, meant)
         return Request(Span(start, end, message.text[start:end]), asked, meant, here, found)
+
+    def _of_area(self, area: int, texts: Mapping[str, str], named: Meant) -> Meant:
+        """Return what of the things that were told belongs to an area of the user's life.
+
+        Args:
+            area: The area.
+            texts: What was told, by its keys.
+            named: What the words of the request mean.
+        """
+        said = [(key, one) for key, text in texts.items() for one in statements(text) or [text]]
+        sure, near, by = dict[str, None](), dict[str, float](), set[str]()
+        assert self._engine.embedding is not None  # noqa: S101 - else no area is looked for
+        embed = partial(embed_checked, self._engine.embedding.loaded())
+        found = areas.belonging(area, [one for _, one in said], embed) if said else ()
+        for (key, text), (is_sure, nearness) in zip(said, found, strict=True):
+            if is_sure:
+                sure[key] = None
+                by.update(subjects(text))
+            near[key] = max(near.get(key, 0.0), nearness)
+        sure |= dict.fromkeys(named.sure)
+        ordered = sorted(near, key=lambda key: -near[key])
+        maybe = [key for key in ordered if near[key] and key not in sure]
+        near_by = tuple(dict.fromkeys((*maybe, *named.near)))[:MOST_NEAR]
+        return Meant(tuple(sure), near_by, named.by.union(by), own=named.own and not sure)
 
 
 def steers(lesson: Lesson) -> bool:

@@ -18,7 +18,6 @@ from typing import Any
 
 from memento.observe.nouns import KIN, OCCUPATIONS, OURS, PLACES, POSSESSIONS, TONGUES
 from memento.observe.signals import Signal
-from memento.observe.sorts import is_date, is_day_of_year, names
 from memento.observe.wording import condition_of, labelled, without_condition, without_lead
 
 
@@ -201,7 +200,12 @@ def _is_sane(key: str, match: re.Match[str], plain: str) -> bool:
 
 def _is_persons(value: str) -> bool:
     known = value.casefold() in (*TONGUES, *KIN)
-    return not _DEMONYM.search(value) and not known and not is_date(value) and names(value)
+    return (
+        not _DEMONYM.search(value)
+        and not known
+        and not _DATE.match(value)
+        and not _HOW.match(value)
+    )
 
 
 def _is_home(value: str, plain: str) -> bool:
@@ -210,11 +214,34 @@ def _is_home(value: str, plain: str) -> bool:
         return value.casefold() in PLACES
     place = _PLACE_NAME if plain != plain.casefold() else _LOWER_PLACE
     named = place.match(value) and not _NO_PLACE.match(value)
-    return bool(named) and not is_choice(value) and not is_date(value)
+    return bool(named) and not is_choice(value) and not _DATE.match(value)
 
 
 def _is_job(value: str, plain: str) -> bool:
     return not _NO_JOB.match(value) and not _FOR_NOW.search(plain)
+
+
+_MONTHS = (
+    r"jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may"
+    r"|june?|july?|aug(?:ust)?|sep(?:t|tember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?"
+)
+_DATE = re.compile(
+    rf"(?:next |this )*(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?|{_MONTHS}|today|tomorrow"
+    r"|tonight)\b",
+    re.IGNORECASE,
+)
+_DAY_OF_YEAR = re.compile(
+    rf"(?:the )?(?:\d{{1,2}}(?:st|nd|rd|th)?\.?(?: of)? [^\W\d_]{{3,}}|(?:{_MONTHS})\b.*\d"
+    r"|\d{1,4}[-/.]\d{1,2}(?:[-/.]\d{1,4})?(?![.\d]))",
+    re.IGNORECASE,
+)
+"""A day that comes every year: "3 May", "24/12", not "tomorrow"."""
+_HOW = re.compile(
+    r"(?:now|not|no|the|an?|in|on|at|always|never|too|very|so|yours|mine|wrong|right|late|early"
+    r"|crazy|mad|home|back|here|there|when|if|as|later|maybe|[a-z]{2,}(?:ed|ing|ful|less|ous|able))\b",
+    re.IGNORECASE,
+)
+"""The beginning of what says how something is, and names nothing."""
 
 
 _SANE: Mapping[str, Callable[[str, str], bool]] = {
@@ -222,8 +249,8 @@ _SANE: Mapping[str, Callable[[str, str], bool]] = {
     "user/home": _is_home,
     "user/job": _is_job,
     "user/employer": lambda _, plain: not _FOR_NOW.search(plain),
-    "user/birthday": lambda value, _: is_day_of_year(value),
-    "user/timezone": lambda value, _: names(value),
+    "user/birthday": lambda value, _: _DAY_OF_YEAR.match(value) is not None,
+    "user/timezone": lambda value, _: not _HOW.match(value),
 }
 """Slots whose forms also match what is no value of theirs, and what tells one."""
 

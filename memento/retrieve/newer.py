@@ -28,9 +28,13 @@ from memento.tiers.mapped import dots
 _ALIKE = 0.35
 """Minimum cosine of two statements about the same thing that share a common word."""
 _MORE_ALIKE = 0.45
-"""Cosine from which one may be placed before the other, if no other candidate is nearer to either:
+"""Cosine from which one may be placed before the other, if no other candidate is as near to either:
 of several notes on one topic none takes the place of another. Without these two limits, 17 first
 places of 862 questions to fourteen lives were lost, with them one."""
+_ALONE = 0.08
+"""By how much the cosine of two must lead that of either with any other candidate: notes in one
+form ("The pump was sold to Ruiz for 512 crowns") are all as near to each other as to a change.
+Without it the newest of 15 such notes came before the one asked for in a quarter of the cases."""
 _VERY_ALIKE = 0.55
 """Cosine from which two statements with a common word are nearly the same up to what changed; the
 minimum if they share nothing but names, as people say many things about one person."""
@@ -111,7 +115,6 @@ class Newer:
         rows = [one.row for one in notes]
         subjects, texts = [set(content(said[row].words)) for row in rows], self._read(rows)
         cosines = self._cosines(rows)
-        nearest = cosines.max(axis=1)
         for at, newer in enumerate(notes):
             for before, older in enumerate(notes[:at]):
                 cosine, shared = float(cosines[before, at]), subjects[before] & subjects[at]
@@ -119,7 +122,7 @@ class Newer:
                     continue
                 named = not _has_common(shared, texts[older.row], texts[newer.row])
                 if not named or cosine >= _VERY_ALIKE:
-                    alone = cosine >= max(nearest[before], nearest[at])
+                    alone = cosine >= _next_nearest(cosines, before, at) + _ALONE
                     judged = older.judged or newer.judged  # verdicts tell more than age
                     share = _share(cosine, named=named) if alone and not judged else inf
                     yield (older.row, newer.row), share
@@ -143,6 +146,12 @@ class Newer:
         """Tell whether one speaker said one no earlier than the other."""
         happened = self._snap.occurred_at
         return newer.actor == older.actor and bool(happened[newer.row] >= happened[older.row])
+
+
+def _next_nearest(cosines: NDArray[np.float32], one: int, other: int) -> float:
+    """Return the cosine of the memory that is next nearest to either of two."""
+    near = np.delete(cosines[[one, other]], [one, other], axis=1)
+    return float(near.max(initial=0.0))
 
 
 def _share(cosine: float, *, named: bool) -> float:

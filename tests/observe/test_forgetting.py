@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from memento import Config
+from memento import Config, MemoryManager
 from memento.config import ObserveConfig
 from memento.embed.onnx import default_embedder
+from memento.observe.asked import is_request
 
 
 def told(memory):
@@ -183,3 +184,45 @@ def test_other_words_mean_it_if_nothing_else_is_as_near(open_memory):
         memory.observe(one, session="a")
     memory.observe("Please forget what I told you about expecting a baby.", session="b")
     assert told(memory) == {"The lease runs out in March.", "Deploy on Tuesdays."}
+
+
+LIFE = (
+    "I take metformin twice a day.",
+    "My blood pressure is 150 over 95.",
+    "My salary is 4000 euros a month.",
+    "My sister had a miscarriage.",
+    "I live in Ghent.",
+    "Please use tabs.",
+)
+
+
+@pytest.mark.parametrize(
+    ("request_", "hidden", "near"),
+    [
+        ("delete what you know about my health", LIFE[:2], LIFE[3:4]),
+        ("Please forget everything about my finances.", LIFE[2:3], ()),
+        ("wipe whatever you have on my family", LIFE[3:4], ()),
+        ("Please forget what I told you about my religion", (), ()),
+    ],
+)
+def test_a_request_that_names_an_area_hides_what_belongs_to_it(tmp_path, request_, hidden, near):
+    """By meaning: what is another person's, or nearly as much of another area, is only named."""
+    with MemoryManager(tmp_path) as memory:
+        for text in LIFE:
+            memory.observe(text, session="a")
+        (asked,) = memory.observe(request_, session="b").forget
+        assert {memory.get(one).text for one in asked.forgotten} - {request_} == {*hidden}
+        assert {memory.get(one).text for one in asked.found} == {*near}
+        assert not any(one in memory.prompt("How am I?", k=9) for one in hidden)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Finding investors can be tough, but you've got the passion for it.",
+        "Take comfort in knowing you've got a solid community.",
+    ],
+)
+def test_what_somebody_has_got_is_no_memory(said):
+    """Only "what you have" and "you have about ..." speak of what the agent keeps."""
+    assert is_request(said) is None
