@@ -1,5 +1,7 @@
 """What agents are shown by hooks and over MCP: one namespace, nothing that breaks out, no file.
 
+And what set-up, hooks and MCP over stdio open: no internet socket.
+
 The answers of every agent's own hook events, written as that agent takes them, and all that the MCP
 server offers. The controls: doors that open one namespace for everybody, a renderer that escapes
 nothing, and a door that opens what it is named.
@@ -17,6 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 from unittest.mock import patch
 
+import harness_private
 from harness_evil import EVIL
 from harness_prompt import BREAKOUTS
 from trust_result import TrustResult
@@ -187,9 +190,26 @@ def _said(ask: Callable[[], object]) -> str:
         return str(error)
 
 
+def private(folder: Path, *, full: bool, seed: int) -> TrustResult:  # noqa: ARG001 - nothing here is random
+    """Count the internet sockets of set-up, hooks and MCP, and of the same with one call home."""
+    with patch.object(harness_private, "RUN", Path(__file__).with_name("doors_run.py")):
+        opened, how = harness_private.sockets(folder / "run", "default")
+        called, _ = harness_private.sockets(folder / "control", "default", more=("--call-home",))
+    return TrustResult(
+        name="no network at the doors of agents",
+        promise="Setting up coding agents, their hooks and MCP over stdio open no internet socket.",
+        cases=1,
+        failures=int(bool(opened)),
+        control="the same run with one call home",
+        control_failed=bool(called),
+        figures={"sockets": len(opened), "counted by": how, "of the control": len(called)},
+        details=tuple(opened[:10]),
+    )
+
+
 def _state(folder: Path) -> patch.dict:
     """Let hooks note what they showed in a folder of the harness."""
     return patch.dict(os.environ, {"XDG_STATE_HOME": str(folder / "state")})
 
 
-HARNESSES = (isolation, injection, paths)
+HARNESSES = (isolation, injection, paths, private)
