@@ -88,10 +88,11 @@ def isolation(folder: Path, *, full: bool, seed: int) -> TrustResult:
 
 def _tell(memory: MemoryManager, text: str) -> None:
     """Let a store know a text in each way in which it may be shown."""
+    session = memory.sessions.start("s", goal="take the ferry")
     memory.add(text, key="ferry/pier", session="s")
     memory.rules.direct(f"Always say: {text}")
-    memory.sessions.start("s", goal=text).checkpoint(note=text)
     memory.keep([text], session="s")
+    session.checkpoint(goal=text, note=text)
 
 
 def injection(folder: Path, *, full: bool, seed: int) -> TrustResult:
