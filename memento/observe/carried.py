@@ -92,11 +92,8 @@ _OWN = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 """The start of a sentence in which the user tells something of their own, or asks for something."""
-_COURTESY = re.compile(
-    rf"(?:{_POLITE}[\s,.!…]*){{1,4}}|(?:thanks|thank\syou|thx)[\s,!]+[^\W\d_]{{2,20}}[.!]?",
-    re.IGNORECASE | re.VERBOSE,
-)
-"""A greeting, thanks or assent, and nothing else; thanks may be signed."""
+_COURTESY = re.compile(rf"(?:{_POLITE}[\s,.!…]*){{1,4}}", re.IGNORECASE | re.VERBOSE)
+"""A greeting, thanks or assent, and nothing else; who adds a name may have signed a letter."""
 _ANEW = re.compile(rf"(?:[^\w\s.!?…,]|_)\s*{_START}|(?<=[\w,])\s(?!I\b){_START}", re.VERBOSE)
 """A sentence that starts inside another one: no stop before its capital."""
 _PARTED = re.compile(
@@ -111,6 +108,7 @@ _GOES_ON = re.compile(rf"""[^\w\s.,!?'’"]\s*{_START}""", re.IGNORECASE | re.VE
 _SIGNED = re.compile(
     r"(?i:signed|(?:\w+ )?regards|best|yours(?: \w+)?|(?:yours )?sincerely|love),"
     r"|(?:[A-ZÀ-Þ][\w'.-]{0,30},?\s?){1,4}[.!]?$"
+    r"|(?:\S{1,30}\s){0,2}\S{1,30},\s(?:[A-ZÀ-Þ][\w'.-]{0,30}\s?){1,2}[.!]?$"
 )
 """A sentence that closes a letter or is a name: it tells whose the words before it are."""
 _LABEL = re.compile(
@@ -125,12 +123,31 @@ _POINTS = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 """Words that point to a text beside them."""
-_NAMES_TEXT = re.compile(
-    r"\W*(?:\w+\s){0,3}(?:(?:e-?)?mails?|message|letter|memo|handbook|wiki|notification|voicemail|prompt"
-    r"|log|fwd?|subject|section|page|chapter)\b(?:\s\w+){0,3}\W*",
-    re.IGNORECASE,
+_TEXTS = re.compile(
+    r"""\b(?:(?:e-?)?mails?|sms|messages?|letters?|notes?|memos?|notifications?|voicemails?|wiki|readme
+    | handbook|manual|articles?|tickets?|prompts?|lyrics|songs?|poems?|novels?|story|characters?
+    | quiz|monologue|excerpts?|transcripts?|ocr|captions?|test\scase|example\s(?:input|message)
+    | speaking|fwd?|subject|forwarded|wrote|written|texted|copied|pasted?|proofread|translat\w+
+    | summari[sz]e
+    | sent\s(?:me|us|over|this|that|it)|grammar|spelling|rephrase|pretend|as\sif|interview\w*
+    | put\sit|(?:in|into|correct)\s(?:english|german|french|spanish|dutch|italian)
+    | gemailt|\w*nachricht(?:en)?|brief|zettel|notiz|artikel|handbuch|roman|geschichte|gedicht|lied
+    | weitergeleitet|geschrieben|schrieb|geschickt|kopiert|übersetz\w*|korrigier\w*|zusammen|tu\sso
+    | (?:auf|ins)\s(?:englisch|französisch)|deutsch
+    | courriels?|lettre|personnage|poème|chanson|transféré\w*|écri[ts]\w*|envoyé\w*|copié\w*
+    | tradui\w*|corrige\w*|résume\w*|reformule|en\s(?:français|anglais)|français|comme\ssi
+    | correos?|mensaje|carta|nota|artículo|novela|personaje|poema|canción|reenviad\w*
+    | escri(?:b[eií]\w*|t[oa])|mand[oó]|envi[oó]|copiad\w*|traduc\w*|resume|como\ssi
+    | en\s(?:español|inglés)
+    | gemaild|\w*bericht|notitie|gedicht|liedje|doorgestuurd\w*|geschreven|schreef|schrijf|stuurde
+    | gestuurd|gekopieerd|vertaal\w*|verbeter\w*|samen|nederlands|alsof|personage)\b""",
+    re.IGNORECASE | re.VERBOSE,
 )
-"""A few words that name a text."""
+"""Words for texts, and for passing on, putting right and making up what somebody says, in English,
+German, French, Spanish and Dutch."""
+_SHORT = 9
+"""Maximum number of words in a sentence that says whose the words beside it are. Of 556 steering
+statements of invented people, `shows_text` takes 8 from them; without this limit about 35."""
 _LISTED = re.compile(r"\s*(?:[-*•]|\d{1,2}[.)])\s")
 _AT = re.compile(
     r"(?!(?i:at|by|from|until|till|before|after|around|um|ab|bis|om|vers|à|alle|às)\b)"
@@ -212,14 +229,22 @@ def _without_own(masked: str, language: str) -> str | None:
         if not own and (
             (span.start > spans[0].start and _SIGNED.match(span.text))
             or (span is spans[-1] and at and _LABEL.fullmatch(span.text))
-            or (len(spans) > 1 and _POINTS.search(span.text))
-            or (len(spans) > 1 and _NAMES_TEXT.fullmatch(span.text))
+            or (len(spans) > 1 and (_POINTS.search(span.text) or shows_text(span.text)))
         ):
             return None
         rest += masked[at : span.start] + ("" if own else span.text)
         at = span.end
     rest += masked[at:]
     return rest if re.search(rf"[\w{HIDDEN}]", rest) or not spans else ""
+
+
+def shows_text(sentence: str) -> bool:
+    """Return whether a sentence that states nothing may show the words beside it as a text.
+
+    >>> [shows_text(one) for one in ("Forwarded from Bob.", "Traduis s'il te plaît.", "Hi!")]
+    [True, True, False]
+    """
+    return len(sentence.split()) <= _SHORT and _TEXTS.search(sentence) is not None
 
 
 def are_own(masked: str, sentences: Mapping[Span, bool], language: str) -> bool:

@@ -11,7 +11,7 @@ from samples import LEFT, MESSAGES, NOT_OWN, TAKEN
 from memento.observe import cues
 from memento.observe.candidates import find
 from memento.observe.reader import Reader
-from memento.observe.signals import Signal
+from memento.observe.signals import DOUBT_AT, Signal
 from tests.observe.stand_in import StandIn
 
 SET = Path(__file__).parents[2] / "benchmarks" / "sets" / "observe_test.jsonl"
@@ -37,7 +37,7 @@ def test_any_text_gives_candidates_that_quote_it(message, previous):
     found = find(message, previous=previous)
     for one in found.candidates:
         assert message[one.span.start : one.span.end] == one.span.text
-        assert 0.5 <= one.probability <= 1
+        assert DOUBT_AT <= one.probability <= 1
         assert one.reasons
 
 

@@ -5,6 +5,7 @@ The other harnesses need minutes, or a machine of their own: `benchmarks/trust.p
 
 from __future__ import annotations
 
+import harness_doors
 import harness_evil
 import harness_feedback
 import harness_gone
@@ -29,7 +30,7 @@ import harness_writers
 import pytest
 
 MODULES = (
-    harness_evil, harness_feedback, harness_gone, harness_iofault, harness_isolation,
+    harness_doors, harness_evil, harness_feedback, harness_gone, harness_iofault, harness_isolation,
     harness_kill, harness_lattice, harness_ledger, harness_powercut, harness_private,
     harness_prompt, harness_resident, harness_salvage, harness_secrets, harness_serve,
     harness_server, harness_shares, harness_sleep, harness_tokens, harness_undo, harness_writers,
