@@ -573,6 +573,7 @@ OUTAGES = (
     StoreBusy,
     StorageFull,
     StorageFailed,
+    CommitUnknown,
     TierUnavailable,
     EmbedderError,
 )

@@ -253,7 +253,7 @@ def _learn_one(
         for other in answered.values():
             changes.link(work, row.docid, other.docid, "corrects")
     action = action_of(verdict) if fresh else Action.REPEATED
-    detail = {"signal": lesson.signal.value, "action": action.value}
+    detail = {"signal": lesson.candidate.signal.value, "action": action.value}
     if message.turn_id is not None:
         detail["turn"] = message.turn_id
     log_event(work, row, Event.LEARNED, detail)
@@ -422,7 +422,7 @@ def _note(work: Work, message: Message, turn: Row | None) -> None:
     found = message.found
     docid = None if turn is None else turn.docid
     detail = {
-        "learned": Counter(ready.lesson.signal.value for ready in message.lessons),
+        "learned": Counter(ready.lesson.candidate.signal.value for ready in message.lessons),
         "doubtful": len(message.doubtful),
         "vetoed": found.vetoed,
         "skipped": found.skipped,

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 
+from memento.observe.nouns import KIN
 from memento.observe.signals import Candidate, Signal
 from memento.observe.slots import Slot, slot_of
 from memento.observe.wording import condition_of, quoted, stands_alone, without_lead
@@ -52,6 +53,8 @@ class Lesson:
         scope: Where it applies.
         tags: Labels.
         quotes: Whether the text holds words of what it answers.
+        signal: Class that the memory has: that of the sentence, but ``identity`` for what an agent
+            has to know of its user in every conversation.
     """
 
     candidate: Candidate
@@ -63,12 +66,8 @@ class Lesson:
     ends_at: datetime | None
     scope: str
     tags: tuple[str, ...]
+    signal: Signal
     quotes: bool = False
-
-    @property
-    def signal(self) -> Signal:
-        """Class of the sentence."""
-        return self.candidate.signal
 
 
 def derive(
@@ -93,6 +92,7 @@ def derive(
     kind = kind_of_correction(plain, slot) if correction else KINDS[signal]
     if kind is Kind.PLAN and _YEARLY.search(plain):
         kind = Kind.FACT  # it comes again, so it is neither due nor ever over
+    standing = standing_of(plain, signal, slot)
     leans = slot is None and not stands_alone(plain, correction=correction)
     text = quoted(plain, answered) if answered and leans and kind is not Kind.RULE else plain
     due_at, ends_at = dates_of(plain, said_at) if kind is Kind.PLAN else (None, None)
@@ -105,9 +105,28 @@ def derive(
         condition=condition_of(plain) if kind is Kind.RULE else None,
         due_at=due_at,
         ends_at=ends_at if signal is Signal.PLAN else None,
-        scope=_scope(plain, scope, slot, signal, kind),
+        scope=_scope(plain, scope, slot, standing, kind),
         tags=tuple(name for name, on in _tags(signal) if on),
+        signal=standing,
     )
+
+
+_HEALTH = re.compile(
+    r"\b(?:allerg\w*|intoleran\w*|coeliac|celiac|diabet\w*|asthma\w*|epilep\w*|pregnan\w*|vegan"
+    r"|vegetarian|pescatarian|kosher|halal|medication|prescri\w*|insulin|\d+ ?mg)\b"
+    r"|\b(?:i|i'm|i am) (?:tak(?:e|ing)|on) \w+(?: \w+){0,3} (?:every|each|twice|daily|for my)\b",
+    re.IGNORECASE,
+)
+"""What somebody must or must not eat, take or touch."""
+
+
+def standing_of(plain: str, signal: Signal, slot: Slot | None) -> Signal:
+    """Return the class of a memory: who the user is includes their people, diet and health."""
+    if signal not in (Signal.FACT, Signal.RELATION):
+        return signal
+    mine, _, noun = ("", "", "") if slot is None else slot.key.partition("/")
+    lasting = slot is not None and mine == "user" and (slot.single or noun in KIN)
+    return Signal.IDENTITY if lasting or _HEALTH.search(plain) else signal
 
 
 def _tags(signal: Signal) -> tuple[tuple[str, bool], ...]:

@@ -63,6 +63,26 @@ def test_each_memory_is_in_its_zone(full):
     assert 5 not in zones(full.rules.policy())
 
 
+@pytest.mark.parametrize(
+    "told",
+    [
+        "I'm allergic to hazelnuts.",
+        "I'm vegetarian.",
+        "My sister is called Joana.",
+        "My boss is Ann.",
+        "I take lisinopril every morning.",
+        "I live in Utrecht.",
+    ],
+)
+def test_what_an_agent_must_know_of_its_user_is_in_every_head(memory, told):
+    """People, diet and health as well as name and home, in any scope; other facts are not."""
+    memory.observe(told, scope="project/shop")
+    memory.observe("My printer jams on glossy paper.", scope="project/shop")
+    head = memory.rules.policy(scope="project/tax").head
+    assert told in head
+    assert "printer" not in head
+
+
 def test_an_empty_store_has_an_empty_policy(memory):
     """No tags around nothing."""
     found = memory.rules.policy("hello", session="s")
