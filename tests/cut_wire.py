@@ -10,6 +10,8 @@ from contextlib import suppress
 from pathlib import Path
 
 SOCKET = ".s.PGSQL.5432"
+WRITES = b"memento.spaces"
+"""In what begins a write; what a new connection asks before its first one does not count."""
 ENDS = (b"Q", b"S")
 """Messages that end what a client sends before it waits for the answer: a query, and a sync."""
 
@@ -19,7 +21,7 @@ class Wire:
 
     Attributes:
         statements: How often a client has sent something and waited since this was set to 0. What
-            is sent on a new connection before the first transaction does not count.
+            is sent on a connection before its first write does not count.
     """
 
     def __init__(self, server_folder):
@@ -70,7 +72,7 @@ class Wire:
             while message := _message(both.client):
                 said += message
                 if message[:1] in ENDS or message[:1] in b"Xp":
-                    both.begun = both.begun or b"BEGIN" in said
+                    both.begun = both.begun or WRITES in said
                     if message[:1] in ENDS and both.begun and self._is_cut(both, said):
                         break
                     both.server.sendall(said)

@@ -145,7 +145,8 @@ class _Told:
     @property
     def ignored(self) -> bool:
         """Whether the folder wants none of it."""
-        return any((one / IGNORE).exists() for one in (self._folder, *self._folder.parents))
+        both = (self._folder, self._folder.resolve())  # a link leads into a folder as well
+        return any((one / IGNORE).exists() for at in both for one in (at, *at.parents))
 
     def shown(self) -> str:
         """Return what the model is shown."""

@@ -303,3 +303,14 @@ def test_a_hook_starts_fast(tmp_path):
         env={**os.environ, "PYTHONPATH": str(Path(memento_package.__file__).parents[1])},
     )
     assert done.stdout.strip() == "[]"
+
+
+def test_a_link_into_a_folder_that_is_left_alone_is_left_alone(memory, project):
+    """Where the agent was started by another name, nothing is stored or shown either."""
+    (project / IGNORE).touch()
+    (project / "inner").mkdir()
+    link = project.parent / "elsewhere"
+    link.symlink_to(project / "inner")
+    memory.add(TYPED)
+    assert say(memory, link, "Which port does billing use in Porto?") == ""
+    assert [one.text for one in memory.list()] == [TYPED]
