@@ -129,7 +129,7 @@ def export(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write the memories as JSON Lines, as notes, or into another store.
+    """Write the memories to a file, notes or another store.
 
     Other programs can read the lines, and `memento import` loads them again. With --format, writes
     the active memories of one namespace for another program.

@@ -452,7 +452,7 @@ def _connect(path: str) -> Any:
         raise
 
 
-def settings(api: str) -> Any:
+def settings(api: str, *, verify: bool | None = None) -> Any:
     """Return Chroma's settings, which no environment variable or ``.env`` file changes."""
     return sys.modules["chromadb"].config.Settings(
         _env_file=None,
@@ -460,6 +460,7 @@ def settings(api: str) -> Any:
         chroma_api_impl=api,
         chroma_otel_collection_endpoint="",
         chroma_server_nofile=None,
+        chroma_server_ssl_verify=verify,
         migrations="apply",
         migrations_hash_algorithm="md5",
         allow_reset=False,

@@ -58,6 +58,8 @@ IN_RUST = "1.0.0"
 HEALTH = "/healthcheck"
 SHARE = 0.9
 """Of the time for a call, what its connection has: it ends before its thread is given up."""
+CONNECTS = 3
+"""So many times the time for a call to connect, in the background: several calls, and clients."""
 LISTED = 1_000
 """Collections that are listed at once."""
 
@@ -74,10 +76,11 @@ class ServerCollections(Collections):
         with faults():
             for name in ("httpx", "chromadb.api.fastapi"):  # slow, and no call to the server
                 importlib.import_module(name)
-        self._client = self.within(self._connect)
+        self._client = self.within(self._connect, self._config.call_seconds * CONNECTS)
 
-    def within(self, job: Callable[[], T]) -> T:
+    def within(self, job: Callable[[], T], seconds: float | None = None) -> T:
         """Run a job in a thread of its own, and give it up when its time is over."""
+        seconds = seconds or self._config.call_seconds
         done: list[T] = []
         failed: list[BaseException] = []
 
@@ -90,13 +93,13 @@ class ServerCollections(Collections):
 
         thread = threading.Thread(target=run, name="memento-chroma", daemon=True)
         thread.start()
-        thread.join(self._config.call_seconds)
+        thread.join(seconds)
         if failed and isinstance(failed[0], ChromaFault):  # whether it is damage, `open` finds out
             raise ChromaFault(str(failed[0]), damage=False) from failed[0]
         if failed:
             raise failed[0]
         if not done:
-            problem = f"no answer within {self._config.call_seconds:g} s"
+            problem = f"no answer within {seconds:g} s"
             raise ChromaFault(problem, damage=False)
         return done[0]
 
@@ -106,9 +109,10 @@ class ServerCollections(Collections):
         sent = {"Authorization": f"Bearer {token}", "X-Chroma-Token": token} if token else {}
         address = f"http{'s' * tls}://{f'[{host}]' if ':' in host else host}:{port}/api/v2"
         httpx = importlib.import_module("httpx")
-        with httpx.Client(base_url=address, headers=sent, timeout=seconds) as asking:
+        with httpx.Client(base_url=address, headers=sent, timeout=seconds, verify=tls) as asking:
             _refuse_old(asking)
-        chosen = settings("chromadb.api.fastapi.FastAPI")
+        # Without TLS no client needs the certificates, which take 20 ms of CPU to read.
+        chosen = settings("chromadb.api.fastapi.FastAPI", verify=None if tls else False)
         chromadb = importlib.import_module("chromadb")
         client = chromadb.HttpClient(host, port, tls, headers=sent, settings=chosen)
         for session in _sessions(client):
