@@ -16,7 +16,6 @@ import typer
 from memento import MemoryManager
 from memento.agents.examine import examine as examine_agents
 from memento.base.display import cut, one_line
-from memento.base.files import new_file, path_of
 from memento.base.plain import composed
 from memento.check import MOST_NAMED
 from memento.cli.options import ID, AsJson, Root, command, given, moment_of, option, seconds_of
@@ -324,9 +323,6 @@ def stats(
     plot: Annotated[
         bool, option("--plot", help="Draw charts of growth, tiers and strength.")
     ] = False,
-    svg: Annotated[
-        Path | None, option("--svg", metavar="FILE", help="Write these charts to an SVG file.")
-    ] = None,
 ) -> Shown:
     """Show how much is in the store.
 
@@ -341,15 +337,10 @@ def stats(
         if by is not None:
             return _counts(memory, by)
         found = memory.store.stats()
-        if plot or svg:
+        if plot:
             from memento.cli import plots  # noqa: PLC0415 - used by this command only
 
-            shown = plots.panels(memory)
-            if svg:
-                with new_file(path_of("svg", svg), overwrite=True) as draft:
-                    draft.write_text(plots.chart(shown, "memento"), "utf-8")
-            if plot:
-                return Shown(found, plots.lines(shown))
+            return Shown(found, plots.lines(plots.panels(memory)))
         others = [] if sum(found.tiers.values()) else [elsewhere(memory)]
     where = f"{store.namespace} in {store.root}"
     return Shown(found, lambda tables: tables.stats(found, where), notes=others)
