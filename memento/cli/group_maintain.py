@@ -18,7 +18,7 @@ from memento.agents.examine import examine as examine_agents
 from memento.base.display import cut, one_line
 from memento.base.plain import composed
 from memento.check import MOST_NAMED
-from memento.cli.options import ID, AsJson, Root, command, given, moment_of, option, seconds_of
+from memento.cli.options import ID, AsJson, command, given, moment_of, option, seconds_of
 from memento.cli.output import (
     NOT_WELL,
     Shown,
@@ -421,12 +421,6 @@ def _findings(found: Sequence[Finding]) -> Shown:
     return Shown({"findings": found}, lambda tables: tables.findings(found), status=status)
 
 
-@command(app, "memento reindex")
-def reindex(store: Store, *, wait: Wait = True) -> Shown:
-    """Recompute embeddings: `memento doctor --reindex`."""
-    return _reindexed(store, wait=wait)
-
-
 def _reindexed(store: Store, *, wait: bool) -> Shown:
     with store.open() as memory:
         count = memory.store.reindex()
@@ -546,12 +540,6 @@ def _receipt(done: Erasure, *, derived: bool) -> Iterator[str]:
     if done.untouched:
         yield f"not files of the store, not checked: {', '.join(done.untouched)}"
     yield f"not reached: {'; '.join(done.not_reached)}"
-
-
-@command(app, "memento salvage")
-def salvage(*, as_json: AsJson = False, root: Root = None) -> int:
-    """Rebuild a damaged store: `memento doctor --salvage`."""
-    return _salvaged(root).show(as_json=as_json)
 
 
 def _salvaged(root: str | None) -> Shown:

@@ -1,6 +1,5 @@
 """The order of conflicting candidates, and the guards of the newer statement."""
 
-
 import pytest
 
 from memento.retrieve.order import _same_frame
