@@ -22,7 +22,7 @@ from memento.ledger.predicate import Filters
 from memento.ledger.rows import Row
 from memento.ledger.scope_rows import Place, Share
 from memento.types import Event, Memory
-from memento.verbs.undoing import undo
+from memento.verbs.changes import undo
 from memento.views import Part
 from memento.write import scope_moves as rules
 from memento.write.scope_guess import guesses, known_scopes
