@@ -574,7 +574,7 @@ def test_an_untrusted_correction_waits_for_approval(memory):
 def test_a_memory_that_changes_meanwhile_is_read_again(memory, monkeypatch):
     """A correction never brings back what another writer took away."""
     old = memory.add("tea", tags=["a"])
-    made = changes._correction
+    made = verbs._correction
     others = [["b"], ["c"]]
 
     def late(*given):
