@@ -23,6 +23,7 @@ from memento.ledger.schema import SEQ_BITS, SEQ_MASK
 from memento.status import sql
 
 _DERIVED = dict.fromkeys(("embeddings", "backlog", "awaited", "dynamics", "claims"), "docid") | {
+    "successions": "newer",
     "associations": "src",
 }
 """Tables made from the memories, and the column that says of which."""

@@ -70,6 +70,7 @@ _OF_ROW = {
     "awaited": ("docid",),
     "dynamics": ("docid",),
     "claims": ("docid",),
+    "successions": ("older", "newer"),
     "associations": ("src", "dst"),
     "memories": ("docid",),
 }
@@ -176,7 +177,7 @@ def delete(db: Session, docids: list[int]) -> dict[str, int]:
     strength_fold.events_went(db)
     if counts["associations"]:
         usage_events.dropped(db)
-    for derived in ("dynamics", "claims", "associations"):
+    for derived in ("dynamics", "claims", "successions", "associations"):
         del counts[derived]
     return counts
 

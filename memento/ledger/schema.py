@@ -137,6 +137,10 @@ CREATE TABLE claims (
     key INTEGER NOT NULL, docid INTEGER NOT NULL, PRIMARY KEY (key, docid)
 ) WITHOUT ROWID;
 CREATE INDEX claims_by_docid ON claims (docid);
+CREATE TABLE successions (
+    older INTEGER NOT NULL, newer INTEGER NOT NULL, PRIMARY KEY (older, newer)
+) WITHOUT ROWID;
+CREATE INDEX successions_by_newer ON successions (newer);
 CREATE TABLE associations (
     src INTEGER NOT NULL, dst INTEGER NOT NULL, weight REAL NOT NULL, count INTEGER NOT NULL,
     at INTEGER NOT NULL, stamp INTEGER NOT NULL, PRIMARY KEY (src, dst)
@@ -146,7 +150,8 @@ CREATE INDEX associations_by_stamp ON associations (src >> {SEQ_BITS}, stamp);
 """
 """A seal is a digest to notice damage, see ``rows.seal_of``. ``links_in_conflict`` has the flagged
 pairs, so that an answer without any does not look for them. The other tables are derived:
-``claims`` of statements, as hashes by which those that may conflict are found; ``associations``
+``claims`` of statements, as hashes by which those that may conflict are found; ``successions``,
+statements that say that something ended, each with earlier ones that speak of it; ``associations``
 between memories that are used together, which the read path follows by their stamp."""
 
 _USE = f"""

@@ -16,7 +16,7 @@ from memento.retrieve.by_meaning import Meaning
 from memento.retrieve.by_name import Called, slot_asked
 from memento.retrieve.by_time import Then
 from memento.retrieve.columns import KINDS, Floats, Mask, Snapshot
-from memento.retrieve.former_values import Heirs, MeaningOfHeirs
+from memento.retrieve.former_values import Heirs, Later, MeaningOfHeirs
 from memento.retrieve.inputs import TextSource
 from memento.retrieve.question import Query
 from memento.retrieve.request import Request
@@ -64,7 +64,7 @@ class Look:
         by_name: (snap.n,) archived rows that may be found if the question names them.
         rerank: Scores the texts of the best candidates: a finite number each, larger is better.
         life: What uses and verdicts add to the evidence.
-        links: Finds the pairs that conflict.
+        links: Finds the pairs that conflict or succeed each other.
         quoted: Finds what articles quote.
     """
 
@@ -162,9 +162,17 @@ class Look:
         return Heirs.of(self.snap)
 
     @cached_property
+    def later(self) -> Later:
+        """What tells of a change; that is no answer to what was before it."""
+        past = self.links is None or self.query.former is not None
+        return Later.found(
+            self.snap, self.mask, () if past or self.links is None else self.links.successions()
+        )
+
+    @cached_property
     def lenders(self) -> Heirs:
         """The memories that lend evidence to those that took their place."""
-        return self.heirs.shown(self.mask)
+        return self.heirs.shown(self.mask).joined(self.later)
 
     @cached_property
     def meaning(self) -> Meaning | None:

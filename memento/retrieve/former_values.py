@@ -1,16 +1,20 @@
-"""Former values lend their evidence to what took their place.
+"""What lends its evidence to what took its place: former values, and what a later statement ended.
 
 A question about the past gets the former value before the present one. For any other question a
 former value is never shown, but what finds it also finds its heir: the memory that holds now, at
 the end of the chain of supersession.
+
+"Who is my boss?" is near to "My line manager is Fiona", and far from "Fiona has left, Gareth runs
+our team now". The settling pass notes that the second one says that something ended of which the
+first one speaks; then the first one lends to the second, as a former value does to its heir.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Self
+from typing import Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +30,13 @@ other words ("it's 7026 now"), and nothing else is the answer. With 0.6 a memory
 words came first: 13 of 16 questions about changed values were right on two lives, now all."""
 _MOST = 1000
 """The newest former values, whose vectors are compared; an index must read each from the ledger."""
+MOST_LATER = 500
+"""Maximum number of pairs in a namespace that a query looks at, those with the newest earlier
+statements."""
+_NO_ROWS: Rows = np.zeros(0, np.intp)
+
+Successions: TypeAlias = Sequence[tuple[int, int]]
+"""Row ids of an earlier statement and of a later one that tells of a change, ascending."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,10 +74,38 @@ class Heirs:
         kept = mask[self.heir] & ~mask[self.former]
         return type(self)(self.former[kept], self.heir[kept])
 
+    def joined(self, other: Heirs) -> Heirs:
+        """Return both together."""
+        if not len(other.former):
+            return self
+        former = np.concatenate([self.former, other.former])
+        return Heirs(former, np.concatenate([self.heir, other.heir]))
+
     def beside(self, rows: Rows, mask: Mask, most: int) -> Rows:
         """Return the newest former values of the same slots as some rows that may be found."""
         heirs = np.concatenate([rows, self.heir[np.isin(self.former, rows)]])
         return self.former[np.isin(self.heir, heirs) & mask[self.former]][-most:]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Later(Heirs):
+    """Earlier statements (``former``) and the later ones (``heir``) that may take their place.
+
+    Unlike former values, both may be found.
+    """
+
+    @classmethod
+    def found(cls, snap: Snapshot, mask: Mask, pairs: Successions) -> Self:
+        """Keep the pairs whose statements may both be found."""
+        if not pairs:
+            return cls(_NO_ROWS, _NO_ROWS)
+        table = np.array(pairs, np.int64).reshape(-1, 2)
+        rows = np.searchsorted(snap.docid, table)
+        inside = (rows < snap.n).all(axis=1)
+        rows = rows[inside]
+        rows = rows[(snap.docid[rows] == table[inside]).all(axis=1)]
+        rows = rows[mask[rows].all(axis=1)]
+        return cls(rows[:, 0], rows[:, 1])
 
 
 def words_of_heirs(words: Lexical, heirs: Heirs) -> Lexical:

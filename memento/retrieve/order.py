@@ -30,6 +30,11 @@ T = TypeVar("T")
 
 _FRAME = 0.5  # share of words that two statements have in common if only their object differs
 _FRAME_WORDS = 2
+_NEAR, _DEPTH = 0.6, 8
+"""Minimum share of its score that what ended an earlier statement has, and how many are
+compared."""
+_LOOKED_FOR = ("exact", "calendar", "said_date", "speaker", "form")
+"""Evidence of which it must have as much."""
 _ASKED = ("exact", "calendar", "said_date", "speaker", "when", "digit")  # what a query asks for
 
 
@@ -334,6 +339,25 @@ def _newer(look: Look) -> Rule | None:
     return changes.first if query.former is None else changes.last
 
 
+def _later(look: Look) -> Rule | None:
+    later = look.later
+    if not len(later.former) or look.query.only_time:
+        return None
+    pairs = set(zip(later.former.tolist(), later.heir.tolist(), strict=True))
+
+    def goes_first(newer: Candidate, older: Candidate) -> bool:
+        near = (older.row, newer.row) in pairs and newer.score >= _NEAR * older.score
+        return near and all(
+            newer.terms.get(name, 0) >= older.terms.get(name, 0) for name in _LOOKED_FOR
+        )
+
+    def first(ranked: Sequence[Candidate], _said: Mapping[int, Said]) -> list[Candidate]:
+        best = promoted(ranked[:_DEPTH], {older for older, _ in pairs}, goes_first, noted=True)
+        return in_places(best, ranked)
+
+    return first
+
+
 def _conflicts(look: Look) -> Rule | None:
     query, links = look.query, look.links
     if links is None or not links.linked.any_flagged or query.only_time or query.former is not None:
@@ -354,8 +378,13 @@ RULES: tuple[tuple[str, str, Callable[[Look], Rule | None]], ...] = (
         _newer,
     ),
     (
+        "what was noted to end an earlier statement first",
+        "the same lives: 141, without it 140",
+        _later,
+    ),
+    (
         "of two that conflict, the one that stands higher first",
-        "the same either way; it keeps what was doubted from leading",
+        "the same lives: 141 either way; it keeps what was doubted from leading",
         _conflicts,
     ),
 )

@@ -346,7 +346,7 @@ class Searcher:
             took["embed"] += time.perf_counter() - began
         if request.query.strip():  # a blank one asks for no vectors, so none were loaded
             self._name_most_owed(source.ns, snap, nearest, missing)
-        links = Links(self._ledger, filters.now, self._config.dynamics, source.linked)
+        links = Links(self._ledger, source.ns, filters.now, self._config.dynamics, source.linked)
         meaning = None
         if vector is not None and nearest is not None:
             meaning = Smoothed(snap, nearest, vector)

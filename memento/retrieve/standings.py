@@ -15,13 +15,14 @@ from memento.claims.standing import Stand, stands_higher
 from memento.dynamics.fold import VERDICTS
 from memento.dynamics.formulas import log_odds, prior
 from memento.dynamics.settings import Dynamics
-from memento.ledger import memories, strength_fold, usage_events
+from memento.ledger import claim_rows, memories, strength_fold, usage_events
 from memento.ledger.contract import Ledger, Session
 from memento.ledger.links import CONFLICTS, QUOTES, RESOLVED, Linked, are_linked, linked_in, pairs
 from memento.ledger.rows import Row, is_sound
 from memento.ledger.schema import SEQ_BITS
 from memento.retrieve.candidates import Candidate, Said, in_places, promoted
 from memento.retrieve.columns import Snapshot
+from memento.retrieve.former_values import MOST_LATER, Successions
 from memento.status import having
 
 DEPTH = 16
@@ -40,6 +41,7 @@ class Links:
     """The relations between memories of one namespace, as one query asks for them."""
 
     ledger: Ledger
+    ns: int
     now: int
     settings: Dynamics
     linked: Linked
@@ -57,6 +59,12 @@ class Links:
     def known(self, one: int, other: int) -> bool:
         """Return whether a person settled a pair or judged one of them."""
         return self.ledger.read(lambda c: is_known(c, one, other))
+
+    def successions(self) -> Successions:
+        """Return the statements that may take the place of earlier ones."""
+        if not self.linked.succeeded:
+            return ()
+        return self.ledger.read(lambda c: claim_rows.successions(c, self.ns, MOST_LATER))
 
 
 class Standings:

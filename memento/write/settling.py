@@ -6,7 +6,9 @@ few earlier ones that have a number in common with it:
 - one that gives a slot with one value at a time (``observe.slots``) another value, and one that is
   the same but for a "not" or an opposite: both stay, linked as ``contradicts``, and the one of
   lower standing is ``doubted``. ``conflicts()`` lists them;
-- an agent that says again what the user has superseded: linked as an echo of the present value.
+- an agent that says again what the user has superseded: linked as an echo of the present value;
+- a statement that says that something ended ("Fiona has left") is noted beside the earlier ones of
+  the same speaker that name it: see ``retrieve.former_values``.
 
 Memories in quarantine are neither compared nor opposed. A pair that a person settled is left alone.
 """
@@ -26,7 +28,10 @@ from memento.errors import InvalidInput
 from memento.ledger import changes, claim_rows, links, memories, past
 from memento.ledger.contract import Session, Work
 from memento.ledger.links import head
+from memento.ledger.match import All, Word
 from memento.ledger.rows import Row, docid_of, is_sound
+from memento.ledger.schema import SEQ_MASK
+from memento.observe.ended import ended
 from memento.observe.signals import Signal
 from memento.observe.slots import Slot, slots_under
 from memento.text.opposed import LONGEST, opposed, stance
@@ -37,6 +42,10 @@ from memento.write.steps import ACCEPTED, ENDED, FOUND, hide, holds
 BITE = 32
 """Maximum number of memories that one transaction compares: about 10 ms, during which an ``add``
 waits."""
+RARE = 9
+"""Maximum number of memories, the new one among them, that name a thing that ended."""
+MOST_NAMING = 1_000
+"""Memories that name a thing from which it is not rare, whenever they came."""
 NEVER = frozenset({Kind.EPISODE, Kind.EMOTION, Kind.QUESTION, Kind.ARTICLE})
 """Kinds that tell what happened or was felt, and claim nothing that lasts."""
 _SIGNALS = {
@@ -53,6 +62,8 @@ class Reading(NamedTuple):
     slot: Slot | None = None
     numbers: frozenset[int] = frozenset()
     """What it has in common with what it is compared with."""
+    gone: frozenset[frozenset[str]] = frozenset()
+    """The things of which it says that they ended."""
 
 
 Readings = Mapping[tuple[int, int], Reading]
@@ -69,7 +80,7 @@ def _read(row: Row) -> Reading:
     slot, about = slot_in(row), stance(row.text).about
     named = () if slot is None else (_number(row.ns, "slot", slot.key),)
     said = (_number(row.ns, "about", *about),) if about else ()
-    return Reading(slot, frozenset({*named, *said}))
+    return Reading(slot, frozenset({*named, *said}), ended(row.text))
 
 
 def slot_in(row: Row) -> Slot | None:
@@ -115,7 +126,25 @@ def misread(session: Session, ns: int, config: Conflicts, sample: int) -> int:
     if not config.pairs or claim_rows.behind(session, ns):
         return 0  # a memory that changed since is read again soon
     rows = claim_rows.newest(session, ns, compared_up_to(session, ns), sample)
-    return sum(_numbers(row, config) != claim_rows.keys(session, row.docid) for row in rows)
+    return sum(_is_misread(session, row, config) for row in rows)
+
+
+def _is_misread(session: Session, row: Row, config: Conflicts) -> bool:
+    """Return whether the numbers of a memory, or the memories it may succeed, are not all there.
+
+    Pairs are compared only of memories that are as they came: only those are told by their texts.
+    """
+    if _numbers(row, config) != claim_rows.keys(session, row.docid):
+        return True
+    if not _is_unchanged(row) or row.status not in FOUND or memories.erased_at(session, row.ns):
+        return False
+    wanted = _succeeded(session, row, unchanged=True)
+    return not wanted <= claim_rows.succeeded_by(session, row.docid)
+
+
+def _is_unchanged(row: Row) -> bool:
+    """Return whether a memory is as it came."""
+    return row.rev == row.docid & SEQ_MASK
 
 
 def read_again(session: Session, ns: int, config: Conflicts, before: int, most: int) -> int | None:
@@ -135,6 +164,7 @@ def read_again(session: Session, ns: int, config: Conflicts, before: int, most: 
     for row in rows:
         if not is_sound(row) or row.rev <= compared:  # else it is compared soon: by what is stored
             claim_rows.store(session, row.docid, _numbers(row, config))
+        claim_rows.note_later(session, row.docid, _succeeded(session, row))
     return rows[-1].docid if len(rows) == most else None
 
 
@@ -144,7 +174,11 @@ def reread(session: Session, row: Row) -> None:
     Compares nothing: it was compared when it had that text.
     """
     config = Conflicts()
-    claim_rows.store(session, row.docid, _numbers(row, config))
+    found = _numbers(row, config)
+    if found == claim_rows.keys(session, row.docid):
+        return
+    claim_rows.store(session, row.docid, found)
+    claim_rows.note_successions(session, row.docid, _succeeded(session, row))
 
 
 def _numbers(row: Row, config: Conflicts) -> frozenset[int]:
@@ -157,10 +191,13 @@ def _settle(work: Work, row: Row, config: Conflicts, known: Readings) -> None:
     reading = current.get((row.docid, row.rev), Reading())
     found, stored = reading.numbers, claim_rows.keys(work.db, row.docid)
     if found == stored:  # compared before: only its status or another column changed
+        if not found and reading.gone:  # or of one that has no numbers: it may be new
+            claim_rows.note_successions(work.db, row.docid, _succeeded(work.db, row, reading.gone))
         return
     if stored:  # else its links came with it from another store, as doubts in the log did
         links.drop(work.db, row.docid, links.CONFLICTS)
     claim_rows.store(work.db, row.docid, found)
+    claim_rows.note_successions(work.db, row.docid, _succeeded(work.db, row, reading.gone))
     if row.status not in FOUND or not holds(row, work.now):
         return
     others = list(_candidates(work, row, sorted(found), config.pairs))
@@ -183,6 +220,51 @@ def compare(one: Row, other: Row) -> str:
     if slot is None or known is None or slot.key != known.key or slot.value == known.value:
         return ""
     return f"another {slot.key}"
+
+
+def _succeeded(
+    session: Session,
+    row: Row,
+    gone: frozenset[frozenset[str]] | None = None,
+    *,
+    unchanged: bool = False,
+) -> set[int]:
+    """Return earlier memories of the same speaker that speak of a thing that ended, as one says.
+
+    Only notes outside of conversations are looked at, and only things that few memories named
+    until then: what comes later changes nothing.
+
+    Args:
+        session: Of any job.
+        row: The memory.
+        gone: The things of which it says that they ended; None to read its text.
+        unchanged: Only memories that are as they came.
+    """
+    found: set[int] = set()
+    if not _is_note(row) or row.status not in FOUND:
+        return found
+    own = row.docid & SEQ_MASK
+    for thing in sorted(map(sorted, ended(row.text) if gone is None else gone)):
+        named = All(tuple(Word(word) for word in thing))
+        (seqs,) = session.words.postings(row.ns, [named], MOST_NAMING)
+        until = [int(seq) for seq in seqs if seq <= own]
+        if len(seqs) < MOST_NAMING and len(until) <= RARE:
+            found.update(docid_of(row.ns, seq) for seq in until)
+    rows = memories.by_docids(session, row.ns, sorted(found - {row.docid}))
+    return {
+        docid
+        for docid, other in rows.items()
+        if docid < row.docid
+        and _is_note(other)
+        and speaker(other) == speaker(row)
+        and (_is_unchanged(other) or not unchanged)
+    }
+
+
+def _is_note(row: Row) -> bool:
+    """Return whether a memory is a short statement of a person outside of a conversation."""
+    plain = row.session is None and row.role != ASSISTANT and row.kind not in NEVER
+    return plain and row.status in ACCEPTED and is_sound(row) and len(row.text) <= LONGEST
 
 
 def _candidates(work: Work, row: Row, found: list[int], most: int) -> Iterator[Row]:
@@ -208,6 +290,11 @@ def _is_comparable(work: Work, row: Row, other: Row) -> bool:
 def _self(row: Row) -> tuple[str | None, bool]:
     """Tell whose "my" is in a memory, whoever wrote it down."""
     return row.actor, row.role == ASSISTANT
+
+
+def speaker(row: Row) -> tuple[str, str]:
+    """Tell who "I" is in a memory: the class of its source, and its speaker."""
+    return row.trust, row.actor or row.role or "user"
 
 
 def _note_echo(work: Work, row: Row, reading: Reading, other: Row) -> bool:

@@ -166,6 +166,8 @@ def _drop_later(connection: Connection, moment: int) -> None:
         ("changed_links", "src"),
         ("changed_links", "dst"),
         ("claims", "docid"),
+        ("successions", "older"),
+        ("successions", "newer"),
     ):
         connection.execute(f"DELETE FROM {table} WHERE {key} IN ({_CAME_SINCE})", (moment,))
     connection.execute(f"DELETE FROM memories WHERE docid IN ({_CAME_SINCE})", (moment,))
