@@ -106,20 +106,27 @@ class Turns:
         self, connection: Session, rows: int, skip: Collection[tuple[int, int]]
     ) -> list[Owed]:
         found = vectors.spaces(connection, self._last, rows + len(skip))
-        look = max(rows // max(1, len(found)), LOOK // max(1, len(found)), 1) + len(skip)
-        queues = (self._of_space(connection, ns, look, skip) for ns in found)
+        share = max(rows // max(1, len(found)), 1) + len(skip)
+        look = max(share, LOOK // max(1, len(found)))
+        queues = (self._of_space(connection, ns, share, look, skip) for ns in found)
         chosen = islice(in_turns(queues), rows)
         return vectors.lines_of(connection, [place.docid for place in chosen], ("embed",))
 
     def _of_space(
-        self, connection: Session, ns: int, look: int, skip: Collection[tuple[int, int]]
+        self,
+        connection: Session,
+        ns: int,
+        share: int,
+        look: int,
+        skip: Collection[tuple[int, int]],
     ) -> list[Place]:
-        """Return lines of a namespace: the oldest and the newest take turns."""
+        """Return lines of a namespace: of more than its share, oldest and newest take turns."""
         low, high = docid_range(ns)
-        ends = [vectors.window(connection, low, high, look)]
-        if len(ends[0]) == look:
-            ends.append(vectors.window(connection, low, high, look, newest=True))
-        places = dict.fromkeys(in_turns(ends))
+        oldest = vectors.window(connection, low, high, look)
+        newest = oldest[share:][::-1]
+        if len(oldest) == look:
+            newest = vectors.window(connection, low, high, look, newest=True)
+        places = dict.fromkeys(in_turns([oldest, newest]))
         return [
             place
             for place in places
