@@ -11,10 +11,11 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from charts import chart
 from life_orders import BASELINES
 from life_world import PRODUCT
 
-from memento.cli.plots import Panel, chart
+from memento.cli.plots import Panel
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

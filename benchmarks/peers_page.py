@@ -6,10 +6,11 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from charts import chart
 from common import ROOT, Figure, median
 from peers_setup import PEERS, Peer
 
-from memento.cli.plots import Panel, chart
+from memento.cli.plots import Panel
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -71,7 +71,6 @@ if TYPE_CHECKING:
     from memento.protocols import Clock, Embedder, Progress, Reranker, TokenCounter
     from memento.verbs import (
         changes,
-        correcting,
         documents,
         feedback,
         insight,
@@ -83,7 +82,6 @@ if TYPE_CHECKING:
         sleep,
         slots,
         store,
-        undoing,
     )
     from memento.verbs.changes import Changes
     from memento.verbs.documents import Documents
@@ -102,15 +100,13 @@ else:
     model_later = later("memento.learning.model_later")
     past = later("memento.ledger.past")
     rendering = later("memento.prompt.rendering")
-    changes, correcting, documents, feedback, insight, listing, quarantine = [
+    changes, documents, feedback, insight, listing, quarantine = [
         later(f"memento.verbs.{name}")
-        for name in (
-            "changes", "correcting", "documents", "feedback", "insight", "listing", "quarantine",
-        )
-    ]  # fmt: skip
-    rules, scopes, sessions, sleep, slots, store, undoing = [
+        for name in ("changes", "documents", "feedback", "insight", "listing", "quarantine")
+    ]
+    rules, scopes, sessions, sleep, slots, store = [
         later(f"memento.verbs.{name}")
-        for name in ("rules", "scopes", "sessions", "sleep", "slots", "store", "undoing")
+        for name in ("rules", "scopes", "sessions", "sleep", "slots", "store")
     ]
 
 KEEP = change.KEEP
@@ -1002,7 +998,7 @@ class MemoryManager(Part):
         ...     right.tags, memory.get(wrong.id).status.value
         (('home',), 'superseded')
         """
-        return correcting.correct(self._view, id, text, source=source, occurred_at=occurred_at)
+        return changes.correct(self._view, id, text, source=source, occurred_at=occurred_at)
 
     def forget(
         self,
@@ -1105,7 +1101,7 @@ class MemoryManager(Part):
         ...     memory.value("rami/editor").text, memory.get(new.id).status.value
         ('Rami uses Vim', 'forgotten')
         """
-        return undoing.undo(self._view, change, run=run, force=force)
+        return changes.undo(self._view, change, run=run, force=force)
 
     def flush(
         self,

@@ -198,7 +198,6 @@ class Event(StrEnum):
     FOLDED = "folded"
     UNFOLDED = "unfolded"
     REPLAYED = "replayed"
-    WEAKENED = "weakened"
     OUTCOME = "outcome"
     RETRACTED = "retracted"
     DOUBTED = "doubted"

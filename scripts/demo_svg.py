@@ -111,10 +111,9 @@ def played() -> Console:
         for number in ASKED:
             demo.ask(out, memory, story.QUESTIONS[number].text)
         demo.change(out, memory)
-    title = next(iter(demo.LESSONS))
-    demo.heading(out, title)
+    demo.heading(out, demo.LEARNS)
     with TemporaryDirectory() as folder, MemoryManager(folder, clock=clock) as memory:
-        demo.LESSONS[title](memory, lambda text: demo.line(out, text))
+        demo.learn(memory, lambda text: demo.line(out, text))
     return out
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from memento import Config, Draft, Turn
 from memento.base.blocks import BRIEF_NOTICE, NOTICE, SHOWN
 from memento.check import Limits
-from memento.conversation.speech import LEAST, spoken
+from memento.conversation.turns import LEAST, spoken
 from memento.ingest import read
 
 ASKED = "What may Rami not eat?"

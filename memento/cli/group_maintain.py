@@ -16,10 +16,9 @@ import typer
 from memento import MemoryManager
 from memento.agents.examine import examine as examine_agents
 from memento.base.display import cut, one_line
-from memento.base.files import new_file, path_of
 from memento.base.plain import composed
 from memento.check import MOST_NAMED
-from memento.cli.options import ID, AsJson, Root, command, given, moment_of, option, seconds_of
+from memento.cli.options import ID, AsJson, command, given, moment_of, option, seconds_of
 from memento.cli.output import (
     NOT_WELL,
     Shown,
@@ -324,9 +323,6 @@ def stats(
     plot: Annotated[
         bool, option("--plot", help="Draw charts of growth, tiers and strength.")
     ] = False,
-    svg: Annotated[
-        Path | None, option("--svg", metavar="FILE", help="Write these charts to an SVG file.")
-    ] = None,
 ) -> Shown:
     """Show how much is in the store.
 
@@ -341,15 +337,10 @@ def stats(
         if by is not None:
             return _counts(memory, by)
         found = memory.store.stats()
-        if plot or svg:
+        if plot:
             from memento.cli import plots  # noqa: PLC0415 - used by this command only
 
-            shown = plots.panels(memory)
-            if svg:
-                with new_file(path_of("svg", svg), overwrite=True) as draft:
-                    draft.write_text(plots.chart(shown, "memento"), "utf-8")
-            if plot:
-                return Shown(found, plots.lines(shown))
+            return Shown(found, plots.lines(plots.panels(memory)))
         others = [] if sum(found.tiers.values()) else [elsewhere(memory)]
     where = f"{store.namespace} in {store.root}"
     return Shown(found, lambda tables: tables.stats(found, where), notes=others)
@@ -428,12 +419,6 @@ def _findings(found: Sequence[Finding]) -> Shown:
     status = 0 if all(finding.ok for finding in found) else NOT_WELL
     found = [replace(finding, detail=with_root(finding.detail)) for finding in found]
     return Shown({"findings": found}, lambda tables: tables.findings(found), status=status)
-
-
-@command(app, "memento reindex")
-def reindex(store: Store, *, wait: Wait = True) -> Shown:
-    """Recompute embeddings: `memento doctor --reindex`."""
-    return _reindexed(store, wait=wait)
 
 
 def _reindexed(store: Store, *, wait: bool) -> Shown:
@@ -555,12 +540,6 @@ def _receipt(done: Erasure, *, derived: bool) -> Iterator[str]:
     if done.untouched:
         yield f"not files of the store, not checked: {', '.join(done.untouched)}"
     yield f"not reached: {'; '.join(done.not_reached)}"
-
-
-@command(app, "memento salvage")
-def salvage(*, as_json: AsJson = False, root: Root = None) -> int:
-    """Rebuild a damaged store: `memento doctor --salvage`."""
-    return _salvaged(root).show(as_json=as_json)
 
 
 def _salvaged(root: str | None) -> Shown:

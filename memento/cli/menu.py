@@ -26,8 +26,6 @@ SECTIONS = {
 HIDDEN = {
     "demo": "agents",
     "history": "find",
-    "reindex": "maintain",
-    "salvage": "maintain",
     "value": "find",
 }
 """Commands that are a part of another one by now, and the demo, which the help names above the
@@ -79,8 +77,10 @@ ELSEWHERE = {
     "reason": "insight reason",
     "recent": "list --session SESSION --newest-first",
     "redo": "undo NUMBER, with the number of the undo",
+    "reindex": "doctor --reindex",
     "resume": "session resume",
     "revert": "undo --key KEY",
+    "salvage": "doctor --salvage",
     "sessions": "stats --by session",
     "stale": "insight stale",
     "strength": "insight strength",

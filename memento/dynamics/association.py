@@ -35,8 +35,8 @@ class Association:
 
     Attributes:
         rate: How much one joint use strengthens a link, [0, 1]; 0 for no links.
-        budget: Maximum total strength of the links from one memory, > 0. Sleep scales down links
-            that exceed it.
+        budget: Maximum total strength of the links from one memory, > 0. Links that exceed it are
+            scaled down with each use.
     """
 
     rate: float = 0.15

@@ -2,7 +2,6 @@
 
 formats     read, detect; Format: the formats that can be read, one line each
 survey      survey: what is in files, folders and archives, before anything is written
-items       the files behind what a user names
 readers     one module for each family of formats
 paragraphs  text and Markdown, in parts that keep their headings and their order
 source      lines, JSON values and places of a file, and the values of a record, checked

@@ -19,20 +19,18 @@ from memento.ledger.contract import Session
 from memento.ledger.dialect import or_replace
 from memento.ledger.rows import column, docid_range
 from memento.ledger.schema import SEQ_BITS
-from memento.ledger.usage_events import Fold, Happening, sound_ones
+from memento.ledger.usage_events import Fold, Happening
 from memento.types import Event, Trust
 
 BITE = 200
 """Verdicts folded in one transaction; more than one call can give."""
 OF = "of"
 """Key in the detail of a verdict: how many its call gave."""
-BUDGET = "budget"
-"""Key in the detail of an event that says that links were scaled down."""
 
 _USES = (Event.USED, Event.CONFIRMED)
-_KINDS = (*_USES, Event.RETRACTED, Event.APPROVED, Event.REPLACED, Event.WEAKENED)
+_KINDS = (*_USES, Event.RETRACTED, Event.APPROVED, Event.REPLACED)
 FOLD = Fold("associations", _KINDS)
-_EDITION = 2
+_EDITION = 3
 """Version of the fold: links that another one made are folded again."""
 _PUT = (
     "INSERT INTO associations (src, dst, weight, count, at, stamp) VALUES (?, ?, ?, ?, ?, ?)"
@@ -80,25 +78,10 @@ def since(db: Session, ns: int, stamp: int) -> list[tuple[int, int, float]]:
     return db.execute(query, (ns, stamp)).fetchall()
 
 
-def heavy(db: Session, ns: int, budget: float) -> list[int]:
-    """Return the row ids of the memories whose links together exceed a budget, ascending."""
-    query = (
-        "SELECT src FROM associations WHERE src BETWEEN ? AND ? GROUP BY src"
-        " HAVING sum(weight) > ? ORDER BY src"
-    )
-    sources = column(db, query, (*docid_range(ns), budget))
-    return [src for src in sources if scaled(links := of(db, src), budget) != links]
-
-
 def of(db: Session, docid: int) -> Links:
     """Read the links that leave a memory."""
     query = "SELECT dst, weight, count, at FROM associations WHERE src = ?"
     return {dst: Link(*link) for dst, *link in db.execute(query, (docid,))}
-
-
-def told_of(db: Session, docid: int) -> list[Happening]:
-    """Read what the links that leave a memory are made of, and the retractions, in order."""
-    return list(sound_ones(FOLD.told(db, 0, usage_events.LAST, "AND docid = ?", [docid])))
 
 
 def count(db: Session, ns: int) -> tuple[int, int]:
@@ -188,11 +171,7 @@ def _apply(table: _Table, told: Iterable[Happening], config: Association, agent:
     """Fold events, in order, onto a table."""
     for call in _calls(told):
         first = call[0]
-        if first.kind == Event.WEAKENED:
-            budget = first.detail.get(BUDGET)  # of a sleep that scaled the links down
-            if isinstance(budget, int | float) and type(budget) is not bool and budget > 0:
-                table.links[_docid(first)] = scaled(table.of(_docid(first)), budget)
-        elif first.begins_anew:
+        if first.begins_anew:
             table.forget(_docid(first))
         elif first.kind in _USES and (rate := config.rate * first.weight(agent)) > 0:
             docids = sorted({_docid(one) for one in call})
@@ -202,7 +181,8 @@ def _apply(table: _Table, told: Iterable[Happening], config: Association, agent:
             for docid in docids:
                 others = [one for one in docids if one != docid]
                 daily = first.source == Trust.AGENT
-                table.links[docid] = used(before[docid], others, first.at, rate, daily=daily)
+                after = used(before[docid], others, first.at, rate, daily=daily)
+                table.links[docid] = scaled(after, config.budget)
 
 
 def _calls(told: Iterable[Happening]) -> Iterator[list[Happening]]:
@@ -238,4 +218,4 @@ def _docid(one: Happening) -> int:
 
 def _rules(config: Association, agent: float) -> str:
     """Return the settings that the links depend on."""
-    return f"{_EDITION} {config.rate!r} {agent!r}"
+    return f"{_EDITION} {config.rate!r} {config.budget!r} {agent!r}"

@@ -57,7 +57,6 @@ _EDITION = 3
 
 ASLEEP = frozenset({
     Event.ARCHIVED, Event.FOLDED, Event.MOVED, Event.REPLAYED, Event.SUPERSEDED, Event.UNDONE,
-    Event.WEAKENED,
 })  # fmt: skip
 """Events that the sleep may write: a day on which nothing else happened is no day of use."""
 

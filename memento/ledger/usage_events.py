@@ -26,8 +26,7 @@ OWN = (
 )  # fmt: skip
 """Events of one memory that matter here; what was shown is in events of the namespace."""
 
-_ASLEEP = (Event.REPLAYED, Event.WEAKENED)
-_TAKEN_BACK = frozenset({*SAID, Event.FOLDED, *_ASLEEP})
+_TAKEN_BACK = frozenset({*SAID, Event.FOLDED, Event.REPLAYED})
 """Events that a retraction can take back; it can take back another retraction as well."""
 
 TAKEN = "taken"
@@ -182,7 +181,7 @@ def written_by(db: Session, ns: int, changes: Mapping[int, int]) -> list[Happeni
     found = _read(  # by row id, so that answers, which are most of the log, are not read
         db,
         f"docid BETWEEN ? AND ? AND at BETWEEN ? AND ?"
-        f" AND {_is_one_of((*_ASLEEP, Event.RETRACTED))}",
+        f" AND {_is_one_of((Event.REPLAYED, Event.RETRACTED))}",
         (*docid_range(ns), *span),
         order="+event",
     )

@@ -81,11 +81,10 @@ class Lacking(NamedTuple):
 
 
 class Place(NamedTuple):
-    """A line of the backlog of the embedder, and the session of its memory."""
+    """A line of the backlog of the embedder."""
 
     docid: int
     rev: int
-    session: str | None
 
 
 def embedder_id(db: Session, name: str, dim: int) -> int:
@@ -329,8 +328,8 @@ def window(db: Session, low: int, high: int, most: int, *, newest: bool = False)
     """Read the first lines between two row ids, or the last ones."""
     order = "DESC" if newest else "ASC"
     query = (
-        "SELECT docid, backlog.rev, session FROM backlog JOIN memories USING (docid)"
-        f" WHERE docid BETWEEN ? AND ? AND op = 'embed' ORDER BY docid {order} LIMIT ?"
+        "SELECT docid, rev FROM backlog WHERE docid BETWEEN ? AND ? AND op = 'embed'"
+        f" ORDER BY docid {order} LIMIT ?"
     )
     return [Place(*found) for found in db.execute(query, (low, high, most))]
 

@@ -18,7 +18,7 @@ from memento.retrieve.inputs import WIDER
 from memento.retrieve.judging import Judged, judge
 from memento.retrieve.passage import excerpt, passage
 from memento.text.chatter import is_acknowledgement
-from memento.text.personal import asks_of_oneself
+from memento.text.worldly import asks_of_oneself
 from memento.types import Kind
 
 ARM = 200

@@ -379,12 +379,12 @@ RULES: tuple[tuple[str, str, Callable[[Look], Rule | None]], ...] = (
     ),
     (
         "what was noted to end an earlier statement first",
-        "the same lives: 141, without it 140",
+        "changes.py: 109 of 177 changes are seen, without it 103",
         _later,
     ),
     (
         "of two that conflict, the one that stands higher first",
-        "the same lives: 141 either way; it keeps what was doubted from leading",
+        "the same lives: 109 either way; it keeps what was doubted from leading",
         _conflicts,
     ),
 )

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import inf
 from typing import TypeAlias
 
 from memento.base.scopes import contains
@@ -75,11 +74,7 @@ class Standings:
         self._snap, self._opposed = snap, opposed
 
     def first(self, ranked: Sequence[Candidate], _said: Mapping[int, Said]) -> list[Candidate]:
-        """Give the higher one of each pair the better place of the two; they name each other.
-
-        That is the place of the lower one without the doubts about it, which the higher one brought
-        about: else what speaks of neither value would come before both.
-        """
+        """Give the higher one of each pair the better place of the two; they name each other."""
         best = list(ranked[:DEPTH])
         if not best[1:]:
             return list(ranked)
@@ -88,10 +83,9 @@ class Standings:
         pairs = [(rows[higher], rows[lower]) for higher, lower in self._opposed(sorted(rows))]
         if not pairs:
             return list(ranked)
-        raised = _raised([_noted(one, pairs) for one in best], pairs)
         above = set(pairs)
         placed = promoted(
-            raised,
+            [_noted(one, pairs) for one in best],
             {lower for _, lower in pairs},
             lambda higher, lower: (higher.row, lower.row) in above,
             newest=False,
@@ -103,33 +97,6 @@ def _noted(one: Candidate, pairs: Sequence[tuple[int, int]]) -> Candidate:
     """Note in a candidate which ones it conflicts with."""
     others = [b if a == one.row else a for a, b in pairs if one.row in (a, b)]
     return replace(one, opposed=tuple(sorted({*one.opposed, *others}))) if others else one
-
-
-def _raised(best: list[Candidate], pairs: Sequence[tuple[int, int]]) -> list[Candidate]:
-    """Move each that stands higher to the place that a lower one would have without its doubts.
-
-    One that the query names, or that matches it letter for letter, is overtaken by none that does
-    not.
-    """
-    known = {one.row: one for one in best}
-    below = {lower for _, lower in pairs}
-    lent: dict[int, float] = {}
-    for higher, lower in pairs:
-        doubt = known[lower].terms.get("belief", 0.0)
-        if doubt < 0 and higher not in below:
-            lent[higher] = max(lent.get(higher, -inf), known[lower].pull - doubt)
-    order = list(best)
-    for row, pull in sorted(lent.items(), key=lambda item: (item[1], item[0])):
-        one = known[row]
-        at = order.index(one)
-        passed = (place for place in range(at) if _gives_way(order[place], one, pull))
-        order.insert(next(passed, at), order.pop(at))
-    return order
-
-
-def _gives_way(other: Candidate, one: Candidate, pull: float) -> bool:
-    exact = other.terms.get("exact", 0.0) <= one.terms.get("exact", 0.0)
-    return exact and max(other.pull, one.pull) < pull
 
 
 def is_known(session: Session, one: int, other: int) -> bool:

@@ -20,7 +20,7 @@ from memento.ledger.rows import Row, is_sound
 from memento.sleep.night import Night, Plan, Step
 from memento.text.alike import alike, prefix, read
 from memento.types import Kind, Reason, Trust
-from memento.write import folding
+from memento.write import merge
 from memento.write.steps import FOUND
 
 FOLD_JACCARD, FOLD_COSINE = 0.8, 0.9
@@ -172,7 +172,7 @@ def carry_out(work: Work, _night: Night, group: Group) -> Sequence[Row]:
     rows = memories.by_docids(work.db, work.ns, [survivor, *members])
     if len(rows) <= len(members) or not all(_may_fold(row) for row in rows.values()):
         return []
-    return folding.fold(work, rows[survivor], [rows[docid] for docid in members])
+    return merge.fold(work, rows[survivor], [rows[docid] for docid in members])
 
 
 STEP = Step("duplicates", plan, carry_out)

@@ -22,7 +22,7 @@ from memento.ledger import changes, co_use, memories, sleep_rows, strength_fold,
 from memento.ledger.contract import Ledger, Rules, Session, Work
 from memento.ledger.rows import Row
 from memento.ledger.sleep_rows import Lease
-from memento.sleep import archiving, articles, duplicates, link_decay, replay, report, tier_moves
+from memento.sleep import archiving, articles, duplicates, replay, report, tier_moves
 from memento.sleep.night import Mark, Night, Plan, Progress, Step
 from memento.sleep.tick_values import StepDone, Tick
 
@@ -38,7 +38,6 @@ STEPS: dict[str, Step] = {
         tier_moves.STEP,
         archiving.STEP,
         replay.STEP,
-        link_decay.STEP,
     )
 }
 """The steps after ``fold``, in order. A step that is added here is run, shown and undone.

@@ -2,7 +2,7 @@
 
 It processes the ledger's backlog: it embeds texts in small batches, writes the vectors to the
 ledger, and then to the long tier. Each step can be repeated, so after a crash the work is simply
-done again. Namespaces and sessions take turns, what a waiting question needs comes first
+done again. Namespaces take turns, what a waiting question needs comes first
 (``queue``, ``work``), and a query goes before all. After each round the other chores have as much
 time as the round took, so that neither waits for the end of a long backlog of the other.
 """

@@ -1,7 +1,7 @@
-"""Choose the text to embed next: namespaces take turns, and sessions take turns within each.
+"""Choose the text to embed next: namespaces take turns, from both ends of the backlog of each.
 
-A namespace is never read whole. Of a long backlog three places are looked at: the oldest lines, the
-newest, and some at a place that moves, so that every session is seen in time.
+So a document that was pasted into one conversation does not hold up what is said after it. A
+namespace is never read whole.
 """
 
 from __future__ import annotations
@@ -20,10 +20,7 @@ from memento.ledger.rows import docid_range
 from memento.ledger.vectors import Lacking, Owed, Place
 
 LOOK = 384
-"""Lines looked at in each place, all namespaces together; about 1 µs each."""
-STEP = 0.618_033_988_749_895
-"""Step of the place that moves, as a share of the backlog of a namespace: multiples of the golden
-ratio, modulo 1, leave no large gap."""
+"""Lines looked at from each end, all namespaces together; about 1 µs each."""
 
 ELSEWHERE = 2.0
 """Seconds that a line of another machine is left to that machine, which is embedding it too."""
@@ -67,7 +64,6 @@ class Turns:
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
         self._last = 0
-        self._taken = 0
         self._own: set[int] = set()
         self._met: dict[tuple[int, int], float] = {}  # lines of other machines, and since when
         self.deferred = False
@@ -94,7 +90,6 @@ class Turns:
         taken = within(lines, chars)
         if taken:
             self._last = list(dict.fromkeys(line.ns for line in taken))[-1]
-        self._taken += 1
         return taken
 
     def _is_due(self, place: Place) -> bool:
@@ -111,33 +106,32 @@ class Turns:
         self, connection: Session, rows: int, skip: Collection[tuple[int, int]]
     ) -> list[Owed]:
         found = vectors.spaces(connection, self._last, rows + len(skip))
-        look = max(rows // max(1, len(found)), LOOK // max(1, len(found)), 1) + len(skip)
-        queues = (in_turns(self._sessions(connection, ns, look, skip)) for ns in found)
+        share = max(rows // max(1, len(found)), 1) + len(skip)
+        look = max(share, LOOK // max(1, len(found)))
+        queues = (self._of_space(connection, ns, share, look, skip) for ns in found)
         chosen = islice(in_turns(queues), rows)
         return vectors.lines_of(connection, [place.docid for place in chosen], ("embed",))
 
-    def _sessions(
-        self, connection: Session, ns: int, look: int, skip: Collection[tuple[int, int]]
-    ) -> list[list[Place]]:
-        """Return lines of a namespace by session, oldest first; another session leads each time."""
-        sessions: dict[str | None, list[Place]] = {}
-        for place in self._seen(connection, ns, look):
-            if (place.docid, place.rev) not in skip and self._is_due(place):
-                sessions.setdefault(place.session, []).append(place)
-        queues = list(sessions.values())
-        lead = self._taken % len(queues) if queues else 0
-        return queues[lead:] + queues[:lead]
-
-    def _seen(self, connection: Session, ns: int, look: int) -> Sequence[Place]:
+    def _of_space(
+        self,
+        connection: Session,
+        ns: int,
+        share: int,
+        look: int,
+        skip: Collection[tuple[int, int]],
+    ) -> list[Place]:
+        """Return lines of a namespace: of more than its share, oldest and newest take turns."""
         low, high = docid_range(ns)
         oldest = vectors.window(connection, low, high, look)
-        if len(oldest) < look:
-            return oldest
-        newest = vectors.window(connection, low, high, look, newest=True)
-        first, last = oldest[-1].docid, newest[0].docid
-        moving = first + int((last - first) * (self._taken * STEP % 1))
-        between = vectors.window(connection, moving, high, look)
-        return sorted({*oldest, *between, *newest})
+        newest = oldest[share:][::-1]
+        if len(oldest) == look:
+            newest = vectors.window(connection, low, high, look, newest=True)
+        places = dict.fromkeys(in_turns([oldest, newest]))
+        return [
+            place
+            for place in places
+            if (place.docid, place.rev) not in skip and self._is_due(place)
+        ]
 
 
 ROWS = 1_024

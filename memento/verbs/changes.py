@@ -1,4 +1,4 @@
-"""See what changed a memory, when and how: ``memory.changes``.
+"""Correct a memory, undo a change, and see what changed a memory, when and how.
 
 A change is a call that ended a state of a memory, see ``ledger.changes``; a plain ``add`` is not.
 """
@@ -11,36 +11,187 @@ from typing import TYPE_CHECKING
 
 from memento.base.clock import from_micros
 from memento.base.lazy import later
-from memento.check import (
-    check_count,
-    check_flag,
-    check_id,
-    check_moment,
-)
-from memento.errors import InvalidInput
+from memento.check import check_count, check_flag, check_id, check_moment, check_text
+from memento.errors import InvalidInput, NothingToUndo
 from memento.ledger import changes as sql
 from memento.ledger import links, memories, past, slot_rows, usage_events
 from memento.ledger.changes import Recorded
-from memento.ledger.contract import Session
+from memento.ledger.contract import Session, Trace, Work
 from memento.ledger.rows import Row, docid_of, sound
 from memento.ledger.schema import SEQ_MASK
 from memento.types import (
     Change,
     Diff,
+    Draft,
+    Kind,
     Memory,
     SlotValue,
+    Source,
+    Status,
     Trust,
+    TrustName,
+    Undone,
     Version,
 )
 from memento.upkeep import lineage
 from memento.upkeep.lineage import between
-from memento.views import Part
-from memento.write.steps import ENDED, SLOT_HOLDING
+from memento.views import Part, View
+from memento.write import undo as undoing
+from memento.write.steps import ENDED, FOUND, SLOT_HOLDING, holds
+from memento.write.undo import Outcome
 
 if TYPE_CHECKING:
     from memento.observe import derive
 else:
     derive = later("memento.observe.derive")
+
+
+class _Moved(Exception):
+    """A memory changed between being read and being corrected."""
+
+
+def correct(
+    view: View,
+    id: str,  # noqa: A002 - the field's own name
+    text: str,
+    *,
+    source: Source | Trust | TrustName | None = None,
+    occurred_at: datetime | None = None,
+) -> Memory:
+    """Do what ``MemoryManager.correct`` does; see there."""
+    ns = view.known_namespace(check_id(id))
+    said = check_text(text, view.engine.config.limits)
+    while True:
+        old = view.engine.ledger.read(lambda c: memories.by_id(c, ns, id))
+        draft = _correction(view, old, said, source, occurred_at)
+
+        def guard(work: Work, rev: int = old.rev) -> None:
+            if memories.by_id(work.db, work.ns, id).rev != rev:
+                raise _Moved
+
+        try:
+            rows = view.engine.add(view.namespace, [draft], verb="correct", guard=guard)
+        except _Moved:
+            continue
+        return view.memory(rows[0])
+
+
+def _correction(
+    view: View,
+    row: Row,
+    text: str,
+    source: Source | Trust | TrustName | None,
+    occurred_at: datetime | None,
+) -> Draft:
+    """Make the draft of a memory that takes the place of another one."""
+    now = view.engine.now()
+    if row.status not in FOUND:
+        raise InvalidInput("id", _not_active(row))
+    if not holds(row, now):
+        raise InvalidInput("id", f"{row.id!r} has expired; add the right statement instead")
+    if row.text == text:
+        raise InvalidInput("text", f"is already the text of {row.id!r}")
+    old = view.memory(row)
+    expires = row.expires_at
+    due = old.due_at
+    if old.kind is Kind.PLAN:
+        said_at = from_micros(now).astimezone(view.config.zone)
+        due = derive.dates_of(text, said_at)[0] or due
+    return Draft(
+        text,
+        old.tier,
+        old.kind,
+        importance=old.importance,
+        key=old.key,
+        aliases=old.aliases,
+        scope=old.scope,
+        session=old.session,
+        actor=old.actor,
+        role=old.role,
+        source=source,
+        tags=old.tags,
+        metadata=old.metadata,
+        occurred_at=occurred_at,
+        expires_in=None if expires is None else (expires - now) / 1_000_000,
+        pinned=old.pinned,
+        supersedes=(row.id,),
+        condition=old.condition,
+        due_at=due,
+    )
+
+
+def _not_active(row: Row) -> str:
+    """Say why a memory cannot be corrected, and what to do."""
+    if row.status == Status.SUPERSEDED and row.superseded_by is not None:
+        return f"{row.id!r} is superseded; correct {row.superseded_by!r}, which superseded it"
+    if row.status == Status.QUARANTINED:
+        return f"{row.id!r} is quarantined; approve or reject it"
+    return f"{row.id!r} is {row.status}, not active"
+
+
+def undo(
+    view: View, change: int | None = None, *, run: int | None = None, force: bool = False
+) -> Undone:
+    """Do what ``MemoryManager.undo`` does; see there."""
+    if (change is None) == (run is None):
+        raise InvalidInput("change", "pass either the number of a change or run=")
+    check_flag("force", force)
+    field, given = ("change", change) if run is None else ("run", run)
+    asked = check_count(field, given, most=SEQ_MASK)
+    if (ns := view.ns) is None:
+        raise NothingToUndo(asked, f"this namespace has no change {asked}")
+    key = docid_of(ns, asked)
+    keys = [key] if run is None else _of_run(view, ns, key)
+    whole = Outcome(several=force or len(keys) > 1)
+    try:
+        for one in keys:
+            _undo_one(view, ns, one, whole, force=force, lenient=run is not None)
+    finally:
+        view.engine.changed(ns, list(whole.rows.values()))
+    if whole.folds:
+        view.engine.background.fold_events()
+    return Undone(
+        changes=tuple(map(sql.number_of, whole.changes)),
+        undone=tuple(map(sql.number_of, whole.undone)),
+        memories=tuple(row.id for _, row in sorted(whole.rows.items())),
+        left={whole.names[docid]: shown_number(why) for docid, why in sorted(whole.left.items())},
+    )
+
+
+def _of_run(view: View, ns: int, run: int) -> Sequence[int]:
+    """Return the keys of those changes of a run that can be undone, the newest first."""
+    found = view.engine.ledger.read(lambda c: sql.of_run(c, ns, run))
+    number = sql.number_of(run)
+    if not found:
+        raise NothingToUndo(number, f"this namespace has no run {number}")
+    left = [one.change for one in found if undoing.is_undoable(one)]
+    if not left:
+        raise NothingToUndo(number, f"run {number} was already undone, or cannot be undone")
+    return left
+
+
+def _undo_one(view: View, ns: int, key: int, whole: Outcome, *, force: bool, lenient: bool) -> None:
+    """Undo one change in a transaction, and add the result to that of the others."""
+    engine, now = view.engine, view.engine.now()
+
+    def job(session: Session) -> Outcome | None:
+        work = Work(session, ns, now, engine.rules, Trace())
+        one = sql.find(session, ns, key)
+        if lenient and (one is None or not undoing.is_undoable(one)):
+            return None  # it was undone meanwhile, perhaps as it stood in the way of another
+        outcome = whole.fresh()
+        undoing.undo(work, undoing.undoable(work, key), outcome, force=force)
+        return outcome
+
+    try:
+        outcome = engine.ledger.write(job, spaces=(ns,))
+    except NothingToUndo:
+        if not lenient:
+            raise
+        return
+    if outcome is not None:
+        whole.add(outcome)
+
 
 Versions = list[Version]
 """Named here, because inside the class ``list`` is a method."""

@@ -34,7 +34,7 @@ from memento.ledger.predicate import Filters
 from memento.ledger.rows import Row
 from memento.observe.values import Candidate
 from memento.prompt import conditions, rendering, tail, zones
-from memento.prompt import head_cache as kept_heads
+from memento.prompt import tail as kept_heads
 from memento.prompt.policy_values import TOKENS, Conflict, Policy, Shown
 from memento.prompt.rendering import escape
 from memento.prompt.tail import Item

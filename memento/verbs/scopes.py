@@ -22,7 +22,7 @@ from memento.ledger.predicate import Filters
 from memento.ledger.rows import Row
 from memento.ledger.scope_rows import Place, Share
 from memento.types import Event, Memory
-from memento.verbs.undoing import undo
+from memento.verbs.changes import undo
 from memento.views import Part
 from memento.write import scope_moves as rules
 from memento.write.scope_guess import guesses, known_scopes
@@ -34,10 +34,6 @@ if TYPE_CHECKING:
 else:
     scope_promotion = later("memento.write.scope_promotion")
 
-LEAST_KNOWN = 5
-"""Memories with a vector that a scope must have to be guessed by its meaning."""
-KNOWN_BY = 200
-"""Maximum number of memories in a scope, the newest, of which the mean vector is made."""
 MOST_DIRECTIVES = 2_000
 """Maximum number of rules and preferences, the newest, among which ``scopes.promotable`` looks."""
 
@@ -75,7 +71,7 @@ class ScopeGuess:
     Attributes:
         path: The scope.
         confidence: Estimated probability, [0, 1).
-        why: The reasons: ``named`` in the text, named in the ``context``, or close in ``meaning``.
+        why: The reasons: ``named`` in the text, or named in the ``context``.
         defined: Whether it was defined by ``scopes.define`` rather than only occurring in memories.
     """
 
@@ -121,36 +117,6 @@ def cosines(engine: Engine, found: Sequence[Row]) -> dict[tuple[int, int], float
     }
 
 
-def nearest(engine: Engine, ns: int, text: str, scopes: Sequence[str]) -> dict[str, float]:
-    """Return the cosine of a text to each scope that has memories enough; none without an embedder.
-
-    Args:
-        engine: The open store.
-        ns: Namespace number.
-        text: The text.
-        scopes: The scopes that are compared.
-    """
-    embedding, least = engine.embedding, LEAST_KNOWN
-    if embedding is None or not text.strip():
-        return {}
-    now = engine.now()
-
-    def job(c: Session) -> dict[str, list[int]]:
-        found = {
-            path: memories.matching(c, ns, Filters(now=now, within=(path,))) for path in scopes
-        }
-        return {path: docids[-KNOWN_BY:] for path, docids in found.items() if len(docids) >= least}
-
-    held = engine.ledger.read(job)
-    known = _vectors_of(engine, [docid for docids in held.values() for docid in docids])
-    means: dict[str, float] = {}
-    for path, docids in held.items():
-        found = [known[docid] for docid in docids if docid in known]
-        if len(found) >= least:
-            means[path] = _cosine(found, embedding.query(text))
-    return means
-
-
 def _vectors_of(engine: Engine, docids: Sequence[int]) -> dict[int, NDArray[Any]]:
     """Read the vectors of rows, as far as they have some of the embedder in use."""
     model = None if engine.embedding is None or not docids else engine.embedding.known_model()
@@ -160,13 +126,6 @@ def _vectors_of(engine: Engine, docids: Sequence[int]) -> dict[int, NDArray[Any]
 
     found = engine.ledger.read(lambda c: vectors.read(c, docids, model))
     return {docid: np.frombuffer(blob, np.float32) for docid, blob in found.items()}
-
-
-def _cosine(found: Sequence[NDArray[Any]], asked: NDArray[Any]) -> float:
-    """Return the cosine of the mean of some vectors to another one."""
-    total = sum(found[1:], start=found[0])
-    length = float((total @ total) ** 0.5)
-    return float(total @ asked) / length if length else 0.0
 
 
 Infos = list[ScopeInfo]
@@ -254,8 +213,8 @@ class Scopes(Part):
     def infer(self, text: str, *, context: Mapping[str, str] | None = None) -> Guesses:
         """Guess which scope a text belongs to. Writes nothing.
 
-        Three signs are combined: the text names the scope (its path, last segment, title or an
-        alias), the context names it, or its memories are nearest in meaning to the text.
+        Two signs are combined: the text names the scope (its path, last segment, title or an
+        alias), and the context names it.
 
         Args:
             text: The text.
@@ -279,10 +238,9 @@ class Scopes(Part):
             lambda c: (rows.every(c, ns), memories.tally(c, ns, Filters(now=now), "scope"))
         )
         known = known_scopes(places, tally)
-        near = nearest(self._view.engine, ns, text, [one.path for one in known])
-        found = guesses(text, given, known, near)
         return [
-            ScopeGuess(one.known.path, one.confidence, one.why, one.known.defined) for one in found
+            ScopeGuess(one.known.path, one.confidence, one.why, one.known.defined)
+            for one in guesses(text, given, known)
         ]
 
     def merge(self, src: str, dst: str) -> int:

@@ -52,9 +52,9 @@ from memento.write.steps import (
 
 if TYPE_CHECKING:
     from memento.ledger import scope_rows
-    from memento.write import folding
+    from memento.write import merge
 else:
-    folding = later("memento.write.folding")
+    merge = later("memento.write.merge")
     scope_rows = later("memento.ledger.scope_rows")
 
 
@@ -313,8 +313,8 @@ def restore(work: Work, memory_id: str) -> Row:
     """
     session = work.db
     row = memories.by_id(session, work.ns, memory_id)
-    if row.status == Status.SUPERSEDED and folding.is_folded(work, row):
-        return folding.unfold(work, row)
+    if row.status == Status.SUPERSEDED and merge.is_folded(work, row):
+        return merge.unfold(work, row)
     if row.status == Status.SUPERSEDED:
         raise InvalidInput("id", _how_it_holds_again(row))
     if row.status != Status.FORGOTTEN:

@@ -1,4 +1,4 @@
-"""Guess which scope a text belongs to: by its names, by the context, by meaning."""
+"""Guess which scope a text belongs to: by its names and by the context."""
 
 from __future__ import annotations
 
@@ -9,13 +9,11 @@ from dataclasses import dataclass
 from memento.base.scopes import ancestors, contains, folded, resolved
 from memento.ledger.scope_rows import Place, names_of
 
-NAMED, CONTEXT, MEANING = 0.9, 0.95, 0.7
+NAMED, CONTEXT = 0.9, 0.95
 """Confidence of a sign that points to one scope alone. Chosen, not measured: a name that a person
-gave is a strong sign, and meaning alone must not be enough to store anything."""
+gave is a strong sign."""
 SHORT = 0.6
 """Confidence of a name of one or two letters, which is a word of many languages."""
-MARGIN = 0.05
-"""Cosine by which a scope must be nearer than the next one to be guessed by its meaning."""
 SHORTEST = 3
 """Letters of a name that is not short."""
 
@@ -44,28 +42,21 @@ class Guess:
     why: tuple[str, ...]
 
 
-def guesses(
-    text: str,
-    context: Mapping[str, str],
-    scopes: Sequence[Known],
-    near: Mapping[str, float],
-) -> list[Guess]:
+def guesses(text: str, context: Mapping[str, str], scopes: Sequence[Known]) -> list[Guess]:
     """Rank the scopes that a text may belong to, best first; without a sign a scope is left out.
 
     Args:
         text: The text.
         context: The caller's description of the moment, such as a repository or a folder.
         scopes: The scopes there are.
-        near: Scope to the cosine of its memories to the text.
 
     >>> web, api = Known("web", ("web",), True), Known("web/api", ("api",), True)
-    >>> [(one.known.path, one.confidence) for one in guesses("the api", {}, [web, api], {})]
+    >>> [(one.known.path, one.confidence) for one in guesses("the api", {}, [web, api])]
     [('web/api', 0.9)]
     """
     signs = {
         "named": _by_name(text, scopes),
         "context": _by_context(context, scopes),
-        "meaning": _by_meaning(near),
     }
     found = []
     for one in scopes:
@@ -96,14 +87,6 @@ def _by_context(context: Mapping[str, str], scopes: Iterable[Known]) -> dict[str
     parts |= {part.removesuffix(" git") for part in parts}
     named = {one.path: CONTEXT for one in scopes if not parts.isdisjoint(_names(one))}
     return _shared_out(named)
-
-
-def _by_meaning(near: Mapping[str, float]) -> dict[str, float]:
-    order = sorted(near, key=lambda path: (-near[path], path))
-    rivals = [path for path in order[1:] if not contains(path, order[0])]
-    if not order or (rivals and near[order[0]] - near[rivals[0]] < MARGIN):
-        return {}
-    return {order[0]: MEANING} if near[order[0]] > 0 else {}
 
 
 def _shared_out(named: Mapping[str, float]) -> dict[str, float]:
@@ -164,5 +147,5 @@ def named_scope(text: str, places: Sequence[Place], least: float) -> str:
         places: The scopes that somebody named.
         least: Minimum confidence, [0, 1].
     """
-    found = guesses(text, {}, known_scopes(places, {}), {})
+    found = guesses(text, {}, known_scopes(places, {}))
     return found[0].known.path if found and found[0].confidence >= least else ""

@@ -41,7 +41,7 @@ from memento.ledger.rows import MOST_LOCKED, NAMES, Row, columns_of, lock_of, so
 from memento.ledger.schema import SEQ_MASK
 from memento.ledger.usage_events import Happening
 from memento.types import Event, Reason, Status, Tier, Trust
-from memento.write import folding, scope_moves, slots
+from memento.write import merge, scope_moves, slots
 from memento.write.locks import is_locked
 from memento.write.steps import ACCEPTED, ENDED, INDEXED, SLOT_HOLDING, alter, note_event
 
@@ -379,7 +379,7 @@ def _set_back(work: Work, row: Row, target: Row, number: int) -> None:
     wanted = {name: getattr(target, name) for name in _SET_BACK}
     values = {name: value for name, value in wanted.items() if getattr(row, name) != value}
     if Reason.FOLDED in changes.reasons(session, number, row.docid):
-        folding.unfolded(work, row)
+        merge.unfolded(work, row)
     locked, index = lock_of(row.pinned), _operation(target, values)
     undone = {"change": changes.number_of(number)}
     alter(work, row, values, Reason.UNDONE, Event.UNDONE, undone, index=index)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from memento.ingest import Format, items, survey
+from memento.ingest import Format, survey
 
 
 def told(*named, **options):
@@ -110,7 +110,7 @@ def test_what_unpacks_to_far_more_is_refused(tmp_path):
 
 def test_too_many_members_are_refused(tmp_path, monkeypatch):
     """An archive of any number of names is not gone through."""
-    monkeypatch.setattr(items, "MEMBERS", 3)
+    monkeypatch.setitem(survey.__globals__, "MEMBERS", 3)
     path = archive(tmp_path / "a.zip", **{f"{n}.md": "x" for n in range(4)})
     assert "more than 3 files" in told(path)[1][0]
     folder = tmp_path / "f"

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memento.insight import names
-from memento.insight.asking import MOST_PHRASES, asked
+from memento.insight.reason import MOST_PHRASES, asked
 
 
 @pytest.mark.parametrize(

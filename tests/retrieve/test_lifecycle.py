@@ -211,7 +211,7 @@ class TestBounds:
             books.feedback.rate([hit.id for hit in answer[:2]], verdict="used")
             books.feedback.rate(answer[2].id, verdict=verdict)
         books.flush(wait=True)
-        books.sleep.run(steps=["fold", "links"])
+        books.sleep.run(steps=["fold"])
         assert books.retrieve(QUESTION, 10, record=False)[0].terms["use"] > 0
         after = [off.retrieve(one, 10, record=False) for one in questions]
         assert [one.confidence for one in after] == [one.confidence for one in before]

@@ -1,13 +1,8 @@
 """The order of conflicting candidates, and the guards of the newer statement."""
 
-from types import SimpleNamespace
-
-import numpy as np
 import pytest
 
-from memento.retrieve.candidates import Candidate
 from memento.retrieve.order import _same_frame
-from memento.retrieve.standings import Standings
 from memento.text.words import words
 
 
@@ -69,39 +64,3 @@ def test_an_answer_without_pairs_asks_the_ledger_once(memory):
     memory.add("The kettle is blue")
     memory.flush(wait=True)
     assert all(hit.conflicts == () for hit in memory.retrieve("airline kettle", k=5))
-
-
-def candidate(row, pull, **terms):
-    """Make a candidate whose score follows its pull."""
-    return Candidate(row, pull / 20, 0.5, terms, 0, -1, question=False, pull=pull)
-
-
-def placed(*ranked, pairs):
-    """Order candidates whose row ids are their rows."""
-    standings = Standings(SimpleNamespace(docid=np.arange(9)), lambda _: pairs)
-    return [one.row for one in standings.first(ranked, {})]
-
-
-def test_the_higher_one_takes_the_place_that_the_lower_one_had_without_the_doubt():
-    """A memory that speaks of neither value comes before neither of them."""
-    plan, present = candidate(0, 11.0), candidate(1, 10.0)
-    former = candidate(2, 9.5, belief=-2.0)
-    assert placed(plan, present, former, pairs=[(1, 2)]) == [1, 0, 2]
-    assert placed(plan, present, former, pairs=[]) == [0, 1, 2]
-    better = candidate(0, 12.0)
-    assert placed(better, present, former, pairs=[(1, 2)]) == [0, 1, 2]
-
-
-def test_one_that_is_named_keeps_its_place_before_a_pair():
-    """However relevant the lower one was."""
-    named, present = candidate(0, 3.0, exact=1.0), candidate(1, 10.0)
-    former = candidate(2, 9.5, belief=-2.0)
-    assert placed(named, present, former, pairs=[(1, 2)]) == [0, 1, 2]
-
-
-def test_of_a_chain_of_values_only_the_present_one_is_raised():
-    """The others stay where their doubts put them."""
-    plan, last = candidate(0, 11.0), candidate(3, 8.0)
-    middle, former = candidate(2, 9.0, belief=-1.0), candidate(1, 9.5, belief=-2.0)
-    pairs = [(3, 2), (3, 1), (2, 1)]
-    assert placed(plan, former, middle, last, pairs=pairs) == [3, 0, 2, 1]

@@ -346,9 +346,9 @@ def test_an_index_that_cannot_be_fed_is_reported(memento, tmp_path):
 
 
 def test_reindex_embeds_everything(memento):
-    """`reindex` makes the embedder in use the store's and waits for it."""
+    """`doctor --reindex` makes the embedder in use the store's and waits for it."""
     add(memento, "the kettle is blue")
-    done = memento("reindex", "--embedder", "default")
+    done = memento("doctor", "--reindex", "--embedder", "default")
     assert (done.status, done.out) == (0, "1 memory to embed with default\n")
     with MemoryManager("agent_memory", embedder=None) as memory:
         assert sum(memory.store.stats().embedders.values()) == 1
@@ -408,7 +408,7 @@ def test_doctor_exits_with_one_when_something_is_wrong(memento):
         (["forget", "nobody"], 3, "nobody"),
         (["history", "nobody"], 3, "nobody"),
         (["ingest", "no-such-file.md"], 2, "no-such-file.md"),
-        (["reindex"], 2, "embedder"),
+        (["doctor", "--reindex"], 2, "embedder"),
         (["stats", "--root", "nowhere"], 4, "memento add"),
     ],
 )

@@ -369,7 +369,7 @@ def test_a_shell_completes_commands(monkeypatch, capsys):
 def test_messages_about_an_absent_embedder_name_the_option(memento):
     """Nobody who types a command knows what None is."""
     memento("add", "one")
-    ended = memento("reindex")
+    ended = memento("doctor", "--reindex")
     assert ended.status == 2
     assert "--embedder none cannot embed memories" in ended.err
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from memento.text.personal import asks_of_oneself
+from memento.text.worldly import asks_of_oneself
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from memento.sleep.night import Night, Plan
 
 STEPS = (run.FOLD, *run.STEPS)
-MUST = {"fold", "duplicates", "tiers", "replay", "archive", "links"}
+MUST = {"fold", "duplicates", "tiers", "replay", "archive"}
 """Steps that find something to do in the store of the kills; the others may be switched off."""
 POINTS = {False: 2, True: 300}
 CONTROL_POINTS = 6
@@ -249,7 +249,7 @@ def left(root: Path) -> tuple[dict[str, str], list[str]]:
         ).fetchall()
         twice = connection.execute(
             "SELECT kind, docid, json_extract(detail, '$.member'), count(*) FROM events WHERE kind"
-            " IN ('folded', 'moved', 'replayed', 'archived', 'superseded', 'weakened')"
+            " IN ('folded', 'moved', 'replayed', 'archived', 'superseded')"
             " GROUP BY 1, 2, 3 HAVING count(*) > 1"
         ).fetchall()
     return dict(rows), [f"{kind} {n} times: {docid}" for kind, docid, _, n in twice]

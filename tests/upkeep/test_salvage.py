@@ -212,13 +212,13 @@ def test_the_command_says_what_it_did(filled, capsys):
     """Exit status 1 and the ids if anything was lost; 0 if all was saved; 4 without a store."""
     root, held, _ = filled
     damage(root, b"note 3 word", b"note 7 sord")
-    assert main(["salvage", "--root", str(root)]) == 1
+    assert main(["doctor", "--salvage", "--root", str(root)]) == 1
     said = capsys.readouterr().out
     assert f"{len(held)} memories kept, 1 lost" in said
     assert "n3 was changed" in said
-    assert main(["salvage", "--root", str(root), "--json"]) == 0
+    assert main(["doctor", "--salvage", "--root", str(root), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["lost"] == 0
-    assert main(["salvage", "--root", str(root / "none")]) == 4
+    assert main(["doctor", "--salvage", "--root", str(root / "none")]) == 4
 
 
 def test_one_damaged_row_does_not_stop_a_search(filled, open_memory):

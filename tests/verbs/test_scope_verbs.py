@@ -11,8 +11,6 @@ from hypothesis import strategies as st
 from memento import MemoryManager, Status, engine
 from memento.config import Config, ScopeConfig
 from memento.errors import InvalidInput, LockedMemory, NotFound, SecretFound
-from memento.testing import HashEmbedder
-from memento.verbs import scopes as scope_verbs
 from memento.write import scope_moves as rules
 
 EVERY = list(Status)
@@ -83,7 +81,7 @@ class TestListed:
 
 
 class TestGuessed:
-    """Names, context and meaning, each with its weight."""
+    """Names and context, each with its weight."""
 
     @pytest.fixture
     def known(self, memory):
@@ -136,28 +134,6 @@ class TestGuessed:
         (both,) = known.scopes.infer("the web shop", context=context)
         assert both.confidence == pytest.approx(0.995)
         assert both.why == ("named", "context")
-
-    def test_meaning_alone_is_a_weak_sign(self, open_memory):
-        """Five memories make a scope known; without a margin there is no guess."""
-        memory = open_memory(embedder=HashEmbedder(64))
-        for n in range(5):
-            memory.add(f"the cat sleeps on sofa {n}", "long", scope="pets")
-            memory.add(f"rockets burn liquid fuel {n}", "long", scope="space")
-        memory.flush(wait=True)
-        found = memory.scopes.infer("the cat sleeps on sofa 3")
-        assert [(one.path, one.why) for one in found] == [("pets", ("meaning",))]
-        assert found[0].confidence < memory.store.config.scopes.write_at
-
-    def test_too_few_memories_have_no_meaning(self, open_memory, tmp_path, monkeypatch):
-        """Four are not enough; a limit of four is."""
-        for least, found in ((5, 0), (4, 1)):
-            monkeypatch.setattr(scope_verbs, "LEAST_KNOWN", least)
-            root = tmp_path / str(least)
-            memory = open_memory(root, embedder=HashEmbedder(64))
-            for n in range(4):
-                memory.add(f"the cat sleeps on sofa {n}", "long", scope="pets")
-            memory.flush(wait=True)
-            assert len(memory.scopes.infer("the cat sleeps on sofa")) == found
 
     def test_a_merged_scope_is_not_guessed(self, known):
         """Its names mean what it became a part of."""

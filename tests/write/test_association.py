@@ -165,32 +165,17 @@ def test_erased_and_replaced_memories_have_no_links(memory, clock):
     assert all(one.ok for one in memory.store.doctor())
 
 
-def test_a_sleep_keeps_the_links_within_their_budget(open_memory, clock):
-    """Once: a second sleep finds nothing to scale, and the log leads to the same links."""
+def test_the_links_of_a_memory_stay_within_their_budget(open_memory, clock):
+    """And the log leads to the same links again."""
     memory = filled(open_memory(config=Config(association=Association(budget=0.5))))
     together(memory, clock, NAMES, 4)
-    assert memory.sleep.run(dry_run=True).steps["links"].changed == 4
-    found = memory.sleep.run()
-    assert found.steps["links"].changed == 4
     after = links(memory)
     for name in NAMES:
         total = sum(weight for (src, _), (weight, _) in after.items() if src == name)
         assert total == pytest.approx(0.5, abs=0.001)
-    assert memory.sleep.run(steps=["links"]).run is None
-    assert links(memory) == after
     memory._engine.ledger.write(co_use.forget_all)
     memory.sleep.run(steps=["fold"])
     assert links(memory) == after
-
-
-def test_a_pinned_memory_keeps_its_links(open_memory, clock):
-    """A sleep leaves it alone."""
-    memory = filled(open_memory(config=Config(association=Association(budget=0.5))))
-    together(memory, clock, NAMES, 4)
-    memory.update("Heron", pinned=True)
-    before = {pair: one for pair, one in links(memory).items() if pair[0] == "Heron"}
-    assert memory.sleep.run().steps["links"].changed == 3
-    assert {pair: one for pair, one in links(memory).items() if pair[0] == "Heron"} == before
 
 
 def test_doctor_finds_damaged_links_and_folds_them_again(memory, clock):

@@ -193,7 +193,7 @@ def test_a_second_sleep_reads_no_memory_and_tells_the_same(memory, clock, monkey
     with monkeypatch.context() as patch:
         patch.setattr(run.report, "notes", counted)
         assert memory.sleep.run().notes == notes
-        assert memory.sleep.run(steps=["links"]).notes == notes
+        assert memory.sleep.run(steps=["tiers"]).notes == notes
     memory.feedback.rate("e1", verdict="wrong")
     sold = {"occurred_at": clock() - 2 * DAY, "valid_until": clock() - DAY}
     memory.add_many({"text": f"The {n}th boat is for sale", **sold} for n in range(3))

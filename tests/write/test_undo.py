@@ -16,7 +16,7 @@ from memento.errors import InvalidInput, LockedMemory, MementoError, NotFound, N
 from memento.ledger import changes, transfer
 from memento.ledger.rows import MOST_LOCKED
 from memento.testing import ManualClock
-from memento.verbs import correcting
+from memento.verbs import changes as verbs
 
 DAY = timedelta(days=1)
 FREE = {"rev", "updated_at", "reinforced", "checksum"}
@@ -574,7 +574,7 @@ def test_an_untrusted_correction_waits_for_approval(memory):
 def test_a_memory_that_changes_meanwhile_is_read_again(memory, monkeypatch):
     """A correction never brings back what another writer took away."""
     old = memory.add("tea", tags=["a"])
-    made = correcting._correction
+    made = verbs._correction
     others = [["b"], ["c"]]
 
     def late(*given):
@@ -583,7 +583,7 @@ def test_a_memory_that_changes_meanwhile_is_read_again(memory, monkeypatch):
             memory.update(old.id, tags=others.pop())
         return draft
 
-    monkeypatch.setattr(correcting, "_correction", late)
+    monkeypatch.setattr(verbs, "_correction", late)
     assert memory.correct(old.id, "coffee").tags == ("b",)
 
 

@@ -34,21 +34,6 @@ SAID = (
     ("I live in Utrecht.", "Noted."),
 )
 """Messages of a user, and the answers of the assistant."""
-OPPOSED = ("My editor is Vim.", "My editor is Helix.")
-"""Two statements of which one must be wrong."""
-ALIKE = {
-    "heron": "Runbook Heron restores the ledger.",
-    "plover": "Runbook Plover restores the ledger.",
-    "egret": "Runbook Egret restores the ledger.",
-}
-"""Memories that answer a question equally well."""
-QUESTION = "Which runbook restores the ledger?"
-NEAR = (
-    "The blue bike of Anna is kept in the old shed.",
-    "The blue bike of Anna is always kept in the old shed.",
-)
-"""Two memories that say nearly the same."""
-
 Say = Callable[[str], None]
 
 
@@ -66,54 +51,6 @@ def learn(memory: MemoryManager, say: Say) -> None:
     say(f'history of style/indent: "{old.text}" ({old.status}), "{new.text}" ({new.status})')
 
 
-def conflict(memory: MemoryManager, say: Say) -> None:
-    """Add two conflicting statements: both are kept and flagged, and the user picks one."""
-    for text in OPPOSED:
-        memory.add(text)
-    memory.flush(wait=True)
-    for found in memory.slots.conflicts():
-        say(f"flagged ({found.reason}): {_quoted([found.b.text, found.a.text])}")
-        memory.slots.resolve(found.a.id, found.b.id, "a")
-    say(f"the user keeps the newer one; open conflicts: {len(memory.slots.conflicts())}")
-
-
-def judge(memory: MemoryManager, say: Say) -> None:
-    """Rate a memory as harmful, and see the order of an answer change."""
-    for name, text in ALIKE.items():
-        memory.add(text, id=name)
-    memory.flush(wait=True)
-    (before,) = memory.retrieve(QUESTION, 1)
-    say(f'{QUESTION} The first hit is "{before.text}"')
-    memory.feedback.rate(before, verdict="harmful", note="it restored the wrong day")
-    (after,) = memory.retrieve(QUESTION, 1)
-    say(f'The user marks it as harmful. Now the first hit is "{after.text}"')
-
-
-def sleep(memory: MemoryManager, say: Say) -> None:
-    """Let the store tidy up, then undo it."""
-    for text in NEAR:
-        memory.add(text)
-    memory.flush(wait=True)
-    tick = memory.sleep.run(steps=["duplicates"])
-    (folded,) = (one for one in memory.list(status="superseded") if one.text in NEAR)
-    say(f'sleep merges near-duplicates: "{folded.text}" is superseded')
-    memory.undo(run=tick.run)
-    say(f"undo the sleep: it is {memory.get(folded.id).status} again")
-
-
-def resume(memory: MemoryManager, say: Say) -> None:
-    """Save the progress of a task, and resume it as another process would."""
-    memory.sessions.start("move", goal="Move the blog to the new host")
-    memory.sessions.checkpoint(
-        "move", done=["exported the posts"], next=["import them", "switch DNS"]
-    )
-    left = memory.sessions.resume("move")
-    assert left is not None  # noqa: S101 - it was begun above
-    lines = left.text.splitlines()
-    for line in lines[2:-1]:
-        say(line)
-
-
 def _quoted(texts: list[str]) -> str:
     return ", ".join(f'"{text}"' for text in texts)
 
@@ -127,14 +64,8 @@ WAYS = {
     "exact": "spelling",
 }
 """Names of the searches in the output of the demo."""
-LESSONS = {
-    "It learns from a conversation": learn,
-    "Statements that conflict": conflict,
-    "Feedback": judge,
-    "Sleep": sleep,
-    "After a crash": resume,
-}
-"""The scenes of the second half."""
+LEARNS = "It learns from a conversation"
+"""Title of the last scene."""
 
 
 def run(root: Path | None = None) -> None:
@@ -156,7 +87,12 @@ def run(root: Path | None = None) -> None:
             change(out, memory)
             count = memory.store.stats().memories
         _reopen(out, folder, count)
-    _lessons(out)
+    heading(out, LEARNS)
+    with (
+        TemporaryDirectory(prefix="memento-demo-") as apart,
+        MemoryManager(apart, namespace=NAMESPACE) as memory,
+    ):
+        learn(memory, lambda text: line(out, text))
     heading(out, "How long it took")
     line(
         out,
@@ -220,17 +156,6 @@ def _reopen(out: Console, folder: Path, count: int) -> None:
         opened = perf_counter() - began
         line(out, f"{same} of {count} memories are there after {_ms(opened)}")
         _show(out, memory.retrieve(story.QUESTIONS[1].text, k=3))
-
-
-def _lessons(out: Console) -> None:
-    """Show what a store learns from a user, in a folder of its own."""
-    with (
-        TemporaryDirectory(prefix="memento-demo-") as folder,
-        MemoryManager(folder, namespace=NAMESPACE) as memory,
-    ):
-        for title, lesson in LESSONS.items():
-            heading(out, title)
-            lesson(memory, lambda text: line(out, text))
 
 
 def _try_next(out: Console, root: Path | None) -> None:
