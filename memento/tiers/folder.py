@@ -45,7 +45,7 @@ _HEADER = struct.Struct(">16s52xI")
 """SQLite's header: the magic string, and the application's number at byte 68."""
 _STAMP = layout.stamp_of(Path(layout.CHROMA)).name
 _TOLD_BY = {
-    layout.SNAPSHOT: re.compile(rb'"content": \{"(?:revs|rings)": |"content_hash": "[0-9a-f]{32}"'),
+    layout.SNAPSHOT: re.compile(rb'"content": \{"revs": |"content_hash": "[0-9a-f]{32}"'),
     _STAMP: re.compile(rb'\{"identity": ?".+"unclean": ?\d', re.DOTALL),
 }
 """Content that every copy of a file of ours has, damaged or not, and no other file."""
@@ -307,16 +307,6 @@ def is_stamp(path: Path) -> bool:
         return _is_told(_STAMP, read_regular(path))
     except FileNotFoundError:
         return True
-
-
-def is_snapshot(path: Path) -> bool:
-    """Return whether a file is a snapshot of the rings, damaged or not; an absent one counts."""
-    try:
-        return _is_told(layout.SNAPSHOT, read_regular(path))
-    except FileNotFoundError:
-        return True
-    except OSError:
-        return False
 
 
 def is_lock(path: Path) -> bool:

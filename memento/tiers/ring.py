@@ -7,7 +7,6 @@ snapshot is for people, who can read it with any tool; memento never reads it.
 from __future__ import annotations
 
 import json
-import logging
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable
@@ -15,15 +14,11 @@ from hashlib import sha256
 from typing import Any
 
 from memento.base import layout
-from memento.base.clock import in_name, system_clock
 from memento.base.files import remove_litter, write_atomically
 from memento.config import ShortConfig
 from memento.ledger import erasure, memories
 from memento.ledger.contract import Ledger, Session
 from memento.ledger.rows import NAMES, Row
-from memento.tiers.folder import is_snapshot
-
-log = logging.getLogger(__name__)
 
 FORMAT = 2
 SESSIONS = 64
@@ -85,8 +80,6 @@ class ShortTier:
                 data = f"{json.dumps(content, ensure_ascii=False)}\n".encode()
                 digest = sha256(data).digest()
                 if digest != self._saved:
-                    if not self._saved:
-                        self._keep_of_others()
                     # The file may belong to another store by now.
                     write_atomically(self._path, data, check=self._ledger.check_present)
                     self._saved = digest
@@ -96,13 +89,6 @@ class ShortTier:
         with self._writing:
             self._saved = b""
         self.snapshot()
-
-    def _keep_of_others(self) -> None:
-        """Set aside a file with the snapshot's name that is none."""
-        if not is_snapshot(self._path):
-            aside = self._path.with_name(f"{layout.SNAPSHOT}.bad-{in_name(system_clock())}")
-            log.warning("%s is no snapshot of memento's; set aside as %s", self._path, aside.name)
-            self._path.rename(aside)
 
     def _collect(self, connection: Session) -> list[dict[str, Any]]:
         """Return the rings that were written to last, those that were touched by this process."""
