@@ -125,7 +125,7 @@ class Engine:
         self._sweep = sweep
         try:
             self._start()
-            self.short.tidy()
+            self.short.load()
             self._eraser.finish()  # work left by a process that died, or that another one prevented
             self._eraser.catch_up()
             _open_engines.add(self)

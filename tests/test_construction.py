@@ -76,7 +76,7 @@ def test_a_package_that_is_missing_is_named_at_once(tmp_path, monkeypatch):
         MemoryManager(tmp_path / "store", embedder="sentence-transformers:any")
 
 
-@pytest.mark.parametrize(("owner", "part"), [(ShortTier, "tidy"), (Eraser, "finish")])
+@pytest.mark.parametrize(("owner", "part"), [(ShortTier, "load"), (Eraser, "finish")])
 def test_one_that_could_not_be_made_leaves_nothing_open(tmp_path, monkeypatch, owner, part):
     """Also while the error is kept, which holds on to all that was made."""
     damaged = StoreUnusable(tmp_path, "the ledger is damaged")

@@ -525,15 +525,6 @@ def newest_short(db: Session, ns: int, session: str | None, limit: int) -> list[
     return list(rows.select(db, where, (ns, session, limit)))
 
 
-def newest_rings(db: Session, most: int) -> list[tuple[int, str | None]]:
-    """Return the namespaces and sessions with turns in a ring, those written to last first."""
-    query = (
-        f"SELECT ns, session FROM memories WHERE tier = 'short' AND {_IN_RING}"
-        " GROUP BY ns, session ORDER BY max(docid & ?) DESC, ns, session LIMIT ?"
-    )
-    return db.execute(query, (SEQ_MASK, most)).fetchall()
-
-
 def next_turn(db: Session, turn: Row) -> Row | None:
     """Return the turn of the same session that came next, or None."""
     if turn.session is None:

@@ -24,6 +24,7 @@ from memento.ledger.contract import Session
 from memento.ledger.dialect import each_of, field_of, listed, number_of, one_of_numbers
 from memento.ledger.predicate import Filters, predicate
 from memento.ledger.rows import (
+    COLUMNS,
     STATE,
     Row,
     State,
@@ -286,6 +287,12 @@ _SINCE = (
     " UNION ALL SELECT {0} FROM memories WHERE ns = ?3 AND rev > ?4"
     f" AND rev <> (docid & {SEQ_MASK}) AND docid <= ?1"
 )
+
+
+def changes_since(db: Session, ns: int, rev: int, *, limit: int) -> list[Row]:
+    """Return the rows of a namespace that came or changed after ``rev``."""
+    query = f"{_SINCE.format(COLUMNS)} LIMIT ?"
+    return [Row(*values) for values in db.execute(query, (*_since(ns, rev), limit))]
 
 
 def changed_since(db: Session, ns: int, rev: int) -> dict[int, Row]:

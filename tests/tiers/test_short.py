@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import threading
 from collections import deque
 from datetime import timedelta
@@ -124,6 +125,29 @@ def test_a_ring_is_a_deque(open_memory, tmp_path_factory, capacity, steps):
     memory.close()
 
 
+def test_many_changes_at_once_are_read_anew(open_memory, monkeypatch):
+    """A ring far behind is not followed row by row."""
+    monkeypatch.setattr(ring, "CATCH_UP", 2)
+    one, other = open_memory(), open_memory()
+    one.add("first", "short")
+    assert texts(one.sessions.recent()) == ["first"]
+    other.add_many({"text": f"{n}", "tier": "short"} for n in range(5))
+    assert texts(one.sessions.recent()) == ["first", *"01234"]
+
+
+def test_rings_in_ram_are_bounded(open_memory, monkeypatch):
+    """Past the configured number the session used longest ago is dropped from RAM, not lost."""
+    monkeypatch.setattr(ring, "SESSIONS", 4)
+    memory = open_memory(config=small())
+    for n in range(10):
+        memory.add("hi", "short", session=f"s{n}")
+    assert len(memory._engine.short._rings) == 4
+    assert [texts(memory.sessions.recent(session=f"s{n}")) for n in range(10)] == [["hi"]] * 10
+    assert len(memory._engine.short._rings) == 4
+    memory.flush()
+    assert len(json.loads((memory.store.root / "short.json").read_text())["content"]["rings"]) == 4
+
+
 def snapshot_of(open_memory):
     """Make a store with three turns and close it; returns the path of the snapshot."""
     memory = open_memory()
@@ -133,7 +157,7 @@ def snapshot_of(open_memory):
 
 
 class TestSnapshot:
-    """short.json: whole or not there."""
+    """short.json: whole or not there, trusted only when it tells of the ledger's latest state."""
 
     def test_it_is_readable_json(self, open_memory):
         """People find their turns in it with any tool."""
@@ -143,6 +167,28 @@ class TestSnapshot:
             "turn 1",
             "turn 2",
         ]
+
+    def test_a_fresh_one_is_used_without_asking_for_rows(self, open_memory, monkeypatch):
+        """Reopening shows the ring though the ledger's rows are never selected."""
+        snapshot_of(open_memory)
+        monkeypatch.setattr(ring.memories, "newest_short", None)
+        assert len(open_memory().sessions.recent(session="s")) == 3
+
+    def test_it_comes_back_exactly(self, open_memory):
+        """Memories from the snapshot equal those from the ledger, field by field."""
+        snapshot_of(open_memory)
+        memory = open_memory()
+        assert memory.sessions.recent(session="s") == memory.list()
+
+    def test_a_stale_one_is_not_believed(self, open_memory):
+        """The ledger went on without it: the ring comes from the ledger."""
+        path = snapshot_of(open_memory)
+        old = path.read_bytes()
+        memory = open_memory()
+        memory.add("turn 3", "short", session="s")
+        memory.close()
+        path.write_bytes(old)
+        assert len(open_memory().sessions.recent(session="s")) == 4
 
     def test_nothing_new_writes_nothing(self, open_memory):
         """Flushing twice leaves the file alone."""
@@ -164,6 +210,68 @@ class TestSnapshot:
         clock.advance(timedelta(seconds=5))
         engine.background.keep_house()
         assert path.exists()
+
+    def test_damage_is_moved_aside_and_never_an_error(self, open_memory):
+        """Two hundred flips of a byte: the ring is whole each time, the damage is kept."""
+        path = snapshot_of(open_memory)
+        whole = path.read_bytes()
+        rng = random.Random(4)
+        config = Config()
+        ledger = open_memory()._engine.ledger
+        ns = ledger.find_namespace(("default",))
+        expected = [f"turn {n}" for n in range(3)]
+        for _ in range(200):
+            data = bytearray(whole)
+            data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
+            path.write_bytes(data)
+            tier = ring.ShortTier(ledger, config.short)
+            tier.load()
+            assert texts(tier.recent(ns, "s", None, 0)) == expected
+        assert len(list(path.parent.glob("short.json.bad-*"))) > 150
+
+    @pytest.mark.parametrize(
+        "content",
+        [
+            b"", b"null", b"[]", b"5", b'"x"', b"{}", b"\xff\xfe", b'{"format": 2}', b"[" * 100_000,
+            b'{"format": 1, "content": {}, "sha256": "x"}', b'{"format": 1, "content": {}}',
+        ],
+        ids=range(11),
+    )  # fmt: skip
+    def test_anything_else_in_its_place_is_moved_aside(self, open_memory, content, caplog):
+        """Another program's JSON, an empty file, a bomb: a warning, and the store opens."""
+        path = snapshot_of(open_memory)
+        path.write_bytes(content)
+        assert len(open_memory().sessions.recent(session="s")) == 3
+        assert not path.exists()
+        assert "damaged" in caplog.text
+
+    def test_one_with_a_right_digest_and_wrong_content_is_damaged_too(self, open_memory):
+        """A ring without a revision, a row without a column, a list for a row."""
+        path = snapshot_of(open_memory)
+        good = json.loads(path.read_text())["content"]
+        for spoil in (
+            lambda c: c["revs"].clear(),
+            lambda c: c["rings"][0]["memories"][0].pop("text"),
+            lambda c: c["rings"][0].update(memories=["text"]),
+            lambda c: c.update(rings={"a": 1}),
+        ):
+            content = json.loads(json.dumps(good))
+            spoil(content)
+            spelt = json.dumps(content, ensure_ascii=False, sort_keys=True)
+            digest = ring.sha256(spelt.encode()).hexdigest()
+            path.write_text(f'{{"format": 1, "sha256": "{digest}", "content": {spelt}}}')
+            assert len(open_memory().sessions.recent(session="s")) == 3
+            assert not path.exists()
+
+    def test_a_folder_in_its_place_is_moved_aside(self, open_memory):
+        """A snapshot that cannot be read is damage, not an error at start."""
+        path = snapshot_of(open_memory)
+        path.unlink()
+        path.mkdir()
+        memory = open_memory()
+        assert len(memory.sessions.recent(session="s")) == 3
+        memory.close()
+        assert path.is_file()
 
     def test_two_managers_in_one_process_do_not_trip_over_each_other(self, open_memory):
         """Each writes a file of its own and renames it."""
@@ -199,32 +307,19 @@ def test_nobody_waits_while_a_snapshot_is_written(memory, monkeypatch):
     snapshot.join()
 
 
-def test_a_snapshot_has_the_rings_written_to_last(open_memory, monkeypatch):
-    """Those of an earlier process too, and of each what its ring holds."""
-    monkeypatch.setattr(ring, "SESSIONS", 3)
-    memory = open_memory(config=small(2))
-    for n in range(4):
+def test_only_rings_that_changed_are_spelt_anew(memory, monkeypatch):
+    """A snapshot costs what changed since the one before, and says the same as a whole one."""
+    for n in range(3):
         memory.add(f"turn {n}", "short", session=f"s{n}")
-    memory.close()
-    memory = open_memory(config=small(2))
+    memory._engine.short.snapshot()
+    spelt, plain = [], ring._plain
+    monkeypatch.setattr(ring, "_plain", lambda row: spelt.append(row.text) or plain(row))
     memory.add("one more", "short", session="s1")
-    memory.add("and more", "short", session="s1")
-    memory.flush()
+    memory._engine.short.snapshot()
+    assert sorted(spelt) == ["one more", "turn 1"]
     rings = json.loads((memory.store.root / "short.json").read_text())["content"]["rings"]
     assert {ring["session"]: [m["text"] for m in ring["memories"]] for ring in rings} == {
+        "s0": ["turn 0"],
+        "s1": ["turn 1", "one more"],
         "s2": ["turn 2"],
-        "s3": ["turn 3"],
-        "s1": ["one more", "and more"],
     }
-
-
-@pytest.mark.parametrize("content", [b"", b"null", b"\xff\xfe", b"[" * 100_000])
-def test_whatever_is_in_its_place_is_written_over(open_memory, content):
-    """The rings come from the ledger, whose rows the snapshot only shows."""
-    path = snapshot_of(open_memory)
-    path.write_bytes(content)
-    memory = open_memory()
-    assert len(memory.sessions.recent(session="s")) == 3
-    memory.add("turn 3", "short", session="s")
-    memory.close()
-    assert len(json.loads(path.read_text())["content"]["rings"][0]["memories"]) == 4

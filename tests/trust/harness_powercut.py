@@ -24,6 +24,7 @@ from trust_result import TrustResult
 from memento import MemoryManager
 from memento.errors import MementoError
 from memento.ledger.lite import sqlite
+from memento.tiers import ring
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -173,6 +174,8 @@ def work(root: Path, log: Path, count: int, seed: int, control: str) -> None:
     """Run the script and note the number of each step that returned."""
     if control == "synchronous=OFF":
         sqlite._WRITER = ("synchronous=OFF",)
+    if control == "snapshot in place":
+        ring.write_atomically = lambda path, data, **_: path.write_bytes(data)
     library = shim.Shim()
     library.log(log)
     memory = MemoryManager(root / "store", embedder=None)
@@ -217,7 +220,7 @@ def look_at(root: Path, before: script.State, later: script.State) -> list[str]:
             memory.add("written after the power came back")
     except MementoError as error:
         return [f"unreadable: {error}"]
-    return wrong
+    return wrong + [f"set aside: {path.name}" for path in root.glob("short.json.bad-*")]
 
 
 def difference(found: script.State, wanted: script.State) -> str:
@@ -250,7 +253,7 @@ def cut(
     return count, wrong
 
 
-CONTROLS = {"synchronous=OFF": "lost:"}
+CONTROLS = {"synchronous=OFF": "lost:", "snapshot in place": "set aside:"}
 """The fault of each control, and the finding that must name it."""
 CONTROL_TRIES = 10
 """Runs of a control, each cut at other moments, until it shows what it does wrong."""

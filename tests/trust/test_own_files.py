@@ -164,9 +164,9 @@ def test_the_stores_own_copies_are_deleted_by_the_next_erasure(tmp_path):
     shutil.copy(root / "ledger.db", root / "ledger.db.damaged-1")
     snapshot = bytearray((root / "short.json").read_bytes())
     snapshot[:40] = b"x" * 40
-    aside = "short.json.bad-20250101T000000000000Z"
-    (root / aside).write_bytes(snapshot)
+    (root / "short.json").write_bytes(snapshot)
     with MemoryManager(root, embedder=EMBEDDER) as memory:
+        (aside,) = (path.name for path in root.glob("short.json.bad-*"))
         done = memory.store.erase("a")
         ours = {aside, "ledger.db.damaged-1", "chroma.bad-20250101T000000000000Z"}
         assert done.complete

@@ -173,9 +173,9 @@ class TestRevisions:
         def follow():
             rev = 0
             while not (done.is_set() and rev == reader.read(latest)):
-                found = reader.read(lambda s, r=rev: past.next_rows(s, bench.ns, r, 9))
-                seen.extend(place for place, _ in found)
-                rev = max([rev, *(place for place, _ in found)])
+                rows = reader.read(lambda s, r=rev: past.changes_since(s, bench.ns, r, limit=9))
+                seen.extend(row.rev for row in rows)
+                rev = max([rev, *(row.rev for row in rows)])
 
         def latest(session):
             return memories.latest_rev(session, bench.ns)

@@ -332,6 +332,16 @@ class TestMounted:
         restore(tmp_path / "back.db", tmp_path / "again")
         assert open_memory(tmp_path / "again").get(kept.id).text == "written before"
 
+    def test_a_damaged_snapshot_on_a_read_only_medium_is_no_error(self, small_disk, open_memory):
+        """It cannot be moved aside; the ring comes from the ledger all the same."""
+        first = open_memory(small_disk / "store")
+        first.add("written before", "short")
+        first.close()
+        (first.store.root / "short.json").write_text("{")
+        subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
+        assert len(open_memory(small_disk / "store").sessions.recent()) == 1
+        subprocess.run(["mount", "-o", "remount,rw", small_disk], check=True)
+
     def test_an_unfolded_log_on_a_read_only_medium_is_not_overlooked(
         self, small_disk, tmp_path, open_memory
     ):
